@@ -48,7 +48,7 @@ enum StageBenchmark {
                 tags.append(tag)
                 return .taken
             }
-            for tag in tags { machine.answered(tag, .accepted(uniqueID: nil), now: now) }
+            for tag in tags { machine.answered(tag, with: .accepted(uniqueID: nil), now: now) }
             sum &+= UInt64(machine.takeEnded().count)
         },
         measure("an error response parsed", times: 300_000) { _ in

@@ -14,14 +14,14 @@ package struct DeliveryQueue: Sendable {
 
     package mutating func append(_ delivery: Delivery) {
         if count == ring.count { reserve(count + 1) }
-        ring[place(count)] = delivery
+        ring[index(at: count)] = delivery
         count += 1
     }
 
     package mutating func append(_ deliveries: ArraySlice<Delivery>) {
         reserve(count + deliveries.count)
         for delivery in deliveries {
-            ring[place(count)] = delivery
+            ring[index(at: count)] = delivery
             count += 1
         }
     }
@@ -30,7 +30,7 @@ package struct DeliveryQueue: Sendable {
     package mutating func prepend(_ deliveries: [Delivery]) {
         reserve(count + deliveries.count)
         for delivery in deliveries.reversed() {
-            head = place(ring.count - 1)
+            head = index(at: ring.count - 1)
             ring[head] = delivery
             count += 1
         }
@@ -38,7 +38,7 @@ package struct DeliveryQueue: Sendable {
 
     package mutating func prepend(_ delivery: Delivery) {
         reserve(count + 1)
-        head = place(ring.count - 1)
+        head = index(at: ring.count - 1)
         ring[head] = delivery
         count += 1
     }
@@ -46,7 +46,7 @@ package struct DeliveryQueue: Sendable {
     package mutating func popFirst() -> Delivery? {
         guard count > 0 else { return nil }
         let first = ring[head].take()
-        head = place(1)
+        head = index(at: 1)
         count -= 1
         return first
     }
@@ -69,7 +69,7 @@ package struct DeliveryQueue: Sendable {
         }
     }
 
-    private func place(_ offset: Int) -> Int { (head + offset) & (ring.count - 1) }
+    private func index(at offset: Int) -> Int { (head + offset) & (ring.count - 1) }
 
     /// Makes room for at least `needed` deliveries. The capacity is always a power of two.
     private mutating func reserve(_ needed: Int) {
@@ -78,7 +78,7 @@ package struct DeliveryQueue: Sendable {
         while capacity < needed { capacity *= 2 }
         var larger: [Delivery?] = []
         larger.reserveCapacity(capacity)
-        for offset in 0..<count { larger.append(ring[place(offset)]) }
+        for offset in 0..<count { larger.append(ring[index(at: offset)]) }
         larger.append(contentsOf: repeatElement(nil, count: capacity - count))
         ring = larger
         head = 0

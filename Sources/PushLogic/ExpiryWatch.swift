@@ -41,7 +41,7 @@ package struct ExpiryWatch: Sendable {
 
     /// The longest time between two looks, however far the next notice is, because the wall clock may be set at any
     /// time.
-    package static let longestWait: Duration = .seconds(3600)
+    package static let maxWait: Duration = .seconds(3600)
 
     private var ends: [String: WallTime] = [:]
     /// The nearest window that was announced, by name.
@@ -76,7 +76,7 @@ package struct ExpiryWatch: Sendable {
         return notices.sorted { ($0.secondsLeft, $0.said.name) < ($1.secondsLeft, $1.said.name) }
     }
 
-    /// Returns the time of the next notice, or `longestWait` from now if that is sooner. Returns nil if no notice
+    /// Returns the time of the next notice, or `maxWait` from now if that is sooner. Returns nil if no notice
     /// remains.
     package func nextLook(after now: WallTime) -> WallTime? {
         var next: Int64?
@@ -86,7 +86,7 @@ package struct ExpiryWatch: Sendable {
             let begin = max(now.milliseconds, Self.begin(of: window, before: end).milliseconds)
             next = min(next ?? begin, begin)
         }
-        let wait = Self.longestWait.wholeMilliseconds
+        let wait = Self.maxWait.wholeMilliseconds
         return next.map { WallTime(milliseconds: min($0, now.milliseconds + wait)) }
     }
 

@@ -4,10 +4,10 @@ package import PushTime
 ///
 /// Apple refuses tokens older than an hour, and throttles clients that renew them more often than every 20 minutes. The
 /// throttling is worse: it has been seen to last an hour and a half. Hence two rules, both on the monotonic clock, have
-/// no exception: `shortestInterval` passes between two mints, and no token is kept past `longestAge`.
+/// no exception: `minInterval` passes between two mints, and no token is kept past `maxAge`.
 ///
 /// A token becomes stale early if the provider reports it as expired or invalid, or if the wall clock was set, so that
-/// `iat` no longer shows when the token was made. A stale token is renewed when `shortestInterval` has passed, not
+/// `iat` no longer shows when the token was made. A stale token is renewed when `minInterval` has passed, not
 /// before. Otherwise an unstable clock would cause a mint at each change and look like a token storm. A wrong token
 /// costs only a delay of up to 20 minutes, since refused deliveries are sent again.
 ///
@@ -18,13 +18,13 @@ package import PushTime
 ///   by any clock.
 ///
 /// If the provider reports that tokens are minted too often, because other processes use the key too, the machine keeps
-/// its token for another `shortestInterval`, but not past `longestAge`, when the token would be refused anyway.
+/// its token for another `minInterval`, but not past `maxAge`, when the token would be refused anyway.
 package struct ProviderTokenMachine: Sendable {
     package struct Settings: Sendable, Equatable {
         /// The age at which a token is replaced.
         package var renewal: Duration = .seconds(50 * 60)
-        package var shortestInterval: Duration = .seconds(20 * 60)
-        package var longestAge: Duration = .seconds(60 * 60)
+        package var minInterval: Duration = .seconds(20 * 60)
+        package var maxAge: Duration = .seconds(60 * 60)
         package var backwardTolerance: Duration = .seconds(5)
         package var forwardTolerance: Duration = .seconds(5 * 60)
         /// The interval at which the wall clock is checked.
@@ -68,10 +68,10 @@ package struct ProviderTokenMachine: Sendable {
     /// The time of the next look after the last input. Inputs may come earlier at any time.
     package private(set) var nextLook = MonotonicTime(nanoseconds: .min)
 
-    /// - Precondition: `shortestInterval` ≤ `renewal` ≤ `longestAge`.
+    /// - Precondition: `minInterval` ≤ `renewal` ≤ `maxAge`.
     package init(_ settings: Settings = Settings()) {
         precondition(
-            settings.shortestInterval <= settings.renewal && settings.renewal <= settings.longestAge,
+            settings.minInterval <= settings.renewal && settings.renewal <= settings.maxAge,
             "the renewal age of a provider token must lie between the shortest interval and the longest age")
         self.settings = settings
     }
@@ -99,7 +99,7 @@ package struct ProviderTokenMachine: Sendable {
             if token?.generation == generation { token?.isStale = true }
         case .mintedTooOften:
             if let token {
-                let hold = min(now + settings.shortestInterval, token.mintedAt + settings.longestAge)
+                let hold = min(now + settings.minInterval, token.mintedAt + settings.maxAge)
                 heldUntil = max(heldUntil ?? hold, hold)
             }
         }
@@ -126,7 +126,7 @@ package struct ProviderTokenMachine: Sendable {
     private func due() -> MonotonicTime {
         let held = heldUntil ?? MonotonicTime(nanoseconds: .min)
         guard let token else { return held }
-        let wanted = token.mintedAt + (token.isStale ? settings.shortestInterval : settings.renewal)
+        let wanted = token.mintedAt + (token.isStale ? settings.minInterval : settings.renewal)
         return max(wanted, held)
     }
 }

@@ -94,7 +94,7 @@ final class Pipeline: Sendable {
             on: back, registry: registry, ledger: ledger, identities: ledger.identities, log: log)
         self.feedback = feedback
         var routing = Router.Settings()
-        routing.policy.oldest = configuration.intake.expireAfter
+        routing.policy.lifetime = configuration.intake.expireAfter
         routing.answered = { feedback.take($0) }
         let troubles = Locked(RouterTroubles())
         routerTroubles = troubles

@@ -40,7 +40,7 @@ extension Gateway {
             run(machine.alive(id, now: now))
         case .closed(let end):
             held.removeAll { $0.id == id }
-            run(machine.closed(id, end, disposition: disposition(ofEnd: end.reason), now: now))
+            run(machine.closed(id, end: end, disposition: disposition(ofEnd: end.reason), now: now))
         }
     }
 

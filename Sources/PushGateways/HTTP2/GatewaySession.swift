@@ -89,14 +89,14 @@ final class GatewaySession: HTTP2ClientConnectionDelegate {
             response.status == 200
             ? .accepted(uniqueID: response.field("apns-unique-id").flatMap { ProviderAnswer.uniqueID($0) })
             : .refused(Self.refusal(response))
-        machine.answered(tag, ending, now: loop.now)
+        machine.answered(tag, with: ending, now: loop.now)
     }
 
     func http2Unanswered(tag: UInt64, because failure: HTTP2StreamFailure) {
         switch failure {
         case .notProcessed: machine.notProcessed(tag, now: loop.now)
-        case .reset: machine.lost(tag, .reset, now: loop.now)
-        case .connectionLost: machine.lost(tag, .connectionLost, now: loop.now)
+        case .reset: machine.lost(tag, cause: .reset, now: loop.now)
+        case .connectionLost: machine.lost(tag, cause: .connectionLost, now: loop.now)
         }
     }
 

@@ -19,14 +19,14 @@ package import PushTime
 /// The lists of the feedback service do not pass the brake: they are not answers, they come from one environment, and
 /// reading them clears them.
 ///
-/// The brake lets pass fewer than `fewest` suspicious answers an hour, so it does not notice a mistake in an app of a
+/// The brake lets pass fewer than `minSuspicious` suspicious answers an hour, so it does not notice a mistake in an app of a
 /// few devices. Of a flood it lets pass what comes before suspicion outweighs the good answers in the window, about
 /// half of `answers`, unless the flood comes in one batch. These devices become active again when they register the
 /// next time.
 package struct BrakeMachine: Sendable {
     package struct Policy: Sendable, Equatable {
         /// The minimum number of suspicious answers in the window that stops deactivations.
-        package var fewest = 50
+        package var minSuspicious = 50
         /// The number of answers in the window.
         package var answers = 200
         /// The time that an answer remains in the window.
@@ -112,7 +112,7 @@ package struct BrakeMachine: Sendable {
         case .open:
             let quarters = window.candidates.quarters
             // Half of the answers is two quarters for each.
-            guard quarters >= 4 * policy.fewest, quarters > 2 * window.answers else { return .pass }
+            guard quarters >= 4 * policy.minSuspicious, quarters > 2 * window.answers else { return .pass }
             state = .stopped(calm: nil, answers: 0)
             return .trip(candidates: window.candidates.all, answers: window.answers)
         case .stopped(let calm, let seen):
@@ -123,7 +123,7 @@ package struct BrakeMachine: Sendable {
                 return .hold
             }
             let since = calm ?? now
-            guard now >= since + policy.calm, seen + answers >= policy.fewest else {
+            guard now >= since + policy.calm, seen + answers >= policy.minSuspicious else {
                 state = .stopped(calm: since, answers: seen + answers)
                 return .hold
             }

@@ -11,7 +11,7 @@ package struct ConnectionMachine: ~Copyable {
         package var answerTimeout: Duration = .seconds(30)
         /// The maximum number of requests. Client streams have odd ids up to 2^31 - 1 (RFC 9113 §5.1.1); a connection
         /// is replaced well before.
-        package var mostRequests: UInt64 = (1 << 30) - 100_000
+        package var maxRequests: UInt64 = (1 << 30) - 100_000
 
         package init() {}
     }
@@ -73,7 +73,7 @@ package struct ConnectionMachine: ~Copyable {
         case .connecting, .open:
             waiting.append(deliveries[...])
         case .draining, .closed:
-            for delivery in deliveries { end(delivery, .notProcessed) }
+            for delivery in deliveries { end(delivery, as: .notProcessed) }
         }
     }
 
@@ -108,14 +108,14 @@ package struct ConnectionMachine: ~Copyable {
         now: MonotonicTime, _ submit: (_ delivery: borrowing Delivery, _ tag: UInt64) -> Submission
     ) -> ConnectionEvent? {
         while phase == .open, inFlight.count < limit, var delivery = waiting.popFirst() {
-            let submission = requests < settings.mostRequests ? submit(delivery, inFlight.nextTag) : .over
+            let submission = requests < settings.maxRequests ? submit(delivery, inFlight.nextTag) : .over
             switch submission {
             case .taken: break
             case .noRoom:
                 waiting.prepend(delivery)
                 return nil
             case .over:
-                end(delivery, .notProcessed)
+                end(delivery, as: .notProcessed)
                 drain()
                 return .retiring
             }
@@ -145,19 +145,19 @@ package struct ConnectionMachine: ~Copyable {
         }
     }
 
-    package mutating func answered(_ tag: UInt64, _ ending: DeliveryEnding, now: MonotonicTime) {
+    package mutating func answered(_ tag: UInt64, with ending: DeliveryEnding, now: MonotonicTime) {
         answered += 1
-        finish(tag, ending, now)
+        finish(tag, as: ending, now: now)
     }
 
     /// Ends a stream without an answer whose request the peer cannot have processed.
     package mutating func notProcessed(_ tag: UInt64, now: MonotonicTime) {
-        finish(tag, .notProcessed, now)
+        finish(tag, as: .notProcessed, now: now)
     }
 
     /// Ends a stream without an answer whose request the peer may have processed.
-    package mutating func lost(_ tag: UInt64, _ cause: UnknownCause, now: MonotonicTime) {
-        finish(tag, .unknown(cause), now)
+    package mutating func lost(_ tag: UInt64, cause: UnknownCause, now: MonotonicTime) {
+        finish(tag, as: .unknown(cause), now: now)
     }
 
     /// Takes a GOAWAY. A second one only adds its reason; pairs have been seen (`Documentation/Protocols.md`, "GOAWAY
@@ -170,7 +170,7 @@ package struct ConnectionMachine: ~Copyable {
     /// Ends the session. Requests in flight become unknown; deliveries that were never sent are not processed.
     package mutating func closed(now: MonotonicTime) {
         phase = .closed
-        while let tag = inFlight.oldestTag { finish(tag, .unknown(.connectionLost), now) }
+        while let tag = inFlight.oldestTag { finish(tag, as: .unknown(.connectionLost), now: now) }
         returnWaiting()
     }
 
@@ -178,7 +178,7 @@ package struct ConnectionMachine: ~Copyable {
     /// Returns nil if none has.
     package mutating func expireOldest(now: MonotonicTime) -> UInt64? {
         guard let deadline = nextDeadline, deadline <= now, let tag = inFlight.oldestTag else { return nil }
-        finish(tag, .unknown(.timeout), now)
+        finish(tag, as: .unknown(.timeout), now: now)
         return tag
     }
 
@@ -193,16 +193,16 @@ package struct ConnectionMachine: ~Copyable {
 
     // MARK: Ends of deliveries
 
-    private mutating func finish(_ tag: UInt64, _ ending: DeliveryEnding, _ now: MonotonicTime) {
+    private mutating func finish(_ tag: UInt64, as ending: DeliveryEnding, now: MonotonicTime) {
         guard let (delivery, sentAt) = inFlight.remove(tag) else { return }
         ended.append(EndedDelivery(delivery, ending, latency: now - sentAt))
     }
 
-    private mutating func end(_ delivery: Delivery, _ ending: DeliveryEnding) {
+    private mutating func end(_ delivery: Delivery, as ending: DeliveryEnding) {
         ended.append(EndedDelivery(delivery, ending, latency: .zero))
     }
 
     private mutating func returnWaiting() {
-        while let delivery = waiting.popFirst() { end(delivery, .notProcessed) }
+        while let delivery = waiting.popFirst() { end(delivery, as: .notProcessed) }
     }
 }

@@ -36,11 +36,11 @@ struct InFlightTable {
             slot = Int32(slots.count)
             slots.append(Slot())
         }
-        let place = Int(slot)
-        slots[place].delivery = delivery
-        slots[place].sentAt = time
-        slots[place].previous = newest
-        slots[place].next = -1
+        let index = Int(slot)
+        slots[index].delivery = delivery
+        slots[index].sentAt = time
+        slots[index].previous = newest
+        slots[index].next = -1
         if newest >= 0 { slots[Int(newest)].next = slot } else { oldest = slot }
         newest = slot
         count += 1
@@ -49,25 +49,25 @@ struct InFlightTable {
 
     /// Removes a delivery. Returns nil if it is no longer in flight.
     mutating func remove(_ tag: UInt64) -> (delivery: Delivery, sentAt: MonotonicTime)? {
-        guard let place = place(of: tag), let delivery = slots[place].delivery.take() else { return nil }
-        let (previous, next) = (slots[place].previous, slots[place].next)
+        guard let index = index(of: tag), let delivery = slots[index].delivery.take() else { return nil }
+        let (previous, next) = (slots[index].previous, slots[index].next)
         if previous >= 0 { slots[Int(previous)].next = next } else { oldest = next }
         if next >= 0 { slots[Int(next)].previous = previous } else { newest = previous }
-        slots[place].generation &+= 1
-        free.append(Int32(place))
+        slots[index].generation &+= 1
+        free.append(Int32(index))
         count -= 1
-        return (delivery, slots[place].sentAt)
+        return (delivery, slots[index].sentAt)
     }
 
     private func tag(_ slot: Int32) -> UInt64 {
         UInt64(slots[Int(slot)].generation) << 32 | UInt64(slot)
     }
 
-    private func place(of tag: UInt64) -> Int? {
-        let place = Int(tag & 0xffff_ffff)
-        guard place < slots.count, slots[place].generation == UInt32(tag >> 32), slots[place].delivery != nil else {
+    private func index(of tag: UInt64) -> Int? {
+        let index = Int(tag & 0xffff_ffff)
+        guard index < slots.count, slots[index].generation == UInt32(tag >> 32), slots[index].delivery != nil else {
             return nil
         }
-        return place
+        return index
     }
 }

@@ -8,7 +8,7 @@ package struct DeviceIDTable: Sendable {
     private static let seed = UInt64.random(in: 0 ... .max)
     /// The id of zeros marks a free slot; whether that id itself is in the set is stored in `hasFree`.
     private static let free = DeviceID(high: 0, low: 0)
-    private static let smallest = 16
+    private static let minSlots = 16
 
     private var slots: [DeviceID] = []
     private var hasFree = false
@@ -18,7 +18,7 @@ package struct DeviceIDTable: Sendable {
 
     /// Creates a table that does not grow until it holds `count` ids.
     package init(reserving count: Int) {
-        var size = Self.smallest
+        var size = Self.minSlots
         while size / 5 * 4 < count { size *= 2 }
         slots = Array(repeating: Self.free, count: size)
     }
@@ -27,7 +27,7 @@ package struct DeviceIDTable: Sendable {
 
     package func contains(_ id: DeviceID) -> Bool {
         if slots.isEmpty || id == Self.free { return id == Self.free && hasFree }
-        return slots[place(of: id)] == id
+        return slots[slot(of: id)] == id
     }
 
     /// Adds an id. Returns whether it is new.
@@ -42,9 +42,9 @@ package struct DeviceIDTable: Sendable {
         // With four fifths of the slots in use, a hit takes three probes and a miss thirteen, most of them in one cache
         // line.
         if (count + 1) * 5 > slots.count * 4 { grow() }
-        let place = place(of: id)
-        if slots[place] == id { return false }
-        slots[place] = id
+        let slot = slot(of: id)
+        if slots[slot] == id { return false }
+        slots[slot] = id
         count += 1
         return true
     }
@@ -58,7 +58,7 @@ package struct DeviceIDTable: Sendable {
             return hasFree
         }
         guard !slots.isEmpty else { return false }
-        var hole = place(of: id)
+        var hole = slot(of: id)
         guard slots[hole] == id else { return false }
         count -= 1
         // Later ids may have been placed after this slot because it was taken. They move back.
@@ -83,16 +83,16 @@ package struct DeviceIDTable: Sendable {
     }
 
     /// Returns the slot of an id, or the free slot where it would be inserted.
-    private func place(of id: DeviceID) -> Int {
+    private func slot(of id: DeviceID) -> Int {
         let mask = slots.count - 1
-        var place = home(of: id)
-        while slots[place] != id, slots[place] != Self.free { place = (place + 1) & mask }
-        return place
+        var slot = home(of: id)
+        while slots[slot] != id, slots[slot] != Self.free { slot = (slot + 1) & mask }
+        return slot
     }
 
     private mutating func grow() {
         let old = slots
-        slots = Array(repeating: Self.free, count: max(Self.smallest, old.count * 2))
-        for id in old where id != Self.free { slots[place(of: id)] = id }
+        slots = Array(repeating: Self.free, count: max(Self.minSlots, old.count * 2))
+        for id in old where id != Self.free { slots[slot(of: id)] = id }
     }
 }

@@ -61,8 +61,8 @@ package struct PendingMessages {
 
     package func contains(_ seq: UInt64) -> Bool {
         guard let index = index(of: seq) else { return false }
-        let place = Int(seq - segments[index].first)
-        return segments[index].isOpen[place]
+        let offset = Int(seq - segments[index].first)
+        return segments[index].isOpen[offset]
     }
 
     /// Returns the first number of the row that contains the message; nil if the row is done or unknown.
@@ -75,16 +75,16 @@ package struct PendingMessages {
     /// such as a scheduled one, whose number may lie between those of a row.
     mutating func needsClaim(_ seq: UInt64) -> Bool? {
         guard let index = find(seq) else { return nil }
-        let place = Int(seq - segments[index].first)
-        if segments[index].isSingle[place] { return false }
-        return segments[index].isOpen[place] ? true : nil
+        let offset = Int(seq - segments[index].first)
+        if segments[index].isSingle[offset] { return false }
+        return segments[index].isOpen[offset] ? true : nil
     }
 
     /// Notes that the message is for one device, which its own key claims. Numbers in no row are ignored.
     mutating func setNeedsNoClaim(_ seq: UInt64) {
         guard let index = find(seq) else { return }
-        let place = Int(seq - segments[index].first)
-        if segments[index].isOpen[place] { segments[index].isSingle[place] = true }
+        let offset = Int(seq - segments[index].first)
+        if segments[index].isOpen[offset] { segments[index].isSingle[offset] = true }
     }
 
     enum Completion: Equatable {
@@ -97,9 +97,9 @@ package struct PendingMessages {
 
     mutating func complete(_ seq: UInt64) -> Completion {
         guard let index = find(seq) else { return .unknown }
-        let place = Int(seq - segments[index].first)
-        guard segments[index].isOpen[place] else { return .unknown }
-        segments[index].isOpen[place] = false
+        let offset = Int(seq - segments[index].first)
+        guard segments[index].isOpen[offset] else { return .unknown }
+        segments[index].isOpen[offset] = false
         segments[index].open -= 1
         count -= 1
         if segments[index].open > 0 { return .done }
@@ -110,9 +110,9 @@ package struct PendingMessages {
     /// Undoes a completion.
     mutating func reopen(_ seq: UInt64) {
         guard let index = find(seq) else { return }
-        let place = Int(seq - segments[index].first)
-        guard !segments[index].isOpen[place] else { return }
-        segments[index].isOpen[place] = true
+        let offset = Int(seq - segments[index].first)
+        guard !segments[index].isOpen[offset] else { return }
+        segments[index].isOpen[offset] = true
         if segments[index].open == 0 { gone -= 1 }
         segments[index].open += 1
         count += 1
@@ -144,20 +144,20 @@ package struct PendingMessages {
 
     private mutating func find(_ seq: UInt64) -> Int? {
         // Successive calls mostly concern the same row.
-        if last < segments.count, covers(segments[last], seq) { return last }
+        if last < segments.count, covers(seq, in: segments[last]) { return last }
         guard let index = index(of: seq) else { return nil }
         last = index
         return index
     }
 
-    private func covers(_ segment: Segment, _ seq: UInt64) -> Bool {
+    private func covers(_ seq: UInt64, in segment: Segment) -> Bool {
         seq >= segment.first && seq - segment.first < UInt64(segment.count)
     }
 
     private func index(of seq: UInt64) -> Int? {
         guard seq < .max else { return nil }
         let index = lowerBound(seq + 1) - 1
-        return index >= 0 && covers(segments[index], seq) ? index : nil
+        return index >= 0 && covers(seq, in: segments[index]) ? index : nil
     }
 
     /// Returns the index of the first segment that begins at `seq` or later.

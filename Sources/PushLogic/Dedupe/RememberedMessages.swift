@@ -27,10 +27,10 @@ package struct RememberedMessages: ~Copyable {
     /// compares the stored key.
     func later(of fingerprint: UInt64, for audience: UInt64) -> UInt64? {
         if audiences.count == 0 { return nil }
-        return audiences.value(of: Self.key(fingerprint, audience))
+        return audiences.value(of: Self.key(of: fingerprint, for: audience))
     }
 
-    private static func key(_ fingerprint: UInt64, _ audience: UInt64) -> UInt64 {
+    private static func key(of fingerprint: UInt64, for audience: UInt64) -> UInt64 {
         fingerprint ^ (audience &* 0x9e37_79b9_7f4a_7c15)
     }
 
@@ -52,7 +52,7 @@ package struct RememberedMessages: ~Copyable {
     private mutating func append(_ number: UInt64, to fingerprint: UInt64, for audience: UInt64) {
         later[fingerprint, default: LaterMessages()].append(number)
         laterCount += 1
-        let key = Self.key(fingerprint, audience)
+        let key = Self.key(of: fingerprint, for: audience)
         // A scheduled message that is read back may be older than the known one.
         if (audiences.value(of: key) ?? 0) < number { audiences.set(number, for: key) }
     }
@@ -62,7 +62,7 @@ package struct RememberedMessages: ~Copyable {
         later[added.fingerprint]?.removeLast()
         laterCount -= 1
         if later[added.fingerprint]?.count == 0 { later[added.fingerprint] = nil }
-        let key = Self.key(added.fingerprint, added.audience)
+        let key = Self.key(of: added.fingerprint, for: added.audience)
         if let earlier = added.earlier { audiences.set(earlier, for: key) } else { audiences.remove(key) }
     }
 
@@ -77,7 +77,7 @@ package struct RememberedMessages: ~Copyable {
             if isFirst { firsts.remove(fingerprint) }
             return
         }
-        let key = Self.key(fingerprint, audience)
+        let key = Self.key(of: fingerprint, for: audience)
         if audiences.value(of: key) == number { audiences.remove(key) }
         guard let second = later[fingerprint]?.first else {
             if isFirst { firsts.remove(fingerprint) }

@@ -27,14 +27,14 @@ struct AddressBook {
         from found: [String], uses: (String) -> Int, now: MonotonicTime, using random: inout SeededRandom
     ) -> String? {
         var best: [String] = []
-        var fewest = Int.max
+        var minCount = Int.max
         for address in found where !isQuarantined(address, now: now) {
             let count = uses(address)
-            if count < fewest {
-                fewest = count
+            if count < minCount {
+                minCount = count
                 best = []
             }
-            if count == fewest { best.append(address) }
+            if count == minCount { best.append(address) }
         }
         if let chosen = best.randomElement(using: &random) { return chosen }
         return found.min { freeAt($0) < freeAt($1) }

@@ -9,8 +9,8 @@ import PushTime
 /// (`Documentation/Protocols.md`, "Status and reason"). The breaker opens
 /// - when `connectFailures` attempts to connect failed in a row and no connection is open. Attempts continue at their
 ///   own pace, and the first connection on which a PING is answered closes the breaker without risking a delivery;
-/// - when more than half of the last 50 to 100 answers reported a failure of the service, with at least `fewestAnswers`
-///   answers and at least `fewestDevices` failed devices;
+/// - when more than half of the last 50 to 100 answers reported a failure of the service, with at least `minAnswers`
+///   answers and at least `minDevices` failed devices;
 /// - when such an answer had a `Retry-After`, for that time.
 ///
 /// After an opening because of answers, a single delivery is sent as a probe, since a service that answers PING may
@@ -20,12 +20,12 @@ import PushTime
 package struct CircuitBreaker: Sendable {
     package struct Policy: Sendable, Equatable {
         package var connectFailures = 5
-        package var fewestAnswers = 20
-        package var fewestDevices = 3
+        package var minAnswers = 20
+        package var minDevices = 3
         /// The time that the breaker stays open because of answers, by the number of openings in a row.
-        package var pause = Backoff(first: .seconds(10), longest: .seconds(60))
+        package var pause = Backoff(first: .seconds(10), maxDelay: .seconds(60))
         /// The longest time that a `Retry-After` keeps the breaker open.
-        package var longestAsked: Duration = .seconds(600)
+        package var maxAskedPause: Duration = .seconds(600)
         /// The maximum number of further probes in a row that may fail for devices that had failed before.
         package var furtherProbes = 16
 
@@ -116,7 +116,7 @@ package struct CircuitBreaker: Sendable {
                     return nil
                 }
                 suspects.note(tally.failedDevices)
-                return open(.probeFailed, asked: tally.pause, now, random)
+                return open(.probeFailed, asked: tally.pause, now: now, random: random)
             }
             if good > 0 {
                 self = CircuitBreaker(policy)
@@ -134,16 +134,16 @@ package struct CircuitBreaker: Sendable {
             }
             if tally.pause != nil {
                 suspects = tally.failedDevices
-                return open(.asked, asked: tally.pause, now, random)
+                return open(.asked, asked: tally.pause, now: now, random: random)
             }
             let all = older.all + newer.all
             let failed = older.failed + newer.failed
-            guard tally.failed > 0, all >= policy.fewestAnswers, failed * 2 > all else { return nil }
+            guard tally.failed > 0, all >= policy.minAnswers, failed * 2 > all else { return nil }
             var devices = older.devices
             devices.note(newer.devices)
-            guard devices.count >= policy.fewestDevices else { return nil }
+            guard devices.count >= policy.minDevices else { return nil }
             suspects = devices
-            return open(.failing(answers: failed, of: all), asked: nil, now, random)
+            return open(.failing(answers: failed, of: all), asked: nil, now: now, random: random)
         }
     }
 
@@ -194,12 +194,12 @@ package struct CircuitBreaker: Sendable {
     }
 
     private mutating func open(
-        _ cause: BreakerCause, asked: Duration?, _ now: MonotonicTime, _ random: Double
+        _ cause: BreakerCause, asked: Duration?, now: MonotonicTime, random: Double
     ) -> (Duration, BreakerCause) {
         openings = min(openings + 1, 64)
         let own = policy.pause.delay(afterFailures: openings, random: random)
         let pause =
-            if let asked { min(max(asked, cause == .asked ? .seconds(1) : own), policy.longestAsked) } else { own }
+            if let asked { min(max(asked, cause == .asked ? .seconds(1) : own), policy.maxAskedPause) } else { own }
         older = Window()
         newer = Window()
         state = .open(until: now + pause, cause)

@@ -36,7 +36,7 @@ package struct ConnectBudget: Sendable {
         isLimited = policy.perMinute != nil
         interval = Self.interval(policy.perMinute)
         fixedBurst = policy.burst
-        burst = Int64(Self.burst(policy.burst, maximum))
+        burst = Int64(Self.burst(fixed: policy.burst, maximum: maximum))
         saved = burst * interval
     }
 
@@ -44,14 +44,14 @@ package struct ConnectBudget: Sendable {
         60_000_000_000 / Int64(min(max(perMinute ?? 1, 1), 60_000))
     }
 
-    private static func burst(_ fixed: Int?, _ maximum: Int) -> Int {
+    private static func burst(fixed: Int?, maximum: Int) -> Int {
         min(max(1, fixed ?? max(4, 2 * maximum)), 100_000)
     }
 
     /// Raises the burst for a maximum that is higher than all before, and adds the difference. Lowering and raising the
     /// maximum again adds nothing.
     mutating func raise(toMaximum maximum: Int) {
-        let raised = Int64(Self.burst(fixedBurst, maximum))
+        let raised = Int64(Self.burst(fixed: fixedBurst, maximum: maximum))
         guard raised > burst else { return }
         saved += (raised - burst) * interval
         burst = raised

@@ -3,8 +3,6 @@ package import PushModel
 /// The first few distinct devices of a batch, by hash. They suffice to tell a failure of one device from one of the
 /// service.
 package struct FewDevices: Sendable, Equatable {
-    package static let most = 4
-
     private var first: Int?
     private var second: Int?
     private var third: Int?

@@ -25,7 +25,7 @@ extension GatewayMachine {
 
     package mutating func lookUpFailed(_ fault: ConnectionFault, for id: ConnectionID, now: MonotonicTime) -> [Action] {
         guard let index = index(of: id), slots[index].phase == .lookingUp else { return [] }
-        gone(index, ConnectionEnd(.unreachable, fault: fault), now)
+        remove(at: index, after: ConnectionEnd(.unreachable, fault), now: now)
         return settle(now)
     }
 
@@ -65,32 +65,32 @@ extension GatewayMachine {
         guard let index = index(of: id) else { return [] }
         actions.append(.raise(.goAway(id, address: slots[index].address, reason: reason)))
         let slot = slots[index]
-        drain(index, now)
+        drain(at: index, now: now)
         // A second GOAWAY of a connection repeats the first or adds its reason, so only a halt has an effect.
-        if slot.isLive || disposition == .halt { judge(disposition, reason, on: slot, now) }
+        if slot.isLive || disposition == .halt { judge(disposition, reason: reason, on: slot, now: now) }
         return settle(now)
     }
 
     /// Takes a connection that accepts no more deliveries by its own decision.
     package mutating func retiring(_ id: ConnectionID, now: MonotonicTime) -> [Action] {
         guard let index = index(of: id) else { return [] }
-        drain(index, now)
+        drain(at: index, now: now)
         return settle(now)
     }
 
     /// Takes the end of a connection, after the outcomes of the deliveries that had reached it. Deliveries that were
     /// handed to it since then still come back.
     package mutating func closed(
-        _ id: ConnectionID, _ end: ConnectionEnd, disposition: Disposition, now: MonotonicTime
+        _ id: ConnectionID, end: ConnectionEnd, disposition: Disposition, now: MonotonicTime
     ) -> [Action] {
         guard let index = index(of: id), slots[index].phase != .gone else { return [] }
         let slot = slots[index]
-        gone(index, end, now)
+        remove(at: index, after: end, now: now)
         if end.kind == .credential {
-            if slot.epoch == epoch { stop(GatewayHalt(.certificate, message: end.message, reason: end.reason), now) }
+            if slot.epoch == epoch { stop(GatewayHalt(.certificate, end.message, reason: end.reason), now: now) }
         } else if slot.isLive || disposition == .halt {
             // The GOAWAY of a draining connection was judged already.
-            judge(disposition, end.reason, on: slot, now)
+            judge(disposition, reason: end.reason, on: slot, now: now)
         }
         return settle(now)
     }
@@ -99,20 +99,20 @@ extension GatewayMachine {
 
     /// Returns whether the end of a connection counts as a failure to connect. A connection that answered has shown
     /// that connecting works; a connection that this side closed shows nothing.
-    private func countsAsFailure(_ slot: PoolSlot, _ end: ConnectionEnd, _ now: MonotonicTime) -> Bool {
-        slot.answered == 0 && !isProven(slot, now) && end.kind != .credential && slot.epoch == epoch
+    private func countsAsFailure(_ end: ConnectionEnd, of slot: PoolSlot, now: MonotonicTime) -> Bool {
+        slot.answered == 0 && !isProven(slot, now: now) && end.kind != .credential && slot.epoch == epoch
             && slot.phase != .closing && (end.kind != .byUs || slot.isLive)
     }
 
     /// Returns whether an event would only repeat known failures. In an outage every app tries to connect every few
     /// seconds and fails for the same reason. After the breaker has opened, only an attempt whose number is a power of
     /// two is reported, so that the log is not flooded.
-    private func saysNothingNew(_ end: ConnectionFault) -> Bool {
+    private func isKnownFailure(_ end: ConnectionFault) -> Bool {
         let attempt = failedConnectsInARow + 1
         return breaker.isUnreachable && end.code == fault?.code && attempt & (attempt - 1) != 0
     }
 
-    private func isProven(_ slot: PoolSlot, _ now: MonotonicTime) -> Bool {
+    private func isProven(_ slot: PoolSlot, now: MonotonicTime) -> Bool {
         slot.aliveSince.map { now - $0 >= policy.provenAfter } ?? false
     }
 
@@ -121,14 +121,14 @@ extension GatewayMachine {
     }
 
     /// Removes a connection and draws conclusions from its end.
-    private mutating func gone(_ index: Int, _ end: ConnectionEnd, _ now: MonotonicTime) {
+    private mutating func remove(at index: Int, after end: ConnectionEnd, now: MonotonicTime) {
         let slot = slots[index]
         // If this side closed the connection because of a fault, that fault is the reason.
         let end = slot.fault.map { ConnectionEnd(end.kind, fault: $0) } ?? end
         slots[index].phase = .gone
         if slot.given == 0 { slots.remove(at: index) }
-        let isFailure = countsAsFailure(slot, end, now)
-        if !(isFailure && slot.isPending && saysNothingNew(end.fault)) {
+        let isFailure = countsAsFailure(end, of: slot, now: now)
+        if !(isFailure && slot.isPending && isKnownFailure(end.fault)) {
             actions.append(
                 .raise(.down(slot.id, address: slot.address, end, age: now - slot.begunAt, answered: slot.answered)))
         }
@@ -143,14 +143,14 @@ extension GatewayMachine {
             announce(
                 breaker.connectFailed(
                     inARow: failedConnectsInARow, othersAreOpen: slots.contains { $0.phase == .open }, wait: wait))
-        } else if slot.epoch == epoch, isProven(slot, now) {
+        } else if slot.epoch == epoch, isProven(slot, now: now) {
             failedConnectsInARow = 0
             connectsAgainAt = MonotonicTime(nanoseconds: .min)
         }
         breaker.connectionClosed(slot.id)
     }
 
-    mutating func drain(_ index: Int, _ now: MonotonicTime) {
+    mutating func drain(at index: Int, now: MonotonicTime) {
         switch slots[index].phase {
         case .lookingUp:
             slots.remove(at: index)
@@ -165,11 +165,11 @@ extension GatewayMachine {
         }
     }
 
-    mutating func drainAll(_ now: MonotonicTime) {
-        for index in slots.indices.reversed() { drain(index, now) }
+    mutating func drainAll(now: MonotonicTime) {
+        for index in slots.indices.reversed() { drain(at: index, now: now) }
     }
 
-    mutating func closeOverdue(_ now: MonotonicTime) {
+    mutating func closeOverdue(now: MonotonicTime) {
         for index in slots.indices {
             guard case .draining(let until) = slots[index].phase, now >= until else { continue }
             slots[index].phase = .closing
@@ -179,7 +179,7 @@ extension GatewayMachine {
 
     mutating func end(_ now: MonotonicTime, atOnce: Bool) {
         mode = .ending
-        drainAll(now)
+        drainAll(now: now)
         guard atOnce else { return }
         for index in slots.indices where slots[index].phase != .closing && slots[index].phase != .gone {
             slots[index].phase = .closing

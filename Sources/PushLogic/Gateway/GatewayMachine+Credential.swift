@@ -24,7 +24,7 @@ extension GatewayMachine {
 
     /// Takes the failure to get a provider token. A token that is still accepted remains in use.
     package mutating func tokenFailed(_ message: String, now: MonotonicTime) -> [Action] {
-        if tokens.isUsed, !tokens.isReady { stop(GatewayHalt(.providerToken, message: message), now) }
+        if tokens.isUsed, !tokens.isReady { stop(GatewayHalt(.providerToken, message), now: now) }
         return settle(now)
     }
 
@@ -44,7 +44,7 @@ extension GatewayMachine {
         connectsAgainAt = MonotonicTime(nanoseconds: .min)
         load.reset()
         rotates = true
-        for index in slots.indices.reversed() where slots[index].isPending { drain(index, now) }
+        for index in slots.indices.reversed() where slots[index].isPending { drain(at: index, now: now) }
         actions.append(.raise(.credentialRotated))
         return settle(now)
     }
@@ -62,23 +62,23 @@ extension GatewayMachine {
 
     /// Applies a reason that came with the end of a connection instead of an answer.
     mutating func judge(
-        _ disposition: Disposition, _ reason: ProviderReason?, on slot: PoolSlot, _ now: MonotonicTime
+        _ disposition: Disposition, reason: ProviderReason?, on slot: PoolSlot, now: MonotonicTime
     ) {
         // The end of a connection with an older credential has no meaning for the current one.
         guard slot.epoch == epoch else { return }
         switch disposition {
         case .halt:
-            stop(Self.halt(reason, "ended connection \(slot.id)"), now)
+            stop(Self.halt(reason, event: "ended connection \(slot.id)"), now: now)
         case .renewToken:
             refused(by: reason)
-            refuseToken(slot.token, now)
+            refuseToken(slot.token, now: now)
         case .renewTokenOnce:
             refused(by: reason)
             tokens.disbelievedEnds += 1
             if tokens.disbelievedEnds > 1 {
-                stop(Self.halt(reason, "ended two connections, the second with a fresh token"), now)
+                stop(Self.halt(reason, event: "ended two connections, the second with a fresh token"), now: now)
             } else {
-                refuseToken(slot.token, now)
+                refuseToken(slot.token, now: now)
             }
         case .drop, .deactivate, .retry, .reconnect, .slowMinting:
             break
@@ -86,7 +86,7 @@ extension GatewayMachine {
     }
 
     /// Reports a refused credential at once. It may take a minute to find out whether a new token helps.
-    mutating func refused(_ credentialFault: ConnectionFault, _ index: Int) {
+    mutating func refused(_ credentialFault: ConnectionFault, at index: Int) {
         slots[index].fault = credentialFault
         if fault != credentialFault { actions.append(.raise(.credentialRefused(credentialFault))) }
         fault = credentialFault
@@ -101,29 +101,28 @@ extension GatewayMachine {
             reason: reason)
     }
 
-    mutating func refuseToken(_ generation: UInt64, _ now: MonotonicTime) {
+    mutating func refuseToken(_ generation: UInt64, now: MonotonicTime) {
         guard mode == .running || mode == .finishing,
             tokens.wasRefused(generation, now: now, within: policy.tokenWithin)
         else { return }
         actions.append(.renewToken(refused: generation))
     }
 
-    private static func halt(_ reason: ProviderReason?, _ what: String) -> GatewayHalt {
+    private static func halt(_ reason: ProviderReason?, event: String) -> GatewayHalt {
         GatewayHalt(
             .refused,
-            message:
-                "the provider \(what)\(reason.map { ": \($0)" } ?? ""); check the credential and its environment, then change it",
+            "the provider \(event)\(reason.map { ": \($0)" } ?? ""); check the credential and its environment, then change it",
             reason: reason)
     }
 
-    mutating func stop(_ halt: GatewayHalt, _ now: MonotonicTime) {
+    mutating func stop(_ halt: GatewayHalt, now: MonotonicTime) {
         switch mode {
         case .running: mode = .halted(halt)
         case .finishing: mode = .ending
         case .halted, .ending: return
         }
         rotates = false
-        drainAll(now)
+        drainAll(now: now)
         actions.append(.raise(.credentialFailed(halt)))
     }
 

@@ -79,11 +79,11 @@ extension GatewayMachine {
         if wasHalfOpen, breaker.isClosed { actions.append(.raise(.breakerClosed)) }
 
         let isCurrent = slots[index].epoch == epoch
-        if tally.halt != nil || tally.refusedToken != nil || tally.asksForAnother { drain(index, now) }
+        if tally.halt != nil || tally.refusedToken != nil || tally.asksForAnother { drain(at: index, now: now) }
         // An answer for an older credential has no meaning for the current one.
-        if isCurrent, let credentialFault = tally.credentialFault { refused(credentialFault, index) }
-        if isCurrent, let halt = tally.halt { stop(halt, now) }
-        if isCurrent, let generation = tally.refusedToken { refuseToken(generation, now) }
+        if isCurrent, let credentialFault = tally.credentialFault { refused(credentialFault, at: index) }
+        if isCurrent, let halt = tally.halt { stop(halt, now: now) }
+        if isCurrent, let generation = tally.refusedToken { refuseToken(generation, now: now) }
         slots.removeAll { $0.id == id && $0.phase == .gone && $0.given == 0 }
         return settle(now)
     }
@@ -103,7 +103,7 @@ extension GatewayMachine {
     ///
     /// - Parameter asked: The seconds of a `Retry-After`.
     package mutating func retryDelay(attempt: Int, asked: Int?) -> Duration {
-        if let asked { return min(.seconds(max(1, asked)), policy.longestRetryAfter) }
+        if let asked { return min(.seconds(max(1, asked)), policy.maxRetryAfter) }
         return policy.retry.delay(afterFailures: max(1, attempt), random: random.unit())
     }
 

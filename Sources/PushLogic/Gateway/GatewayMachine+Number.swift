@@ -61,7 +61,7 @@ extension GatewayMachine {
         let fresh = slots.count { $0.phase == .open && $0.epoch == epoch }
         let kept = max(0, target - fresh)
         while stale > kept, let index = leastUsed(where: { $0.isLive && $0.epoch != epoch }) {
-            drain(index, now)
+            drain(at: index, now: now)
             stale -= 1
         }
         if stale == 0 { rotates = false }
@@ -76,7 +76,7 @@ extension GatewayMachine {
                 let index = slots.lastIndex(where: { $0.isPending && $0.epoch == epoch })
                     ?? leastUsed(where: { $0.isLive && $0.epoch == epoch })
             else { return }
-            drain(index, now)
+            drain(at: index, now: now)
             surplus -= 1
         }
     }

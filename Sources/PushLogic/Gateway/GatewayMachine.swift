@@ -126,8 +126,8 @@ package struct GatewayMachine: ~Copyable {
     /// Called when a deadline has passed, or may have.
     package mutating func timePassed(now: MonotonicTime) -> [Action] {
         breaker.timePassed(now: now)
-        closeOverdue(now)
-        if let halt = tokens.overdue(now: now, fault) { stop(halt, now) }
+        closeOverdue(now: now)
+        if let halt = tokens.overdue(now: now, fault) { stop(halt, now: now) }
         growOrShrink(now)
         return settle(now)
     }

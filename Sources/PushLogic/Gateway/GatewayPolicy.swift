@@ -15,12 +15,12 @@ package struct GatewayPolicy: Sendable, Equatable {
 
     /// The delay between attempts to connect that fail in a row. The longest delay is what a push may have to wait
     /// after an outage. Attempts cost little, and `connects` limits them.
-    package var reconnect = Backoff(first: .seconds(1), longest: .seconds(15))
+    package var reconnect = Backoff(first: .seconds(1), maxDelay: .seconds(15))
     /// The age at which a connection with an answered PING proves that connecting works, even if nothing was sent on
     /// it.
     package var provenAfter: Duration = .seconds(30)
     /// The quarantine of an address that went silent or failed.
-    package var quarantine = Backoff(first: .seconds(30), longest: .seconds(1800))
+    package var quarantine = Backoff(first: .seconds(30), maxDelay: .seconds(1800))
     package var connects = ConnectBudget.Policy()
     package var breaker = CircuitBreaker.Policy()
 
@@ -31,7 +31,7 @@ package struct GatewayPolicy: Sendable, Equatable {
 
     /// The minimum number of deliveries that a connection gets beyond its streams, so that it can refill them at once.
     /// The number is this or a quarter of its streams, whichever is larger, and at most the number of its streams.
-    package var smallestPrefetch = 16
+    package var minPrefetch = 16
     /// The credit of the owner while there is no connection.
     package var reserve = 64
     /// The maximum number of deliveries that wait in the gateway. Further ones are returned.
@@ -39,14 +39,14 @@ package struct GatewayPolicy: Sendable, Equatable {
     /// The number of times that a delivery returns to the front of the queue before it is returned for a later retry.
     package var requeueLimit = 16
     /// The delay after an answer that asks for a retry without a time, by attempt.
-    package var retry = Backoff(first: .seconds(2), longest: .seconds(900))
+    package var retry = Backoff(first: .seconds(2), maxDelay: .seconds(900))
     /// The longest `Retry-After` that is obeyed.
-    package var longestRetryAfter: Duration = .seconds(3600)
+    package var maxRetryAfter: Duration = .seconds(3600)
 
     package init() {}
 
     func prefetch(forLimit limit: Int) -> Int {
-        min(limit, max(smallestPrefetch, limit / 4))
+        min(limit, max(minPrefetch, limit / 4))
     }
 }
 

@@ -48,12 +48,11 @@ struct TokenState {
     mutating func overdue(now: MonotonicTime, _ fault: ConnectionFault?) -> GatewayHalt? {
         guard let until = awaitedUntil, now >= until else { return nil }
         awaitedUntil = nil
-        let said = fault?.code == .credentialRefused ? "; \(fault?.sentence ?? "")" : ""
+        let detail = fault?.code == .credentialRefused ? "; \(fault?.sentence ?? "")" : ""
         return GatewayHalt(
             .providerToken,
-            message:
-                "the provider refused the provider token, and no newer one arrived; check the key, its id and the clock"
-                + said,
+            "the provider refused the provider token, and no newer one arrived; check the key, its id and the clock"
+                + detail,
             reason: fault?.reason)
     }
 }

@@ -11,9 +11,9 @@ package struct FeedbackMachine: Sendable {
         /// The longest random delay of the first poll, so that many gateways do not poll at once. The default is 60 s.
         package var jitter: Duration = .seconds(60)
         /// The delay after polls that failed.
-        package var pollBackoff = Backoff(first: .seconds(60), longest: .seconds(3600))
+        package var pollBackoff = Backoff(first: .seconds(60), maxDelay: .seconds(3600))
         /// The delay after attempts of the sink that failed.
-        package var sinkBackoff = Backoff(first: .seconds(1), longest: .seconds(300))
+        package var sinkBackoff = Backoff(first: .seconds(1), maxDelay: .seconds(300))
 
         package init() {}
     }

@@ -148,11 +148,11 @@ package struct LegacyMachine: ~Copyable {
         var action = Action()
         switch state {
         case .connecting:
-            return finish(ConnectionEnd(.byUs, message: "drained before it was connected"), &action, orderly: true)
+            return finish(ConnectionEnd(.byUs, "drained before it was connected"), into: &action, isOrderly: true)
         case .open:
-            returnWaiting(&action)
+            returnWaiting(into: &action)
             guard !ring.isEmpty else {
-                return finish(ConnectionEnd(.byUs, message: "drained"), &action, orderly: true)
+                return finish(ConnectionEnd(.byUs, "drained"), into: &action, isOrderly: true)
             }
             state = .draining(until: now + options.drainFor, probe: nil)
         case .draining, .ended:
@@ -164,8 +164,8 @@ package struct LegacyMachine: ~Copyable {
     package mutating func close(now: MonotonicTime) -> Action {
         var action = Action()
         if case .ended = state { return action }
-        endRing(.unknown(.connectionLost), now, &action)
-        return finish(ConnectionEnd(.byUs, message: "closed"), &action)
+        endRing(as: .unknown(.connectionLost), now: now, into: &action)
+        return finish(ConnectionEnd(.byUs, "closed"), into: &action)
     }
 
     // MARK: Sending
@@ -237,39 +237,38 @@ package struct LegacyMachine: ~Copyable {
         }
         if case .draining(let until, _) = state, now >= until {
             // A peer that is alive answers the probe. Without an answer nothing is presumed accepted.
-            endRing(.unknown(.timeout), now, &action)
+            endRing(as: .unknown(.timeout), now: now, into: &action)
             return finish(
-                ConnectionEnd(.silent, message: "timed out: no answer to the probe within \(options.drainFor)"), &action
-            )
+                ConnectionEnd(.silent, "timed out: no answer to the probe within \(options.drainFor)"), into: &action)
         }
         switch state {
         case .open: break
         case .draining where !options.probes: break
         case .connecting, .draining, .ended: return action
         }
-        settle(now, &action)
+        settle(now: now, into: &action)
         if case .draining = state, ring.isEmpty {
-            return finish(ConnectionEnd(.byUs, message: "drained"), &action, orderly: true)
+            return finish(ConnectionEnd(.byUs, "drained"), into: &action, isOrderly: true)
         }
         recheckAt = nil
         guard let since = oldestSentAt, now >= since + options.settleAfter else { return action }
         if now - max(since, lastProgress ?? since) >= options.stallAfter {
-            endRing(.unknown(.timeout), now, &action)
+            endRing(as: .unknown(.timeout), now: now, into: &action)
             return finish(
                 ConnectionEnd(
-                    .silent, message: "timed out: nothing acknowledged for \(options.stallAfter); check the network"),
-                &action)
+                    .silent, "timed out: nothing acknowledged for \(options.stallAfter); check the network"),
+                into: &action)
         }
         recheckAt = now + max(options.settleAfter / 4, .milliseconds(10))
         return action
     }
 
-    private mutating func settle(_ now: MonotonicTime, _ action: inout Action) {
+    private mutating func settle(now: MonotonicTime, into action: inout Action) {
         guard isQuiet else { return }
         var done: Mark?
         while let mark = marks.first, mark.at + options.settleAfter <= now, mark.bytes <= acknowledged {
             done = mark
-            endRing(.accepted(uniqueID: nil), upTo: mark.through, now, &action)
+            endRing(as: .accepted(uniqueID: nil), upTo: mark.through, now: now, into: &action)
         }
         if done != nil { lastProgress = now }
     }
@@ -286,32 +285,32 @@ package struct LegacyMachine: ~Copyable {
         let named = options.hasIdentifiers ? identifiers.sequence(of: identifier) : nil
         // The probe is the only frame without a token.
         if let probe, named == probe || (identifier == 0 && status == .missingToken) {
-            endRing(.accepted(uniqueID: nil), now, &action)
-            return finish(ConnectionEnd(.byUs, message: "drained"), &action, orderly: true)
+            endRing(as: .accepted(uniqueID: nil), now: now, into: &action)
+            return finish(ConnectionEnd(.byUs, "drained"), into: &action, isOrderly: true)
         }
         guard let named, status != .noError else {
-            endRing(.unknown(.connectionLost), now, &action)
+            endRing(as: .unknown(.connectionLost), now: now, into: &action)
             return finish(
-                ConnectionEnd(.goAway, message: "the peer ended the connection: \(status), for no known notification"),
-                &action)
+                ConnectionEnd(.goAway, "the peer ended the connection: \(status), for no known notification"),
+                into: &action)
         }
         var wronglySettled: UInt64 = 0
         if status == .shutdown {
             if named < oldest { wronglySettled = oldest - 1 - named }
-            endRing(.accepted(uniqueID: nil), upTo: named, now, &action)
+            endRing(as: .accepted(uniqueID: nil), upTo: named, now: now, into: &action)
         } else if named < oldest {
             wronglySettled = oldest - named
         } else {
-            endRing(.accepted(uniqueID: nil), upTo: named - 1, now, &action)
-            endNext(now, &action) { status.ending(attempt: $0.attempt) }
+            endRing(as: .accepted(uniqueID: nil), upTo: named - 1, now: now, into: &action)
+            endNext(now: now, into: &action) { status.ending(attempt: $0.attempt) }
         }
-        endRing(.notProcessed, now, &action)
+        endRing(as: .notProcessed, now: now, into: &action)
         var message = "the peer ended the connection: \(status) at notification \(identifier)"
         if wronglySettled > 0 {
             message += "; \(wronglySettled) deliveries after it were wrongly presumed accepted"
         }
         let reason = status == .shutdown ? ProviderReason(rawValue: "Shutdown") : nil
-        return finish(ConnectionEnd(.goAway, message: message, reason: reason), &action)
+        return finish(ConnectionEnd(.goAway, message, reason: reason), into: &action)
     }
 
     /// Takes the end of the connection with the reason from the transport. `isWordless` is true if the peer closed it
@@ -319,43 +318,43 @@ package struct LegacyMachine: ~Copyable {
     package mutating func connectionEnded(_ end: ConnectionEnd, isWordless: Bool, now: MonotonicTime) -> Action {
         var action = Action()
         if case .ended = state { return action }
-        endRing(.unknown(.connectionLost), now, &action)
+        endRing(as: .unknown(.connectionLost), now: now, into: &action)
         if case .open(let since) = state, isWordless, accepted == 0, now - since < options.settleAfter {
             let message = """
                 \(end.message), right after the TLS handshake and without an error packet: push gateways do this when \
                 they reject the certificate; check that it is valid and for this environment
                 """
-            return finish(ConnectionEnd(.credential, message: message), &action)
+            return finish(ConnectionEnd(.credential, message), into: &action)
         }
-        return finish(end, &action)
+        return finish(end, into: &action)
     }
 
     // MARK: Ends of deliveries
 
-    private mutating func returnWaiting(_ action: inout Action) {
+    private mutating func returnWaiting(into action: inout Action) {
         while let delivery = waiting.popFirst() {
             action.ended.append(EndedDelivery(delivery, .notProcessed, latency: .zero))
         }
     }
 
-    private mutating func finish(_ end: ConnectionEnd, _ action: inout Action, orderly: Bool = false) -> Action {
-        returnWaiting(&action)
+    private mutating func finish(_ end: ConnectionEnd, into action: inout Action, isOrderly: Bool = false) -> Action {
+        returnWaiting(into: &action)
         state = .ended
         action.end = end
-        action.isOrderly = orderly
+        action.isOrderly = isOrderly
         return action
     }
 
     private mutating func endRing(
-        _ ending: DeliveryEnding, upTo last: UInt64 = .max, _ now: MonotonicTime, _ action: inout Action
+        as ending: DeliveryEnding, upTo last: UInt64 = .max, now: MonotonicTime, into action: inout Action
     ) {
         while oldest <= last, !ring.isEmpty {
-            endNext(now, &action) { _ in ending }
+            endNext(now: now, into: &action) { _ in ending }
         }
     }
 
     private mutating func endNext(
-        _ now: MonotonicTime, _ action: inout Action, _ ending: (Delivery) -> DeliveryEnding
+        now: MonotonicTime, into action: inout Action, as ending: (Delivery) -> DeliveryEnding
     ) {
         guard let delivery = ring.popFirst() else { return }
         let sentAt = marks.first?.at ?? unmarkedSince ?? now

@@ -30,19 +30,21 @@ package struct LegacyStatus: RawRepresentable, Hashable, Sendable, CustomStringC
     /// once more and then dropped, since it could end one connection after the other.
     package func ending(attempt: UInt16) -> DeliveryEnding {
         switch self {
-        case .processingError: refusal(500, "InternalServerError")
-        case .missingToken: refusal(400, "MissingDeviceToken")
-        case .missingTopic: refusal(400, "MissingTopic")
-        case .missingPayload: refusal(400, "PayloadEmpty")
-        case .invalidTokenSize: refusal(400, "InvalidTokenSize")
-        case .invalidTopicSize: refusal(400, "BadTopic")
-        case .invalidPayloadSize: refusal(413, "PayloadTooLarge")
-        case .invalidToken: refusal(400, "BadDeviceToken")
-        default: attempt <= 1 ? .notProcessed : refusal(400, self == .protocolError ? "ProtocolError" : "UnknownError")
+        case .processingError: refusal(500, reason: "InternalServerError")
+        case .missingToken: refusal(400, reason: "MissingDeviceToken")
+        case .missingTopic: refusal(400, reason: "MissingTopic")
+        case .missingPayload: refusal(400, reason: "PayloadEmpty")
+        case .invalidTokenSize: refusal(400, reason: "InvalidTokenSize")
+        case .invalidTopicSize: refusal(400, reason: "BadTopic")
+        case .invalidPayloadSize: refusal(413, reason: "PayloadTooLarge")
+        case .invalidToken: refusal(400, reason: "BadDeviceToken")
+        default:
+            attempt <= 1
+                ? .notProcessed : refusal(400, reason: self == .protocolError ? "ProtocolError" : "UnknownError")
         }
     }
 
-    private func refusal(_ status: Int, _ reason: String) -> DeliveryEnding {
+    private func refusal(_ status: Int, reason: String) -> DeliveryEnding {
         .refused(Refusal(status: status, reason: ProviderReason(rawValue: reason)))
     }
 

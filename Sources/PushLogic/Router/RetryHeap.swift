@@ -6,12 +6,12 @@ struct RetryHeap {
     private struct Entry {
         let at: MonotonicTime
         let order: UInt64
-        let place: Int32
+        let slot: Int32
 
         func isBefore(_ other: Entry) -> Bool { at != other.at ? at < other.at : order < other.order }
     }
 
-    // The heap moves small entries; the deliveries keep their places.
+    // The heap moves small entries; the deliveries keep their slots.
     private var heap: [Entry] = []
     private var held: [Delivery?] = []
     private var free: [Int32] = []
@@ -21,16 +21,16 @@ struct RetryHeap {
     var earliest: MonotonicTime? { heap.first?.at }
 
     mutating func add(_ delivery: Delivery, at time: MonotonicTime) {
-        let place: Int32
+        let slot: Int32
         if let last = free.popLast() {
-            place = last
-            held[Int(place)] = delivery
+            slot = last
+            held[Int(slot)] = delivery
         } else {
-            place = Int32(held.count)
+            slot = Int32(held.count)
             held.append(delivery)
         }
         order += 1
-        heap.append(Entry(at: time, order: order, place: place))
+        heap.append(Entry(at: time, order: order, slot: slot))
         siftUp(heap.count - 1)
     }
 
@@ -39,8 +39,8 @@ struct RetryHeap {
         heap.swapAt(0, heap.count - 1)
         heap.removeLast()
         siftDown(0)
-        free.append(first.place)
-        let delivery = held[Int(first.place)].take()
+        free.append(first.slot)
+        let delivery = held[Int(first.slot)].take()
         if heap.isEmpty { self = RetryHeap() }
         return delivery
     }

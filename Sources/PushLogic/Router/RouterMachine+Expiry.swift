@@ -28,9 +28,9 @@ extension RouterMachine {
     }
 
     private func end(_ expiresAt: Int64?, begin: Int64, givenAt: Int64) -> Int64 {
-        guard let expiresAt else { return begin + policy.oldest.wholeMilliseconds }
+        guard let expiresAt else { return begin + policy.lifetime.wholeMilliseconds }
         if expiresAt != 0 { return WallTime(seconds: expiresAt).milliseconds }
-        return max(begin, givenAt) + policy.once.wholeMilliseconds
+        return max(begin, givenAt) + policy.singleAttemptTime.wholeMilliseconds
     }
 
     /// Returns the time in seconds after which a gateway must not start a message with `expires_at` 0. The gateway does

@@ -92,7 +92,7 @@ extension RouterMachine {
     package mutating func pageFailed(for message: MessageHandle, error: String) {
         guard
             let retry = messages[message].fanOut?.pageFailed(
-                error, answers: registryAnswers, at: now, backoff: policy.trouble)
+                error, answers: registryAnswers, at: now, backoff: policy.retryBackoff)
         else { preconditionFailure("router: page for message \(message), which did not request one") }
         noteFailure(of: message, isAlone: retry.failsAlone)
         if !retry.failsAlone { registryTrouble = error }
@@ -209,7 +209,7 @@ extension RouterMachine {
             apply(verdicts[index], to: message)
         }
         if failed {
-            ledgerRetry.failed("the ledger did not answer a claim", at: now, backoff: policy.trouble)
+            ledgerRetry.failed("the ledger did not answer a claim", at: now, backoff: policy.retryBackoff)
         } else {
             ledgerRetry.succeeded(at: now)
         }

@@ -150,7 +150,7 @@ extension RouterMachine {
             if lookedAt == lane { lanes[lane].spilled.pass(rest) } else { lanes[lane].spilled.putBack(rest) }
             if lookedAt == lane { lookedAt = nil }
             guard let one = fault.damaged, rest.count < seqs.count else {
-                return ledgerRetry.failed(fault.description, at: now, backoff: policy.trouble)
+                return ledgerRetry.failed(fault.description, at: now, backoff: policy.retryBackoff)
             }
             unfinished -= 1
             endDamaged(one, app: apps[app].id, fault: fault)
@@ -222,7 +222,7 @@ extension RouterMachine {
         case .failure(let fault):
             schedule.requestFailed()
             guard let one = fault.damaged else {
-                return ledgerRetry.failed(fault.description, at: now, backoff: policy.trouble)
+                return ledgerRetry.failed(fault.description, at: now, backoff: policy.retryBackoff)
             }
             // The ledger continues after the damaged message.
             endDamaged(one, app: one.app, fault: fault)

@@ -37,11 +37,11 @@ package struct RouterPolicy: Sendable, Equatable {
 
     /// The lifetime of a message without `expires_at`, counted from its acceptance or its `not_before`, whichever is
     /// later.
-    package var oldest: Duration = .seconds(7 * 86400)
+    package var lifetime: Duration = .seconds(7 * 86400)
     /// The time that a message with `expires_at` 0 may wait for its only attempt, counted from the same moment.
-    package var once: Duration = .seconds(10)
+    package var singleAttemptTime: Duration = .seconds(10)
     /// The delay before the router retries after the ledger or the registry failed.
-    package var trouble = Backoff()
+    package var retryBackoff = Backoff()
     /// The interval at which the router ends expired messages that wait.
     package var sweep: Duration = .seconds(5)
     /// The maximum number of messages that are read back together only to find the expired ones. Fewer are read if they

@@ -96,8 +96,8 @@ package actor Router {
     }
 
     /// Sets how long a message without `expires_at` may wait.
-    package nonisolated func expire(after oldest: Duration) {
-        enter { $0.machine.policy.oldest = oldest }
+    package nonisolated func expire(after lifetime: Duration) {
+        enter { $0.machine.policy.lifetime = lifetime }
     }
 
     /// Stops giving out deliveries. Results from gateways are still recorded; waiting messages are on disk.

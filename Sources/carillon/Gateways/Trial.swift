@@ -110,7 +110,7 @@ private final class TrialRun {
     func begin() {
         let box = LoopBound(self, on: ground.loop)
         var settings = trial.gateway.settings(resolver: ground.resolver)
-        settings.policy.reconnect = Backoff(first: .milliseconds(200), longest: .seconds(1))
+        settings.policy.reconnect = Backoff(first: .milliseconds(200), maxDelay: .seconds(1))
         settings.policy.requeueLimit = Trial.mostAttempts - 1
         settings.classify = Trial.classify
         settings.lookUp = { [known, lookUp = settings.lookUp] place, completion in

@@ -63,7 +63,7 @@ import Testing
                 connect: { GatewayConnection($0, settings: connections) })
             settings.serverName = "localhost"
             settings.policy.connects = .unlimited
-            settings.policy.reconnect = Backoff(first: .milliseconds(2), longest: .milliseconds(10))
+            settings.policy.reconnect = Backoff(first: .milliseconds(2), maxDelay: .milliseconds(10))
             let gateway = Gateway(
                 on: loop, connectionLoops: [loop], settings: settings,
                 client: GatewayClient(on: loop) { for event in $0.events { events.record(event) } },

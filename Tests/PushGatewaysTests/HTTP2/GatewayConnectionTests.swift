@@ -173,7 +173,7 @@ import Testing
 
     @Test func `A connection that has sent its maximum of requests retires by itself`() async throws {
         try await withSimulatedApple { apple in
-            let owner = try ConnectionOwner(apple) { $0.machine.mostRequests = 100 }
+            let owner = try ConnectionOwner(apple) { $0.machine.maxRequests = 100 }
             owner.deliver(0..<250)
             #expect(await owner.closed().kind == .byUs)
             let endings = await owner.endings(250)

@@ -155,11 +155,11 @@ final class GatewayOwner {
         settings.policy.minimum = connections.lowerBound
         settings.policy.maximum = connections.upperBound
         settings.policy.connects = .unlimited
-        settings.policy.reconnect = Backoff(first: .milliseconds(5), longest: .milliseconds(40))
-        settings.policy.quarantine = Backoff(first: .milliseconds(5), longest: .milliseconds(40))
-        settings.policy.breaker.pause = Backoff(first: .milliseconds(10), longest: .milliseconds(40))
-        settings.policy.breaker.longestAsked = .milliseconds(40)
-        settings.policy.retry = Backoff(first: .milliseconds(5), longest: .milliseconds(20))
+        settings.policy.reconnect = Backoff(first: .milliseconds(5), maxDelay: .milliseconds(40))
+        settings.policy.quarantine = Backoff(first: .milliseconds(5), maxDelay: .milliseconds(40))
+        settings.policy.breaker.pause = Backoff(first: .milliseconds(10), maxDelay: .milliseconds(40))
+        settings.policy.breaker.maxAskedPause = .milliseconds(40)
+        settings.policy.retry = Backoff(first: .milliseconds(5), maxDelay: .milliseconds(20))
         settings.policy.growAfter = .milliseconds(50)
         change(&settings)
         let gateway = Gateway(

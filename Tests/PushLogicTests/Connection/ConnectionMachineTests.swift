@@ -132,7 +132,7 @@ import Testing
 
     @Test func `A session retires before its stream ids run out`() {
         var settings = ConnectionMachine.Settings()
-        settings.mostRequests = 3
+        settings.maxRequests = 3
         let bench = MachineBench(settings: settings, limit: 2)
         bench.deliver(1...5)
         #expect(bench.send() == [1, 2])
@@ -187,7 +187,7 @@ import Testing
             var random = SeededRandom(seed: UInt64(seed))
             var settings = ConnectionMachine.Settings()
             settings.answerTimeout = .seconds(Int.random(in: 1...20, using: &random))
-            settings.mostRequests = UInt64.random(in: 1...400, using: &random)
+            settings.maxRequests = UInt64.random(in: 1...400, using: &random)
             let mirror = MachineMirror(settings)
             for _ in 0..<Int.random(in: 1...120, using: &random) { mirror.step(&random) }
             mirror.close()
@@ -263,14 +263,14 @@ final class MachineBench {
     }
     func drain() -> Bool { machine.drain() }
     func notProcessed(_ number: UInt64) { machine.notProcessed(tag(number), now: now) }
-    func lose(_ number: UInt64, _ cause: UnknownCause) { machine.lost(tag(number), cause, now: now) }
+    func lose(_ number: UInt64, _ cause: UnknownCause) { machine.lost(tag(number), cause: cause, now: now) }
     func close() { machine.closed(now: now) }
     func expireOldest(after time: Duration = .zero) -> UInt64? { machine.expireOldest(now: now + time) }
-    func answer(tag: UInt64) { machine.answered(tag, .accepted(uniqueID: nil), now: now) }
+    func answer(tag: UInt64) { machine.answered(tag, with: .accepted(uniqueID: nil), now: now) }
     func takeWhole() -> [EndedDelivery] { machine.takeEnded() }
 
     func answer(_ number: UInt64, _ ending: DeliveryEnding) {
-        machine.answered(tag(number), ending, now: now)
+        machine.answered(tag(number), with: ending, now: now)
     }
 
     func takeEnded() -> [Ended] {
@@ -351,7 +351,7 @@ final class MachineMirror {
         var isWornOut = false
         if let limit, !isDraining {
             for number in waiting where inFlight.count + due.count < limit {
-                if requests + UInt64(due.count) == settings.mostRequests {
+                if requests + UInt64(due.count) == settings.maxRequests {
                     isWornOut = true
                     break
                 }

@@ -55,7 +55,7 @@ import Testing
     /// If all keys had one home slot, every other test would pass, but a thousand keys would take a second.
     @Test("Home slots are evenly distributed") func homesAreSpread() {
         var random = SeededRandom(seed: 4)
-        let homes = Set((0..<1000).map { _ in FingerprintTable.home(random.next(), 1000) })
+        let homes = Set((0..<1000).map { _ in FingerprintTable.home(of: random.next(), capacity: 1000) })
         #expect(homes.count > 550)
         #expect(homes.allSatisfy { (0..<1000).contains($0) })
     }

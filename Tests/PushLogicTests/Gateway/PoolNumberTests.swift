@@ -142,7 +142,7 @@ import Testing
             $0.connects.burst = 2
             $0.connects.perMinute = 1
             $0.breaker.connectFailures = 100
-            $0.reconnect = Backoff(first: .milliseconds(1), longest: .milliseconds(1))
+            $0.reconnect = Backoff(first: .milliseconds(1), maxDelay: .milliseconds(1))
         }
         // Two tokens are saved up, and the next one comes after a minute.
         for _ in 0..<2 {

@@ -127,8 +127,8 @@ final class PoolScript {
     func close(
         _ id: ConnectionID, _ kind: ConnectionEnd.Kind, reason: String? = nil, disposition: Disposition = .retry
     ) {
-        let end = ConnectionEnd(kind, message: "scripted", reason: reason.map(ProviderReason.init(rawValue:)))
-        input { $0.closed(id, end, disposition: disposition, now: $1) }
+        let end = ConnectionEnd(kind, "scripted", reason: reason.map(ProviderReason.init(rawValue:)))
+        input { $0.closed(id, end: end, disposition: disposition, now: $1) }
     }
 
     func goAway(_ id: ConnectionID, reason: String? = nil, disposition: Disposition = .retry) {
