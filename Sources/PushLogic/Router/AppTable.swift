@@ -11,8 +11,9 @@ struct AppTable {
     var all: some RandomAccessCollection<AppIndex> { (0..<states.count).lazy.map { AppIndex($0) } }
 
     subscript(app: AppIndex) -> AppState {
-        _read { yield states[app.position] }
-        _modify { yield &states[app.position] }
+        // Inlined, the getter reads single fields of the element and does not copy it.
+        @inline(__always) get { states[app.position] }
+        @inline(__always) _modify { yield &states[app.position] }
     }
 
     /// Returns the index of an app; nil if the router does not know it.

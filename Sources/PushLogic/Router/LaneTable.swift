@@ -7,8 +7,9 @@ struct LaneTable {
     var all: some RandomAccessCollection<LaneID> { (0..<states.count).lazy.map { LaneID(position: $0) } }
 
     subscript(lane: LaneID) -> LaneState {
-        _read { yield states[lane.position] }
-        _modify { yield &states[lane.position] }
+        // Inlined, the getter reads single fields of the element and does not copy it.
+        @inline(__always) get { states[lane.position] }
+        @inline(__always) _modify { yield &states[lane.position] }
     }
 
     /// Adds the lanes of one more app.

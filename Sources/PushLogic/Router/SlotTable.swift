@@ -8,55 +8,79 @@ protocol SlotHandle: Hashable, Sendable {
 }
 
 /// The elements that have a handle. Free slots are reused.
-struct SlotTable<Handle: SlotHandle, Element> {
-    private struct Slot {
-        var element: Element?
-        var generation: UInt32 = 1
-    }
-
-    private var slots: [Slot] = []
+///
+/// The elements are in memory of their own, where they are read and changed in place. The subscript of an array returns
+/// a copy, and for a large element its references are then retained and released for the sake of one field.
+struct SlotTable<Handle: SlotHandle, Element>: ~Copyable {
+    private var elements: UnsafeMutablePointer<Element>
+    private var capacity: Int
+    /// The generation of each slot. It is odd while the slot holds an element.
+    private var generations: [UInt32] = []
     private var free: [UInt32] = []
 
-    var count: Int { slots.count - free.count }
+    init() {
+        capacity = 16
+        elements = .allocate(capacity: capacity)
+    }
+
+    deinit {
+        for slot in generations.indices where generations[slot] & 1 == 1 {
+            (elements + slot).deinitialize(count: 1)
+        }
+        elements.deallocate()
+    }
+
+    var count: Int { generations.count - free.count }
 
     /// Adds an element and returns its handle.
-    mutating func add(_ element: Element) -> Handle {
-        if let slot = free.popLast() {
-            slots[Int(slot)].element = element
-            return Handle(slot: slot, generation: slots[Int(slot)].generation)
+    mutating func add(_ element: consuming Element) -> Handle {
+        let slot: UInt32
+        if let last = free.popLast() {
+            slot = last
+        } else {
+            if generations.count == capacity { grow() }
+            slot = UInt32(generations.count)
+            generations.append(0)
         }
-        slots.append(Slot(element: element))
-        return Handle(slot: UInt32(slots.count - 1), generation: 1)
+        generations[Int(slot)] &+= 1
+        (elements + Int(slot)).initialize(to: element)
+        return Handle(slot: slot, generation: generations[Int(slot)])
+    }
+
+    /// Doubles the capacity. All slots hold elements then.
+    private mutating func grow() {
+        let larger = UnsafeMutablePointer<Element>.allocate(capacity: 2 * capacity)
+        larger.moveInitialize(from: elements, count: capacity)
+        elements.deallocate()
+        elements = larger
+        capacity *= 2
     }
 
     /// Returns whether the handle refers to an element: it was issued, and the element was not removed.
+    @inline(__always)
     func contains(_ handle: Handle) -> Bool {
-        let index = Int(handle.slot)
-        return index < slots.count && slots[index].generation == handle.generation && slots[index].element != nil
+        let slot = Int(handle.slot)
+        return slot < generations.count && generations[slot] == handle.generation && handle.generation & 1 == 1
     }
 
     /// The element of a valid handle.
     subscript(handle: Handle) -> Element {
+        @inline(__always)
         _read {
-            check(handle)
-            yield slots[Int(handle.slot)].element!
+            precondition(contains(handle), "router: the handle is not valid")
+            yield elements[Int(handle.slot)]
         }
+        @inline(__always)
         _modify {
-            check(handle)
-            yield &slots[Int(handle.slot)].element!
+            precondition(contains(handle), "router: the handle is not valid")
+            yield &elements[Int(handle.slot)]
         }
     }
 
     mutating func remove(_ handle: Handle) {
-        check(handle)
-        slots[Int(handle.slot)].element = nil
-        slots[Int(handle.slot)].generation &+= 1
+        precondition(contains(handle), "router: the handle is not valid")
+        (elements + Int(handle.slot)).deinitialize(count: 1)
+        generations[Int(handle.slot)] &+= 1
         free.append(handle.slot)
-    }
-
-    private func check(_ handle: Handle) {
-        guard slots[Int(handle.slot)].generation == handle.generation else {
-            preconditionFailure("router: slot \(handle.slot) does not hold generation \(handle.generation)")
-        }
     }
 }
