@@ -389,7 +389,7 @@ extension Configuration {
         AppTable(
             apps.map { app in
                 let usesToken = if case .token = app.credential { true } else { false }
-                return AppFacts(id: app.id, topic: app.topic, usesToken: usesToken)
+                return AppFacts(id: app.id, topic: app.topic.text, usesToken: usesToken)
             })
     }
 }

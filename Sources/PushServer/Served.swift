@@ -34,7 +34,7 @@ package struct Served: Codable, Sendable {
         self.http = http
         self.apps = apps.map { served in
             App(
-                app: served.app.id.name, environment: served.app.environment.rawValue, topic: served.app.topic,
+                app: served.app.id.name, environment: served.app.environment.rawValue, topic: served.app.topic.text,
                 protocol: served.app.gateway.wireProtocol.rawValue,
                 service: "\(served.app.endpoint.host):\(served.app.endpoint.port)", fault: served.fault)
         }

@@ -12,7 +12,8 @@ package struct BundleID: Hashable, Sendable, CustomStringConvertible {
         self.text = text
     }
 
-    private static func isAllowed(_ byte: UInt8) -> Bool {
+    /// Returns whether a bundle id may contain the byte.
+    package static func isAllowed(_ byte: UInt8) -> Bool {
         switch byte {
         case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
             UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "."), UInt8(ascii: "-"), UInt8(ascii: "_"):

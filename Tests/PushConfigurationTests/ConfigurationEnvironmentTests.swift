@@ -67,6 +67,18 @@ import Testing
             ])
     }
 
+    @Test func `A wrong element of a list in a variable is reported with its index`() {
+        let text = """
+            { \(minimalApp), security: { curve: { secret_key_file: "s" },
+              clients: { orders: { public_key: "\(ConfigurationFaultTests.z85)" } } } }
+            """
+        let all = configurationFaults(text, environment: ["CARILLON_SECURITY_CLIENTS_ORDERS_PUSH": "shop,shpo"])
+        #expect(
+            all.map(\.description) == [
+                "environment variable CARILLON_SECURITY_CLIENTS_ORDERS_PUSH: security.clients.orders.push[1]: there is no app \"shpo\"; did you mean \"shop\"?"
+            ])
+    }
+
     @Test func `A variable whose name fits two apps is rejected if it is set`() throws {
         let app = { (id: String, topic: String) in
             "'\(id)': { topic: '\(topic)', environment: 'sandbox', credential: { certificate: 'c' } }"

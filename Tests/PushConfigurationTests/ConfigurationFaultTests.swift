@@ -125,10 +125,16 @@ import Testing
             "security.clients.c.public_key", "this is not a public key: 40 characters of Z85"),
         Case(
             "{ \(minimalApp), security: { curve: { secret_key_file: 's' }, clients: { c: { public_key: '\(z85)',\n push: ['shpo'] } } } }",
-            3, "security.clients.c.push", "there is no app \"shpo\"; did you mean \"shop\"?"),
+            3, "security.clients.c.push[0]", "there is no app \"shpo\"; did you mean \"shop\"?"),
         Case(
             "{ \(minimalApp), security: { curve: { secret_key_file: 's' }, clients: { c: { public_key: '\(z85)',\n push: 'shop' } } } }",
             3, "security.clients.c.push", "this must be a list of strings"),
+        Case(
+            "{ \(minimalApp), security: { curve: { secret_key_file: 's' }, clients: { c: { public_key: '\(z85)', push: ['shop',\n 5] } } } }",
+            3, "security.clients.c.push[1]", "this must be text in quotes, not 5"),
+        Case(
+            "{ \(minimalApp), security: { curve: { secret_key_file: 's' }, clients: { c: { public_key: '\(z85)', push: ['shop',\n 'news'] } } } }",
+            3, "security.clients.c.push[1]", "there is no app \"news\"; there are shop"),
         Case(
             "{ \(minimalApp), security: { curve: { secret_key_file: 's' }, clients: { c: { public_key: '\(z85)', push: ['shop'] },\n d: { observe: true, public_key: '\(z85)' } } } }",
             3, "security.clients.d.public_key", "this is also the key of client c"),

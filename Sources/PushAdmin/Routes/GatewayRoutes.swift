@@ -30,7 +30,7 @@ package enum GatewayRoutes {
 
     /// Parses a body such as `{"min":2,"max":8}`.
     private static func connections(_ body: [UInt8]) throws(AdminFault) -> ClosedRange<Int> {
-        let rule = "send {\"min\":2,\"max\":8}, from 1 to \(Configuration.mostConnections)"
+        let rule = "send {\"min\":2,\"max\":8}, from 1 to \(Configuration.maxConnections)"
         let tree: JSONTree
         do {
             tree = try JSON5Reader.read(body)
@@ -41,7 +41,7 @@ package enum GatewayRoutes {
         if let other = members.first(where: { $0.key != "min" && $0.key != "max" }) {
             throw .badRequest("there is no key \"\(other.key)\" here; \(rule)")
         }
-        let allowed = 1...Int64(Configuration.mostConnections)
+        let allowed = 1...Int64(Configuration.maxConnections)
         guard members.count == 2, let least = tree["min"]?.integer, let most = tree["max"]?.integer,
             allowed.contains(least), allowed.contains(most)
         else { throw .badRequest("min and max are required once, as whole numbers: \(rule)") }

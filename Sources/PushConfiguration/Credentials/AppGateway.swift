@@ -20,7 +20,7 @@ package struct AppGateway: Sendable {
         let loaded = try app.credential.files.load()
         credential = loaded.credential
         warnings = loaded.warnings
-        try credential.check(topic: app.topic, environment: app.environment)
+        try credential.check(topic: app.topic.text, environment: app.environment)
         let alpn = app.gateway.wireProtocol == .http2 ? ["h2"] : []
         if case .certificate(let certificate) = credential {
             var configuration = TLSClientConfiguration(trust: app.endpoint.trust.forTLS)
@@ -53,7 +53,7 @@ package struct AppGateway: Sendable {
     private func http2Settings(_ resolver: NameResolver) -> GatewayConnection.Settings {
         let authority = place.port == 443 ? place.host : place.description
         var settings = GatewayConnection.Settings(
-            topic: app.topic, authority: authority, tls: tls, resolver: resolver)
+            topic: app.topic.text, authority: authority, tls: tls, resolver: resolver)
         settings.machine.answerTimeout = app.gateway.answerTimeout
         settings.http2.connectTimeout = app.gateway.connectTimeout
         settings.http2.pingAfter = app.gateway.pingAfter

@@ -1,7 +1,7 @@
 import JSON5
 import PushText
 
-/// The sources of settings, the keys that were read from them, and the faults that were found.
+/// The sources of settings, and the faults that were found in them.
 ///
 /// A flag overrides an environment variable, and a variable overrides the file. The variable of `intake.router` is
 /// `CARILLON_INTAKE_ROUTER`: the path in capitals, with its parts joined by `_`. In the name of an app or client, `_`
@@ -9,7 +9,7 @@ import PushText
 /// Variables change apps and clients of the file; they cannot add any. The items of a list are separated by commas. An
 /// empty variable counts as absent.
 ///
-/// A key is known if the code reads it. There is no separate list of keys that could become outdated.
+/// A key is known if it was read, and the tables of settings (``Setting``) are what is read.
 final class ConfigurationReader {
     static let prefix = "CARILLON_"
     /// Variables with this prefix that are not settings.
@@ -24,8 +24,6 @@ final class ConfigurationReader {
     private var variables: [String: String] = [:]
     private(set) var faults: [ConfigurationFault] = []
     private(set) var warnings: [ConfigurationFault] = []
-    /// The paths of all settings that were read, with `*` for names that the user chooses.
-    private(set) var knownKeys: [String] = []
 
     init(file: String, environment: [String: String], flags: [String: String]) {
         self.file = file
@@ -35,17 +33,17 @@ final class ConfigurationReader {
 
     func root(_ tree: JSONTree) -> ConfigurationSection {
         if tree.members == nil {
-            fault(.file(file, tree.place), "", "the file must hold one object, { … }, not \(tree.kind)")
+            report("the file must hold one object, { … }, not \(tree.kind)", of: "", at: .file(file, tree.place))
         }
         return ConfigurationSection(
-            self, members: tree.members ?? [], place: .file(file, tree.place), path: [], pattern: [])
+            self, members: tree.members ?? [], place: .file(file, tree.place), path: [])
     }
 
-    func fault(_ place: SettingPlace, _ path: String, _ problem: String) {
+    func report(_ problem: String, of path: String, at place: SettingPlace) {
         faults.append(ConfigurationFault(place: place, path: path, problem: problem))
     }
 
-    func warn(_ place: SettingPlace, _ path: String, _ problem: String) {
+    func warn(_ problem: String, of path: String, at place: SettingPlace) {
         warnings.append(ConfigurationFault(place: place, path: path, problem: problem))
     }
 
@@ -54,17 +52,15 @@ final class ConfigurationReader {
     }
 
     /// Returns the value that a flag or a variable gives to the setting, and its origin.
-    func override(_ path: [String], pattern: [String]) -> (words: String, place: SettingPlace)? {
+    func override(_ path: [String]) -> (text: String, place: SettingPlace)? {
         let name = Self.prefix + path.map(Self.variablePart).joined(separator: "_")
         let dotted = path.joined(separator: ".")
-        let known = pattern.joined(separator: ".")
-        if !knownKeys.contains(known) { knownKeys.append(known) }
         let value = environment[name].flatMap { $0.isEmpty ? nil : $0 }
         if value != nil, let other = variables[name], other != dotted {
-            fault(.environment(name), dotted, "this variable would also mean \(other); set both in the file")
+            report("this variable would also mean \(other); set both in the file", of: dotted, at: .environment(name))
         }
         variables[name] = dotted
-        if let words = flags[dotted] { return (words, .flag(dotted)) }
+        if let text = flags[dotted] { return (text, .flag(dotted)) }
         return value.map { ($0, .environment(name)) }
     }
 
@@ -74,19 +70,21 @@ final class ConfigurationReader {
 
     /// Reports unknown keys and variables, and sorts the faults. It is called after all settings were read, because a
     /// key is unknown if nothing has read it.
-    func finish() {
-        for section in sections { section.reportUnknown(knownKeys) }
+    ///
+    /// - Parameter known: The paths of all settings, for hints.
+    func finish(known paths: [[String]]) {
+        for section in sections { section.reportUnknownKeys(known: paths) }
         let families = Set((sections.first?.keys ?? []).map(Self.variablePart))
         let known = variables.keys.map { String($0.dropFirst(Self.prefix.count)) }.sorted()
         for name in environment.keys.sorted() where name.hasPrefix(Self.prefix) {
             guard variables[name] == nil, !Self.otherVariables.contains(name) else { continue }
             let bare = String(name.dropFirst(Self.prefix.count))
             if let nearest = NearestWord.to(bare, in: known) {
-                warn(.environment(name), "", "there is no such setting; did you mean \(Self.prefix)\(nearest)?")
+                warn("there is no such setting; did you mean \(Self.prefix)\(nearest)?", of: "", at: .environment(name))
             } else if families.contains(String(bare.prefix { $0 != "_" })) {
                 // Variables outside of the known sections are ignored silently: container platforms set variables such
                 // as CARILLON_PORT for a service with this name.
-                warn(.environment(name), "", "there is no such setting; it is ignored")
+                warn("there is no such setting; it is ignored", of: "", at: .environment(name))
             }
         }
         faults = ConfigurationFault.inOrder(faults)

@@ -7,11 +7,11 @@ extension ConfigurationSection {
     func text(_ key: String) -> String? {
         switch find(key) {
         case nil: return nil
-        case .words(let words): return words
+        case .text(let given): return given
         case .tree(let tree):
             guard let text = tree.string, !text.isEmpty else {
                 let kind = tree.string == nil ? tree.kind : "an empty string"
-                fault(key, "this must be text in quotes, not \(kind)")
+                report("this must be text in quotes, not \(kind)", at: key)
                 return nil
             }
             return text
@@ -23,13 +23,13 @@ extension ConfigurationSection {
         let shown: String
         switch find(key) {
         case nil: return nil
-        case .words(let words): (number, shown) = (Int(words), "\"\(words)\"")
+        case .text(let given): (number, shown) = (Int(given), "\"\(given)\"")
         case .tree(let tree):
             number = tree.integer.map(Int.init)
-            shown = number.map { "\($0)" } ?? (tree.number.map { "\($0)" } ?? tree.kind)
+            shown = tree.number == nil ? tree.kind : tree.valueOrKind
         }
         guard let number, range.contains(number) else {
-            fault(key, "this must be a whole number from \(range.lowerBound) to \(range.upperBound), not \(shown)")
+            report("this must be a whole number from \(range.lowerBound) to \(range.upperBound), not \(shown)", at: key)
             return nil
         }
         return number
@@ -40,12 +40,12 @@ extension ConfigurationSection {
     func boolean(_ key: String) -> Bool? {
         switch find(key) {
         case nil: return nil
-        case .words("true"): return true
-        case .words("false"): return false
-        case .words(let words): fault(key, "this must be true or false, not \"\(words)\"")
+        case .text("true"): return true
+        case .text("false"): return false
+        case .text(let given): report("this must be true or false, not \"\(given)\"", at: key)
         case .tree(let tree):
             if let flag = tree.boolean { return flag }
-            fault(key, "this must be true or false, not \(tree.kind)")
+            report("this must be true or false, not \(tree.kind)", at: key)
         }
         return nil
     }
@@ -59,23 +59,27 @@ extension ConfigurationSection {
         guard let text = text(key) else { return nil }
         if words.contains(text) { return text }
         let nearest = NearestWord.to(text, in: words).map { "; did you mean \"\($0)\"?" } ?? ""
-        fault(key, "\"\(text)\" is not one of \(words.joined(separator: ", "))\(nearest)")
+        report(
+            "\"\(text)\" is not one of \(words.joined(separator: ", "))\(nearest)", at: key)
         return nil
     }
 
+    /// Returns a list of texts. Each wrong element is reported with its index.
     func texts(_ key: String) -> [String]? {
         switch find(key) {
         case nil: return nil
-        case .words(let words):
-            return words.split(separator: ",").map { String($0.drop { $0 == " " }) }
+        case .text(let given):
+            return given.split(separator: ",").map { String($0.drop { $0 == " " }) }
         case .tree(let tree):
-            guard let elements = tree.elements, elements.allSatisfy({ $0.string != nil }) else {
-                fault(
-                    key,
-                    "this must be a list of strings, [\"…\", \"…\"], not \(tree.elements == nil ? tree.kind : "this")")
+            guard let elements = tree.elements else {
+                report("this must be a list of strings, [\"…\", \"…\"], not \(tree.kind)", at: key)
                 return nil
             }
-            return elements.compactMap(\.string)
+            for (index, element) in elements.enumerated() where element.string == nil {
+                report("this must be text in quotes, not \(element.valueOrKind)", at: key, element: index)
+            }
+            let texts = elements.compactMap(\.string)
+            return texts.count == elements.count ? texts : nil
         }
     }
 
@@ -85,14 +89,13 @@ extension ConfigurationSection {
         guard let shown = amount(key, "a duration is text with its unit: \"250ms\", \"5s\", \"10m\", \"2h\" or \"7d\"")
         else { return nil }
         guard let duration = DurationText.read(shown) else {
-            fault(key, "\"\(shown)\" is not a duration; write \"250ms\", \"5s\", \"10m\", \"2h\" or \"7d\"")
+            report("\"\(shown)\" is not a duration; write \"250ms\", \"5s\", \"10m\", \"2h\" or \"7d\"", at: key)
             return nil
         }
         guard range.contains(duration) else {
-            fault(
-                key,
+            report(
                 "\"\(shown)\" is out of range; it must be from \(DurationText.write(range.lowerBound)) to "
-                    + "\(DurationText.write(range.upperBound))")
+                    + "\(DurationText.write(range.upperBound))", at: key)
             return nil
         }
         return duration
@@ -103,11 +106,11 @@ extension ConfigurationSection {
             return nil
         }
         guard let size = ByteCount(text: shown) else {
-            fault(key, "\"\(shown)\" is not a size; write \"512KiB\", \"64MiB\" or \"1GiB\"")
+            report("\"\(shown)\" is not a size; write \"512KiB\", \"64MiB\" or \"1GiB\"", at: key)
             return nil
         }
         guard range.contains(size) else {
-            fault(key, "\"\(shown)\" is out of range; it must be from \(range.lowerBound) to \(range.upperBound)")
+            report("\"\(shown)\" is out of range; it must be from \(range.lowerBound) to \(range.upperBound)", at: key)
             return nil
         }
         return size
@@ -116,10 +119,10 @@ extension ConfigurationSection {
     private func amount(_ key: String, _ rule: String) -> String? {
         switch find(key) {
         case nil: return nil
-        case .words(let words): return words
+        case .text(let given): return given
         case .tree(let tree):
             guard let text = tree.string else {
-                fault(key, "\(rule), not \(tree.kind)")
+                report("\(rule), not \(tree.kind)", at: key)
                 return nil
             }
             return text
@@ -133,7 +136,7 @@ extension ConfigurationSection {
     func path(_ key: String) -> String? {
         guard let text = text(key) else { return nil }
         if text == "~" || text.hasPrefix("~/") {
-            fault(key, "\"~\" is not expanded here; write the whole path")
+            report("\"~\" is not expanded here; write the whole path", at: key)
             return nil
         }
         return resolved(text, key)
@@ -141,7 +144,7 @@ extension ConfigurationSection {
 
     private func resolved(_ text: String, _ key: String) -> String {
         guard case .file(let file, _) = place(of: key) else { return text }
-        return FilePlace.resolve(text, besideFile: file)
+        return FilePath.resolve(text, besideFile: file)
     }
 
     func bind(_ key: String) -> Bind? {
@@ -150,10 +153,9 @@ extension ConfigurationSection {
         if text.hasPrefix("ipc://"), text.utf8.count > 6 {
             let path = String(text.dropFirst(6))
             guard !path.hasPrefix("@"), !path.hasPrefix("*") else {
-                fault(
-                    key,
+                report(
                     "\"\(text)\" does not name a file; without file permissions every user of this machine may connect; "
-                        + "write a path, such as \"ipc:///run/carillon/intake\"")
+                        + "write a path, such as \"ipc:///run/carillon/intake\"", at: key)
                 return nil
             }
             return .ipc(resolved(path, key))
@@ -161,13 +163,12 @@ extension ConfigurationSection {
         if text.hasPrefix("tcp://"), let place = HostPort(String(text.dropFirst(6))) {
             if place.host == "localhost" { return .tcp(HostPort(host: "127.0.0.1", port: place.port)) }
             if place.host == "*" || SocketAddress(ip: place.host, port: 0) != nil { return .tcp(place) }
-            fault(key, "\"\(place.host)\" is not an IP address; write one, such as 127.0.0.1, or * for all")
+            report("\"\(place.host)\" is not an IP address; write one, such as 127.0.0.1, or * for all", at: key)
             return nil
         }
-        fault(
-            key,
-            "\"\(text)\" is not an endpoint; write \"tcp://127.0.0.1:5560\", \"ipc:///run/carillon/intake\" or \"off\""
-        )
+        report(
+            "\"\(text)\" is not an endpoint; write \"tcp://127.0.0.1:5560\", \"ipc:///run/carillon/intake\" or \"off\"",
+            at: key)
         return nil
     }
 
@@ -175,20 +176,16 @@ extension ConfigurationSection {
     func hostPort(_ key: String) -> HostPort? {
         guard let text = text(key) else { return nil }
         guard let place = HostPort(text), place.port > 0 else {
-            fault(key, "\"\(text)\" is not a host with a port; write \"example.com:443\"")
+            report("\"\(text)\" is not a host with a port; write \"example.com:443\"", at: key)
             return nil
         }
         return place
     }
 }
 
-enum FilePlace {
-    /// Returns a path that is written in `file`, resolved against the directory of `file`.
-    static func resolve(_ path: String, besideFile file: String) -> String {
-        guard !path.hasPrefix("/") else { return path }
-        var path = path[...]
-        while path.hasPrefix("./") { path = path.dropFirst(2) }
-        guard let slash = file.lastIndex(of: "/") else { return path.isEmpty ? "." : String(path) }
-        return String(file[...slash] + path)
+extension JSONTree {
+    /// The value of a number or boolean, or else the kind of the value, for messages.
+    fileprivate var valueOrKind: String {
+        integer.map { "\($0)" } ?? number.map { "\($0)" } ?? boolean.map { "\($0)" } ?? kind
     }
 }

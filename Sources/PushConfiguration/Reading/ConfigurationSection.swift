@@ -10,7 +10,7 @@ final class ConfigurationSection {
     enum Found {
         case tree(JSONTree)
         /// The text of a flag or a variable.
-        case words(String)
+        case text(String)
     }
 
     private unowned let reader: ConfigurationReader
@@ -18,7 +18,6 @@ final class ConfigurationSection {
     /// The position of the section. If the section is absent, the position of the nearest section around it.
     let place: SettingPlace
     private let path: [String]
-    private let pattern: [String]
     /// The keys that were read so far.
     private(set) var keys: [String] = []
     /// The origin of each setting that was found.
@@ -29,19 +28,19 @@ final class ConfigurationSection {
 
     init(
         _ reader: ConfigurationReader, members: [JSONTree.Member], place: SettingPlace, path: [String],
-        pattern: [String], holdsNames: Bool = false, isInFile: Bool = true
+        holdsNames: Bool = false, isInFile: Bool = true
     ) {
         self.reader = reader
         self.place = place
         self.path = path
-        self.pattern = pattern
         self.holdsNames = holdsNames
         self.isInFile = isInFile
         var seen: Set<String> = []
         self.members = members.filter { seen.insert($0.key).inserted }
         seen = []
         for member in members where !seen.insert(member.key).inserted {
-            reader.fault(.file(reader.file, member.place), dotted(member.key), "this key is repeated; keep one")
+            reader.report(
+                "this key is repeated; keep one", of: dotted(member.key), at: .file(reader.file, member.place))
         }
         reader.register(self)
     }
@@ -56,12 +55,23 @@ final class ConfigurationSection {
 
     func place(of key: String) -> SettingPlace { places[key] ?? place }
 
-    func fault(_ key: String?, _ problem: String) {
-        reader.fault(key.map { place(of: $0) } ?? place, dotted(key), problem)
+    /// Reports a fault of a setting, or of the whole section.
+    func report(_ problem: String, at key: String? = nil) {
+        reader.report(problem, of: dotted(key), at: key.map { place(of: $0) } ?? place)
     }
 
-    func warn(_ key: String?, _ problem: String) {
-        reader.warn(key.map { place(of: $0) } ?? place, dotted(key), problem)
+    /// Reports a fault of one element of a list. The path of the fault names the element, counted from 0.
+    func report(_ problem: String, at key: String, element index: Int) {
+        var place = place(of: key)
+        if case .file(let file, _) = place, let elements = member(key)?.value.elements, elements.indices.contains(index)
+        {
+            place = .file(file, elements[index].place)
+        }
+        reader.report(problem, of: "\(dotted(key))[\(index)]", at: place)
+    }
+
+    func warn(_ problem: String, at key: String? = nil) {
+        reader.warn(problem, of: dotted(key), at: key.map { place(of: $0) } ?? place)
     }
 
     private func member(_ key: String) -> JSONTree.Member? {
@@ -71,14 +81,14 @@ final class ConfigurationSection {
 
     func find(_ key: String) -> Found? {
         let member = member(key)
-        if let (words, place) = reader.override(path + [key], pattern: pattern + [key]) {
+        if let (text, place) = reader.override(path + [key]) {
             places[key] = place
-            return .words(words)
+            return .text(text)
         }
         guard let member else { return nil }
         places[key] = .file(reader.file, member.value.place)
         if case .null = member.value.value {
-            fault(key, "null is not allowed; leave out the key to use its default")
+            report("null is not allowed; leave out the key to use its default", at: key)
             return nil
         }
         return .tree(member.value)
@@ -92,13 +102,18 @@ final class ConfigurationSection {
         let member = member(key)
         let place = member.map { SettingPlace.file(reader.file, $0.value.place) } ?? place
         if let member, member.value.members == nil {
-            reader.fault(place, dotted(key), "this must be an object, { … }, not \(member.value.kind)")
+            reader.report("this must be an object, { … }, not \(member.value.kind)", of: dotted(key), at: place)
         }
         let section = ConfigurationSection(
-            reader, members: member?.value.members ?? [], place: place, path: path + [key], pattern: pattern + [key],
-            holdsNames: holdsNames, isInFile: member != nil)
+            reader, members: member?.value.members ?? [], place: place, path: path + [key], holdsNames: holdsNames,
+            isInFile: member != nil)
         sections[key] = section
         return section
+    }
+
+    /// Returns the nested section that holds the setting with this path.
+    func section(holding path: [String]) -> ConfigurationSection {
+        path.dropLast().reduce(self) { $0.section($1) }
     }
 
     /// Returns the sections in the object `key`, whose keys are chosen by the user, sorted by name.
@@ -107,13 +122,13 @@ final class ConfigurationSection {
         return all.members.sorted { $0.key < $1.key }.map { member in
             let place = SettingPlace.file(reader.file, member.value.place)
             if member.value.members == nil {
-                reader.fault(place, all.dotted(member.key), "this must be an object, { … }, not \(member.value.kind)")
+                reader.report(
+                    "this must be an object, { … }, not \(member.value.kind)", of: all.dotted(member.key), at: place)
             }
             return (
                 member.key,
                 ConfigurationSection(
-                    reader, members: member.value.members ?? [], place: place, path: all.path + [member.key],
-                    pattern: all.pattern + ["*"])
+                    reader, members: member.value.members ?? [], place: place, path: all.path + [member.key])
             )
         }
     }
@@ -123,17 +138,21 @@ final class ConfigurationSection {
 
     // MARK: Unknown keys
 
-    func reportUnknown(_ known: [String]) {
+    /// Reports the keys that nothing has read.
+    ///
+    /// - Parameter known: The paths of all settings, for hints.
+    func reportUnknownKeys(known: [[String]]) {
         guard !holdsNames else { return }
         for member in members where !keys.contains(member.key) {
             var hint = "known keys: \(keys.joined(separator: ", "))"
             if let nearest = NearestWord.to(member.key, in: keys) {
                 hint = "did you mean \"\(nearest)\"?"
-            } else if let elsewhere = known.first(where: { $0.hasSuffix(".\(member.key)") || $0 == member.key }) {
-                hint = "it belongs to \(elsewhere)"
+            } else if let elsewhere = known.filter({ $0.last == member.key }).min(by: { $0.count < $1.count }) {
+                hint = "it belongs to \(elsewhere.joined(separator: "."))"
             }
-            reader.fault(
-                .file(reader.file, member.place), dotted(member.key), "there is no key \"\(member.key)\" here; \(hint)")
+            reader.report(
+                "there is no key \"\(member.key)\" here; \(hint)", of: dotted(member.key),
+                at: .file(reader.file, member.place))
         }
     }
 }

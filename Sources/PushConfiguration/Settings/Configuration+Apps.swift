@@ -1,30 +1,30 @@
+import PushLogic
 package import PushModel
 package import PushPipeline
 package import PushTransport
+package import PushWire
 
 extension Configuration {
+    /// The maximum number of connections of one app. A higher number is a mistake, or an attack on the push service.
+    package static let maxConnections = 1000
+
     /// An app: one bundle id in one environment, with its credential.
     package struct App: Sendable, Equatable {
         package let id: AppID
-        /// The bundle id; the push type of a message adds the suffix. No default. Per connection, because Apple binds a
-        /// connection to the bundle ids of its credential (Documentation/Protocols.md, "TLS and connections").
-        package var topic: String
-        /// No default. Restart, because devices and their remembered deliveries belong to one environment.
+        /// The bundle id; the push type of a message adds the suffix.
+        package var topic: BundleID
         package var environment: PushEnvironment
-        /// No default. Per connection.
         package var credential: Credential
         package var gateway: Gateway
-        /// The push service. Default: Apple's host for the environment (Documentation/Protocols.md, "Hosts"). Per
-        /// connection.
+        /// The push service, which is Apple's host for the environment by default (Documentation/Protocols.md, "Hosts").
         package var endpoint: Endpoint
         package var broadcast: Broadcast
-        /// The limits above which intake answers `busy` to this app: waiting messages, default 1,000,000; scheduled
-        /// messages, default 1,000,000; remembered message ids, default 20,000,000. Live.
+        /// The limits above which intake answers `busy` to this app.
         package var limits = AppLimits()
 
         package init(
             id: AppID,
-            topic: String,
+            topic: BundleID,
             environment: PushEnvironment,
             credential: Credential,
             gateway: Gateway,
@@ -57,22 +57,21 @@ extension Configuration {
             case http2, binary
         }
 
-        /// Default `http2`. `binary` is Apple's former protocol, for simulators and private gateways. Restart.
+        /// HTTP/2, or Apple's former protocol, for simulators and private gateways.
         package var wireProtocol = WireProtocol.http2
-        /// The minimum and maximum number of connections. Default 1 to 4. Live; `carillon scale` overrides it until a
-        /// reload changes it.
+        /// The minimum and maximum number of connections. `carillon scale` overrides it until a reload changes it.
         package var connections = 1...4
-        /// The maximum of new connections per minute; Apple treats frequent connecting as an attack. Default 6. Live.
-        package var connectsPerMinute = 6
-        /// The time for name look-up, TCP, TLS and the first SETTINGS together. Default 20 s. Per connection.
+        /// The maximum number of new connections per minute.
+        package var connectsPerMinute = ConnectBudget.Policy.defaultPerMinute
+        /// The time for name look-up, TCP, TLS and the first SETTINGS together.
         package var connectTimeout: Duration = .seconds(20)
-        /// The time after which a connection with an unanswered push counts as dead. Default 30 s. Per connection.
+        /// The time after which a connection with an unanswered push counts as dead.
         package var answerTimeout: Duration = .seconds(30)
-        /// The time without received bytes after which a PING is sent. Default 60 s. Per connection.
+        /// The time without received bytes after which a PING is sent.
         package var pingAfter: Duration = .seconds(60)
-        /// The time after which a connection with an unanswered PING counts as dead. Default 15 s. Per connection.
+        /// The time after which a connection with an unanswered PING counts as dead.
         package var pingTimeout: Duration = .seconds(15)
-        /// The time without work after which a connection above the minimum is closed. Default 10 min. Live.
+        /// The time without work after which a connection above the minimum is closed.
         package var idle: Duration = .seconds(600)
         /// The feedback service of the binary protocol; nil for HTTP/2.
         package var feedback: Feedback?
@@ -82,11 +81,9 @@ extension Configuration {
 
     /// The legacy feedback service, which reports the devices that have uninstalled the app.
     package struct Feedback: Sendable, Equatable {
-        /// Default: the host of the endpoint. Live.
         package var host: String
-        /// Default 2196. Live.
         package var port: UInt16 = 2196
-        /// The time between two reads of the list; a read clears the list. Default 1 day. Live.
+        /// The time between two reads of the list; a read clears the list.
         package var interval: Duration = .seconds(86_400)
     }
 
@@ -106,9 +103,7 @@ extension Configuration {
         }
 
         package var host: String
-        /// Default 443; 2195 for the binary protocol.
         package var port: UInt16
-        /// Default: the roots of the system. Required for a host that is not Apple's.
         package var trust = Trust.system
 
         package init(
@@ -125,15 +120,19 @@ extension Configuration {
 
         package static func isApple(_ host: String) -> Bool { host.lowercased().hasSuffix(".push.apple.com") }
 
+        /// Returns whether the text is an IP address, or has only characters that a name may have.
+        package static func isHost(_ text: String) -> Bool {
+            if SocketAddress(ip: text, port: 0) != nil { return true }
+            return (1...253).contains(text.utf8.count) && text.utf8.allSatisfy(BundleID.isAllowed)
+        }
+
         package var description: String { "\(HostPort(host: host, port: port)), trust \(trust)" }
     }
 
     /// The hosts for broadcasts and their channels. Documentation/Protocols.md, "Hosts", explains why both are
     /// settings.
     package struct Broadcast: Sendable, Equatable {
-        /// Default: the endpoint. Per connection.
         package var send: HostPort
-        /// Default: Apple's host for the environment, or the endpoint if that is not Apple's. Per connection.
         package var manage: HostPort
 
         package init(
@@ -142,6 +141,12 @@ extension Configuration {
         ) {
             self.send = send
             self.manage = manage
+        }
+
+        /// Creates the default: the endpoint for broadcasts, and Apple's host for channels if the endpoint is Apple's.
+        package init(endpoint: Endpoint, environment: PushEnvironment) {
+            send = HostPort(host: endpoint.host, port: endpoint.port)
+            manage = endpoint.isApple ? environment.broadcastManagement : send
         }
     }
 }

@@ -5,16 +5,14 @@ package import PushTransport
 extension Configuration {
     /// The access rights of ZeroMQ clients. They are needed to bind an endpoint that other machines can reach.
     package struct Security: Sendable, Equatable {
-        /// Default: none. Without CURVE, TCP is allowed on loopback only.
+        /// The keys of the server; nil without CURVE, which allows TCP on loopback only.
         package var curve: Curve?
-        /// The clients, sorted by name. Live.
+        /// The clients, sorted by name.
         package var clients: [Client] = []
-        /// Allows endpoints that other machines can reach without CURVE: everyone there may push and observe. Default
-        /// false. Restart.
+        /// Allows endpoints that other machines can reach without CURVE: everyone there may push and observe.
         package var insecure = false
         /// The permissions of the files of `ipc://` sockets. CURVE never covers these sockets: a process that may write
-        /// to the file may push to every app and see every event. Default `0600`, for the user that Carillon runs as;
-        /// `0660` adds its group. Restart.
+        /// to the file may push to every app and see every event.
         package var ipcMode = IPCMode.owner
 
         package enum IPCMode: String, Sendable, CaseIterable {
@@ -25,18 +23,17 @@ extension Configuration {
         }
 
         package struct Curve: Sendable, Equatable {
-            /// The file with the server's key pair, made by `carillon keys curve`. Restart.
+            /// The file with the server's key pair, made by `carillon keys curve`.
             package var secretKeyFile: String
         }
 
         package struct Client: Sendable, Equatable {
             /// The name in logs and events. It has the form of an app id.
             package var name: String
-            /// 40 characters of Z85. Live.
             package var publicKey: CurvePublicKey
-            /// The apps to which the client may push. Default: none. Live.
+            /// The apps to which the client may push.
             package var push: [AppID] = []
-            /// Whether the client may subscribe to events. Default false. Live.
+            /// Whether the client may subscribe to events.
             package var observe = false
         }
     }

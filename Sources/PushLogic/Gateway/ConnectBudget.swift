@@ -6,11 +6,13 @@ import PushTime
 /// connections"). A service that ends every connection after its first answer must not cause that.
 package struct ConnectBudget: Sendable {
     package struct Policy: Sendable, Equatable {
+        package static let defaultPerMinute = 6
+
         /// The number of connections that may follow each other at once. With nil it is twice the highest maximum, so
         /// that all connections may be opened and replaced once, and at least 4.
         package var burst: Int?
         /// Nil means no limit, for simulators and private gateways.
-        package var perMinute: Int? = 4
+        package var perMinute: Int? = defaultPerMinute
 
         package init() {}
 

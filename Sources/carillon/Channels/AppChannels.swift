@@ -16,10 +16,7 @@ struct AppChannels: Sendable {
         guard app.gateway.wireProtocol == .http2 else {
             throw Failure(.configuration, "app \(app.id) uses the binary protocol, which has no broadcasts")
         }
-        guard let bundle = BundleID(app.topic) else {
-            throw Failure(.configuration, "app \(app.id): \(PlainText.line(app.topic)) is not a bundle id")
-        }
-        self.bundle = bundle
+        bundle = app.topic
         self.timeout = timeout
         gateway = try AppGateway.load(app)
     }

@@ -61,7 +61,7 @@ extension AppCheck {
             connections.lowerBound == connections.upperBound
             ? "\(connections.lowerBound)" : "\(connections.lowerBound) to \(connections.upperBound)"
         let wire = app.gateway.wireProtocol == .binary ? " (binary)" : ""
-        let row = [app.id.name, app.topic, app.environment.rawValue, credential, expiry, app.place + wire, range]
+        let row = [app.id.name, app.topic.text, app.environment.rawValue, credential, expiry, app.place + wire, range]
         return isConnected ? row + [verdict.map { $0.kind == .accepted ? "passed" : "failed" } ?? "not tried"] : row
     }
 
@@ -84,7 +84,8 @@ extension AppCheck {
         let connections = app.gateway.connections
         let facts = gateway?.credential.facts
         var members: [String: JSONValue?] = [
-            "app": .string(app.id.name), "topic": .string(app.topic), "environment": .string(app.environment.rawValue),
+            "app": .string(app.id.name), "topic": .string(app.topic.text),
+            "environment": .string(app.environment.rawValue),
             "protocol": .string(app.gateway.wireProtocol.rawValue), "service": .string(app.place),
             "connections": [
                 "min": .integer(Int64(connections.lowerBound)), "max": .integer(Int64(connections.upperBound)),

@@ -1,4 +1,5 @@
 import Glibc
+import PushText
 
 /// Output for people: plain text, with colors only on a terminal.
 struct Terminal: Sendable {

@@ -3,7 +3,7 @@ import PushConfiguration
 import PushGateways
 import PushModel
 import PushText
-import PushTransport
+import PushWire
 
 /// The options that select the app of a verb: an app of the configuration, or one described by flags.
 enum AppOptions {
@@ -85,7 +85,7 @@ enum AppOptions {
             throw Failure(
                 .usage, "'--topic' is needed: the app's bundle id, com.example.shop; or --app with a configuration")
         }
-        guard !topic.isEmpty, topic.utf8.count <= 155, topic.utf8.allSatisfy(isOfBundleID) else {
+        guard let bundle = BundleID(topic) else {
             throw Failure(
                 .usage,
                 "'--topic \(PlainText.line(topic, limit: 80))' is not a bundle id: up to 155 letters, digits, '.', '-' and '_'"
@@ -96,21 +96,10 @@ enum AppOptions {
         if arguments.has("binary") { gateway.wireProtocol = .binary }
         let endpoint = try endpoint(arguments, environment, gateway.wireProtocol)
         let credential = try credential(arguments, gateway.wireProtocol)
-        let place = HostPort(host: endpoint.host, port: endpoint.port)
         return Configuration.App(
-            id: flagsName, topic: topic, environment: environment, credential: credential, gateway: gateway,
+            id: flagsName, topic: bundle, environment: environment, credential: credential, gateway: gateway,
             endpoint: endpoint,
-            broadcast: Configuration.Broadcast(
-                send: place, manage: endpoint.isApple ? environment.broadcastManagement : place))
-    }
-
-    private static func isOfBundleID(_ byte: UInt8) -> Bool {
-        switch byte {
-        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "."), UInt8(ascii: "-"), UInt8(ascii: "_"):
-            true
-        default: false
-        }
+            broadcast: Configuration.Broadcast(endpoint: endpoint, environment: environment))
     }
 
     private static func environment(_ word: String?) throws(Failure) -> PushEnvironment {
@@ -140,9 +129,7 @@ enum AppOptions {
             }
             return environment.endpoint
         }
-        guard (1...253).contains(host.utf8.count),
-            SocketAddress(ip: host, port: 0) != nil || host.utf8.allSatisfy(isOfBundleID)
-        else {
+        guard Configuration.Endpoint.isHost(host) else {
             throw Failure(
                 .usage,
                 "'--host \(PlainText.line(host, limit: 80))' is not a host: a name or an IP address, without scheme and port"

@@ -56,7 +56,7 @@ enum ScaleVerb {
 
     /// Parses a range of connections: `2..8`, or `4` for `4..4`.
     static func connections(_ text: String) throws(Failure) -> ClosedRange<Int> {
-        let most = Configuration.mostConnections
+        let most = Configuration.maxConnections
         let parts = text.split(separator: "..", omittingEmptySubsequences: false).map { part in
             part.utf8.allSatisfy { (48...57).contains($0) } ? Int(part) : nil
         }

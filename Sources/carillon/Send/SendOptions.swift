@@ -44,7 +44,7 @@ struct SendOrder: Sendable {
             id: id, app: app.id, pushType: type, priority: priority, expiresAt: expiresAt,
             collapseID: collapse.flatMap { CollapseID($0) }, payload: payload)
         var options = PushOptions(
-            message, topic: BundleID(app.topic).map { Topic($0, for: type) }, now: now)
+            message, topic: Topic(app.topic, type), now: now)
         options.collapseID = collapse
         if channel != nil { options.target = .broadcast }
         findings = PayloadRules.findings(in: payload, for: options)

@@ -44,7 +44,7 @@ struct SendReport: Sendable {
     var json: String {
         var members = verdict.members
         members["app"] = .string(app.id.name)
-        members["topic"] = .string(app.topic)
+        members["topic"] = .string(app.topic.text)
         members["environment"] = .string(app.environment.rawValue)
         members["service"] = .string(app.place)
         members["address"] = .text(address)
@@ -111,7 +111,7 @@ struct SendPreview {
         }
         if case .device(_, let id) = order.target {
             if !isBinary {
-                headers.append(("apns-topic", message.pushType.topic(of: app.topic)))
+                headers.append(("apns-topic", message.pushType.topic(of: app.topic.text)))
                 headers.append(("apns-push-type", message.pushType.rawValue))
             }
             headers.append((isBinary ? "priority" : "apns-priority", "\(message.priority.rawValue)"))

@@ -1,3 +1,4 @@
+import PushText
 import TestSupport
 import Testing
 

@@ -1,6 +1,7 @@
 import PushConfiguration
 import PushModel
 import PushTransport
+import PushWire
 import Testing
 
 @testable import carillon
@@ -8,7 +9,7 @@ import Testing
 /// Tests that each outcome of a trial has its exit code and advice.
 @Suite struct VerdictTests {
     private static let app = Configuration.App(
-        id: AppOptions.flagsName, topic: "com.example.shop", environment: .production,
+        id: AppOptions.flagsName, topic: BundleID("com.example.shop")!, environment: .production,
         credential: .token(key: "k.p8", keyID: "ABC123DEFG", teamID: "DEF123GHIJ"), gateway: Configuration.Gateway(),
         endpoint: PushEnvironment.production.endpoint,
         broadcast: Configuration.Broadcast(

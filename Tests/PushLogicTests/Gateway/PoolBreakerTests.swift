@@ -104,7 +104,7 @@ import Testing
     }
 
     @Test func `However long an outage is, the next attempt is soon and within the budget`() {
-        let pool = PoolScript()
+        let pool = PoolScript { $0.connects.perMinute = 4 }
         var attempts = 0
         for _ in 0..<3600 {
             for (id, _) in pool.lookUps() {

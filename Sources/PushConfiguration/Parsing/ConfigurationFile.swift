@@ -8,7 +8,7 @@ package enum ConfigurationFile {
     package static let variable = "CARILLON_CONFIG"
     package static let usualPlaces = ["./carillon.json5", "/etc/carillon/carillon.json5"]
     /// The maximum size in bytes, far above that of any real configuration.
-    private static let longest = 4 << 20
+    private static let maxSize = 4 << 20
 
     /// Returns the path from `flag`, or else from the variable, or else the first usual place that exists; nil if there
     /// is none.
@@ -33,12 +33,12 @@ package enum ConfigurationFile {
         do throws(SystemError) {
             let descriptor = try BoundedFile.openToRead(path)
             defer { close(descriptor) }
-            bytes = try BoundedFile.read(from: descriptor, limit: longest)
+            bytes = try BoundedFile.read(from: descriptor, limit: maxSize)
         } catch {
             throw cannotRead(path, error)
         }
-        guard bytes.count <= longest else {
-            throw StartError(.configuration, "\(path) is larger than \(longest >> 20) MiB; it is not a configuration")
+        guard bytes.count <= maxSize else {
+            throw StartError(.configuration, "\(path) is larger than \(maxSize >> 20) MiB; it is not a configuration")
         }
         return bytes
     }
@@ -87,9 +87,12 @@ extension Configuration {
         let text = try ConfigurationFile.read(file)
         do {
             let reader = ConfigurationReader(file: file, environment: environment, flags: [:])
-            let path = reader.root(try tree(text, file: file)).path("data")
+            let root = reader.root(try tree(text, file: file))
+            var defaults = Configuration()
+            defaults.data = FilePath.resolve(defaults.data, besideFile: file)
+            let draft = [ConfigurationDraft.data].read(from: root, into: ConfigurationDraft(defaults))
             guard reader.faults.isEmpty else { throw ConfigurationError(faults: reader.faults) }
-            return path ?? FilePlace.resolve(Configuration().data, besideFile: file)
+            return draft.values.data
         } catch let error as ConfigurationError {
             throw error.failure
         } catch {

@@ -1,0 +1,98 @@
+package import JSON5
+import PushModel
+import PushTransport
+
+extension Configuration {
+    /// The result of parsing: the configuration and its warnings.
+    package struct Parsed: Sendable {
+        package let configuration: Configuration
+        package let warnings: [ConfigurationFault]
+    }
+
+    /// Parses a whole configuration.
+    ///
+    /// - Parameters:
+    ///   - file: the path of the file, for messages, and because paths in the file are relative to it.
+    ///   - environment: the variables of the process; ``ConfigurationReader`` describes how they map to settings.
+    ///   - flags: the settings from the command line by path, such as `["data": "/var/lib/carillon"]`.
+    /// - Throws: an error with all faults.
+    package static func parse(
+        _ text: [UInt8], file: String, environment: [String: String] = [:], flags: [String: String] = [:]
+    ) throws(ConfigurationError) -> Parsed {
+        let reader = ConfigurationReader(file: file, environment: environment, flags: flags)
+        let root = reader.root(try tree(text, file: file))
+        var defaults = Configuration()
+        defaults.data = FilePath.resolve(defaults.data, besideFile: file)
+        var draft = ConfigurationDraft.settings.read(from: root, into: ConfigurationDraft(defaults))
+        draft.rejectSharedEndpoints(in: root)
+        draft.warnOfOpenHTTP(in: root.section("http"))
+        draft.readApps(in: root)
+        let clients = root.section("security").named("clients")
+        draft.readClients(clients, in: root)
+        draft.checkSecurity(clients: clients, in: root)
+        reader.finish(known: Configuration.settingPaths)
+        guard reader.faults.isEmpty else { throw ConfigurationError(faults: reader.faults) }
+        return Parsed(configuration: draft.configuration, warnings: reader.warnings)
+    }
+
+    package static func tree(_ text: [UInt8], file: String) throws(ConfigurationError) -> JSONTree {
+        do {
+            return try JSON5Reader.read(text)
+        } catch {
+            let place = SettingPlace.file(file, JSONTree.Place(line: error.line, column: error.column))
+            throw ConfigurationError(faults: [
+                ConfigurationFault(place: place, path: "", problem: "this is not JSON5: \(error.problem)")
+            ])
+        }
+    }
+}
+
+extension ConfigurationDraft {
+    fileprivate func rejectSharedEndpoints(in root: ConfigurationSection) {
+        let (intake, events, http) = (root.section("intake"), root.section("events"), root.section("http"))
+        let binds: [(section: ConfigurationSection, key: String, bind: Bind)] = [
+            (intake, "router", values.intake.router), (intake, "pull", values.intake.pull),
+            (events, "publish", values.events.publish), (events, "replay", values.events.replay),
+            (http, "listen", values.http.listen.map { .tcp($0) } ?? .off),
+        ]
+        for (index, this) in binds.enumerated() {
+            guard let other = binds[..<index].first(where: { $0.bind.excludes(this.bind) }) else { continue }
+            // The fault is reported for a setting that the user wrote, not for a default.
+            let (wrong, right) = this.section.has(this.key) ? (this, other) : (other, this)
+            let path = right.section.dotted(right.key)
+            wrong.section.report(
+                wrong.bind == right.bind
+                    ? "\(wrong.bind) is also the endpoint of \(path); each needs its own"
+                    : "\(wrong.bind) conflicts with the endpoint of \(path), \(right.bind); change one of them",
+                at: wrong.key)
+        }
+    }
+
+    fileprivate func warnOfOpenHTTP(in section: ConfigurationSection) {
+        guard let listen = values.http.listen, !section.section("tls").isGiven, !Bind.tcp(listen).isLocal,
+            listen.host != "localhost"
+        else { return }
+        section.warn("other machines can reach \(listen); without http.tls nothing is encrypted", at: "listen")
+    }
+
+    fileprivate mutating func readApps(in root: ConfigurationSection) {
+        let sections = root.named("apps")
+        if sections.isEmpty {
+            root.report("there is no app; add one: apps: { shop: { topic: …, environment: …, credential: … } }")
+        }
+        values.apps = sections.compactMap { name, section in
+            AppDraft.settings.read(from: section, into: AppDraft()).app(name, in: section)
+        }
+        var apps: [[String]: Configuration.App] = [:]
+        for app in values.apps {
+            let identity = [app.topic.text, app.environment.rawValue]
+            guard let other = apps[identity] else {
+                apps[identity] = app
+                continue
+            }
+            sections.first { $0.name == app.id.name }?.section.report(
+                "app \(other.id) has \(app.topic) in \(app.environment.rawValue) already; send both through one app",
+                at: "topic")
+        }
+    }
+}

@@ -1,0 +1,78 @@
+import PushModel
+import PushPipeline
+import PushTransport
+import PushWire
+
+/// The settings of an app as they are written, before the rules that combine several of them.
+///
+/// A setting whose default depends on others is nil until the rules apply.
+struct AppDraft: Sendable {
+    var topic: BundleID?
+    var environment: PushEnvironment?
+    var credential = Credential()
+    /// The gateway without connections and feedback, which the rules complete.
+    var gateway = Configuration.Gateway()
+    var connections = Connections()
+    var feedback = Feedback()
+    var endpoint = Endpoint()
+    var broadcast = Broadcast()
+    var limits = AppLimits()
+
+    /// The parts of all three forms of a credential.
+    struct Credential: Sendable {
+        var key: String?
+        var keyID: String?
+        var teamID: String?
+        var certificate: String?
+        var passwordFile: String?
+    }
+
+    struct Connections: Sendable {
+        var min: Int?
+        var max: Int?
+    }
+
+    struct Feedback: Sendable {
+        var host: String?
+        var port: UInt16?
+        var interval: Duration?
+    }
+
+    struct Endpoint: Sendable {
+        var host: String?
+        var port: UInt16?
+        var trust: Configuration.Endpoint.Trust?
+    }
+
+    struct Broadcast: Sendable {
+        var send: HostPort?
+        var manage: HostPort?
+    }
+
+    init() {}
+
+    init(_ app: Configuration.App) {
+        topic = app.topic
+        environment = app.environment
+        credential = Credential(app.credential)
+        gateway = app.gateway
+        connections = Connections(min: app.gateway.connections.lowerBound, max: app.gateway.connections.upperBound)
+        feedback = Feedback(
+            host: app.gateway.feedback?.host, port: app.gateway.feedback?.port,
+            interval: app.gateway.feedback?.interval)
+        endpoint = Endpoint(host: app.endpoint.host, port: app.endpoint.port, trust: app.endpoint.trust)
+        broadcast = Broadcast(send: app.broadcast.send, manage: app.broadcast.manage)
+        limits = app.limits
+    }
+}
+
+extension AppDraft.Credential {
+    init(_ credential: Configuration.Credential) {
+        switch credential {
+        case .token(let key, let keyID, let teamID): self.init(key: key, keyID: keyID, teamID: teamID)
+        case .bundle(let certificate, let password): self.init(certificate: certificate, passwordFile: password)
+        case .certificate(let certificate, let key, let password):
+            self.init(key: key, certificate: certificate, passwordFile: password)
+        }
+    }
+}

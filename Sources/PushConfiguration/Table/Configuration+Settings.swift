@@ -1,0 +1,17 @@
+extension Configuration {
+    /// All settings as text, in the order of the file. None of them is secret; secrets are in the files that they name.
+    package var settings: [SettingText] {
+        ConfigurationDraft.settings.texts(of: ConfigurationDraft(self))
+            + security.clients.flatMap { client in
+                ClientDraft.settings.texts(of: ClientDraft(client), below: ["security", "clients", client.name])
+            }
+            + apps.flatMap { app in
+                AppDraft.settings.texts(of: AppDraft(app), below: ["apps", app.id.name])
+            }
+    }
+
+    /// The paths of all settings, with `*` for the names of apps and clients.
+    package static let settingPaths: [[String]] =
+        ConfigurationDraft.settings.map(\.path) + ClientDraft.settings.map { ["security", "clients", "*"] + $0.path }
+        + AppDraft.settings.map { ["apps", "*"] + $0.path }
+}

@@ -1,0 +1,88 @@
+/// An object of the configuration that groups settings.
+struct SettingBlock: Sendable {
+    /// The part of a path that stands for any name that the user chooses.
+    private static let anyName = "*"
+
+    /// The path, with `*` for the names of apps and clients.
+    let path: [String]
+    /// The comment in `Config/carillon.json5`; empty if the comments of the settings are enough.
+    let documentation: String
+    /// The rule for an object that is added or removed, if that is a single change and not one for each setting.
+    let presence: Presence?
+
+    struct Presence: Sendable {
+        /// The setting that every such object has. It identifies the object in the text of a change.
+        let key: String
+        let reload: Reload
+    }
+
+    init(_ path: String, documentation: String = "", presence: Presence? = nil) {
+        self.path = path.split(separator: ".").map(String.init)
+        self.documentation = documentation
+        self.presence = presence
+    }
+
+    /// Returns whether the object at this path is of this kind.
+    func matches(_ path: some Collection<String>) -> Bool {
+        path.count == self.path.count && zip(self.path, path).allSatisfy { $0 == Self.anyName || $0 == $1 }
+    }
+
+    static let all: [SettingBlock] = [
+        SettingBlock(
+            "intake",
+            documentation: """
+                The endpoints for producers: "tcp://ADDRESS:PORT", "ipc://FILE" or "off". Port 0 is any free port; \
+                `carillon serve` prints it, and prints JSON for scripts with --json.
+                """),
+        SettingBlock("events", documentation: "The endpoints for monitors, in the same form."),
+        SettingBlock(
+            "events.retention",
+            documentation: """
+                How many events are kept, for replay and for `carillon events`, `messages` and `trace`. The first \
+                limit that is reached applies. Messages that wait are kept whatever their age.
+                """),
+        SettingBlock("http", documentation: "Health checks and metrics over HTTP."),
+        SettingBlock(
+            "http.tls",
+            documentation: """
+                Default: no TLS. To add or remove TLS needs a restart; a changed file is used for new connections.
+                """,
+            presence: Presence(key: "certificate", reload: .restart)),
+        SettingBlock(
+            "security",
+            documentation: """
+                Needed to bind intake and events to addresses other than loopback and ipc. CURVE never covers ipc: \
+                everyone who can write to the socket's file can push to every app and see every event.
+                """),
+        SettingBlock("security.curve", documentation: "Default: none."),
+        SettingBlock("security.clients", documentation: "The clients that may connect over TCP, and their rights."),
+        SettingBlock("security.clients.*", presence: Presence(key: "public_key", reload: .live)),
+        SettingBlock(
+            "apps",
+            documentation: """
+                An app is one bundle id in one environment with its credential. The key is the app id. A reload may \
+                add and remove apps. [live]
+                """),
+        SettingBlock("apps.*", presence: Presence(key: "topic", reload: .live)),
+        SettingBlock("apps.*.credential", documentation: "The credential, in one of three forms. Required."),
+        SettingBlock(
+            "apps.*.gateway.connections",
+            documentation: """
+                The number of connections. `carillon scale shop --connections 2..8` changes it at run time.
+                """),
+        SettingBlock(
+            "apps.*.gateway.feedback",
+            documentation: """
+                The feedback service, which reports devices that are gone. Only the binary protocol needs it.
+                """),
+        SettingBlock(
+            "apps.*.endpoint",
+            documentation: "A simulator or a private gateway. Default: Apple's host for the environment."),
+        SettingBlock(
+            "apps.*.broadcast",
+            documentation: "The hosts for broadcasts and for their channels."),
+        SettingBlock(
+            "apps.*.limits",
+            documentation: "The limits of this app; above them, intake answers `busy` to this app only."),
+    ]
+}

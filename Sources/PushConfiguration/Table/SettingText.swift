@@ -1,0 +1,6 @@
+/// A setting with its value as text.
+package struct SettingText: Sendable, Equatable {
+    package let path: [String]
+    package let value: String
+    package let reload: Reload
+}
