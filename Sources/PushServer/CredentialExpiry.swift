@@ -97,7 +97,7 @@ actor CredentialExpiry {
         for notice in notices {
             let days = max(0, notice.secondsLeft) / 86_400
             log.warning(
-                "certificate expires in \(days == 1 ? "1 day" : "\(days) days"); replace its file, then send SIGHUP",
+                "certificate expires in \(Self.timeLeft(seconds: notice.secondsLeft)); replace its file, then send SIGHUP",
                 [
                     .app: notice.said.name, .event: "credential.expiring", .expires: notice.said.notAfter,
                     .windowDays: notice.said.window.days,
@@ -117,6 +117,14 @@ actor CredentialExpiry {
                 $0.lookNow()
             }
         }
+    }
+
+    /// Returns the time left in whole days, or in hours if there is less than a day.
+    static func timeLeft(seconds: Int64) -> String {
+        let (days, hours) = (seconds / 86_400, seconds / 3600)
+        if days >= 1 { return days == 1 ? "1 day" : "\(days) days" }
+        if hours >= 1 { return hours == 1 ? "1 hour" : "\(hours) hours" }
+        return "less than an hour"
     }
 
     private func write() {

@@ -63,7 +63,7 @@ enum Carillon {
     static var help: String {
         let width = verbs.map(\.name.count).max() ?? 0
         let list = verbs.map {
-            "  \(Terminal.padded($0.name, to: width))  \(Terminal.output.hanging($0.summary, indent: width + 4))"
+            "  \(Terminal.padded($0.name, to: width))  \(Terminal.output.help($0.summary, indent: width + 4))"
         }
         return """
             carillon: a push notification gateway

@@ -1,3 +1,4 @@
+import JSON5
 import PushTransport
 import TestSupport
 import Testing
@@ -22,6 +23,26 @@ import Testing
         let counts = try await simulator.ask("/counts")
         #expect(counts.contains("\"requests\":100000,\"accepted\":100000,"))
         #expect(try await simulator.stop().status == 0)
+    }
+
+    @Test("The addresses are JSON, whatever characters the directory has")
+    func placesAreJSON() async throws {
+        let directory = try TemporaryDirectory()
+        let data = "\(directory.path)/a\t\"\\b"
+        let process = try ChildProcess(
+            ChildProcess.carillon,
+            [
+                "simulate", "--port", "0", "--binary-port", "0", "--feedback-port", "0", "--control-port", "0",
+                "--data", data, "--json",
+            ])
+        let line = try #require(try await process.line())
+        let places = try JSON5Reader.read(Array(line.utf8))
+        #expect(places["ca"]?.string == "\(data)/ca.pem")
+        #expect(places["certificate"]?.string == "\(data)/push.pem")
+        // JSON5 allows control characters in strings, but JSON does not.
+        #expect(!line.contains("\t"))
+        process.send(15)
+        _ = try await process.end()
     }
 
     @Test("The simulator responds to nghttp") func nghttpIsAnswered() async throws {

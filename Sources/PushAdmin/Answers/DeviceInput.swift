@@ -56,7 +56,7 @@ package struct DeviceInput: Sendable, Equatable {
         for member in document.members(place) {
             let key = document.string(member.key) ?? ""
             if ignoring.contains(key) || document.kind(member.value) == .null && Self.keys.contains(key) { continue }
-            guard Self.keys.contains(key) else { throw Self.unknown(key, ignoring) }
+            guard Self.keys.contains(key) else { throw Self.unknown(key, others: ignoring) }
             if key == "tags" {
                 tags = try Self.texts(document, at: member.value)
             } else {
@@ -68,12 +68,17 @@ package struct DeviceInput: Sendable, Equatable {
         }
     }
 
-    package static func unknown(_ key: String, _ others: [String] = []) -> DeviceFault {
+    /// Returns the fault of an unknown key.
+    ///
+    /// - Parameters:
+    ///   - others: further keys that are allowed.
+    ///   - kind: what a key is called, such as a column.
+    package static func unknown(_ key: String, others: [String] = [], kind: String = "key") -> DeviceFault {
         let name = PlainText.line(key, limit: 60)
         let nearest = NearestWord.to(name, in: keys + others)
         return DeviceFault(
-            "there is no key \"\(name)\""
-                + (nearest.map { "; did you mean \"\($0)\"?" } ?? "; the keys are \(keys.joined(separator: ", "))"))
+            "there is no \(kind) \"\(name)\""
+                + (nearest.map { "; did you mean \"\($0)\"?" } ?? "; the \(kind)s are \(keys.joined(separator: ", "))"))
     }
 
     private static func texts(_ document: JSONDocument, at place: JSONDocument.Position) throws(DeviceFault) -> [String]

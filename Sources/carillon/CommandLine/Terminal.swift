@@ -71,7 +71,17 @@ struct Terminal: Sendable {
     ///
     /// - Parameter indent: The number of columns before the text on the first line.
     func hanging(_ text: String, indent: Int, paint: (String) -> String = { $0 }) -> String {
-        guard let width, indent + WrappedText.length(of: text) > width else { return paint(text) }
+        guard let width else { return paint(text) }
+        return Self.hanging(text, indent: indent, width: width, paint: paint)
+    }
+
+    /// Returns a text of the help, which is wrapped at 80 columns if the output is not a terminal.
+    func help(_ text: String, indent: Int) -> String {
+        Self.hanging(text, indent: indent, width: width ?? 80) { $0 }
+    }
+
+    private static func hanging(_ text: String, indent: Int, width: Int, paint: (String) -> String) -> String {
+        guard indent + WrappedText.length(of: text) > width else { return paint(text) }
         let lines = WrappedText.lines(text, width: max(20, width - indent))
         return lines.map(paint).joined(separator: "\n" + String(repeating: " ", count: indent))
     }

@@ -97,7 +97,7 @@ struct Verb: Sendable {
         return .usage
     }
 
-    /// The help text. It is wrapped at the width of the terminal, except for commands.
+    /// The help text. It is wrapped at the width of the terminal, or at 80 columns, except for commands.
     var help: String {
         let terminal = Terminal.output
         let usage =
@@ -109,14 +109,11 @@ struct Verb: Sendable {
             + verbs.map { (String($0.name.dropFirst(name.count + 1)), $0.summary) }
         let width = rows.map(\.0.count).max() ?? 0
         let list = rows.map { name, about in
-            let lines = about.split(separator: "\n", omittingEmptySubsequences: false)
-                .map { terminal.hanging(String($0), indent: width + 4) }
-            let indent = String(repeating: " ", count: width + 4)
-            return "  \(Terminal.padded(name, to: width))  \(lines.joined(separator: "\n" + indent))"
+            "  \(Terminal.padded(name, to: width))  \(terminal.help(about, indent: width + 4))"
         }
-        let samples = examples.map { "  \($0.command)\n      \(terminal.hanging($0.about, indent: 6))" }
+        let samples = examples.map { "  \($0.command)\n      \(terminal.help($0.about, indent: 6))" }
         return """
-            \(terminal.hanging("carillon \(name): \(summary)", indent: 2))
+            \(terminal.help("carillon \(name): \(summary)", indent: 2))
 
             usage: carillon \(name)\(usage)
 

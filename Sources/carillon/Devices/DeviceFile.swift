@@ -135,11 +135,8 @@ struct DeviceFileReader {
         let names = fields.map { $0.lowercased().replacing(" ", with: "") }
         for (place, name) in names.enumerated() {
             guard DeviceInput.keys.contains(name) || DeviceFormat.passedOver.contains(name) else {
-                let fault = DeviceInput.unknown(name, DeviceFormat.records)
-                throw Failure(
-                    .badInput,
-                    "heading in line \(line): "
-                        + fault.description.replacing("key", with: "column"))
+                let fault = DeviceInput.unknown(name, others: DeviceFormat.records, kind: "column")
+                throw Failure(.badInput, "heading in line \(line): \(fault)")
             }
             guard !names[..<place].contains(name) else {
                 throw Failure(.badInput, "heading in line \(line): duplicate column \(name)")

@@ -99,24 +99,35 @@ private struct ExportRun {
     }
 }
 
-/// The standard output, or a file that only this user can read. The file is written under another name and renamed when it
-/// is complete.
+/// The standard output, or a file that only this user can read. The file gets its name when it is complete. Until then it
+/// has none, where the file system supports that, so that nothing is left if the process is killed.
 private final class OutputFile {
+    /// O_TMPFILE, which is not imported because it is a macro.
+    private static let withoutName: CInt = 0o20_000_000 | O_DIRECTORY
+
     let name: String?
     private let descriptor: CInt
+    /// The name that a file has until it is complete.
     private let partial: String
-    private var isFinished = false
+    private var isNamed: Bool
 
     init(_ path: String?) throws(Failure) {
         name = path
         partial = (path ?? "") + ".partial"
+        isNamed = false
         guard let path else {
             descriptor = 1
             return
         }
-        // A leftover file is removed, not overwritten: it may belong to another user, or be a link.
-        unlink(partial)
-        descriptor = open(partial, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
+        let directory = path.lastIndex(of: "/").map { String(path[...$0]) } ?? "."
+        var opened = open(directory, Self.withoutName | O_WRONLY | O_CLOEXEC, 0o600)
+        if opened < 0 {
+            // A leftover file is removed, not overwritten: it may belong to another user, or be a link.
+            unlink(partial)
+            opened = open(partial, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
+            isNamed = opened >= 0
+        }
+        descriptor = opened
         guard descriptor >= 0 else {
             let error = SystemError.current
             throw Failure(error.number == EACCES ? .notPermitted : .badInput, "cannot write \(path): \(error)")
@@ -126,7 +137,7 @@ private final class OutputFile {
     deinit {
         guard name != nil, descriptor >= 0 else { return }
         close(descriptor)
-        if !isFinished { unlink(partial) }
+        if isNamed { unlink(partial) }
     }
 
     func write(_ text: String) throws(Failure) {
@@ -143,9 +154,16 @@ private final class OutputFile {
 
     func finish() throws(Failure) {
         guard let name else { return }
-        guard fsync(descriptor) == 0, rename(partial, name) == 0 else {
+        guard fsync(descriptor) == 0, isNamed || link(), rename(partial, name) == 0 else {
             throw Failure(.failed, "cannot write \(name): \(SystemError.current)")
         }
-        isFinished = true
+        isNamed = false
+    }
+
+    /// Gives the file its first name. A file without a name cannot replace another; a rename does that.
+    private func link() -> Bool {
+        unlink(partial)
+        isNamed = linkat(AT_FDCWD, "/proc/self/fd/\(descriptor)", AT_FDCWD, partial, AT_SYMLINK_FOLLOW) == 0
+        return isNamed
     }
 }

@@ -15,10 +15,10 @@ enum DevicesImport {
         options: [
             Option(
                 "format", "NAME",
-                "csv or jsonl, if the file name does not end in .csv, .jsonl or .ndjson.\nColumns or keys: "
-                    + "\(DeviceInput.keys.joined(separator: ", ")).\n"
-                    + "Empty values change nothing. In a CSV file, semicolons separate tags. Invalid lines are\n"
-                    + "rejected, and the others are imported. Devices that are inactive in an export are left\n"
+                "csv or jsonl, if the file name does not end in .csv, .jsonl or .ndjson. Columns or keys: "
+                    + "\(DeviceInput.keys.joined(separator: ", ")). "
+                    + "Empty values change nothing. In a CSV file, semicolons separate tags. Invalid lines are "
+                    + "rejected, and the others are imported. Devices that are inactive in an export are left "
                     + "out, because registering them would reactivate them"),
             Option("app", "APP", "the app of lines that do not name one"),
             Option("dry-run", "show the result, and register nothing"),

@@ -10,7 +10,7 @@ enum EventsVerb {
             Option("follow", "wait for new events and show them, until Ctrl-C"),
             Option(
                 "since", "WHEN",
-                "only events after this sequence number (0: all stored events), or since a time:\n\(Moment.about)"),
+                "only events after this sequence number (0: all stored events), or since a time: \(Moment.about)"),
             Option("until", "TIME", "only events until this time"),
             Option(
                 "prefix", "TOPIC", "only topics with this prefix: family/app/kind, as in delivery/shop/rejected"),

@@ -9,7 +9,7 @@ enum KeysVerb {
 
     static let passwordOption = Option(
         "password-file", "F",
-        "a file that contains only the password (else the environment variable\n"
+        "a file that contains only the password (else the environment variable "
             + "CARILLON_KEY_PASSWORD, if it is set)")
 
     /// Reads a key or certificate file. All errors are reported as bad input.

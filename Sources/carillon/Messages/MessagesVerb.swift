@@ -13,7 +13,7 @@ enum MessagesVerb {
             Option("app", "APP", "only messages of this app"),
             Option(
                 "state", "STATE",
-                "only messages in this state, or in several separated by commas:\n"
+                "only messages in this state, or in several separated by commas: "
                     + "\(MessageSummary.State.allCases.map(\.rawValue).joined(separator: ", "))"
             ),
             Option(

@@ -10,7 +10,7 @@ struct SendVia {
     static let options: [Option] = [
         Option(
             "via", "ENDPOINT",
-            "submit to the Carillon with this intake, as in tcp://127.0.0.1:5560 (with one of the next\n"
+            "submit to the Carillon with this intake, as in tcp://127.0.0.1:5560 (with one of the next "
                 + "six options, intake.router of the configuration)"),
         Option("device", "ID", "a device id of the registry, instead of --token", mayRepeat: true),
         Option("user", "ID", "all devices of a user", mayRepeat: true),

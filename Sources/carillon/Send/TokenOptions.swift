@@ -8,7 +8,7 @@ enum TokenOptions {
     static let options: [Option] = [
         Option(
             "token", "HEX",
-            "the device token: hexadecimal, <with brackets and spaces>, or base64 (several with --via);\n"
+            "the device token: hexadecimal, <with brackets and spaces>, or base64 (several with --via); "
                 + "other users can see it in the process list: --token-file hides it", mayRepeat: true),
         Option("token-file", "FILE", "read tokens from a file, or - for standard input: one token per line"),
     ]

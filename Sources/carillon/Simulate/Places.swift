@@ -1,5 +1,6 @@
 import PushSimulator
 import PushTransport
+import PushWire
 
 /// The addresses of a simulator, as text and as JSON.
 struct Places: Sendable {
@@ -16,14 +17,11 @@ struct Places: Sendable {
     }
 
     func json(_ files: SimulatorFiles) -> String {
-        // The paths come from the user; only quotation marks and backslashes in them are escaped.
-        let quoted = { (text: String) in
-            text.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"")
-        }
+        let quoted = { (text: String) in String(decoding: JSONValue.string(text).bytes, as: UTF8.self) }
         return "{\"provider\":\(provider.port),\"binary\":\(binary.port),\"feedback\":\(feedback.port),"
-            + "\"control\":\(control.port),\"ca\":\"\(quoted(files.authorityPath))\","
-            + "\"key\":\"\(quoted(files.providerKeyPath))\",\"key_id\":\"\(SimulatorFiles.keyID)\","
-            + "\"team_id\":\"\(SimulatorFiles.teamID)\",\"certificate\":\"\(quoted(files.clientPath))\"}\n"
+            + "\"control\":\(control.port),\"ca\":\(quoted(files.authorityPath)),"
+            + "\"key\":\(quoted(files.providerKeyPath)),\"key_id\":\"\(SimulatorFiles.keyID)\","
+            + "\"team_id\":\"\(SimulatorFiles.teamID)\",\"certificate\":\(quoted(files.clientPath))}\n"
     }
 
     func text(_ files: SimulatorFiles) -> String {

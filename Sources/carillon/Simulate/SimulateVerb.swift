@@ -21,11 +21,11 @@ struct SimulateVerb {
             Option("streams", "N", "the maximum number of open streams per connection (1000)"),
             Option(
                 "open-streams",
-                "announce all streams from the start, where Apple allows one until the first\nvalid token; for load tools that do not wait for SETTINGS"
+                "announce all streams from the start, where Apple allows one until the first valid token; for load tools that do not wait for SETTINGS"
             ),
             Option(
                 "key", "FILE",
-                "accept provider tokens of this key as well: a public key in PEM, or the .p8\nfile, of which only the public part is used"
+                "accept provider tokens of this key as well: a public key in PEM, or the .p8 file, of which only the public part is used"
             ),
             Option("key-id", "ID", "the id of that key (from the file name, AuthKey_ID.p8)"),
             Option("team-id", "ID", "the team of that key (\(SimulatorFiles.teamID))"),

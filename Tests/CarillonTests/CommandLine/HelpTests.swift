@@ -34,6 +34,22 @@ import Testing
         }
     }
 
+    private static func commands(_ verbs: [Verb]) -> [[String]] {
+        verbs.flatMap { [$0.name.split(separator: " ").map(String.init)] + commands($0.verbs) }
+    }
+
+    @Test(arguments: commands(Carillon.verbs))
+    func `The help of a verb fits 80 columns, except for commands`(_ words: [String]) async throws {
+        let help = try await ChildProcess.run(ChildProcess.carillon, words + ["--help"]).output
+        let lines = help.split(separator: "\n")
+        // The text of an example follows its command and is indented by six columns.
+        let examples = lines.firstIndex(of: "Examples:") ?? lines.endIndex
+        for line in lines[..<examples] + lines[examples...].filter({ $0.hasPrefix("      ") && !$0.contains(" --") }) {
+            #expect(line.count <= 80, "\(line)")
+        }
+        #expect(lines.count > 2)
+    }
+
     @Test func `The option for the output file is --out, and its earlier name is accepted`() throws {
         let export = try #require(Carillon.verbs.first { $0.name == "devices" }?.verb("export"))
         #expect(export.options.contains { $0.name == "out" } && !export.options.contains { $0.name == "to" })

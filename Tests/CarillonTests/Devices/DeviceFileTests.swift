@@ -171,6 +171,7 @@ import Testing
 
     static let headings: [(String, String?, String)] = [
         ("tokn,app\n", nil, "there is no column \"tokn\"; did you mean \"token\"?"),
+        ("token,monkey\n", nil, "there is no column \"monkey\"; the columns are app, token"),
         ("app,user\n", nil, "heading in line 1: no column token"), ("token,user\n", nil, "give --app APP"),
         ("token,token\n", "shop", "duplicate column token"),
         ("a\"b\n", "shop", "heading in line 1: a quotation mark within a field"),

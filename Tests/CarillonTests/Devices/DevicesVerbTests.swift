@@ -205,6 +205,16 @@ import Testing
         }
     }
 
+    @Test func `An export that fails leaves no part of a file`() async throws {
+        let directory = try TemporaryDirectory()
+        let old = try directory.write("devices.csv", "old")
+        let arguments = ["devices", "export", "--data", directory.path, "--out", old]
+        let ended = try await ChildProcess.run(ChildProcess.carillon, arguments)
+        #expect(ended.status != 0)
+        #expect(try FileManager.default.contentsOfDirectory(atPath: directory.path) == ["devices.csv"])
+        #expect(FileManager.default.contents(atPath: old) == Data("old".utf8))
+    }
+
     static let wrong: [([String], Int32, String)] = [
         (["devices", "ad"], 64, "unknown verb 'ad'; did you mean 'add'?"),
         (["devices", "add", "shop"], 64, "TOKEN or --token-file FILE is missing"),
