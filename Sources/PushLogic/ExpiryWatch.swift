@@ -2,7 +2,7 @@ package import PushTime
 
 /// Announces 30, 7 and 1 days ahead that a credential expires, each once.
 ///
-/// Each notice is published once also across restarts: the owner stores what was announced (``Said``) with the
+/// Each notice is published once also across restarts: the owner stores what was announced (``Announcement``) with the
 /// published events and passes it in at the next start. Without it, at a first start or after a loss, the current
 /// window of a credential is announced again, since twice is better than never; earlier windows are not. A renewed
 /// credential has another end and starts anew. A clock that goes back does not repeat notices.
@@ -19,7 +19,7 @@ package struct ExpiryWatch: Sendable {
     }
 
     /// The identity of a notice that was published.
-    package struct Said: Hashable, Sendable {
+    package struct Announcement: Hashable, Sendable {
         /// The name of the credential: an app id or a fingerprint.
         package let name: String
         package let notAfter: WallTime
@@ -34,7 +34,7 @@ package struct ExpiryWatch: Sendable {
 
     /// The content of a `credential.expiring` event.
     package struct Notice: Hashable, Sendable {
-        package let said: Said
+        package let announcement: Announcement
         /// The seconds until the credential expires, negative after that.
         package let secondsLeft: Int64
     }
@@ -45,11 +45,11 @@ package struct ExpiryWatch: Sendable {
 
     private var ends: [String: WallTime] = [:]
     /// The nearest window that was announced, by name.
-    private var said: [String: (notAfter: WallTime, window: Window)] = [:]
+    private var announced: [String: (notAfter: WallTime, window: Window)] = [:]
 
-    /// Creates a watch. `said` contains the notices of earlier runs, in any order.
-    package init(said: some Sequence<Said> = EmptyCollection()) {
-        for one in said { note(one) }
+    /// Creates a watch. `announced` contains the notices of earlier runs, in any order.
+    package init(announced: some Sequence<Announcement> = EmptyCollection()) {
+        for one in announced { note(one) }
     }
 
     /// Adds a credential, or replaces the end of the credential with this name.
@@ -59,7 +59,7 @@ package struct ExpiryWatch: Sendable {
 
     package mutating func forget(_ name: String) {
         ends[name] = nil
-        said[name] = nil
+        announced[name] = nil
     }
 
     /// Returns the notices that are due, ordered by the end of the credential. A credential has at most one, for its
@@ -68,12 +68,12 @@ package struct ExpiryWatch: Sendable {
         var notices: [Notice] = []
         for (name, end) in ends {
             guard let window = Window.allCases.last(where: { now >= Self.begin(of: $0, before: end) }) else { continue }
-            if let last = said[name], last.notAfter == end, last.window >= window { continue }
-            let one = Said(name: name, notAfter: end, window: window)
+            if let last = announced[name], last.notAfter == end, last.window >= window { continue }
+            let one = Announcement(name: name, notAfter: end, window: window)
             note(one)
-            notices.append(Notice(said: one, secondsLeft: end.seconds - now.seconds))
+            notices.append(Notice(announcement: one, secondsLeft: end.seconds - now.seconds))
         }
-        return notices.sorted { ($0.secondsLeft, $0.said.name) < ($1.secondsLeft, $1.said.name) }
+        return notices.sorted { ($0.secondsLeft, $0.announcement.name) < ($1.secondsLeft, $1.announcement.name) }
     }
 
     /// Returns the time of the next notice, or `maxWait` from now if that is sooner. Returns nil if no notice
@@ -81,7 +81,7 @@ package struct ExpiryWatch: Sendable {
     package func nextLook(after now: WallTime) -> WallTime? {
         var next: Int64?
         for (name, end) in ends {
-            let last = said[name].flatMap { $0.notAfter == end ? $0.window : nil }
+            let last = announced[name].flatMap { $0.notAfter == end ? $0.window : nil }
             guard let window = Window.allCases.first(where: { last == nil || $0 > last! }) else { continue }
             let begin = max(now.milliseconds, Self.begin(of: window, before: end).milliseconds)
             next = min(next ?? begin, begin)
@@ -95,14 +95,14 @@ package struct ExpiryWatch: Sendable {
         ends[name].map { $0.seconds - now.seconds }
     }
 
-    private mutating func note(_ one: Said) {
-        if let last = said[one.name] {
+    private mutating func note(_ one: Announcement) {
+        if let last = announced[one.name] {
             // The later end belongs to the newer credential.
             guard (last.notAfter, last.window) < (one.notAfter, one.window) || ends[one.name] == one.notAfter else {
                 return
             }
         }
-        said[one.name] = (one.notAfter, one.window)
+        announced[one.name] = (one.notAfter, one.window)
     }
 
     private static func begin(of window: Window, before end: WallTime) -> WallTime {

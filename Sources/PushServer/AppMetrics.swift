@@ -100,23 +100,23 @@ final class AppMetrics: Sendable {
 
     private func counter(of ending: Ending) -> Counter? {
         counter(
-            "carillon_deliveries_total", "Deliveries reported by the gateway, by outcome.",
-            ["app": app.name, "kind": ending.rawValue], kept: \.endings, ending)
+            "carillon_deliveries_total", help: "Deliveries reported by the gateway, by outcome.",
+            labels: ["app": app.name, "kind": ending.rawValue], kept: \.endings, key: ending)
     }
 
     private func counter(of answer: Answer) -> Counter? {
         let (status, reason) = Self.labels(of: answer)
         return counter(
-            "carillon_answers_total", "Responses of the push service to deliveries, by status and reason.",
-            ["app": app.name, "status": status, "reason": reason], kept: \.answers,
-            Answer(status: answer.status, reason: answer.reason.map { _ in ProviderReason(rawValue: reason) }))
+            "carillon_answers_total", help: "Responses of the push service to deliveries, by status and reason.",
+            labels: ["app": app.name, "status": status, "reason": reason], kept: \.answers,
+            key: Answer(status: answer.status, reason: answer.reason.map { _ in ProviderReason(rawValue: reason) }))
     }
 
     /// Returns the counter, or nil after the app was removed: a late report must not create a series again, and must
     /// not count for an app of the same name that was added later.
     private func counter<Key: Hashable>(
-        _ name: String, _ help: String, _ labels: @autoclosure () -> MetricLabels,
-        kept: WritableKeyPath<Current, [Key: Counter]>, _ key: Key
+        _ name: String, help: String, labels: @autoclosure () -> MetricLabels,
+        kept: WritableKeyPath<Current, [Key: Counter]>, key: Key
     ) -> Counter? {
         current.withLock { current in
             if current.isRemoved { return nil }

@@ -15,7 +15,7 @@ actor CredentialExpiry {
     private let announce: @Sendable (EventDraft) -> Void
     private var watch: ExpiryWatch
     /// The nearest announced window of each app.
-    private var said: [String: ExpiryWatch.Said] = [:]
+    private var announced: [String: ExpiryWatch.Announcement] = [:]
     private var timer: TimerID?
     private var isStopped = false
     private var writing: Task<Void, Never>?
@@ -23,9 +23,10 @@ actor CredentialExpiry {
 
     /// Creates a watch that is not started yet.
     ///
-    /// - Parameter said: the announcements of earlier runs.
+    /// - Parameter announced: the announcements of earlier runs.
     init(
-        on loop: EventLoop, said: [ExpiryWatch.Said], record: ExpiryRecord, files: BlockingPool, log: Logger,
+        on loop: EventLoop, announced: [ExpiryWatch.Announcement], record: ExpiryRecord, files: BlockingPool,
+        log: Logger,
         announce: @escaping @Sendable (EventDraft) -> Void
     ) {
         self.loop = loop
@@ -33,10 +34,12 @@ actor CredentialExpiry {
         self.files = files
         self.log = log
         self.announce = announce
-        watch = ExpiryWatch(said: said)
-        for one in said {
-            let last = self.said[one.name]
-            if last.map({ ($0.notAfter, $0.window) < (one.notAfter, one.window) }) ?? true { self.said[one.name] = one }
+        watch = ExpiryWatch(announced: announced)
+        for one in announced {
+            let last = self.announced[one.name]
+            if last.map({ ($0.notAfter, $0.window) < (one.notAfter, one.window) }) ?? true {
+                self.announced[one.name] = one
+            }
         }
     }
 
@@ -46,15 +49,16 @@ actor CredentialExpiry {
         announce: @escaping @Sendable (EventDraft) -> Void
     ) async -> CredentialExpiry {
         let record = ExpiryRecord(directory: directory)
-        var said: [ExpiryWatch.Said] = []
+        var announced: [ExpiryWatch.Announcement] = []
         do {
-            said = try await files.run { try record.read() }
+            announced = try await files.run { try record.read() }
         } catch {
             log.warning(
                 "cannot read the announced expiries; they are announced again",
                 [.file: record.path, .error: "\(error)"])
         }
-        return CredentialExpiry(on: loop, said: said, record: record, files: files, log: log, announce: announce)
+        return CredentialExpiry(
+            on: loop, announced: announced, record: record, files: files, log: log, announce: announce)
     }
 
     // MARK: Calls from any thread
@@ -85,7 +89,7 @@ actor CredentialExpiry {
 
     private func remove(_ name: String) {
         watch.forget(name)
-        if said.removeValue(forKey: name) != nil { write() }
+        if announced.removeValue(forKey: name) != nil { write() }
     }
 
     private func lookNow() {
@@ -99,14 +103,15 @@ actor CredentialExpiry {
             log.warning(
                 "certificate expires in \(Self.timeLeft(seconds: notice.secondsLeft)); replace its file, then send SIGHUP",
                 [
-                    .app: notice.said.name, .event: "credential.expiring", .expires: notice.said.notAfter,
-                    .windowDays: notice.said.window.days,
+                    .app: notice.announcement.name, .event: "credential.expiring",
+                    .expires: notice.announcement.notAfter,
+                    .windowDays: notice.announcement.window.days,
                 ])
-            var event = EventDraft(.credentialExpiring, app: AppID(notice.said.name))
-            event.add("expires_at", number: notice.said.notAfter.milliseconds)
-            event.add("days", number: Int64(days))
+            var event = EventDraft(.credentialExpiring, app: AppID(notice.announcement.name))
+            event.add("expires_at", notice.announcement.notAfter.milliseconds)
+            event.add("days", Int64(days))
             announce(event)
-            said[notice.said.name] = notice.said
+            announced[notice.announcement.name] = notice.announcement
         }
         if !notices.isEmpty { write() }
         guard let next = watch.nextLook(after: now) else { return }
@@ -133,7 +138,7 @@ actor CredentialExpiry {
         writing = Task {
             while isDirty {
                 isDirty = false
-                let list = said.values.sorted { $0.name < $1.name }
+                let list = announced.values.sorted { $0.name < $1.name }
                 do {
                     try await files.run { [record] in try record.write(list) }
                 } catch {

@@ -32,13 +32,13 @@ final class DataLock: Sendable {
         let descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0o600)
         guard descriptor >= 0 else {
             let error = SystemError.current
-            if error.number == ELOOP { throw Self.notOurs(path, "it is a symbolic link") }
-            throw Self.cannotUse(directory, error, at: path)
+            if error.number == ELOOP { throw Self.notOurs(path, because: "it is a symbolic link") }
+            throw Self.cannotUse(directory, because: error, at: path)
         }
         var status = stat()
         if fstat(descriptor, &status) != 0 || !Self.isOurs(status) {
             close(descriptor)
-            throw Self.notOurs(path, "it is not a regular file with one name")
+            throw Self.notOurs(path, because: "it is not a regular file with one name")
         }
         guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
             let error = SystemError.current
@@ -71,14 +71,14 @@ final class DataLock: Sendable {
         var status = stat()
         // A missing file is not a fault: `init` creates it.
         guard lstat(path, &status) == 0 else { return nil }
-        if status.st_mode & S_IFMT == S_IFLNK { return notOurs(path, "it is a symbolic link") }
-        guard isOurs(status) else { return notOurs(path, "it is not a regular file with one name") }
-        return access(path, R_OK | W_OK) == 0 ? nil : cannotUse(directory, .current, at: path)
+        if status.st_mode & S_IFMT == S_IFLNK { return notOurs(path, because: "it is a symbolic link") }
+        guard isOurs(status) else { return notOurs(path, because: "it is not a regular file with one name") }
+        return access(path, R_OK | W_OK) == 0 ? nil : cannotUse(directory, because: .current, at: path)
     }
 
     private static func isOurs(_ status: stat) -> Bool { status.st_mode & S_IFMT == S_IFREG && status.st_nlink == 1 }
 
-    private static func cannotUse(_ directory: String, _ error: SystemError, at path: String) -> StartError {
+    private static func cannotUse(_ directory: String, because error: SystemError, at path: String) -> StartError {
         StartError(
             error.number == EACCES ? .notPermitted : .failed,
             "cannot use the data directory \(directory): \(error) at \(path)")
@@ -94,7 +94,7 @@ final class DataLock: Sendable {
                 + "run chmod 700 on it, or choose another with data in the configuration or --data")
     }
 
-    private static func notOurs(_ path: String, _ what: String) -> StartError {
+    private static func notOurs(_ path: String, because what: String) -> StartError {
         StartError(
             .notPermitted, "cannot use the lock file \(path): \(what), so Carillon did not create it; remove it")
     }

@@ -8,7 +8,7 @@ import PushTransport
 struct ExpiryRecord: Sendable {
     static let fileName = "expiry.json"
     /// The maximum size in bytes, enough for the lines of tens of thousands of apps.
-    private static let longest = 4 << 20
+    private static let maxSize = 4 << 20
 
     let path: String
 
@@ -30,19 +30,19 @@ struct ExpiryRecord: Sendable {
     /// Returns the announced expiries, or none if there is no file.
     ///
     /// - Throws: an error if the file cannot be read or parsed.
-    func read() throws -> [ExpiryWatch.Said] {
+    func read() throws -> [ExpiryWatch.Announcement] {
         guard access(path, F_OK) == 0 else { return [] }
-        let bytes = try BoundedFile.read(path, limit: Self.longest)
+        let bytes = try BoundedFile.read(path, limit: Self.maxSize)
         return try JSONDecoder().decode([Line].self, from: Data(bytes)).compactMap { line in
             ExpiryWatch.Window(rawValue: line.days).map {
-                ExpiryWatch.Said(name: line.app, notAfter: WallTime(milliseconds: line.notAfter), window: $0)
+                ExpiryWatch.Announcement(name: line.app, notAfter: WallTime(milliseconds: line.notAfter), window: $0)
             }
         }
     }
 
     /// Replaces the file atomically, and syncs its content to disk.
-    func write(_ said: [ExpiryWatch.Said]) throws {
-        let lines = said.map { Line(app: $0.name, notAfter: $0.notAfter.milliseconds, days: $0.window.days) }
+    func write(_ announced: [ExpiryWatch.Announcement]) throws {
+        let lines = announced.map { Line(app: $0.name, notAfter: $0.notAfter.milliseconds, days: $0.window.days) }
         let encoder = JSONEncoder()
         encoder.outputFormatting = .sortedKeys
         let bytes = Array(try encoder.encode(lines)) + [0x0a]

@@ -8,7 +8,7 @@ final class GatewayJournal: Sendable {
     let metrics: AppMetrics
     private let log: Logger
 
-    init(_ app: AppID, _ log: Logger, _ metrics: AppMetrics) {
+    init(_ app: AppID, log: Logger, metrics: AppMetrics) {
         self.log = log.with([.app: app.name])
         self.metrics = metrics
     }
@@ -51,7 +51,7 @@ final class GatewayJournal: Sendable {
         case .breakerOpened(let pause, let cause):
             log.warning(
                 "circuit breaker opened, sending paused",
-                [.event: "breaker.opened", .duration: pause, .reason: cause.words])
+                [.event: "breaker.opened", .duration: pause, .reason: cause.description])
         case .breakerClosed:
             log.notice("circuit breaker closed, sending resumed", [.event: "breaker.closed"])
         case .credentialRefused(let fault):

@@ -35,15 +35,16 @@ final class GatewayMetrics: Sendable {
             ),
         ]
         for (name, help, read) in numbers {
-            gauges(registry, name, help) { Double($0.status.gateway.map(read) ?? 0) }
+            gauges(registry, named: name, help: help) { Double($0.status.gateway.map(read) ?? 0) }
         }
         gauges(
-            registry, "carillon_credential_expiry_seconds", "Time until the credential expires; negative after that."
+            registry, named: "carillon_credential_expiry_seconds",
+            help: "Time until the credential expires; negative after that."
         ) {
             $0.credential.notAfter.map { Double($0.milliseconds - WallTime.current().milliseconds) / 1000 }
         }
         gauges(
-            registry, "carillon_provider_token_age_seconds", "Age of the provider token in use."
+            registry, named: "carillon_provider_token_age_seconds", help: "Age of the provider token in use."
         ) { row in
             guard row.credential.usesTokens else { return nil }
             return row.credential.tokenMintedAt.map { (MonotonicTime.current() - $0).inSeconds } ?? .nan
@@ -85,7 +86,7 @@ final class GatewayMetrics: Sendable {
 
     /// Registers a gauge with a series for each app whose value is not nil.
     private func gauges(
-        _ registry: MetricsRegistry, _ name: String, _ help: String, _ value: @escaping @Sendable (Row) -> Double?
+        _ registry: MetricsRegistry, named name: String, help: String, value: @escaping @Sendable (Row) -> Double?
     ) {
         registry.computedGauges(name, help: help, labels: ["app"]) { [rows] in
             rows.withLock { $0 }.compactMap { row in

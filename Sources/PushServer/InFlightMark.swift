@@ -24,7 +24,7 @@ struct InFlightMark: Sendable {
             // Connections that existed at the last look count too, because their deliveries may still be unanswered.
             let most = max(last, limit)
             last = limit
-            if most != written, (try? await files.run { [mark] in mark.write(mostInFlight: most) }) != nil {
+            if most != written, (try? await files.run { [mark] in mark.write(maxInFlight: most) }) != nil {
                 written = most
             }
             try? await Task.sleep(for: Self.interval)

@@ -15,13 +15,13 @@ import PushWire
 /// closes first.
 final class Pipeline: Sendable {
     /// The endpoints for producers and monitors.
-    struct Places: Sendable {
+    struct Endpoints: Sendable {
         var intake: IntakeEndpoints?
         var events: EventBusEndpoints
     }
 
     /// The objects that a pipeline needs from its owner.
-    struct Ground: Sendable {
+    struct Dependencies: Sendable {
         let loops: LoopGroup
         let log: Logger
         let directory: String
@@ -39,7 +39,7 @@ final class Pipeline: Sendable {
     /// The numbers of messages that were waiting when the ledger was opened.
     let recovered: Backlog
     private let follower: RegistryFollower
-    private let ground: Ground
+    private let dependencies: Dependencies
     private let contexts: ZMQContexts
     let refusedHandshakes: RefusedHandshakes
     private let intakeKeys: ZAPHandler?
@@ -57,28 +57,29 @@ final class Pipeline: Sendable {
         var left = Backlog()
         var fault: LedgerFault?
         var isTakingIn = false
-        var places: Places?
+        var endpoints: Endpoints?
         var timer: LoopBound<TimerHandle>?
     }
 
     /// Opens the files and the sockets for monitors, and gives the waiting messages to the router.
     ///
     /// Nothing is sent before an app has a gateway, and no message is accepted before ``takeIn()``.
-    init(_ configuration: Configuration, on ground: Ground) async throws {
-        self.ground = ground
-        let log = ground.log
+    init(_ configuration: Configuration, on dependencies: Dependencies) async throws {
+        self.dependencies = dependencies
+        let log = dependencies.log
         // With several loops, incoming and outgoing work run on different ones.
-        let (front, back) = (ground.loops.loops[0], ground.loops.loops[ground.loops.loops.count - 1])
+        let (front, back) = (dependencies.loops.loops[0], dependencies.loops.loops[dependencies.loops.loops.count - 1])
         let security = try PipelineSecurity(configuration.security)
-        var settings = SQLiteLedger.Settings(directory: ground.directory)
+        var settings = SQLiteLedger.Settings(directory: dependencies.directory)
         settings.retention = configuration.ledgerRetention
         let contexts = try ZMQContexts()
         self.contexts = contexts
-        let refused = RefusedHandshakes(configuration.security.directory, log)
+        let refused = RefusedHandshakes(configuration.security.directory, log: log)
         refusedHandshakes = refused
         let stores: Stores
         do {
-            (intakeKeys, eventKeys) = try Self.handlers(configuration.security, contexts, refused, log: log)
+            (intakeKeys, eventKeys) = try Self.handlers(
+                configuration.security, contexts: contexts, refused: refused, log: log)
             stores = try await Self.open(settings)
         } catch {
             await contexts.terminate()
@@ -100,7 +101,7 @@ final class Pipeline: Sendable {
         routerTroubles = troubles
         routing.troublesChanged = { before, now in
             troubles.withLock { $0 = now }
-            log.tell(before, now)
+            log.reportChanges(from: before, to: now)
         }
         routing.damaged = { fault in
             log.error("accepted message damaged, not sent", [.error: fault.description])
@@ -115,7 +116,7 @@ final class Pipeline: Sendable {
         events.publishSecurity = configuration.events.publish.security(security.of(.publish))
         events.replaySecurity = configuration.events.replay.security(security.of(.replay))
         events.observers = configuration.observers
-        events.door.connections = ground.limits.events
+        events.door.connections = dependencies.limits.events
         events.doorNews = { ConnectionLimits.report($0, of: "events", to: log) }
         events.ipcMode = configuration.security.ipcMode.bits
         events.rebound = { error in
@@ -145,7 +146,7 @@ final class Pipeline: Sendable {
         intakeSettings.quotaReached = { app, quota, detail in
             log.warning("intake is busy for this app: \(detail)", [.app: app.name, .reason: quota.rawValue])
         }
-        intakeSettings.door.connections = ground.limits.intake
+        intakeSettings.door.connections = dependencies.limits.intake
         intakeSettings.doorNews = { ConnectionLimits.report($0, of: "intake", to: log) }
         intake = Intake(
             on: front, context: contexts.intake, ledger: ledger, settings: intakeSettings,
@@ -160,8 +161,8 @@ final class Pipeline: Sendable {
         }
         do {
             try await registry.catchUp(from: ledger)
-            let places = Places(intake: nil, events: try await bus.open())
-            state.withLock { $0.places = places }
+            let endpoints = Endpoints(intake: nil, events: try await bus.open())
+            state.withLock { $0.endpoints = endpoints }
         } catch {
             await close()
             throw (error as? ZMQError).map { StartError(.unavailable, "cannot open the sockets for events: \($0)") }
@@ -211,7 +212,7 @@ final class Pipeline: Sendable {
     }
 
     private static func handlers(
-        _ configured: Configuration.Security, _ contexts: ZMQContexts, _ refused: RefusedHandshakes, log: Logger
+        _ configured: Configuration.Security, contexts: ZMQContexts, refused: RefusedHandshakes, log: Logger
     ) throws -> (ZAPHandler?, ZAPHandler?) {
         let troubled: @Sendable (ZMQError) -> Void = { error in
             log.error("fault in the ZAP thread, which admits ZeroMQ clients", [.error: "\(error)"])
@@ -227,9 +228,9 @@ final class Pipeline: Sendable {
     /// Opens intake for producers.
     func takeIn() async throws {
         do {
-            let places = try await intake.open()
+            let endpoints = try await intake.open()
             state.withLock { state in
-                state.places?.intake = places
+                state.endpoints?.intake = endpoints
                 state.isTakingIn = true
             }
         } catch {
@@ -240,7 +241,7 @@ final class Pipeline: Sendable {
     /// The numbers of messages that are left for the next start. They are known after ``close()``.
     var left: Backlog { state.withLock { $0.left } }
 
-    var places: Places? { state.withLock { $0.places } }
+    var endpoints: Endpoints? { state.withLock { $0.endpoints } }
 
     /// The reason why no message can be carried out now, independent of the gateways; nil if there is none.
     var obstacle: String? {
@@ -261,9 +262,9 @@ final class Pipeline: Sendable {
         router.healthChanged(fault)
         intake.setBlocked(fault)
         if let fault {
-            ground.log.error("the ledger cannot write: producers are answered busy", [.error: fault.description])
+            dependencies.log.error("the ledger cannot write: producers are answered busy", [.error: fault.description])
         } else {
-            ground.log.notice("the ledger can write again")
+            dependencies.log.notice("the ledger can write again")
         }
     }
 
@@ -279,7 +280,7 @@ final class Pipeline: Sendable {
         }
     }
 
-    func appHas(_ gateway: Gateway?, _ app: AppID) { router.appChanged(app, gate: gateway) }
+    func appHas(_ gateway: Gateway?, app: AppID) { router.appChanged(app, gate: gateway) }
 
     func announce(_ event: EventDraft) { ledger.note([event], done: nil) }
 
@@ -342,7 +343,7 @@ final class Pipeline: Sendable {
 
 extension Logger {
     /// Logs the problems of the router that are new, and the end of problems for all apps.
-    fileprivate func tell(_ before: RouterTroubles, _ now: RouterTroubles) {
+    fileprivate func reportChanges(from before: RouterTroubles, to now: RouterTroubles) {
         if now.everywhere.isEmpty, !before.everywhere.isEmpty { notice("messages are processed again") }
         for text in now.everywhere where !before.everywhere.contains(text) {
             error("messages wait, retrying", [.error: text])

@@ -22,28 +22,28 @@ final class PipelineMetrics: Sendable {
     /// The clients that have series.
     private let clients = Locked<Set<String>>([])
     /// The maximum number of clients with series of their own.
-    private static let mostClients = 100
+    private static let maxClients = 100
 
     init(in registry: MetricsRegistry) {
         self.registry = registry
         for (status, read) in Self.statuses {
             counter(
-                registry, "carillon_intake_requests_total", "Requests of producers, by status.",
-                ["status": status]
+                registry, named: "carillon_intake_requests_total", help: "Requests of producers, by status.",
+                labels: ["status": status]
             ) { read($0.intake) }
         }
         for reason in RejectionReason.allCases {
             counter(
-                registry, "carillon_intake_rejections_total", "Rejected requests of producers, by reason.",
-                ["reason": reason.rawValue]
+                registry, named: "carillon_intake_rejections_total", help: "Rejected requests of producers, by reason.",
+                labels: ["reason": reason.rawValue]
             ) { $0.intake.rejected[reason] ?? 0 }
         }
-        counter(registry, "carillon_intake_bytes_total", "Received bytes of envelopes and payloads.") {
+        counter(registry, named: "carillon_intake_bytes_total", help: "Received bytes of envelopes and payloads.") {
             $0.intake.bytes
         }
         counter(
-            registry, "carillon_intake_dropped_acks_total",
-            "Acknowledgments dropped because the producer disconnected or did not read."
+            registry, named: "carillon_intake_dropped_acks_total",
+            help: "Acknowledgments dropped because the producer disconnected or did not read."
         ) { $0.intake.droppedAcks }
         for (socket, read) in Self.connections {
             registry.computedGauge(
@@ -53,66 +53,88 @@ final class PipelineMetrics: Sendable {
         }
         for quota in AppQuota.allCases {
             counter(
-                registry, "carillon_intake_over_limit_total",
-                "Requests answered busy because their app had reached a limit.", ["reason": quota.rawValue]
+                registry, named: "carillon_intake_over_limit_total",
+                help: "Requests answered busy because their app had reached a limit.",
+                labels: ["reason": quota.rawValue]
             ) { $0.intake.overQuota[quota] ?? 0 }
         }
         for key in Self.refusals {
             counter(
-                registry, "carillon_refused_connections_total",
-                "Connections refused during the handshake, by socket and reason.",
-                ["kind": key.socket?.rawValue ?? "unknown", "reason": key.cause.rawValue]
+                registry, named: "carillon_refused_connections_total",
+                help: "Connections refused during the handshake, by socket and reason.",
+                labels: ["kind": key.socket?.rawValue ?? "unknown", "reason": key.cause.rawValue]
             ) { $0.refused[key] ?? 0 }
         }
-        gauge(registry, "carillon_intake_unanswered", "Requests that wait until they are on disk.") {
+        gauge(registry, named: "carillon_intake_unanswered", help: "Requests that wait until they are on disk.") {
             Double($0.intake.unanswered)
         }
-        gauge(registry, "carillon_messages_waiting", "Accepted messages that are due and not completed.") {
+        gauge(registry, named: "carillon_messages_waiting", help: "Accepted messages that are due and not completed.") {
             Double($0.ledger.waiting)
         }
-        gauge(registry, "carillon_messages_scheduled", "Accepted messages whose not_before is ahead.") {
+        gauge(registry, named: "carillon_messages_scheduled", help: "Accepted messages whose not_before is ahead.") {
             Double($0.ledger.scheduled)
         }
-        counter(registry, "carillon_ledger_commits_total", "Commits of the ledger, written and synced.") {
+        counter(registry, named: "carillon_ledger_commits_total", help: "Commits of the ledger, written and synced.") {
             $0.ledger.commits.count
         }
-        counter(registry, "carillon_ledger_events_total", "Events recorded since the ledger was created.") {
+        counter(registry, named: "carillon_ledger_events_total", help: "Events recorded since the ledger was created.")
+        {
             $0.ledger.newest
         }
         registry.computedCounter(
             "carillon_ledger_commit_seconds_total", help: "Time spent in commits, including the sync."
         ) { [current] in current.withLock { $0.ledger.commits.total.inSeconds } }
-        gauge(registry, "carillon_ledger_log_bytes", "Size of the event log on disk.") { Double($0.ledger.logBytes) }
-        gauge(registry, "carillon_ledger_keys_bytes", "Memory used for deduplication.") { Double($0.ledger.keyBytes) }
-        gauge(registry, "carillon_ledger_keys", "Remembered message ids and deliveries.") {
+        gauge(registry, named: "carillon_ledger_log_bytes", help: "Size of the event log on disk.") {
+            Double($0.ledger.logBytes)
+        }
+        gauge(registry, named: "carillon_ledger_keys_bytes", help: "Memory used for deduplication.") {
+            Double($0.ledger.keyBytes)
+        }
+        gauge(registry, named: "carillon_ledger_keys", help: "Remembered message ids and deliveries.") {
             Double($0.ledger.remembered)
         }
-        counter(registry, "carillon_ledger_keys_refused_total", "New messages refused because of dedupe.limit.") {
+        counter(
+            registry, named: "carillon_ledger_keys_refused_total", help: "New messages refused because of dedupe.limit."
+        ) {
             $0.ledger.refusedByLimit
         }
-        gauge(registry, "carillon_ledger_write_ahead_pages", "Pages of 8 KiB in the write-ahead log.") {
+        gauge(registry, named: "carillon_ledger_write_ahead_pages", help: "Pages of 8 KiB in the write-ahead log.") {
             Double($0.ledger.writeAheadPages)
         }
-        gauge(registry, "carillon_ledger_failing", "1 while the ledger cannot write.") {
+        gauge(registry, named: "carillon_ledger_failing", help: "1 while the ledger cannot write.") {
             $0.ledger.fault == nil ? 0 : 1
         }
-        counter(registry, "carillon_events_published_total", "Events sent to subscribers.") { $0.events.published }
-        counter(registry, "carillon_events_dropped_total", "Events not published for lack of room; replay has them.") {
+        counter(registry, named: "carillon_events_published_total", help: "Events sent to subscribers.") {
+            $0.events.published
+        }
+        counter(
+            registry, named: "carillon_events_dropped_total",
+            help: "Events not published for lack of room; replay has them."
+        ) {
             $0.events.dropped
         }
-        counter(registry, "carillon_replay_requests_total", "Requests for replay.") {
+        counter(registry, named: "carillon_replay_requests_total", help: "Requests for replay.") {
             $0.events.replayRequests
         }
-        gauge(registry, "carillon_devices_registered", "Devices that were ever registered, active or not.") {
+        gauge(registry, named: "carillon_devices_registered", help: "Devices that were ever registered, active or not.")
+        {
             Double($0.devices.registered)
         }
-        gauge(registry, "carillon_devices_inactive", "Devices that are known to be inactive, registered or not.") {
+        gauge(
+            registry, named: "carillon_devices_inactive",
+            help: "Devices that are known to be inactive, registered or not."
+        ) {
             Double($0.devices.inactive)
         }
-        gauge(registry, "carillon_brakes_on", "Apps whose deactivations are stopped after a flood of bad tokens.") {
+        gauge(
+            registry, named: "carillon_brakes_on",
+            help: "Apps whose deactivations are stopped after a flood of bad tokens."
+        ) {
             Double($0.stopped)
         }
-        gauge(registry, "carillon_ready", "1 if pushes can be sent now for every app.") { $0.isReady ? 1 : 0 }
+        gauge(registry, named: "carillon_ready", help: "1 if pushes can be sent now for every app.") {
+            $0.isReady ? 1 : 0
+        }
     }
 
     /// The labels of refused connections. A malformed ZAP request does not name a known socket.
@@ -144,13 +166,13 @@ final class PipelineMetrics: Sendable {
     /// Registers the series of clients that have sent their first request.
     private func register(_ names: [String]) {
         let new = clients.withLock { known in
-            names.filter { known.count < Self.mostClients && known.insert($0).inserted }
+            names.filter { known.count < Self.maxClients && known.insert($0).inserted }
         }
         for name in new {
             for (status, read) in Self.clientStatuses {
                 counter(
-                    registry, "carillon_client_requests_total", "Requests of each client, by status.",
-                    ["client": name, "status": status]
+                    registry, named: "carillon_client_requests_total", help: "Requests of each client, by status.",
+                    labels: ["client": name, "status": status]
                 ) { $0.intake.clients[name].map(read) ?? 0 }
             }
         }
@@ -167,14 +189,15 @@ final class PipelineMetrics: Sendable {
     ]
 
     private func gauge(
-        _ registry: MetricsRegistry, _ name: String, _ help: String, _ read: @escaping @Sendable (Current) -> Double
+        _ registry: MetricsRegistry, named name: String, help: String,
+        labels read: @escaping @Sendable (Current) -> Double
     ) {
         registry.computedGauge(name, help: help) { [current] in current.withLock { read($0) } }
     }
 
     private func counter(
-        _ registry: MetricsRegistry, _ name: String, _ help: String, _ labels: MetricLabels = [:],
-        _ read: @escaping @Sendable (Current) -> UInt64
+        _ registry: MetricsRegistry, named name: String, help: String, labels: MetricLabels = [:],
+        value read: @escaping @Sendable (Current) -> UInt64
     ) {
         registry.computedCounter(name, help: help, labels: labels) { [current] in current.withLock { Double(read($0)) }
         }

@@ -20,7 +20,7 @@ final class RefusedHandshakes: Sendable {
     private let state: Locked<State>
     private let log: Logger
 
-    init(_ directory: ClientDirectory, _ log: Logger) {
+    init(_ directory: ClientDirectory, log: Logger) {
         state = Locked(State(directory: directory))
         self.log = log
     }

@@ -13,13 +13,13 @@ struct RunMark: Sendable {
     private struct Content: Codable {
         let pid: Int32
         let startedAt: Int64
-        let mostInFlight: Int?
+        let maxInFlight: Int?
         let wasStopped: Bool?
 
         enum CodingKeys: String, CodingKey {
             case pid
             case startedAt = "started_at"
-            case mostInFlight = "most_in_flight"
+            case maxInFlight = "most_in_flight"
             case wasStopped = "was_stopped"
         }
     }
@@ -27,7 +27,7 @@ struct RunMark: Sendable {
     /// The content of a mark that was left by a run which did not end in order, or ended with unanswered deliveries.
     struct Remains: Sendable, Equatable {
         /// The maximum number of deliveries that were unanswered at the end; nil if it is unknown.
-        let mostInFlight: Int?
+        let maxInFlight: Int?
         /// Whether that run was stopped and did not wait for all answers. Otherwise it crashed or was killed.
         var wasStopped = false
     }
@@ -44,15 +44,15 @@ struct RunMark: Sendable {
         guard access(path, F_OK) == 0 else { return nil }
         let bytes = (try? BoundedFile.read(path, limit: 4096)) ?? []
         let content = try? JSONDecoder().decode(Content.self, from: Data(bytes))
-        return Remains(mostInFlight: content?.mostInFlight, wasStopped: content?.wasStopped ?? false)
+        return Remains(maxInFlight: content?.maxInFlight, wasStopped: content?.wasStopped ?? false)
     }
 
     /// Writes the mark. It blocks. A failure is ignored: it only affects the log line of the next start.
     ///
     /// - Parameter wasStopped: whether the run is stopping with this number of unanswered deliveries.
-    func write(mostInFlight: Int?, wasStopped: Bool = false) {
+    func write(maxInFlight: Int?, wasStopped: Bool = false) {
         let content = Content(
-            pid: getpid(), startedAt: startedAt, mostInFlight: mostInFlight, wasStopped: wasStopped ? true : nil)
+            pid: getpid(), startedAt: startedAt, maxInFlight: maxInFlight, wasStopped: wasStopped ? true : nil)
         guard let bytes = try? JSONEncoder().encode(content) else { return }
         let descriptor = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0o600)
         guard descriptor >= 0 else { return }

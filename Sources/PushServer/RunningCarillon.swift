@@ -42,7 +42,7 @@ package final class RunningCarillon: Sendable {
     /// - Throws: `StartError` for problems that an operator can correct. All parts that were started have ended by
     ///   then.
     package init(
-        _ source: ConfigurationSource, _ parsed: Configuration.Parsed, abandon: @escaping @Sendable () -> Void
+        _ source: ConfigurationSource, parsed: Configuration.Parsed, abandon: @escaping @Sendable () -> Void
     ) async throws {
         let configuration = parsed.configuration
         self.source = source
@@ -94,7 +94,7 @@ package final class RunningCarillon: Sendable {
             let limits = ConnectionLimits(descriptors: DescriptorLimit.raise())
             let pipeline = try await Pipeline(
                 configuration,
-                on: Pipeline.Ground(loops: loops, log: log, directory: lock.directory, limits: limits))
+                on: Pipeline.Dependencies(loops: loops, log: log, directory: lock.directory, limits: limits))
             self.pipeline = pipeline
             services.add { _ in await pipeline.close() }
 
@@ -105,7 +105,7 @@ package final class RunningCarillon: Sendable {
             }
             let gateways = ServedGateways(
                 on: home,
-                ServedGateways.Ground(
+                dependencies: ServedGateways.Dependencies(
                     loops: loops, tokens: ProviderTokens(on: home), resolver: NameResolver(pool: lookUps),
                     files: files, metrics: metrics, expiry: expiry, pipeline: pipeline, directory: lock.directory,
                     log: log))
@@ -115,14 +115,14 @@ package final class RunningCarillon: Sendable {
             // The control server stops before the parts that its requests use are closed.
             let control = try await AdminServer(
                 at: .socket(path: "\(lock.directory)/\(ControlSocket.fileName)"), on: home, limits: .controlSocket,
-                routes: Self.controlRoutes(pipeline, gateways))
+                routes: Self.controlRoutes(pipeline, gateways: gateways))
             self.control = control
             services.add { _ in await control.stop() }
             let health = ServedHealth(
                 gateways: gateways, pipeline: pipeline, pipelineMetrics: PipelineMetrics(in: metrics),
                 registry: metrics)
             let http = try await Self.http(
-                configuration.http, on: home, files: files, connections: limits.http, health)
+                configuration.http, on: home, files: files, connections: limits.http, health: health)
             self.http = http
             if let http { services.add { _ in await http.stop() } }
             services.add { _ in await expiry.stop() }
@@ -167,7 +167,7 @@ package final class RunningCarillon: Sendable {
     /// The maximum time that the shutdown waits for a reload which reads files.
     private static let reloadEndsWithin: Duration = .seconds(2)
 
-    private static func controlRoutes(_ pipeline: Pipeline, _ gateways: ServedGateways) -> AdminRoutes {
+    private static func controlRoutes(_ pipeline: Pipeline, gateways: ServedGateways) -> AdminRoutes {
         AdminRoutes(
             GatewayRoutes.all(gateways) + BacklogRoutes.all { await pipeline.router.drop($0) }
                 + PipelineRoutes.all(
@@ -178,7 +178,7 @@ package final class RunningCarillon: Sendable {
 
     private static func http(
         _ settings: Configuration.HTTP, on loop: EventLoop, files: BlockingPool, connections: Int,
-        _ health: ServedHealth
+        health: ServedHealth
     ) async throws -> AdminServer? {
         guard let listen = settings.listen else { return nil }
         var tls: TLSContext?
@@ -210,7 +210,7 @@ package final class RunningCarillon: Sendable {
     /// Returns the endpoints and apps that are served.
     package func served() async -> Served {
         Served(
-            data: lock.directory, control: control.address, http: http?.address, places: pipeline.places,
+            data: lock.directory, control: control.address, http: http?.address, endpoints: pipeline.endpoints,
             apps: await gateways.statuses())
     }
 
@@ -225,14 +225,14 @@ package final class RunningCarillon: Sendable {
                 .replay: served.replay ?? "off", .http: served.http ?? "off",
             ])
         let (waiting, scheduled) = (pipeline.recovered.waiting, pipeline.recovered.scheduled)
-        guard let sentence = ResumeWords(waiting: waiting, scheduled: scheduled, remains: remains).sentence else {
+        guard let sentence = ResumeDescription(waiting: waiting, scheduled: scheduled, remains: remains).sentence else {
             return
         }
         guard let remains else {
             return log.notice("\(sentence)", [.event: "carillon.resumed", .waiting: waiting, .scheduled: scheduled])
         }
         var fields: LogFields = [.event: "carillon.recovered", .waiting: waiting, .scheduled: scheduled]
-        if let most = remains.mostInFlight { fields.append(most, for: .maximum) }
+        if let most = remains.maxInFlight { fields.append(.maximum, most) }
         log.warning("\(sentence)", fields)
     }
 
@@ -249,7 +249,7 @@ package final class RunningCarillon: Sendable {
         if unanswered == 0 {
             mark.remove()
         } else {
-            mark.write(mostInFlight: unanswered, wasStopped: true)
+            mark.write(maxInFlight: unanswered, wasStopped: true)
         }
         log.notice(
             "\(Self.sentence(unanswered: unanswered, isAtOnce: isAtOnce))",
@@ -263,7 +263,7 @@ package final class RunningCarillon: Sendable {
     }
 
     private static func sentence(unanswered: Int, isAtOnce: Bool) -> String {
-        let left = "\(ResumeWords.deliveries(unanswered)) \(unanswered == 1 ? "is" : "are") unanswered"
+        let left = "\(ResumeDescription.deliveries(unanswered)) \(unanswered == 1 ? "is" : "are") unanswered"
         if isAtOnce { return "drain cut short by a second signal" + (unanswered == 0 ? "" : ": \(left)") }
         return unanswered == 0 ? "drained" : "drain timed out: \(left)"
     }

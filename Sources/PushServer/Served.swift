@@ -24,11 +24,11 @@ package struct Served: Codable, Sendable {
     package var replay: String?
     package let apps: [App]
 
-    init(data: String, control: String, http: String?, places: Pipeline.Places?, apps: [ServedStatus]) {
-        router = places?.intake?.router
-        pull = places?.intake?.pull
-        publish = places?.events.publish
-        replay = places?.events.replay
+    init(data: String, control: String, http: String?, endpoints: Pipeline.Endpoints?, apps: [ServedStatus]) {
+        router = endpoints?.intake?.router
+        pull = endpoints?.intake?.pull
+        publish = endpoints?.events.publish
+        replay = endpoints?.events.replay
         self.data = data
         self.control = control
         self.http = http

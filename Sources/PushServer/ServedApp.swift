@@ -32,7 +32,8 @@ struct ServedStatus: Sendable {
         guard let gateway else { return "halted: \(fault ?? "there is no credential yet")" }
         switch gateway.state {
         case .running: return hasOpenConnection ? "up" : "connecting"
-        case .paused(let time, let cause): return "paused for \(max(1, time.components.seconds)) s: \(cause.words)"
+        case .paused(let time, let cause):
+            return "paused for \(max(1, time.components.seconds)) s: \(cause.description)"
         case .probing: return "probing: one delivery tests whether the push service has recovered"
         case .halted(let halt): return "halted: \(halt.message)"
         case .draining: return "draining"
@@ -83,7 +84,7 @@ extension GatewayAnswer {
 }
 
 extension BreakerCause {
-    var words: String {
+    var description: String {
         switch self {
         case .unreachable(let attempts): "\(attempts) attempts to connect failed in a row"
         case .failing(let answers, let all): "\(answers) of the last \(all) responses were failures of the push service"

@@ -12,7 +12,7 @@ import PushTransport
 /// credential opens its gateway. The actor is pinned to a loop. Its owner makes one change at a time.
 actor ServedGateways {
     /// The objects from which gateways are made.
-    struct Ground: Sendable {
+    struct Dependencies: Sendable {
         let loops: LoopGroup
         let tokens: ProviderTokens
         let resolver: NameResolver
@@ -28,7 +28,7 @@ actor ServedGateways {
 
     private nonisolated let loop: EventLoop
     nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe loop.asUnownedSerialExecutor() }
-    private let ground: Ground
+    private let dependencies: Dependencies
     private let metrics: GatewayMetrics
     private let lookUps: SharedLookUps
     private var apps: [AppID: ServedApp] = [:]
@@ -44,11 +44,11 @@ actor ServedGateways {
     /// The maximum number of apps whose files are read at the same time; the pool has room for them.
     private static let loadsAtOnce = 16
 
-    init(on loop: EventLoop, _ ground: Ground) {
+    init(on loop: EventLoop, dependencies: Dependencies) {
         self.loop = loop
-        self.ground = ground
-        metrics = GatewayMetrics(in: ground.metrics)
-        lookUps = SharedLookUps(ground.resolver)
+        self.dependencies = dependencies
+        metrics = GatewayMetrics(in: dependencies.metrics)
+        lookUps = SharedLookUps(dependencies.resolver)
     }
 
     // MARK: Changes
@@ -61,10 +61,10 @@ actor ServedGateways {
         for (app, result) in await load(wanted) where !isEnding {
             switch result {
             case .success(let loaded): await use(loaded)
-            case .failure(let fault): refuse(app, fault)
+            case .failure(let fault): refuse(app, because: fault)
             }
         }
-        ground.expiry.look()
+        dependencies.expiry.look()
     }
 
     private func load(_ wanted: [Configuration.App]) async -> [(Configuration.App, Result<LoadedApp, LoadFault>)] {
@@ -74,7 +74,7 @@ actor ServedGateways {
             // Stop reading files when the drain begins, so that slow files do not outlast the loops.
             if isEnding { break }
             let slice = wanted[start..<min(start + Self.loadsAtOnce, wanted.count)]
-            let files = ground.files
+            let files = dependencies.files
             let tasks = slice.map { app in
                 (
                     app,
@@ -82,7 +82,7 @@ actor ServedGateways {
                         do {
                             return .success(try await files.run { try LoadedApp(app, contexts: contexts) })
                         } catch {
-                            return .failure(LoadFault(words: "\(error)"))
+                            return .failure(LoadFault(description: "\(error)"))
                         }
                     }
                 )
@@ -93,19 +93,19 @@ actor ServedGateways {
     }
 
     private struct LoadFault: Error {
-        let words: String
+        let description: String
     }
 
     private func use(_ loaded: LoadedApp) async {
         let app = loaded.app
-        let log = ground.log.with([.app: app.id.name])
+        let log = dependencies.log.with([.app: app.id.name])
         for warning in loaded.gateway.warnings { log.warning("\(warning)") }
-        guard let served = apps[app.id] else { return open(loaded, connections: app.gateway.connections, nil) }
+        guard let served = apps[app.id] else { return open(loaded, connections: app.gateway.connections, journal: nil) }
         // A range that an operator has set stays in force unless the range in the file has changed.
         let isRescaled = served.app.gateway.connections != app.gateway.connections
         guard let gateway = served.gateway, let old = served.loaded else {
             return open(
-                loaded, connections: isRescaled ? app.gateway.connections : served.connections, served.journal)
+                loaded, connections: isRescaled ? app.gateway.connections : served.connections, journal: served.journal)
         }
         // If the gateway is halted, its unchanged credential is tried again too: the cause may have been fixed at the
         // push service.
@@ -114,8 +114,9 @@ actor ServedGateways {
         if isEnding { return }
         if isHalted || !loaded.connectsLike(old) {
             gateway.credentialChanged(
-                connect: loaded.gateway.connect(resolver: ground.resolver), tokens: tokens(loaded, served.journal),
-                endpoint: loaded.gateway.place)
+                connect: loaded.gateway.connect(resolver: dependencies.resolver),
+                tokens: tokens(loaded, reportingTo: served.journal),
+                place: loaded.gateway.place)
             log.notice(
                 "connection settings changed: new connections use them, old connections drain",
                 [.fingerprint: loaded.gateway.credential.facts.fingerprint])
@@ -128,31 +129,33 @@ actor ServedGateways {
         apps[app.id]?.loaded = loaded
         apps[app.id]?.fault = nil
         if isRescaled { setConnections(app.gateway.connections, of: app.id) }
-        watch(loaded, served.journal)
+        watch(loaded, reportingTo: served.journal)
     }
 
-    private func open(_ loaded: LoadedApp, connections: ClosedRange<Int>, _ known: GatewayJournal?) {
+    private func open(_ loaded: LoadedApp, connections: ClosedRange<Int>, journal known: GatewayJournal?) {
         let app = loaded.app
-        let journal = known ?? GatewayJournal(app.id, ground.log, AppMetrics(app.id, in: ground.metrics))
+        let journal =
+            known
+            ?? GatewayJournal(app.id, log: dependencies.log, metrics: AppMetrics(app.id, in: dependencies.metrics))
         if known != nil {
-            ground.log.notice(
+            dependencies.log.notice(
                 "credential accepted", [.app: app.id.name, .event: "credential.rotated"])
-            ground.pipeline.announce(EventDraft(.credentialRotated, app: app.id))
+            dependencies.pipeline.announce(EventDraft(.credentialRotated, app: app.id))
         }
-        let own = ground.loops.next()
-        var settings = loaded.gateway.settings(resolver: ground.resolver)
+        let own = dependencies.loops.next()
+        var settings = loaded.gateway.settings(resolver: dependencies.resolver)
         settings.lookUp = lookUps.lookUp
         settings.policy.minimum = connections.lowerBound
         settings.policy.maximum = connections.upperBound
         // The gateway's own loop comes first, so that the first connection needs no hop between loops.
-        let others = ground.loops.loops.filter { $0 !== own }
+        let others = dependencies.loops.loops.filter { $0 !== own }
         let gateway = Gateway(
-            on: own, connectionLoops: [own] + others, settings: settings, client: ground.pipeline.client(journal),
-            tokens: tokens(loaded, journal))
+            on: own, connectionLoops: [own] + others, settings: settings, client: dependencies.pipeline.client(journal),
+            tokens: tokens(loaded, reportingTo: journal))
         apps[app.id] = ServedApp(
             app: app, loaded: loaded, gateway: gateway, fault: nil, connections: connections, journal: journal)
-        watch(loaded, journal)
-        ground.pipeline.appHas(gateway, app.id)
+        watch(loaded, reportingTo: journal)
+        dependencies.pipeline.appHas(gateway, app: app.id)
         pollFeedback(loaded)
     }
 
@@ -163,12 +166,12 @@ actor ServedGateways {
         apps[app.id]?.poller = nil
         guard let feedback = app.gateway.feedback else { return }
         var settings = FeedbackPoller.Settings(
-            tls: loaded.gateway.tls, serverName: feedback.host, resolver: ground.resolver)
+            tls: loaded.gateway.tls, serverName: feedback.host, resolver: dependencies.resolver)
         settings.schedule.interval = feedback.interval
         let poller = FeedbackPoller(
             app: app.id, on: loop, to: HostPort(host: feedback.host, port: feedback.port), settings: settings,
-            spool: FeedbackSpool(directory: ground.directory, app: app.id, pool: ground.files),
-            sink: ground.pipeline.feedback, log: ground.log.with([.app: app.id.name]))
+            spool: FeedbackSpool(directory: dependencies.directory, app: app.id, pool: dependencies.files),
+            sink: dependencies.pipeline.feedback, log: dependencies.log.with([.app: app.id.name]))
         apps[app.id]?.poller = poller
         // The previous poller may still use the spool.
         let last = retiring[app.id]?.task
@@ -190,36 +193,37 @@ actor ServedGateways {
         retiring[app] = (number, task)
     }
 
-    private func tokens(_ loaded: LoadedApp, _ journal: GatewayJournal) -> TokenSource? {
-        loaded.gateway.tokens(from: ground.tokens)?.observed { journal.metrics.tokenCame($0) }
+    private func tokens(_ loaded: LoadedApp, reportingTo journal: GatewayJournal) -> TokenSource? {
+        loaded.gateway.tokens(from: dependencies.tokens)?.observed { journal.metrics.tokenCame($0) }
     }
 
-    private func watch(_ loaded: LoadedApp, _ journal: GatewayJournal) {
+    private func watch(_ loaded: LoadedApp, reportingTo journal: GatewayJournal) {
         let facts = loaded.gateway.credential.facts
         journal.metrics.credentialIs(facts)
-        ground.expiry.watch(loaded.app.id, notAfter: facts.notAfter)
+        dependencies.expiry.watch(loaded.app.id, notAfter: facts.notAfter)
     }
 
     /// Reports that the app's files are unusable. The credential that was in force stays in force.
-    private func refuse(_ app: Configuration.App, _ fault: LoadFault) {
+    private func refuse(_ app: Configuration.App, because fault: LoadFault) {
         let isServed = apps[app.id]?.gateway != nil
-        ground.log.error(
+        dependencies.log.error(
             isServed
                 ? "new credential unusable, the old one stays in force"
                 : "credential unusable, nothing is sent for this app; fix it, then send SIGHUP",
-            [.app: app.id.name, .event: "credential.failed", .reason: fault.words])
+            [.app: app.id.name, .event: "credential.failed", .reason: fault.description])
         var event = EventDraft(.credentialFailed, app: app.id)
         event.reason = "unusable"
-        event.add("message", text: fault.words)
-        ground.pipeline.announce(event)
+        event.add("message", fault.description)
+        dependencies.pipeline.announce(event)
         guard let served = apps[app.id] else {
-            let journal = GatewayJournal(app.id, ground.log, AppMetrics(app.id, in: ground.metrics))
+            let journal = GatewayJournal(
+                app.id, log: dependencies.log, metrics: AppMetrics(app.id, in: dependencies.metrics))
             apps[app.id] = ServedApp(
-                app: app, loaded: nil, gateway: nil, fault: fault.words, connections: app.gateway.connections,
+                app: app, loaded: nil, gateway: nil, fault: fault.description, connections: app.gateway.connections,
                 journal: journal)
             return
         }
-        apps[app.id]?.fault = fault.words
+        apps[app.id]?.fault = fault.description
         apps[app.id]?.app = app
         if served.app.gateway.connections != app.gateway.connections {
             setConnections(app.gateway.connections, of: app.id)
@@ -233,12 +237,12 @@ actor ServedGateways {
 
     private func leave(_ id: AppID) {
         guard let served = apps.removeValue(forKey: id) else { return }
-        ground.expiry.forget(id)
-        ground.log.notice(
+        dependencies.expiry.forget(id)
+        dependencies.log.notice(
             "app removed from the configuration, its gateway drains", [.app: id.name])
         // The metrics are removed at once, because an app of the same name may be added while this gateway drains.
         served.journal.metrics.remove()
-        ground.pipeline.appHas(nil, id)
+        dependencies.pipeline.appHas(nil, app: id)
         if let poller = served.poller { retire(poller, of: id) }
         guard let gateway = served.gateway else { return }
         let task = Task {

@@ -116,17 +116,21 @@ package struct StartCheck: Sendable {
         ]
         for (name, bind) in binds {
             switch bind {
-            case .tcp(let place): faults += fault(name, place).map { [$0] } ?? []
+            case .tcp(let endpoint): faults += fault(name, tcp: endpoint).map { [$0] } ?? []
             case .ipc(let path): faults += fault(name, ipc: path).map { [$0] } ?? []
             case .off: break
             }
         }
-        if let listen = configuration.http.listen, let fault = fault("http.listen", listen) { faults.append(fault) }
+        if let listen = configuration.http.listen, let fault = fault("http.listen", tcp: listen) {
+            faults.append(fault)
+        }
         return faults
     }
 
-    private func fault(_ name: String, _ place: HostPort) -> StartError? {
-        guard let error = SocketProbe.bindError(place), !(isRunning && error.number == EADDRINUSE) else { return nil }
+    private func fault(_ name: String, tcp endpoint: HostPort) -> StartError? {
+        guard let error = SocketProbe.bindError(endpoint), !(isRunning && error.number == EADDRINUSE) else {
+            return nil
+        }
         let advice =
             switch error.number {
             case EADDRINUSE: "; another process listens there: stop it, or choose another port"
@@ -134,7 +138,7 @@ package struct StartCheck: Sendable {
             case EACCES: "; ports below 1024 need a privilege: choose another port"
             default: ""
             }
-        return StartError(.unavailable, "cannot open \(name) \(place): \(error)\(advice)")
+        return StartError(.unavailable, "cannot open \(name) \(endpoint): \(error)\(advice)")
     }
 
     private func fault(_ name: String, ipc path: String) -> StartError? {
@@ -144,14 +148,14 @@ package struct StartCheck: Sendable {
         guard let directory = Self.parent(of: path), access(directory, W_OK | X_OK) != 0 else { return nil }
         let error = SystemError.current
         // The data directory is created before the sockets.
-        if error.number == ENOENT, Self.isSame(directory, configuration.data) { return nil }
+        if error.number == ENOENT, Self.isSame(directory, as: configuration.data) { return nil }
         return StartError(
             .unavailable,
             "cannot open \(name) ipc://\(path): \(error) at \(directory); create that directory, writable for this user"
         )
     }
 
-    private static func isSame(_ first: String, _ second: String) -> Bool {
+    private static func isSame(_ first: String, as second: String) -> Bool {
         func parts(_ path: String) -> [Substring] {
             let whole = path.hasPrefix("/") ? path : FileManager.default.currentDirectoryPath + "/" + path
             return whole.split(separator: "/").filter { $0 != "." }

@@ -25,7 +25,7 @@ package struct PipelineScene: Sendable {
 
     package static let identities = Identities(secret: Array(0..<32))!
     /// Longer than any test takes on a busy machine, so that a wait ends by an event and not by its time limit.
-    package static let longestWait: UInt64 = 3600
+    package static let maxWait: UInt64 = 3600
     package static let shop = AppID("shop")!
     package static let news = AppID("news")!
 
@@ -47,7 +47,7 @@ package func withPipeline(
     let routes = PipelineRoutes.all(
         devices: devices, events: events, waiting: events.waiting, statistics: FakeStatistics(statistics),
         identities: PipelineScene.identities, apps: { [PipelineScene.shop, PipelineScene.news] },
-        longestWait: PipelineScene.longestWait)
+        maxWait: PipelineScene.maxWait)
     try await withControl(limits: .patient, more: routes) { control in
         try await body(PipelineScene(control: control, devices: devices, events: events))
     }

@@ -81,7 +81,7 @@ enum Carillon {
 enum VersionVerb {
     static let verb = Verb(
         name: "version", summary: "print the version",
-        options: [Option("json", "print JSON")], examples: [("carillon version --json", "as JSON")]
+        options: [Option("json", about: "print JSON")], examples: [("carillon version --json", "as JSON")]
     ) { arguments in
         Terminal.output.write(
             arguments.has("json") ? "{\"version\":\"\(Carillon.version)\"}\n" : "carillon \(Carillon.version)\n")

@@ -13,16 +13,16 @@ import Testing
 @Suite(.timeLimit(.minutes(10))) struct AdminServerTests {
     @Test func `Gateways can be listed and read one by one`() async throws {
         try await withControl { control in
-            let list = try await control.client.ask("GET", "/v1/gateways", for: GatewayList.self)
+            let list = try await control.client.ask("GET", at: "/v1/gateways", for: GatewayList.self)
             #expect(list.gateways == ScriptedGateways.two)
-            let shop = try await control.client.ask("GET", "/v1/gateways/shop", for: GatewayAnswer.self)
+            let shop = try await control.client.ask("GET", at: "/v1/gateways/shop", for: GatewayAnswer.self)
             #expect(shop == ScriptedGateways.two[1])
         }
     }
 
     @Test func `The JSON of a gateway has the documented keys`() async throws {
         try await withControl { control in
-            let answer = try await control.client.send("GET", "/v1/gateways/shop")
+            let answer = try await control.client.send("GET", to: "/v1/gateways/shop")
             #expect(
                 String(decoding: answer.body, as: UTF8.self) == """
                     {"app":"shop","connections":[{"address":"17.188.1.2:443","age_ms":7384000,"answered":123456,\
@@ -39,7 +39,7 @@ import Testing
         try await withControl { control in
             let body = Array(#"{"min":2,"max":8}"#.utf8)
             let path = "/v1/gateways/shop/connections"
-            let now = try await control.client.ask("PUT", path, body: body, for: GatewayAnswer.self)
+            let now = try await control.client.ask("PUT", at: path, body: body, for: GatewayAnswer.self)
             #expect(now.scale == .init(2...8))
             #expect(control.gateways.scaled == ["shop 2...8"])
         }
@@ -72,7 +72,7 @@ import Testing
     @Test func `A wrong request is answered with status, code and reason`() async throws {
         try await withControl { control in
             for (method, path, body, status, code, message) in Self.refused {
-                let answer = try await control.client.send(method, path, body: Array(body.utf8))
+                let answer = try await control.client.send(method, to: path, body: Array(body.utf8))
                 #expect(answer.status == status, "\(method) \(path) \(body)")
                 let fault = try JSONDecoder().decode(AdminAnswer.Refusal.self, from: Data(answer.body)).error
                 #expect(fault.code == code && fault.message.contains(message), "\(fault)")
@@ -86,15 +86,17 @@ import Testing
 
     @Test func `An error of a gateway becomes an answer`() async throws {
         try await withControl { control in
-            control.gateways.state.withLock { $0.refusal = AdminFault(409, code: "draining", "shop is being removed") }
+            control.gateways.state.withLock {
+                $0.refusal = AdminFault(409, code: "draining", message: "shop is being removed")
+            }
             let body = Array(#"{"min":1,"max":1}"#.utf8)
             let failure = await #expect(throws: AdminClientError.self) {
                 _ = try await control.client.ask(
-                    "PUT", "/v1/gateways/shop/connections", body: body, for: GatewayAnswer.self)
+                    "PUT", at: "/v1/gateways/shop/connections", body: body, for: GatewayAnswer.self)
             }
             #expect(failure?.code == .refused(status: 409) && failure?.description == "shop is being removed")
             control.gateways.state.withLock { $0.refusal = StartError(.failed, "no luck") }
-            let answer = try await control.client.send("PUT", "/v1/gateways/shop/connections", body: body)
+            let answer = try await control.client.send("PUT", to: "/v1/gateways/shop/connections", body: body)
             #expect(answer.status == 500)
             #expect(
                 String(decoding: answer.body, as: UTF8.self)
@@ -120,9 +122,10 @@ import Testing
                 #expect(try raw.answer().status == status, "\(text.prefix(60))")
             }
             let deep = String(repeating: "[", count: 60_000)
-            let answer = try await control.client.send("PUT", "/v1/gateways/shop/connections", body: Array(deep.utf8))
+            let answer = try await control.client.send(
+                "PUT", to: "/v1/gateways/shop/connections", body: Array(deep.utf8))
             #expect(answer.status == 400)
-            #expect(try await control.client.send("GET", "/v1/gateways").status == 200)
+            #expect(try await control.client.send("GET", to: "/v1/gateways").status == 200)
         }
     }
 
@@ -130,7 +133,7 @@ import Testing
         try await withControl(clock: .manual()) { control in
             let slow = try control.raw()
             try slow.send("GET /v1/gate")
-            #expect(try await control.client.send("GET", "/v1/gateways").status == 200)
+            #expect(try await control.client.send("GET", to: "/v1/gateways").status == 200)
             while await control.server.counts.open != 1 { await Task.yield() }
             await control.loop.advance(by: .seconds(6))
             #expect(try slow.answer().status == 408)
@@ -144,7 +147,7 @@ import Testing
             let idle = [try control.raw(), try control.raw()]
             while await control.server.counts.open != 2 { await Task.yield() }
             // The connection that is idle for the longest time is closed for the new one.
-            #expect(try await control.client.send("GET", "/v1/gateways").status == 200)
+            #expect(try await control.client.send("GET", to: "/v1/gateways").status == 200)
             #expect(try idle[0].isAtEnd())
             #expect(await control.server.counts.evicted == 1)
         }
@@ -163,7 +166,7 @@ import Testing
                 raw.endSending()
                 _ = try? raw.rest()
             }
-            #expect(try await control.client.send("GET", "/v1/gateways").status == 200)
+            #expect(try await control.client.send("GET", to: "/v1/gateways").status == 200)
         }
     }
 
@@ -197,7 +200,7 @@ import Testing
         let server = try await AdminServer(at: .socket(path: path), on: loop, limits: .controlSocket, routes: routes)
         // This must not throw, because the server has to be stopped.
         let client = AdminClient(dataDirectory: directory.path, deadline: .seconds(120))
-        let status = try? await client.send("GET", "/v1/gateways").status
+        let status = try? await client.send("GET", to: "/v1/gateways").status
         #expect(status == 200)
         let failure = await #expect(throws: StartError.self) {
             _ = try await AdminServer(at: .socket(path: path), on: loop, limits: .controlSocket, routes: routes)
@@ -220,7 +223,7 @@ import Testing
         }
         #expect(failure?.description.contains("choose a data directory with a shorter path") == true)
         let other = await #expect(throws: AdminClientError.self) {
-            _ = try await AdminClient(dataDirectory: long).send("GET", "/")
+            _ = try await AdminClient(dataDirectory: long).send("GET", to: "/")
         }
         #expect(other?.code == .invalidPath)
         await loop.shutDown()
@@ -228,13 +231,13 @@ import Testing
 
     @Test func `Stopping the server waits for requests that have arrived`() async throws {
         let (asked, answer) = (Latch(), Latch())
-        let route = AdminRoute(.get, "/slow") { _ in
+        let route = AdminRoute(.get, at: "/slow") { _ in
             asked.open()
             await answer.wait()
             return ["done": true]
         }
         try await withControl(more: [route]) { control in
-            async let slow = control.client.send("GET", "/slow")
+            async let slow = control.client.send("GET", to: "/slow")
             await asked.wait()
             async let stopped: Void = control.server.stop(within: .seconds(60))
             answer.open()
@@ -242,7 +245,7 @@ import Testing
             #expect(String(decoding: body, as: UTF8.self) == "{\"done\":true}\n")
             await stopped
             let failure = await #expect(throws: AdminClientError.self) {
-                _ = try await control.client.send("GET", "/slow")
+                _ = try await control.client.send("GET", to: "/slow")
             }
             #expect(failure?.code == .notRunning)
         }

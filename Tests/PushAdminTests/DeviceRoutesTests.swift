@@ -14,10 +14,10 @@ import Testing
         try await withPipeline { scene in
             let client = scene.control.client
             let body = #"{"app":"shop","token":"\#(Self.token)","user":"ada","tags":["b","a","b"]}"#
-            let made = try await client.send("POST", "/v1/devices", body: Array(body.utf8))
+            let made = try await client.send("POST", to: "/v1/devices", body: Array(body.utf8))
             #expect(
                 String(decoding: made.body, as: UTF8.self) == "{\"change\":\"registered\",\"device\":\"\(Self.id)\"}\n")
-            let shown = try await client.send("GET", "/v1/devices/\(Self.id)")
+            let shown = try await client.send("GET", to: "/v1/devices/\(Self.id)")
             #expect(
                 String(decoding: shown.body, as: UTF8.self) == """
                     {"active":true,"app":"shop","device":"\(Self.id)","registered_at":1767225600000,\
@@ -25,17 +25,17 @@ import Testing
 
                     """)
             let found = try await client.send(
-                "POST", "/v1/devices/find", body: Array(#"{"app":"shop","token":"\#(Self.token)"}"#.utf8))
+                "POST", to: "/v1/devices/find", body: Array(#"{"app":"shop","token":"\#(Self.token)"}"#.utf8))
             #expect(found == shown)
             for isNew in [true, false] {
                 let ended = try await client.ask(
-                    "POST", "/v1/devices/\(Self.id)/deactivate", body: Array(#"{"reason":"lost"}"#.utf8),
+                    "POST", at: "/v1/devices/\(Self.id)/deactivate", body: Array(#"{"reason":"lost"}"#.utf8),
                     for: DeactivationAnswer.self)
                 #expect(ended == DeactivationAnswer(id: Self.id, deactivated: isNew))
             }
-            let list = try await client.ask("GET", "/v1/devices?active=false", for: DeviceListAnswer.self)
+            let list = try await client.ask("GET", at: "/v1/devices?active=false", for: DeviceListAnswer.self)
             #expect(list.devices.map(\.reason) == ["lost"] && list.next == nil)
-            let all = try await client.send("GET", "/v1/devices")
+            let all = try await client.send("GET", to: "/v1/devices")
             #expect(!String(decoding: all.body, as: UTF8.self).contains(Self.token))
         }
     }
@@ -45,7 +45,7 @@ import Testing
             let good = #"{"app":"shop","token":"\#(Self.token)"}"#
             let body = #"{"devices":[\#(good),{"app":"nobody","token":"\#(Self.token)"},{"app":"shop"},\#(good)]}"#
             let answer = try await scene.control.client.ask(
-                "POST", "/v1/devices", body: Array(body.utf8), for: RegistrationListAnswer.self)
+                "POST", at: "/v1/devices", body: Array(body.utf8), for: RegistrationListAnswer.self)
             #expect(answer.devices.map(\.change) == ["registered", nil, nil, "known"])
             #expect(answer.devices.map(\.error?.code) == [nil, "unknown_app", "bad_request", nil])
             #expect(scene.devices.registered.map(\.count) == [2])
@@ -55,7 +55,7 @@ import Testing
     @Test(arguments: ["/v1/devices", "/v1/export/devices"])
     func `An invalid cursor is answered with bad_cursor`(path: String) async throws {
         try await withPipeline { scene in
-            let answer = try await scene.control.client.send("GET", path + "?after=garbage")
+            let answer = try await scene.control.client.send("GET", to: path + "?after=garbage")
             #expect(answer.status == 400)
             #expect(String(decoding: answer.body, as: UTF8.self).contains("\"bad_cursor\""))
         }
@@ -71,7 +71,7 @@ import Testing
             let devices = [1, 2, 3, 1].map { #"{"app":"shop","token":"\#(PipelineScene.token(UInt8($0)).hex)"}"# }
             let body = #"{"devices":[\#(devices.joined(separator: ","))]}"#
             let answer = try await scene.control.client.ask(
-                "POST", "/v1/devices?dry_run=true", body: Array(body.utf8), for: RegistrationListAnswer.self)
+                "POST", at: "/v1/devices?dry_run=true", body: Array(body.utf8), for: RegistrationListAnswer.self)
             #expect(answer.devices.map(\.change) == ["registered", "reactivated", "known", "known"])
             #expect(scene.devices.registered.isEmpty && scene.devices.count == 2)
         }
@@ -89,7 +89,7 @@ import Testing
                 var cursor: String?
                 repeat {
                     let answer = try await scene.control.client.send(
-                        "GET", path + AdminQuery.encoded([("limit", "10"), ("after", cursor)]))
+                        "GET", to: path + AdminQuery.encoded([("limit", "10"), ("after", cursor)]))
                     let page = try JSONDecoder().decode(DeviceListAnswer.self, from: Data(answer.body))
                     ids += page.devices.map(\.id)
                     cursor = page.next
@@ -142,7 +142,7 @@ import Testing
     @Test func `A wrong request is answered with status, code and reason`() async throws {
         try await withPipeline { scene in
             for (method, path, body, status, code, message) in Self.refused {
-                let answer = try await scene.control.client.send(method, path, body: Array(body.utf8))
+                let answer = try await scene.control.client.send(method, to: path, body: Array(body.utf8))
                 #expect(answer.status == status, "\(method) \(path) \(body)")
                 let fault = try JSONDecoder().decode(AdminAnswer.Refusal.self, from: Data(answer.body)).error
                 #expect(fault.code == code && fault.message.contains(message), "\(path) \(body): \(fault)")

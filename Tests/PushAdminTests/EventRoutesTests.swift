@@ -10,7 +10,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(10))) struct EventRoutesTests {
     private func page(_ scene: PipelineScene, _ query: String) async throws -> EventPage {
-        let answer = try await scene.control.client.send("GET", "/v1/events" + query)
+        let answer = try await scene.control.client.send("GET", to: "/v1/events" + query)
         #expect(answer.status == 200, "\(String(decoding: answer.body, as: UTF8.self))")
         return try #require(EventPage(answer.body))
     }
@@ -42,7 +42,7 @@ import Testing
                 text.append(event, of: apps, texts: bytes, to: &line)
                 return true
             }
-            let answer = try await scene.control.client.send("GET", "/v1/events?since=0")
+            let answer = try await scene.control.client.send("GET", to: "/v1/events?since=0")
             let event = String(decoding: line, as: UTF8.self)
             #expect(
                 String(decoding: answer.body, as: UTF8.self)
@@ -167,13 +167,13 @@ import Testing
         try await withPipeline { scene in
             // These use raw sockets, because the client has two threads only.
             var waiters: [RawClient] = []
-            for _ in 0..<EventRoutes.mostWaiting {
+            for _ in 0..<EventRoutes.maxWaiting {
                 let raw = try scene.control.raw()
                 try raw.send("GET /v1/events?since=0&wait=3600 HTTP/1.1\r\nHost: x\r\n\r\n")
                 waiters.append(raw)
             }
-            while scene.events.waiting.waiting < EventRoutes.mostWaiting { await Task.yield() }
-            let answer = try await scene.control.client.send("GET", "/v1/events?since=0&wait=3600")
+            while scene.events.waiting.waiting < EventRoutes.maxWaiting { await Task.yield() }
+            let answer = try await scene.control.client.send("GET", to: "/v1/events?since=0&wait=3600")
             #expect(answer.status == 429)
             let now = try await page(scene, "?since=0")
             #expect(now.lines.isEmpty)
@@ -192,13 +192,13 @@ import Testing
     @Test func `A wrong query is answered with the reason`() async throws {
         try await withPipeline { scene in
             for (query, message) in Self.refused {
-                let answer = try await scene.control.client.send("GET", "/v1/events" + query)
+                let answer = try await scene.control.client.send("GET", to: "/v1/events" + query)
                 #expect(
                     answer.status == 400
                         && String(decoding: answer.body, as: UTF8.self).contains(message.replacing("\"", with: "\\\"")))
             }
             for query in ["", "?message=a&device=b", "?device=xyz", "?device=\(PipelineScene.id(1))&app=shop"] {
-                #expect(try await scene.control.client.send("GET", "/v1/trace" + query).status == 400)
+                #expect(try await scene.control.client.send("GET", to: "/v1/trace" + query).status == 400)
             }
         }
     }

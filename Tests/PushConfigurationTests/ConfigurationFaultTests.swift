@@ -221,7 +221,7 @@ import Testing
     @Test(arguments: cases) func `Each fault names the problem and its line`(_ wrong: Case) throws {
         let all = configurationFaults(wrong.text)
         let fault = try #require(all.first { $0.path == wrong.path && $0.problem.contains(wrong.problem) }, "\(all)")
-        guard case .file("/etc/c.json5", let place) = fault.place else {
+        guard case .file("/etc/c.json5", let place) = fault.origin else {
             Issue.record("\(fault)"); return
         }
         #expect(place.line == wrong.line, "\(fault)")

@@ -11,20 +11,20 @@ import Testing
         WallTime(milliseconds: end.milliseconds - Int64((days * 86_400_000).rounded()))
     }
 
-    private func windows(_ notices: [ExpiryWatch.Notice]) -> [Int] { notices.map(\.said.window.days) }
+    private func windows(_ notices: [ExpiryWatch.Notice]) -> [Int] { notices.map(\.announcement.window.days) }
 
     @Test func `Each window is announced once, when it begins`() {
         var watch = ExpiryWatch()
         watch.watch("shop", notAfter: end)
-        var said: [(Double, Int)] = []
+        var announced: [(Double, Int)] = []
         for hours in stride(from: 40.0 * 24, through: -48, by: -1) {
             for notice in watch.look(at: day(hours / 24)) {
-                said.append((hours / 24, notice.said.window.days))
+                announced.append((hours / 24, notice.announcement.window.days))
                 #expect(notice.secondsLeft == Int64(hours * 3600))
             }
         }
-        #expect(said.map(\.0) == [30, 7, 1])
-        #expect(said.map(\.1) == [30, 7, 1])
+        #expect(announced.map(\.0) == [30, 7, 1])
+        #expect(announced.map(\.1) == [30, 7, 1])
         #expect(watch.nextLook(after: day(-2)) == nil)
     }
 
@@ -41,10 +41,10 @@ import Testing
     @Test func `A restart with earlier notices is silent in the same window and continues in the next`() throws {
         var first = ExpiryWatch()
         first.watch("shop", notAfter: end)
-        let said = first.look(at: day(30)).map(\.said) + first.look(at: day(5)).map(\.said)
-        #expect(said.count == 2)
-        for order in [said, said.reversed()] {
-            var second = ExpiryWatch(said: order)
+        let announced = first.look(at: day(30)).map(\.announcement) + first.look(at: day(5)).map(\.announcement)
+        #expect(announced.count == 2)
+        for order in [announced, announced.reversed()] {
+            var second = ExpiryWatch(announced: order)
             second.watch("shop", notAfter: end)
             #expect(second.look(at: day(4)).isEmpty)
             #expect(windows(second.look(at: day(1))) == [1])
@@ -52,7 +52,7 @@ import Testing
     }
 
     @Test func `A renewed credential starts anew, and an old record does not silence it`() {
-        var watch = ExpiryWatch(said: [.init(name: "shop", notAfter: day(365), window: .day)])
+        var watch = ExpiryWatch(announced: [.init(name: "shop", notAfter: day(365), window: .day)])
         watch.watch("shop", notAfter: end)
         #expect(windows(watch.look(at: day(20))) == [30])
         let renewed = WallTime(milliseconds: end.milliseconds + 365 * 86_400_000)
@@ -82,7 +82,7 @@ import Testing
         watch.watch("b", notAfter: end)
         watch.watch("a", notAfter: end)
         watch.watch("c", notAfter: day(3))
-        #expect(watch.look(at: day(6)).map(\.said.name) == ["c", "a", "b"])
+        #expect(watch.look(at: day(6)).map(\.announcement.name) == ["c", "a", "b"])
     }
 
     @Test(arguments: 0..<10) func `Looks on request miss no window, even if the clock goes back`(seed: UInt64) {
@@ -94,13 +94,14 @@ import Testing
             ends["\(index)"] = end
             watch.watch("\(index)", notAfter: end)
         }
-        var said: [ExpiryWatch.Said: Int] = [:]
+        var announced: [ExpiryWatch.Announcement: Int] = [:]
         var now = day(45)
         while let next = watch.nextLook(after: now) {
             now = next
             for notice in watch.look(at: now) {
-                said[notice.said, default: 0] += 1
-                let begin = notice.said.notAfter.milliseconds - Int64(notice.said.window.days) * 86_400_000
+                announced[notice.announcement, default: 0] += 1
+                let begin =
+                    notice.announcement.notAfter.milliseconds - Int64(notice.announcement.window.days) * 86_400_000
                 #expect(now.milliseconds == begin)
             }
             // Sometimes the clock goes back by some hours.
@@ -108,7 +109,7 @@ import Testing
                 now = WallTime(milliseconds: now.milliseconds - 9_000_000)
             }
         }
-        #expect(said.count == 24)
-        #expect(said.values.allSatisfy { $0 == 1 })
+        #expect(announced.count == 24)
+        #expect(announced.values.allSatisfy { $0 == 1 })
     }
 }

@@ -9,23 +9,23 @@ import Testing
             (0, 0, nil, nil), (1, 0, nil, "1 message waiting"),
             (2, 3, nil, "2 messages waiting, 3 messages scheduled"), (0, 1, nil, "1 message scheduled"),
             (
-                311, 1, RunMark.Remains(mostInFlight: 2000),
+                311, 1, RunMark.Remains(maxInFlight: 2000),
                 "recovered 312 messages after a crash, up to 2000 deliveries may arrive twice"
             ),
             (
-                1, 0, RunMark.Remains(mostInFlight: 1, wasStopped: true),
+                1, 0, RunMark.Remains(maxInFlight: 1, wasStopped: true),
                 "recovered 1 message after a stop that did not wait for all answers, up to 1 delivery may arrive twice"
             ),
             (
-                0, 0, RunMark.Remains(mostInFlight: nil),
+                0, 0, RunMark.Remains(maxInFlight: nil),
                 "recovered 0 messages after a crash, an unknown number of deliveries may arrive twice"
             ),
-            (3, 0, RunMark.Remains(mostInFlight: 0), "recovered 3 messages after a crash, no delivery arrives twice"),
+            (3, 0, RunMark.Remains(maxInFlight: 0), "recovered 3 messages after a crash, no delivery arrives twice"),
         ] as [(Int, Int, RunMark.Remains?, String?)])
     func `A start reports the remains of the last run`(
         waiting: Int, scheduled: Int, remains: RunMark.Remains?, sentence: String?
     ) {
-        #expect(ResumeWords(waiting: waiting, scheduled: scheduled, remains: remains).sentence == sentence)
+        #expect(ResumeDescription(waiting: waiting, scheduled: scheduled, remains: remains).sentence == sentence)
     }
 
     @Test func `A run mark keeps the number of unanswered deliveries and the reason of the end`() throws {
@@ -33,10 +33,10 @@ import Testing
         #expect(mark.remains() == nil)
         let directory = try TemporaryDirectory()
         let kept = RunMark(directory: directory.path)
-        kept.write(mostInFlight: 7)
-        #expect(kept.remains() == RunMark.Remains(mostInFlight: 7))
-        kept.write(mostInFlight: 2, wasStopped: true)
-        #expect(kept.remains() == RunMark.Remains(mostInFlight: 2, wasStopped: true))
+        kept.write(maxInFlight: 7)
+        #expect(kept.remains() == RunMark.Remains(maxInFlight: 7))
+        kept.write(maxInFlight: 2, wasStopped: true)
+        #expect(kept.remains() == RunMark.Remains(maxInFlight: 2, wasStopped: true))
         kept.remove()
         #expect(kept.remains() == nil)
     }

@@ -27,7 +27,7 @@ package struct AdminAnswer: Sendable, Equatable {
             return AdminAnswer(status: status, body: Array(try encoder.encode(value)) + [0x0a])
         } catch {
             // JSON cannot represent some numbers, such as infinity.
-            return .refused(AdminFault(500, code: "internal", "cannot encode the answer: \(error)"))
+            return .refused(AdminFault(500, code: "internal", message: "cannot encode the answer: \(error)"))
         }
     }
 

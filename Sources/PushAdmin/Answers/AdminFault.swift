@@ -11,7 +11,7 @@ package struct AdminFault: Error, Sendable, Equatable, Codable {
         case code, message
     }
 
-    package init(_ status: Int, code: String, _ message: String) {
+    package init(_ status: Int, code: String, message: String) {
         self.status = status
         self.code = code
         self.message = message
@@ -21,14 +21,14 @@ package struct AdminFault: Error, Sendable, Equatable, Codable {
         let fields = try decoder.container(keyedBy: CodingKeys.self)
         self.init(
             0, code: try fields.decode(String.self, forKey: .code),
-            try fields.decode(String.self, forKey: .message))
+            message: try fields.decode(String.self, forKey: .message))
     }
 
     package static func badRequest(_ message: String) -> AdminFault {
-        AdminFault(400, code: "bad_request", message)
+        AdminFault(400, code: "bad_request", message: message)
     }
 
     package static func unknownApp(_ name: String) -> AdminFault {
-        AdminFault(404, code: "unknown_app", "there is no app \"\(name)\" in the configuration in force")
+        AdminFault(404, code: "unknown_app", message: "there is no app \"\(name)\" in the configuration in force")
     }
 }

@@ -25,14 +25,14 @@ package struct DeviceInput: Sendable, Equatable {
 
     /// The keys, in the order of help texts and files.
     package static let keys = ["app", "token", "user", "tags", "locale", "platform", "app_version", "replaces"]
-    package static let mostTags = 64
-    package static let longestTag = 128
-    package static let longestUser = 256
-    package static let longestWord = 64
+    package static let maxTags = 64
+    package static let maxTagLength = 128
+    package static let maxUserLength = 256
+    package static let maxWordLength = 64
 
     package init() {}
 
-    package mutating func set(_ key: String, _ text: String) {
+    package mutating func set(_ key: String, to text: String) {
         switch key {
         case "app": app = text
         case "token": token = text
@@ -63,7 +63,7 @@ package struct DeviceInput: Sendable, Equatable {
                 guard let text = document.string(member.value) else {
                     throw DeviceFault("\(key) is a string, not \(document.kind(member.value).name)")
                 }
-                set(key, text)
+                set(key, to: text)
             }
         }
     }
@@ -104,27 +104,27 @@ package struct DeviceInput: Sendable, Equatable {
             throw DeviceFault("app is not an app id: 1 to 64 letters, digits, '.', '_' and '-'")
         }
         guard let token else { throw DeviceFault("token is missing: the device's token in hexadecimal digits") }
-        var device = DeviceRegistration(app: id, token: try Self.token(token, "token"))
-        device.user = try Self.text(user, "user", upTo: Self.longestUser)
-        device.locale = try Self.text(locale, "locale", upTo: Self.longestWord)
-        device.platform = try Self.text(platform, "platform", upTo: Self.longestWord)
-        device.appVersion = try Self.text(appVersion, "app_version", upTo: Self.longestWord)
+        var device = DeviceRegistration(app: id, token: try Self.token(token, named: "token"))
+        device.user = try Self.text(user, named: "user", upTo: Self.maxUserLength)
+        device.locale = try Self.text(locale, named: "locale", upTo: Self.maxWordLength)
+        device.platform = try Self.text(platform, named: "platform", upTo: Self.maxWordLength)
+        device.appVersion = try Self.text(appVersion, named: "app_version", upTo: Self.maxWordLength)
         if let tags {
-            guard tags.count <= Self.mostTags else {
-                throw DeviceFault("there are \(tags.count) tags; a device has at most \(Self.mostTags)")
+            guard tags.count <= Self.maxTags else {
+                throw DeviceFault("there are \(tags.count) tags; a device has at most \(Self.maxTags)")
             }
-            for tag in tags { _ = try Self.text(tag, "a tag", upTo: Self.longestTag) }
+            for tag in tags { _ = try Self.text(tag, named: "a tag", upTo: Self.maxTagLength) }
             device.tags = Set(tags.map { ExactText($0) }).map(\.text).sorted()
         }
         if let replaces {
-            let old = try Self.token(replaces, "replaces")
+            let old = try Self.token(replaces, named: "replaces")
             guard old != device.token else { throw DeviceFault("replaces is the same token as token") }
             device.replaces = old
         }
         return device
     }
 
-    private static func token(_ text: String, _ name: String) throws(DeviceFault) -> DeviceToken {
+    private static func token(_ text: String, named name: String) throws(DeviceFault) -> DeviceToken {
         guard let token = DeviceToken(hex: text) else {
             throw DeviceFault(
                 "\(name) is not a device token: an even number of hexadecimal digits, at most "
@@ -133,7 +133,7 @@ package struct DeviceInput: Sendable, Equatable {
         return token
     }
 
-    private static func text(_ text: String?, _ name: String, upTo length: Int) throws(DeviceFault) -> String? {
+    private static func text(_ text: String?, named name: String, upTo length: Int) throws(DeviceFault) -> String? {
         guard let text else { return nil }
         guard (1...length).contains(text.utf8.count) else {
             throw DeviceFault("\(name) has \(text.utf8.count) bytes; 1 to \(length) are allowed")

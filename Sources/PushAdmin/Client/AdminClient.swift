@@ -42,9 +42,9 @@ package struct AdminClient: Sendable {
     ///
     /// - Throws: ``AdminClientError``, also if the server refuses the request.
     package func ask<Value: Decodable>(
-        _ method: String, _ path: String, body: [UInt8] = [], for type: Value.Type = Value.self
+        _ method: String, at path: String, body: [UInt8] = [], for type: Value.Type = Value.self
     ) async throws -> Value {
-        let answer = try await send(method, path, body: body)
+        let answer = try await send(method, to: path, body: body)
         guard answer.status == 200 else { throw Self.refusal(answer) }
         do {
             return try JSONDecoder().decode(Value.self, from: Data(answer.body))
@@ -57,7 +57,7 @@ package struct AdminClient: Sendable {
     }
 
     /// Sends a request and returns the response, whatever its status.
-    package func send(_ method: String, _ path: String, body: [UInt8] = []) async throws -> AdminAnswer {
+    package func send(_ method: String, to path: String, body: [UInt8] = []) async throws -> AdminAnswer {
         var request = Array("\(method) \(path) HTTP/1.1\r\nHost: carillon\r\nConnection: close\r\n".utf8)
         if method != "GET" {
             request += Array("Content-Type: application/json\r\nContent-Length: \(body.count)\r\n".utf8)

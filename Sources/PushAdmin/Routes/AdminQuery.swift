@@ -5,7 +5,7 @@ package import PushTransport
 ///
 /// Other parameters are rejected with an error, because a misspelled filter must not return everything.
 package struct AdminQuery: Sendable, Equatable {
-    package static let longestValue = 1024
+    package static let maxValueLength = 1024
 
     private var values: [String: String] = [:]
 
@@ -21,8 +21,8 @@ package struct AdminQuery: Sendable, Equatable {
                 )
             }
             guard values[item.name] == nil else { throw .badRequest("\"\(name)\" is given twice") }
-            guard item.value.utf8.count <= Self.longestValue else {
-                throw .badRequest("\"\(name)\" is longer than \(Self.longestValue) bytes")
+            guard item.value.utf8.count <= Self.maxValueLength else {
+                throw .badRequest("\"\(name)\" is longer than \(Self.maxValueLength) bytes")
             }
             values[item.name] = item.value
         }

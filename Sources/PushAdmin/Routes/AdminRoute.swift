@@ -30,18 +30,18 @@ package struct AdminRoute: Sendable {
     let answer: AnsweringHandler
     private let parts: [Part]
 
-    package init(_ method: HTTP1Method, _ pattern: String, query: [String] = [], handler: @escaping Handler) {
+    package init(_ method: HTTP1Method, at pattern: String, query: [String] = [], handler: @escaping Handler) {
         self.init(method, pattern: pattern, query: query) { .json(try await handler($0)) }
     }
 
     package static func written(
-        _ method: HTTP1Method, _ pattern: String, query: [String] = [], handler: @escaping WrittenHandler
+        _ method: HTTP1Method, at pattern: String, query: [String] = [], handler: @escaping WrittenHandler
     ) -> AdminRoute {
         AdminRoute(method, pattern: pattern, query: query) { AdminAnswer(status: 200, body: try await handler($0)) }
     }
 
     package static func answered(
-        _ method: HTTP1Method, _ pattern: String, query: [String] = [], handler: @escaping AnsweringHandler
+        _ method: HTTP1Method, at pattern: String, query: [String] = [], handler: @escaping AnsweringHandler
     ) -> AdminRoute {
         AdminRoute(method, pattern: pattern, query: query, answer: handler)
     }

@@ -11,14 +11,14 @@ package struct AdminRoutes: Sendable {
     package func answer(_ request: HTTP1Request) async -> AdminAnswer {
         let matches = routes.compactMap { route in route.match(request.path).map { (route: route, parameters: $0) } }
         guard !matches.isEmpty else {
-            return .refused(AdminFault(404, code: "not_found", "there is nothing at \(request.target)"))
+            return .refused(AdminFault(404, code: "not_found", message: "there is nothing at \(request.target)"))
         }
         guard let match = matches.first(where: { $0.route.methods.contains(request.method) }) else {
             let allowed = matches.flatMap(\.route.methods).map(\.rawValue).joined(separator: ", ")
             var answer = AdminAnswer.refused(
                 AdminFault(
                     405, code: "method_not_allowed",
-                    "\(request.method.rawValue) is not allowed at \(request.target); use \(allowed)"))
+                    message: "\(request.method.rawValue) is not allowed at \(request.target); use \(allowed)"))
             answer.allow = allowed
             return answer
         }
@@ -29,7 +29,7 @@ package struct AdminRoutes: Sendable {
         } catch let fault as AdminFault {
             return .refused(fault)
         } catch {
-            return .refused(AdminFault(500, code: "internal", "\(error)"))
+            return .refused(AdminFault(500, code: "internal", message: "\(error)"))
         }
     }
 }

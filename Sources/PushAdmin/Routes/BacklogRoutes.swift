@@ -15,14 +15,15 @@ package enum BacklogRoutes {
     ///   for an app that has a gateway, or that never had waiting messages.
     package static func all(drop: @escaping @Sendable (AppID) async -> Int?) -> [AdminRoute] {
         [
-            AdminRoute(.post, "/v1/backlog/{app}/drop") { request in
+            AdminRoute(.post, at: "/v1/backlog/{app}/drop") { request in
                 guard let app = AppID(request.parameter("app")) else {
                     throw AdminFault.unknownApp(PlainText.line(request.parameter("app"), limit: 80))
                 }
                 guard let count = await drop(app) else {
                     throw AdminFault(
                         409, code: "not_waiting",
-                        "the app \"\(app)\" has a gateway, or no messages of it are waiting; only messages of an app "
+                        message:
+                            "the app \"\(app)\" has a gateway, or no messages of it are waiting; only messages of an app "
                             + "without a gateway can be dropped: one that was removed from the configuration, or whose "
                             + "credential cannot be used"
                     )

@@ -6,9 +6,9 @@ import PushWire
 /// `/v1/devices`: the registry of devices.
 package struct DeviceRoutes: Sendable {
     /// The maximum number of devices in one request.
-    package static let mostRegistrations = 1000
-    package static let largestPage = 1000
-    package static let longestReason = 200
+    package static let maxRegistrations = 1000
+    package static let maxPageSize = 1000
+    package static let maxReasonLength = 200
 
     package let devices: any DeviceBook
     package let identities: Identities
@@ -18,35 +18,35 @@ package struct DeviceRoutes: Sendable {
     package var all: [AdminRoute] {
         let filters = ["app", "user", "tag", "active", "after", "limit"]
         return [
-            AdminRoute(.get, "/v1/devices", query: filters) { request in
+            AdminRoute(.get, at: "/v1/devices", query: filters) { request in
                 let list = try await page(request.query)
                 return DeviceListAnswer(devices: list.devices.map { DeviceAnswer($0) }, next: list.next?.text)
             },
-            AdminRoute(.post, "/v1/devices", query: ["dry_run"]) { try await register($0) },
-            AdminRoute(.get, "/v1/devices/{id}") { request in
+            AdminRoute(.post, at: "/v1/devices", query: ["dry_run"]) { try await register($0) },
+            AdminRoute(.get, at: "/v1/devices/{id}") { request in
                 DeviceAnswer(try await device(try id(request)))
             },
-            AdminRoute(.post, "/v1/devices/find") { request in
+            AdminRoute(.post, at: "/v1/devices/find") { request in
                 let registration = try find(request.body)
                 return DeviceAnswer(
                     try await device(identities.device(of: registration.app, token: registration.token)))
             },
-            AdminRoute(.post, "/v1/devices/{id}/deactivate") { request in
+            AdminRoute(.post, at: "/v1/devices/{id}/deactivate") { request in
                 let (id, reason) = (try id(request), try reason(request.body))
                 let ended = try await devices.deactivate([id], reason: reason)
                 if ended.isEmpty { _ = try await device(id) }
                 return DeactivationAnswer(id: id.description, deactivated: ended.contains(id))
             },
-            AdminRoute(.delete, "/v1/apps/{app}/devices/{id}") { request in
+            AdminRoute(.delete, at: "/v1/apps/{app}/devices/{id}") { request in
                 let id = try id(request)
                 let known = try await device(id)
                 guard known.app.name == request.parameter("app") else {
-                    throw AdminFault(404, code: "unknown_device", "there is no device \(id) in this app")
+                    throw AdminFault(404, code: "unknown_device", message: "there is no device \(id) in this app")
                 }
                 return RemovalAnswer(id: id.description, removed: try await devices.remove([id]).contains(id))
             },
             // This response contains tokens. It is a separate resource, so that access to it can be a separate right.
-            AdminRoute(.get, "/v1/export/devices", query: filters) { request in
+            AdminRoute(.get, at: "/v1/export/devices", query: filters) { request in
                 let list = try await page(request.query)
                 return DeviceExportAnswer(devices: list.devices.map { ExportedDevice($0) }, next: list.next?.text)
             },
@@ -64,7 +64,7 @@ package struct DeviceRoutes: Sendable {
 
     private func device(_ id: DeviceID) async throws -> DeviceRecord {
         guard let device = try await devices.device(id) else {
-            throw AdminFault(404, code: "unknown_device", "there is no device \(id)")
+            throw AdminFault(404, code: "unknown_device", message: "there is no device \(id)")
         }
         return device
     }
@@ -79,11 +79,11 @@ package struct DeviceRoutes: Sendable {
         filter.user = query.text("user")
         filter.tag = query.text("tag")
         filter.isActive = try query.flag("active")
-        let limit = try query.number("limit", in: 1...Self.largestPage) ?? 100
+        let limit = try query.number("limit", in: 1...Self.maxPageSize) ?? 100
         do {
             return try await devices.list(filter, after: query.text("after").map { AudienceCursor($0) }, limit: limit)
         } catch let fault as BadCursor {
-            throw AdminFault(400, code: "bad_cursor", fault.description)
+            throw AdminFault(400, code: "bad_cursor", message: fault.description)
         }
     }
 
@@ -106,7 +106,7 @@ package struct DeviceRoutes: Sendable {
     }
 
     private func reason(_ body: [UInt8]) throws(AdminFault) -> String {
-        let rule = "send {\"reason\":…}, 1 to \(Self.longestReason) bytes without control characters"
+        let rule = "send {\"reason\":…}, 1 to \(Self.maxReasonLength) bytes without control characters"
         let document = try document(body)
         var reason: String?
         for member in document.members(document.root) {
@@ -116,7 +116,7 @@ package struct DeviceRoutes: Sendable {
             }
             reason = document.string(member.value)
         }
-        guard let reason, (1...Self.longestReason).contains(reason.utf8.count),
+        guard let reason, (1...Self.maxReasonLength).contains(reason.utf8.count),
             !ControlCharacters.occur(in: reason.utf8)
         else { throw .badRequest(rule) }
         return reason
@@ -152,9 +152,9 @@ package struct DeviceRoutes: Sendable {
         guard document.kind(list) == .array, document.members(document.root).reduce(0, { count, _ in count + 1 }) == 1
         else { throw AdminFault.badRequest("send {\"devices\":[…]} and nothing else, or one device") }
         let places = Array(document.elements(list))
-        guard (1...Self.mostRegistrations).contains(places.count) else {
+        guard (1...Self.maxRegistrations).contains(places.count) else {
             throw AdminFault.badRequest(
-                "there are \(places.count) devices; 1 to \(Self.mostRegistrations) are allowed in a request")
+                "there are \(places.count) devices; 1 to \(Self.maxRegistrations) are allowed in a request")
         }
         return RegistrationListAnswer(devices: try await register(places, of: document, isTrial: isTrial))
     }
@@ -181,7 +181,8 @@ package struct DeviceRoutes: Sendable {
         let done = isTrial ? try await foresee(taken) : taken.isEmpty ? [] : try await devices.register(taken)
         guard done.count == taken.count else {
             throw AdminFault(
-                500, code: "internal", "the registry returned \(done.count) results for \(taken.count) devices")
+                500, code: "internal", message: "the registry returned \(done.count) results for \(taken.count) devices"
+            )
         }
         var next = done.makeIterator()
         return answers.map { answer in answer ?? RegistrationAnswer(next.next()!) }

@@ -8,26 +8,26 @@ import PushWire
 
 /// `/v1/events` and `/v1/trace`: the stored events, as the same lines of JSON that monitors receive.
 package struct EventRoutes: Sendable {
-    package static let mostEvents = 10_000
-    package static let longestWait: UInt64 = 10
+    package static let maxEvents = 10_000
+    package static let maxWait: UInt64 = 10
     /// The maximum number of requests that wait for events at the same time. Each of them occupies a connection of the
     /// control socket, and other requests need connections, too.
-    package static let mostWaiting = 16
+    package static let maxWaiting = 16
 
     private let reader: EventReader
     private let waiting: any EventWaiting
-    private let longestWait: UInt64
+    private let maxWait: UInt64
     private let waiters = Locked(0)
     private let devices: (any DeviceBook)?
 
     /// Creates the routes.
     ///
-    /// - Parameter longestWait: the maximum wait for events, in seconds.
+    /// - Parameter maxWait: the maximum wait for events, in seconds.
     package init(
-        events: any EventLog, waiting: any EventWaiting, longestWait: UInt64 = EventRoutes.longestWait,
+        events: any EventLog, waiting: any EventWaiting, maxWait: UInt64 = EventRoutes.maxWait,
         devices: (any DeviceBook)? = nil
     ) {
-        self.longestWait = longestWait
+        self.maxWait = maxWait
         self.devices = devices
         reader = EventReader(log: events)
         self.waiting = waiting
@@ -35,10 +35,12 @@ package struct EventRoutes: Sendable {
 
     package var all: [AdminRoute] {
         [
-            .written(.get, "/v1/events", query: ["since", "since_at", "until_at", "last", "prefix", "limit", "wait"]) {
+            .written(
+                .get, at: "/v1/events", query: ["since", "since_at", "until_at", "last", "prefix", "limit", "wait"]
+            ) {
                 try await events($0.query)
             },
-            .written(.get, "/v1/trace", query: ["message", "app", "device", "apns_id", "user", "since", "until"]) {
+            .written(.get, at: "/v1/trace", query: ["message", "app", "device", "apns_id", "user", "since", "until"]) {
                 try await trace($0.query)
             },
         ]
@@ -46,14 +48,14 @@ package struct EventRoutes: Sendable {
 
     /// Returns `{"events":[…],"next":…,"oldest":…,"newest":…,"more":…}`; `next` is the `since` of the next request.
     private func events(_ query: AdminQuery) async throws -> [UInt8] {
-        let limit = try query.number("limit", in: 1...Self.mostEvents) ?? 1000
+        let limit = try query.number("limit", in: 1...Self.maxEvents) ?? 1000
         let prefix = query.text("prefix") ?? ""
         guard prefix.utf8.count <= 128 else { throw AdminFault.badRequest("prefix is longer than 128 bytes") }
         let since = try query.number("since", in: 0...UInt64(Int64.max))
-        let wait = try query.number("wait", in: 0...longestWait) ?? 0
+        let wait = try query.number("wait", in: 0...maxWait) ?? 0
         let sinceAt = try query.number("since_at", in: 0...Int64.max)
         let untilAt = try query.number("until_at", in: 0...Int64.max)
-        if let last = try query.number("last", in: 0...Self.mostEvents) {
+        if let last = try query.number("last", in: 0...Self.maxEvents) {
             guard since == nil, sinceAt == nil, untilAt == nil, wait == 0, query.text("limit") == nil else {
                 throw AdminFault.badRequest("last cannot be combined with since, since_at, until_at, limit or wait")
             }
@@ -65,13 +67,13 @@ package struct EventRoutes: Sendable {
         var found = try await reader.forward(since: start, prefix: prefix, limit: limit, span: span)
         guard wait > 0, found.lines.isEmpty, !found.hasMore, found.damaged.isEmpty else { return Self.answer(found) }
         let isFree = waiters.withLock { count -> Bool in
-            guard count < Self.mostWaiting else { return false }
+            guard count < Self.maxWaiting else { return false }
             count += 1
             return true
         }
         guard isFree else {
             throw AdminFault(
-                429, code: "too_many", "\(Self.mostWaiting) requests are waiting for events; try again later")
+                429, code: "too_many", message: "\(Self.maxWaiting) requests are waiting for events; try again later")
         }
         defer { waiters.withLock { $0 -= 1 } }
         let deadline = MonotonicTime.current() + .seconds(Int64(wait))
@@ -117,7 +119,7 @@ package struct EventRoutes: Sendable {
         let since = try query.number("since", in: 0...Int64.max) ?? .min
         let until = try query.number("until", in: 0...Int64.max) ?? .max
         guard since <= until else { return Self.traced(TraceSearch.Found()) }
-        return Self.traced(try await found(query, TraceSearch(log: reader.log, span: since...until)))
+        return Self.traced(try await found(query, in: TraceSearch(log: reader.log, span: since...until)))
     }
 
     private static func traced(_ found: TraceSearch.Found) -> [UInt8] {
@@ -128,7 +130,7 @@ package struct EventRoutes: Sendable {
     }
 
     /// Searches for the subject of the query, which must name exactly one.
-    private func found(_ query: AdminQuery, _ search: TraceSearch) async throws -> TraceSearch.Found {
+    private func found(_ query: AdminQuery, in search: TraceSearch) async throws -> TraceSearch.Found {
         let subjects = ["message", "device", "apns_id", "user"].filter { query.text($0) != nil }
         guard subjects.count == 1, let text = query.text(subjects[0]) else {
             throw AdminFault.badRequest("name one subject to trace: message, device, apns_id or user")
@@ -155,16 +157,16 @@ package struct EventRoutes: Sendable {
         case "apns_id":
             guard let id = APNSID(text) else { throw AdminFault.badRequest("an apns-id is a UUID") }
             return try await search.apnsID(id)
-        default: return try await user(text, search)
+        default: return try await user(text, in: search)
         }
     }
 
     /// Returns the events of the devices that belong to the user now.
-    private func user(_ name: String, _ search: TraceSearch) async throws -> TraceSearch.Found {
+    private func user(_ name: String, in search: TraceSearch) async throws -> TraceSearch.Found {
         var filter = DeviceFilter()
         filter.user = name
         guard let page = try await devices?.list(filter, after: nil, limit: TraceSearch.mostDevices) else {
-            throw AdminFault(404, code: "not_found", "this server has no registry")
+            throw AdminFault(404, code: "not_found", message: "this server has no registry")
         }
         var found = try await search.devices(page.devices.map(\.id))
         found.hasMoreDevices = page.next != nil

@@ -6,13 +6,13 @@ import PushModel
 package enum GatewayRoutes {
     package static func all(_ control: any GatewayControl) -> [AdminRoute] {
         [
-            AdminRoute(.get, "/v1/gateways") { _ in GatewayList(gateways: await control.gateways()) },
-            AdminRoute(.get, "/v1/gateways/{app}") { request in
+            AdminRoute(.get, at: "/v1/gateways") { _ in GatewayList(gateways: await control.gateways()) },
+            AdminRoute(.get, at: "/v1/gateways/{app}") { request in
                 let app = try app(request)
                 guard let status = await control.gateway(app) else { throw AdminFault.unknownApp(app.name) }
                 return status
             },
-            AdminRoute(.put, "/v1/gateways/{app}/connections") { request in
+            AdminRoute(.put, at: "/v1/gateways/{app}/connections") { request in
                 let app = try app(request)
                 let range = try connections(request.body)
                 guard let status = try await control.scale(app, to: range) else {

@@ -11,14 +11,14 @@ package protocol HealthSource: Sendable {
 package enum HealthRoutes {
     package static func all(_ source: any HealthSource) -> [AdminRoute] {
         [
-            .answered(.get, "/healthz") { _ in
+            .answered(.get, at: "/healthz") { _ in
                 AdminAnswer(status: 200, body: Array("ok\n".utf8), type: "text/plain; charset=utf-8")
             },
-            .answered(.get, "/readyz") { _ in
+            .answered(.get, at: "/readyz") { _ in
                 let readiness = await source.readiness()
                 return .json(readiness, status: readiness.ready ? 200 : 503)
             },
-            .answered(.get, "/metrics") { _ in
+            .answered(.get, at: "/metrics") { _ in
                 AdminAnswer(
                     status: 200, body: Array(await source.metrics().utf8), type: MetricsRegistry.contentType)
             },

@@ -5,7 +5,7 @@ import PushTransport
 
 /// `/v1/messages`: the states and outcomes of messages.
 package struct MessageRoutes: Sendable {
-    package static let largestPage = 200
+    package static let maxPageSize = 200
 
     private let history: MessageHistory
 
@@ -15,7 +15,7 @@ package struct MessageRoutes: Sendable {
 
     package var all: [AdminRoute] {
         [
-            AdminRoute(.get, "/v1/messages", query: ["app", "state", "user", "since", "until", "after", "limit"]) {
+            AdminRoute(.get, at: "/v1/messages", query: ["app", "state", "user", "since", "until", "after", "limit"]) {
                 request in
                 var filter = MessageHistory.Filter()
                 filter.app = try app(request.query)
@@ -25,9 +25,9 @@ package struct MessageRoutes: Sendable {
                 filter.until = try request.query.number("until", in: 0...Int64.max)
                 return try await history.list(
                     filter, before: try before(request.query.text("after")),
-                    limit: try request.query.number("limit", in: 1...Self.largestPage) ?? 50)
+                    limit: try request.query.number("limit", in: 1...Self.maxPageSize) ?? 50)
             },
-            AdminRoute(.get, "/v1/messages/{id}", query: ["app"]) { request in
+            AdminRoute(.get, at: "/v1/messages/{id}", query: ["app"]) { request in
                 guard let id = MessageID(request.parameter("id")) else {
                     throw AdminFault.badRequest("a message id has 1 to 128 bytes and no control characters")
                 }
@@ -35,7 +35,8 @@ package struct MessageRoutes: Sendable {
                 guard let message = found.first else {
                     throw AdminFault(
                         404, code: "unknown_message",
-                        "there is no message \"\(id)\" in the kept events: it was never submitted, or its events have "
+                        message:
+                            "there is no message \"\(id)\" in the kept events: it was never submitted, or its events have "
                             + "expired"
                     )
                 }

@@ -74,7 +74,7 @@ package enum CurveKeyFile {
         } catch {
             throw StartError(.badInput, "\(path): \(error)")
         }
-        if let said = content.publicKey, let pair = content.pair, said != pair.publicKey {
+        if let written = content.publicKey, let pair = content.pair, written != pair.publicKey {
             throw StartError(
                 .badInput,
                 "\(path): its public key does not match its secret key; make a new pair, or remove the public key")

@@ -39,9 +39,9 @@ extension Configuration {
         do {
             return try JSON5Reader.read(text)
         } catch {
-            let place = SettingPlace.file(file, JSONTree.Place(line: error.line, column: error.column))
+            let origin = SettingOrigin.file(file, JSONTree.Place(line: error.line, column: error.column))
             throw ConfigurationError(faults: [
-                ConfigurationFault(place: place, path: "", problem: "this is not JSON5: \(error.problem)")
+                ConfigurationFault(origin: origin, path: "", problem: "this is not JSON5: \(error.problem)")
             ])
         }
     }

@@ -35,7 +35,7 @@ package enum ConfigurationFile {
             defer { close(descriptor) }
             bytes = try BoundedFile.read(from: descriptor, limit: maxSize)
         } catch {
-            throw cannotRead(path, error)
+            throw cannotRead(path, because: error)
         }
         guard bytes.count <= maxSize else {
             throw StartError(.configuration, "\(path) is larger than \(maxSize >> 20) MiB; it is not a configuration")
@@ -43,7 +43,7 @@ package enum ConfigurationFile {
         return bytes
     }
 
-    private static func cannotRead(_ path: String, _ error: SystemError) -> StartError {
+    private static func cannotRead(_ path: String, because error: SystemError) -> StartError {
         let advice =
             switch error.number {
             case ENOENT: "there is no such file; name another with --config or \(variable)"

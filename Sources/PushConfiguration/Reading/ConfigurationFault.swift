@@ -1,7 +1,7 @@
 package import JSON5
 
 /// The origin of a setting: a position in the file, an environment variable or a flag.
-package enum SettingPlace: Hashable, Sendable, CustomStringConvertible {
+package enum SettingOrigin: Hashable, Sendable, CustomStringConvertible {
     case file(String, JSONTree.Place)
     case environment(String)
     case flag(String)
@@ -26,15 +26,15 @@ package enum SettingPlace: Hashable, Sendable, CustomStringConvertible {
 
 /// A problem with one setting: its position, its path, and a text that says what is wrong and what would be right.
 package struct ConfigurationFault: Hashable, Sendable, CustomStringConvertible {
-    package let place: SettingPlace
+    package let origin: SettingOrigin
     /// The path of the setting, such as `apps.shop.gateway.connections`. It is empty for a problem with the whole file.
     package let path: String
     package let problem: String
 
-    package var description: String { "\(place): \(path.isEmpty ? "" : "\(path): ")\(problem)" }
+    package var description: String { "\(origin): \(path.isEmpty ? "" : "\(path): ")\(problem)" }
 
     package static func inOrder(_ faults: [ConfigurationFault]) -> [ConfigurationFault] {
-        faults.sorted { $0.place.rank < $1.place.rank }
+        faults.sorted { $0.origin.rank < $1.origin.rank }
     }
 }
 

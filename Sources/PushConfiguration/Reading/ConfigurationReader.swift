@@ -36,15 +36,15 @@ final class ConfigurationReader {
             report("the file must hold one object, { … }, not \(tree.kind)", of: "", at: .file(file, tree.place))
         }
         return ConfigurationSection(
-            self, members: tree.members ?? [], place: .file(file, tree.place), path: [])
+            self, members: tree.members ?? [], origin: .file(file, tree.place), path: [])
     }
 
-    func report(_ problem: String, of path: String, at place: SettingPlace) {
-        faults.append(ConfigurationFault(place: place, path: path, problem: problem))
+    func report(_ problem: String, of path: String, at origin: SettingOrigin) {
+        faults.append(ConfigurationFault(origin: origin, path: path, problem: problem))
     }
 
-    func warn(_ problem: String, of path: String, at place: SettingPlace) {
-        warnings.append(ConfigurationFault(place: place, path: path, problem: problem))
+    func warn(_ problem: String, of path: String, at origin: SettingOrigin) {
+        warnings.append(ConfigurationFault(origin: origin, path: path, problem: problem))
     }
 
     func register(_ section: ConfigurationSection) {
@@ -52,7 +52,7 @@ final class ConfigurationReader {
     }
 
     /// Returns the value that a flag or a variable gives to the setting, and its origin.
-    func override(_ path: [String]) -> (text: String, place: SettingPlace)? {
+    func override(_ path: [String]) -> (text: String, origin: SettingOrigin)? {
         let name = Self.prefix + path.map(Self.variablePart).joined(separator: "_")
         let dotted = path.joined(separator: ".")
         let value = environment[name].flatMap { $0.isEmpty ? nil : $0 }

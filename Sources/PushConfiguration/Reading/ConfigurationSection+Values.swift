@@ -86,7 +86,9 @@ extension ConfigurationSection {
     // MARK: Amounts
 
     func duration(_ key: String, in range: ClosedRange<Duration>) -> Duration? {
-        guard let shown = amount(key, "a duration is text with its unit: \"250ms\", \"5s\", \"10m\", \"2h\" or \"7d\"")
+        guard
+            let shown = amount(
+                key, expecting: "a duration is text with its unit: \"250ms\", \"5s\", \"10m\", \"2h\" or \"7d\"")
         else { return nil }
         guard let duration = DurationText.read(shown) else {
             report("\"\(shown)\" is not a duration; write \"250ms\", \"5s\", \"10m\", \"2h\" or \"7d\"", at: key)
@@ -102,7 +104,8 @@ extension ConfigurationSection {
     }
 
     func byteCount(_ key: String, in range: ClosedRange<ByteCount>) -> ByteCount? {
-        guard let shown = amount(key, "a size is text with its unit: \"512KiB\", \"64MiB\" or \"1GiB\"") else {
+        guard let shown = amount(key, expecting: "a size is text with its unit: \"512KiB\", \"64MiB\" or \"1GiB\"")
+        else {
             return nil
         }
         guard let size = ByteCount(text: shown) else {
@@ -116,7 +119,7 @@ extension ConfigurationSection {
         return size
     }
 
-    private func amount(_ key: String, _ rule: String) -> String? {
+    private func amount(_ key: String, expecting rule: String) -> String? {
         switch find(key) {
         case nil: return nil
         case .text(let given): return given
@@ -139,11 +142,11 @@ extension ConfigurationSection {
             report("\"~\" is not expanded here; write the whole path", at: key)
             return nil
         }
-        return resolved(text, key)
+        return resolved(text, of: key)
     }
 
-    private func resolved(_ text: String, _ key: String) -> String {
-        guard case .file(let file, _) = place(of: key) else { return text }
+    private func resolved(_ text: String, of key: String) -> String {
+        guard case .file(let file, _) = origin(of: key) else { return text }
         return FilePath.resolve(text, besideFile: file)
     }
 
@@ -158,12 +161,12 @@ extension ConfigurationSection {
                         + "write a path, such as \"ipc:///run/carillon/intake\"", at: key)
                 return nil
             }
-            return .ipc(resolved(path, key))
+            return .ipc(resolved(path, of: key))
         }
-        if text.hasPrefix("tcp://"), let place = HostPort(String(text.dropFirst(6))) {
-            if place.host == "localhost" { return .tcp(HostPort(host: "127.0.0.1", port: place.port)) }
-            if place.host == "*" || SocketAddress(ip: place.host, port: 0) != nil { return .tcp(place) }
-            report("\"\(place.host)\" is not an IP address; write one, such as 127.0.0.1, or * for all", at: key)
+        if text.hasPrefix("tcp://"), let endpoint = HostPort(String(text.dropFirst(6))) {
+            if endpoint.host == "localhost" { return .tcp(HostPort(host: "127.0.0.1", port: endpoint.port)) }
+            if endpoint.host == "*" || SocketAddress(ip: endpoint.host, port: 0) != nil { return .tcp(endpoint) }
+            report("\"\(endpoint.host)\" is not an IP address; write one, such as 127.0.0.1, or * for all", at: key)
             return nil
         }
         report(
@@ -175,11 +178,11 @@ extension ConfigurationSection {
     /// Returns a value of the form `host:port`, where the host is a name or an address.
     func hostPort(_ key: String) -> HostPort? {
         guard let text = text(key) else { return nil }
-        guard let place = HostPort(text), place.port > 0 else {
+        guard let endpoint = HostPort(text), endpoint.port > 0 else {
             report("\"\(text)\" is not a host with a port; write \"example.com:443\"", at: key)
             return nil
         }
-        return place
+        return endpoint
     }
 }
 

@@ -15,23 +15,23 @@ final class ConfigurationSection {
 
     private unowned let reader: ConfigurationReader
     private let members: [JSONTree.Member]
-    /// The position of the section. If the section is absent, the position of the nearest section around it.
-    let place: SettingPlace
+    /// The origin of the section. If the section is absent, the origin of the nearest section around it.
+    let origin: SettingOrigin
     private let path: [String]
     /// The keys that were read so far.
     private(set) var keys: [String] = []
     /// The origin of each setting that was found.
-    private var places: [String: SettingPlace] = [:]
+    private var origins: [String: SettingOrigin] = [:]
     private let holdsNames: Bool
     private let isInFile: Bool
     private var sections: [String: ConfigurationSection] = [:]
 
     init(
-        _ reader: ConfigurationReader, members: [JSONTree.Member], place: SettingPlace, path: [String],
+        _ reader: ConfigurationReader, members: [JSONTree.Member], origin: SettingOrigin, path: [String],
         holdsNames: Bool = false, isInFile: Bool = true
     ) {
         self.reader = reader
-        self.place = place
+        self.origin = origin
         self.path = path
         self.holdsNames = holdsNames
         self.isInFile = isInFile
@@ -48,30 +48,31 @@ final class ConfigurationSection {
     func dotted(_ key: String?) -> String { (path + (key.map { [$0] } ?? [])).joined(separator: ".") }
 
     /// Returns whether the setting is present, even with a wrong value.
-    func has(_ key: String) -> Bool { places[key] != nil }
+    func has(_ key: String) -> Bool { origins[key] != nil }
 
     /// Whether the section is in the file, or one of its settings that were read is present in a variable or flag.
-    var isGiven: Bool { isInFile || !places.isEmpty }
+    var isGiven: Bool { isInFile || !origins.isEmpty }
 
-    func place(of key: String) -> SettingPlace { places[key] ?? place }
+    func origin(of key: String) -> SettingOrigin { origins[key] ?? origin }
 
     /// Reports a fault of a setting, or of the whole section.
     func report(_ problem: String, at key: String? = nil) {
-        reader.report(problem, of: dotted(key), at: key.map { place(of: $0) } ?? place)
+        reader.report(problem, of: dotted(key), at: key.map { origin(of: $0) } ?? origin)
     }
 
     /// Reports a fault of one element of a list. The path of the fault names the element, counted from 0.
     func report(_ problem: String, at key: String, element index: Int) {
-        var place = place(of: key)
-        if case .file(let file, _) = place, let elements = member(key)?.value.elements, elements.indices.contains(index)
+        var origin = origin(of: key)
+        if case .file(let file, _) = origin, let elements = member(key)?.value.elements,
+            elements.indices.contains(index)
         {
-            place = .file(file, elements[index].place)
+            origin = .file(file, elements[index].place)
         }
-        reader.report(problem, of: "\(dotted(key))[\(index)]", at: place)
+        reader.report(problem, of: "\(dotted(key))[\(index)]", at: origin)
     }
 
     func warn(_ problem: String, at key: String? = nil) {
-        reader.warn(problem, of: dotted(key), at: key.map { place(of: $0) } ?? place)
+        reader.warn(problem, of: dotted(key), at: key.map { origin(of: $0) } ?? origin)
     }
 
     private func member(_ key: String) -> JSONTree.Member? {
@@ -81,12 +82,12 @@ final class ConfigurationSection {
 
     func find(_ key: String) -> Found? {
         let member = member(key)
-        if let (text, place) = reader.override(path + [key]) {
-            places[key] = place
+        if let (text, origin) = reader.override(path + [key]) {
+            origins[key] = origin
             return .text(text)
         }
         guard let member else { return nil }
-        places[key] = .file(reader.file, member.value.place)
+        origins[key] = .file(reader.file, member.value.place)
         if case .null = member.value.value {
             report("null is not allowed; leave out the key to use its default", at: key)
             return nil
@@ -100,12 +101,12 @@ final class ConfigurationSection {
     func section(_ key: String, holdsNames: Bool = false) -> ConfigurationSection {
         if let section = sections[key] { return section }
         let member = member(key)
-        let place = member.map { SettingPlace.file(reader.file, $0.value.place) } ?? place
+        let origin = member.map { SettingOrigin.file(reader.file, $0.value.place) } ?? origin
         if let member, member.value.members == nil {
-            reader.report("this must be an object, { … }, not \(member.value.kind)", of: dotted(key), at: place)
+            reader.report("this must be an object, { … }, not \(member.value.kind)", of: dotted(key), at: origin)
         }
         let section = ConfigurationSection(
-            reader, members: member?.value.members ?? [], place: place, path: path + [key], holdsNames: holdsNames,
+            reader, members: member?.value.members ?? [], origin: origin, path: path + [key], holdsNames: holdsNames,
             isInFile: member != nil)
         sections[key] = section
         return section
@@ -120,15 +121,15 @@ final class ConfigurationSection {
     func named(_ key: String) -> [(name: String, section: ConfigurationSection)] {
         let all = section(key, holdsNames: true)
         return all.members.sorted { $0.key < $1.key }.map { member in
-            let place = SettingPlace.file(reader.file, member.value.place)
+            let origin = SettingOrigin.file(reader.file, member.value.place)
             if member.value.members == nil {
                 reader.report(
-                    "this must be an object, { … }, not \(member.value.kind)", of: all.dotted(member.key), at: place)
+                    "this must be an object, { … }, not \(member.value.kind)", of: all.dotted(member.key), at: origin)
             }
             return (
                 member.key,
                 ConfigurationSection(
-                    reader, members: member.value.members ?? [], place: place, path: all.path + [member.key])
+                    reader, members: member.value.members ?? [], origin: origin, path: all.path + [member.key])
             )
         }
     }

@@ -12,7 +12,7 @@ package enum Bind: Sendable, Equatable, CustomStringConvertible {
     /// Whether only this machine can reach the endpoint.
     package var isLocal: Bool {
         switch self {
-        case .tcp(let place): SocketAddress(ip: place.host, port: 0)?.isLoopback ?? false
+        case .tcp(let endpoint): SocketAddress(ip: endpoint.host, port: 0)?.isLoopback ?? false
         case .ipc, .off: true
         }
     }
@@ -41,7 +41,7 @@ package enum Bind: Sendable, Equatable, CustomStringConvertible {
 
     package var description: String {
         switch self {
-        case .tcp(let place): "tcp://\(place)"
+        case .tcp(let endpoint): "tcp://\(endpoint)"
         case .ipc(let path): "ipc://\(path)"
         case .off: "off"
         }

@@ -8,15 +8,15 @@ enum BenchVerb {
     private static let gateway = Verb(
         name: "bench gateway", summary: "measure the CPU time and memory of a gateway per notification",
         options: [
-            Option("host", "H", "the host of the push service (127.0.0.1)"),
-            Option("port", "P", "its port (2197)"),
-            Option("trust", "CA", "the CA certificates for that host (PEM)"),
-            Option("key", "FILE", "a provider key that the service accepts, with --key-id and --team-id"),
-            Option("key-id", "ID", "the id of that key"),
-            Option("team-id", "ID", "the team of that key"),
-            Option("count", "N", "the number of notifications, each to its own device token (100000)"),
-            Option("connections", "C", "the number of connections (2)"),
-            Option("json", "print one line of JSON"),
+            Option("host", value: "H", about: "the host of the push service (127.0.0.1)"),
+            Option("port", value: "P", about: "its port (2197)"),
+            Option("trust", value: "CA", about: "the CA certificates for that host (PEM)"),
+            Option("key", value: "FILE", about: "a provider key that the service accepts, with --key-id and --team-id"),
+            Option("key-id", value: "ID", about: "the id of that key"),
+            Option("team-id", value: "ID", about: "the team of that key"),
+            Option("count", value: "N", about: "the number of notifications, each to its own device token (100000)"),
+            Option("connections", value: "C", about: "the number of connections (2)"),
+            Option("json", about: "print one line of JSON"),
         ],
         examples: [
             (
@@ -49,20 +49,20 @@ enum BenchVerb {
 
 extension GatewayBench.Result {
     fileprivate var json: String {
-        "{\"count\":\(count),\"ok\":\(ok),\"seconds\":\(rounded(seconds, 6)),"
-            + "\"cpu_us_each\":\(rounded(microsecondsEach, 3)),\"rss_mb\":\(rounded(peakMegabytes, 1)),\"resent\":\(resent)}\n"
+        "{\"count\":\(count),\"ok\":\(ok),\"seconds\":\(rounded(seconds, to: 6)),"
+            + "\"cpu_us_each\":\(rounded(microsecondsEach, to: 3)),\"rss_mb\":\(rounded(peakMegabytes, to: 1)),\"resent\":\(resent)}\n"
     }
 
     fileprivate var text: String {
         let rate = Int((Double(count) / seconds).rounded())
         return """
-            \(ok) of \(count) accepted\(resent > 0 ? ", \(resent) of them sent again," : "") in \(rounded(seconds, 2)) s: \(rate) per second
-            CPU \(rounded(microsecondsEach, 2)) us per notification, peak memory \(rounded(peakMegabytes, 1)) MB
+            \(ok) of \(count) accepted\(resent > 0 ? ", \(resent) of them sent again," : "") in \(rounded(seconds, to: 2)) s: \(rate) per second
+            CPU \(rounded(microsecondsEach, to: 2)) us per notification, peak memory \(rounded(peakMegabytes, to: 1)) MB
 
             """
     }
 
-    private func rounded(_ number: Double, _ digits: Int) -> Double {
+    private func rounded(_ number: Double, to digits: Int) -> Double {
         var scale = 1.0
         for _ in 0..<digits { scale *= 10 }
         return (number * scale).rounded() / scale

@@ -48,7 +48,7 @@ struct GatewayBench: Sendable {
         let result = await withCheckedContinuation { continuation in
             loop.execute { [settings] in
                 let load = Load(self, on: loop) { continuation.resume(returning: $0) }
-                load.start(settings, token)
+                load.start(settings, token: token)
             }
         }
         await loop.shutDown()
@@ -99,7 +99,7 @@ struct GatewayBench: Sendable {
                     """.utf8))
         }
 
-        func start(_ settings: GatewaySettings, _ token: ProviderToken) {
+        func start(_ settings: GatewaySettings, token: ProviderToken) {
             let tokens = TokenSource(
                 subscribe: { loop, take in
                     loop.execute { take(.success(token)) }

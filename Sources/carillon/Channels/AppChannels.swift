@@ -31,19 +31,19 @@ struct AppChannels: Sendable {
     /// Runs one request over its own connection. Errors are returned as a verdict.
     func call<Answer: Sendable>(
         _ service: ChannelService,
-        _ work: @Sendable (ChannelClient, BundleID, ProviderToken?) async throws -> Answer
+        work: @Sendable (ChannelClient, BundleID, ProviderToken?) async throws -> Answer
     ) async -> Result<Answer, VerdictError> {
-        let ground = TrialGround()
+        let dependencies = TrialDependencies()
         let place = place(service)
         var options = ChannelClient.Options(place)
         options.answerTimeout = timeout
         // The timeout of the request is shorter, so that it is the one that is reported.
         options.connection.connectTimeout = timeout + .seconds(5)
-        let client = ChannelClient(on: ground.loop, options: options, tls: gateway.tls, resolver: ground.resolver)
+        let client = ChannelClient(on: dependencies.loop, options, tls: gateway.tls, resolver: dependencies.resolver)
         let result: Result<Answer, VerdictError>
         do {
             var token: ProviderToken?
-            if case .providerKey(let key) = gateway.credential { token = try await ground.token(of: key) }
+            if case .providerKey(let key) = gateway.credential { token = try await dependencies.token(of: key) }
             result = .success(try await work(client, bundle, token))
         } catch let error as ChannelError {
             result = .failure(VerdictError(Verdict(error, of: gateway.app, at: place.description)))
@@ -51,7 +51,7 @@ struct AppChannels: Sendable {
             result = .failure(VerdictError(Verdict(.configuration, "\(error)")))
         }
         await client.close()
-        await ground.end()
+        await dependencies.end()
         return result
     }
 }

@@ -11,14 +11,16 @@ enum ChannelsVerb {
 
     private static let options =
         AppOptions.options + [
-            Option("timeout", "TIME", "the limit for the whole command (20s)"), Option("json", "print one JSON object"),
+            Option("timeout", value: "TIME", about: "the limit for the whole command (20s)"),
+            Option("json", about: "print one JSON object"),
         ]
 
-    private static let idWord = Word("ID", "the channel id from 'carillon channels create'")
+    private static let idWord = Word("ID", about: "the channel id from 'carillon channels create'")
 
     private static let create = Verb(
         name: "channels create", summary: "create a channel",
-        options: [Option("keep", "WHAT", "for offline devices: the 'newest' message, or 'none' (newest)")] + options,
+        options: [Option("keep", value: "WHAT", about: "for offline devices: the 'newest' message, or 'none' (newest)")]
+            + options,
         examples: [
             ("carillon channels create --app shop", "create a channel that keeps its newest message for up to 8 hours")
         ]
@@ -44,7 +46,7 @@ enum ChannelsVerb {
             await channels.call(.management) { client, bundle, token in
                 try await client.list(of: bundle, token: token)
             }.map { ids in
-                let table = Terminal.output.table(["channel"], ids.map { [$0.text] })
+                let table = Terminal.output.table(["channel"], rows: ids.map { [$0.text] })
                 return Answer(
                     members: ["channels": .texts(ids.map(\.text))],
                     text: ids.isEmpty
@@ -70,7 +72,7 @@ enum ChannelsVerb {
                     ],
                     text: Terminal.output.table(
                         ["channel", "keeps", "push type"],
-                        [[id.text, keeps, PlainText.line(description.pushType, limit: 60)]]))
+                        rows: [[id.text, keeps, PlainText.line(description.pushType, limit: 60)]]))
             }
         }
     }
@@ -95,7 +97,7 @@ enum ChannelsVerb {
     }
 
     private static func run(
-        _ arguments: Arguments, _ work: (AppChannels) async throws -> Result<Answer, VerdictError>
+        _ arguments: Arguments, work: (AppChannels) async throws -> Result<Answer, VerdictError>
     ) async throws -> ExitCode {
         let isJSON = arguments.has("json")
         do {

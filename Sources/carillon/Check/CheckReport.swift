@@ -18,28 +18,30 @@ struct CheckReport: Sendable {
 
     func text(on terminal: Terminal, isConnected: Bool) -> String {
         let heading = Self.heading + (isConnected ? ["verdict"] : [])
-        let table = terminal.table(heading, checks.map { $0.row(isConnected: isConnected) }) { column, text in
+        let table = terminal.table(heading, rows: checks.map { $0.row(isConnected: isConnected) }) { column, text in
             guard column == 7 else { return nil }
             return text == "passed" ? .green : .red
         }
         let count = checks.count == 1 ? "1 app" : "\(checks.count) apps"
-        return "\(terminal.coloured(file, .bold)): \(count)\n\(table)" + details(on: terminal)
+        return "\(terminal.colored(file, in: .bold)): \(count)\n\(table)" + details(on: terminal)
     }
 
     private func details(on terminal: Terminal) -> String {
-        var lines = warnings.map { "\(terminal.coloured("warning", .yellow)): \(PlainText.line($0))" }
-        lines += faults.map { "\(terminal.coloured("fault", .red)): \(PlainText.line($0.description, limit: 1000))" }
+        var lines = warnings.map { "\(terminal.colored("warning", in: .yellow)): \(PlainText.line($0))" }
+        lines += faults.map { "\(terminal.colored("fault", in: .red)): \(PlainText.line($0.description, limit: 1000))" }
         for check in checks {
             let name = check.app.id.name
-            lines += check.warnings.map { "\(name): \(terminal.coloured("warning", .yellow)): \(PlainText.line($0))" }
+            lines += check.warnings.map {
+                "\(name): \(terminal.colored("warning", in: .yellow)): \(PlainText.line($0))"
+            }
             if let fault = check.fault {
-                lines.append("\(name): \(terminal.coloured("fault", .red)): \(PlainText.line(fault))")
+                lines.append("\(name): \(terminal.colored("fault", in: .red)): \(PlainText.line(fault))")
             }
             guard let verdict = check.verdict else { continue }
             let passed = verdict.kind == .accepted
             let answer = verdict.refusal.map { "\($0.status)\($0.reason.map { " \($0)" } ?? ""): " } ?? ""
             lines.append(
-                "\(name): \(terminal.coloured(passed ? "passed" : "failed", verdict.colour)): \(answer)\(verdict.meaning)"
+                "\(name): \(terminal.colored(passed ? "passed" : "failed", in: verdict.color)): \(answer)\(verdict.meaning)"
                     + (verdict.advice.map { "; \(PlainText.line($0, limit: 1000))" } ?? ""))
         }
         return lines.isEmpty ? "" : "\n" + lines.joined(separator: "\n") + "\n"
@@ -104,11 +106,11 @@ extension AppCheck {
                 ].compactMapValues { $0 })
         }
         if let verdict {
-            var said = verdict.members
-            said["exit_code"] = nil as JSONValue?
-            said["address"] = .text(address)
-            said["took_ms"] = .milliseconds(took)
-            members["connect"] = .object(said.compactMapValues { $0 })
+            var connect = verdict.members
+            connect["exit_code"] = nil as JSONValue?
+            connect["address"] = .text(address)
+            connect["took_ms"] = .milliseconds(took)
+            members["connect"] = .object(connect.compactMapValues { $0 })
         }
         return .object(members.compactMapValues { $0 })
     }

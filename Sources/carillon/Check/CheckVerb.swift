@@ -12,15 +12,15 @@ import PushWire
 enum CheckVerb {
     static let verb = Verb(
         name: "check", summary: "check configuration and credentials; with --connect, try them",
-        words: [Word("APP", "an app of the configuration; all if left out", mayBeLeftOut: true)],
+        words: [Word("APP", about: "an app of the configuration; all if left out", mayBeLeftOut: true)],
         options: [
-            Option("config", "FILE", "the configuration (carillon.json5 here or in /etc/carillon)"),
+            Option("config", value: "FILE", about: "the configuration (carillon.json5 here or in /etc/carillon)"),
             Option(
                 "connect",
-                "check that the push service accepts each key, topic and environment, with one notification "
+                about: "check that the push service accepts each key, topic and environment, with one notification "
                     + "to a device token that does not exist"),
-            Option("timeout", "TIME", "the limit for each app (20s)"),
-            Option("json", "print one JSON object"),
+            Option("timeout", value: "TIME", about: "the limit for each app (20s)"),
+            Option("json", about: "print one JSON object"),
         ],
         examples: [
             ("carillon check", "check the configuration before a reload"),
@@ -43,7 +43,7 @@ enum CheckVerb {
     }
 
     /// The maximum number of connections that are tried at the same time.
-    private static let mostAtOnce = 8
+    private static let maxAtOnce = 8
 
     private static func run(_ arguments: Arguments) async throws -> ExitCode {
         let timeout = try Duration.timeout(arguments)
@@ -66,9 +66,9 @@ enum CheckVerb {
         return report.code
     }
 
-    /// Tries the apps, up to `mostAtOnce` at the same time, and returns the checks in their order.
+    /// Tries the apps, up to `maxAtOnce` at the same time, and returns the checks in their order.
     private static func connect(_ checks: [AppCheck], timeout: Duration) async -> [AppCheck] {
-        let ground = TrialGround(lookUps: 4)
+        let dependencies = TrialDependencies(lookUps: 4)
         var checks = checks
         var waiting = checks.indices.filter { checks[$0].gateway != nil }[...]
         let count = waiting.count
@@ -79,10 +79,10 @@ enum CheckVerb {
                 guard let index = waiting.popFirst(), let gateway = checks[index].gateway else { return }
                 group.addTask {
                     let trial = Trial(gateway: gateway, delivery: AppCheck.probe(gateway.app), timeout: timeout)
-                    return (index, await trial.run(on: ground))
+                    return (index, await trial.run(on: dependencies))
                 }
             }
-            for _ in 0..<mostAtOnce { next() }
+            for _ in 0..<maxAtOnce { next() }
             progress.show(done, of: count)
             for await (index, report) in group {
                 checks[index].conclude(report)
@@ -92,7 +92,7 @@ enum CheckVerb {
             }
         }
         progress.end()
-        await ground.end()
+        await dependencies.end()
         return checks
     }
 

@@ -17,7 +17,7 @@ extension PlainText {
         let width = rows.map(\.name.count).max() ?? 0
         return rows.map { row in
             let text = terminal.hanging(row.text, indent: width + 4)
-            return "  \(terminal.coloured(Terminal.padded(row.name, to: width), .dim))  \(text)\n"
+            return "  \(terminal.colored(Terminal.padded(row.name, to: width), in: .dim))  \(text)\n"
         }.joined()
     }
 }

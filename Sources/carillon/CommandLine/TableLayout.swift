@@ -61,11 +61,11 @@ struct TableLayout {
         paintHeading: (String) -> String = { $0 }, paint: (_ column: Int, _ cell: String, _ piece: String) -> String
     ) -> String {
         var text = row(heading) { _, _, piece in paintHeading(piece) }
-        for cells in rows { text += row(cells, paint) }
+        for cells in rows { text += row(cells, paint: paint) }
         return text
     }
 
-    private func row(_ cells: [String], _ paint: (Int, String, String) -> String) -> String {
+    private func row(_ cells: [String], paint: (Int, String, String) -> String) -> String {
         var text = ""
         for (number, columns) in lines.enumerated() {
             let indent = number == 0 ? Self.margin : Self.indentation

@@ -7,14 +7,14 @@ struct Terminal: Sendable {
     static let error = Terminal(descriptor: 2)
 
     private let descriptor: Int32
-    private let hasColours: Bool
+    private let hasColors: Bool
     /// Whether the output is a terminal, on which a line can be overwritten.
     let isInteractive: Bool
 
     init(descriptor: Int32) {
         self.descriptor = descriptor
         isInteractive = isatty(descriptor) == 1
-        hasColours = isInteractive && getenv("NO_COLOR") == nil
+        hasColors = isInteractive && getenv("NO_COLOR") == nil
     }
 
     /// Writes the whole text. Returns false if writing fails, for example because the reader closed its end.
@@ -32,7 +32,7 @@ struct Terminal: Sendable {
         return true
     }
 
-    enum Colour: Int {
+    enum Color: Int {
         case red = 31
         case green = 32
         case yellow = 33
@@ -40,8 +40,8 @@ struct Terminal: Sendable {
         case bold = 1
     }
 
-    func coloured(_ text: String, _ colour: Colour) -> String {
-        hasColours ? "\u{1b}[\(colour.rawValue)m\(text)\u{1b}[0m" : text
+    func colored(_ text: String, in color: Color) -> String {
+        hasColors ? "\u{1b}[\(color.rawValue)m\(text)\u{1b}[0m" : text
     }
 
     static func padded(_ text: String, to width: Int) -> String {
@@ -58,11 +58,11 @@ struct Terminal: Sendable {
 
     /// Returns rows under a heading with aligned columns; ``TableLayout`` wraps them on a narrow terminal.
     ///
-    /// - Parameter colour: Returns the color of a cell, given its column and text.
-    func table(_ heading: [String], _ rows: [[String]], colour: (Int, String) -> Colour? = { _, _ in nil }) -> String {
-        TableLayout(heading, rows: rows, width: width).text(paintHeading: { coloured($0, .dim) }) {
+    /// - Parameter color: Returns the color of a cell, given its column and text.
+    func table(_ heading: [String], rows: [[String]], color: (Int, String) -> Color? = { _, _ in nil }) -> String {
+        TableLayout(heading, rows: rows, width: width).text(paintHeading: { colored($0, in: .dim) }) {
             column, cell, piece in
-            colour(column, cell).map { coloured(piece, $0) } ?? piece
+            color(column, cell).map { colored(piece, in: $0) } ?? piece
         }
     }
 

@@ -50,7 +50,7 @@ struct Verb: Sendable {
 
     func start(_ words: [String]) async -> ExitCode {
         if !verbs.isEmpty, let first = words.first, !first.hasPrefix("-") {
-            return await startBelow(first, Array(words.dropFirst()))
+            return await startBelow(first, with: Array(words.dropFirst()))
         }
         if words.contains("--help") || words.contains("-h") {
             Terminal.output.write(help)
@@ -69,7 +69,7 @@ struct Verb: Sendable {
         }
     }
 
-    private func startBelow(_ word: String, _ rest: [String]) async -> ExitCode {
+    private func startBelow(_ word: String, with rest: [String]) async -> ExitCode {
         if let verb = verb(word) { return await verb.start(rest) }
         return unknown(word)
     }
@@ -134,7 +134,7 @@ struct Word: Sendable {
     /// Whether the argument takes all following words; allowed only for the last one.
     let mayRepeat: Bool
 
-    init(_ name: String, _ about: String, mayBeLeftOut: Bool = false, mayRepeat: Bool = false) {
+    init(_ name: String, about: String, mayBeLeftOut: Bool = false, mayRepeat: Bool = false) {
         self.name = name
         self.about = about
         self.mayBeLeftOut = mayBeLeftOut
@@ -157,7 +157,7 @@ struct Option: Sendable {
     let earlierName: String?
 
     init(
-        _ name: String, _ value: String? = nil, _ about: String, mayRepeat: Bool = false, earlierName: String? = nil
+        _ name: String, value: String? = nil, about: String, mayRepeat: Bool = false, earlierName: String? = nil
     ) {
         self.name = name
         self.value = value
@@ -166,9 +166,6 @@ struct Option: Sendable {
         self.earlierName = earlierName
     }
 
-    init(_ name: String, _ about: String) {
-        self.init(name, nil, about)
-    }
 }
 
 /// The arguments of a verb, parsed by its words and options.

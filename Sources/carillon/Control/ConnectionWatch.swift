@@ -4,7 +4,7 @@ import PushLoop
 /// It also delays the attempts to reconnect.
 struct ConnectionWatch {
     private static let firstPause = Duration.milliseconds(250)
-    private static let longestPause = Duration.seconds(2)
+    private static let maxPause = Duration.seconds(2)
 
     private let verb: String
     private var pause = ConnectionWatch.firstPause
@@ -21,7 +21,7 @@ struct ConnectionWatch {
             Terminal.error.write("carillon \(verb): connection lost: \(failure); retrying\n")
         }
         try await Task.sleep(for: pause)
-        pause = min(pause * 2, Self.longestPause)
+        pause = min(pause * 2, Self.maxPause)
     }
 
     /// Called after each response; reports that the connection is restored if it was lost.

@@ -12,19 +12,19 @@ struct ControlClient: Sendable {
     ///
     /// - Throws: ``Failure``, also if the server refuses the request.
     func ask<Value: Decodable>(
-        _ method: String, _ path: String, body: [UInt8] = [], for type: Value.Type = Value.self
+        _ method: String, at path: String, body: [UInt8] = [], for type: Value.Type = Value.self
     ) async throws -> Value {
         do {
-            return try await client.ask(method, path, body: body, for: type)
+            return try await client.ask(method, at: path, body: body, for: type)
         } catch let error as AdminClientError {
             throw Failure(error)
         }
     }
 
     /// Sends a request and returns the response, whatever its status.
-    func send(_ method: String, _ path: String, body: [UInt8] = []) async throws -> AdminAnswer {
+    func send(_ method: String, to path: String, body: [UInt8] = []) async throws -> AdminAnswer {
         do {
-            return try await client.send(method, path, body: body)
+            return try await client.send(method, to: path, body: body)
         } catch let error as AdminClientError {
             throw Failure(error)
         }

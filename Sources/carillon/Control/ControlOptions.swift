@@ -4,11 +4,12 @@ import PushConfiguration
 /// The options of all verbs that connect to a running Carillon.
 enum ControlOptions {
     static let options = [
-        Option("data", "DIR", "the data directory of the running Carillon"),
+        Option("data", value: "DIR", about: "the data directory of the running Carillon"),
         Option(
-            "config", "FILE", "the configuration with the data directory (else CARILLON_CONFIG, or the usual places)"),
+            "config", value: "FILE",
+            about: "the configuration with the data directory (else CARILLON_CONFIG, or the usual places)"),
     ]
-    static let json = Option("json", "print JSON")
+    static let json = Option("json", about: "print JSON")
 
     static func client(_ arguments: Arguments) throws -> ControlClient {
         ControlClient(

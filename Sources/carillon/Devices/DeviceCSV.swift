@@ -1,7 +1,7 @@
 /// Parses CSV (RFC 4180) incrementally, with quoted fields, line ends of either kind, and a byte order mark. The length of
 /// a record is limited. After a fault in a record, parsing continues with the next line.
 struct CSVReader {
-    static let longestRecord = 64 * 1024
+    static let maxRecordSize = 64 * 1024
 
     enum Item: Equatable {
         /// A record. `line` is the number of its first line, counted from 1.
@@ -67,13 +67,13 @@ struct CSVReader {
             defer { isSkipping = true }
             return .fault(line: line, what)
         case .needsMore:
-            guard bytes.count - at <= Self.longestRecord, !hasEnded else {
+            guard bytes.count - at <= Self.maxRecordSize, !hasEnded else {
                 defer { isSkipping = true }
                 return .fault(
                     line: line,
                     hasEnded
                         ? "a closing quotation mark is missing"
-                        : "longer than \(Self.longestRecord / 1024) KiB: is a closing quotation mark missing?")
+                        : "longer than \(Self.maxRecordSize / 1024) KiB: is a closing quotation mark missing?")
             }
             return nil
         }
@@ -113,8 +113,8 @@ struct CSVReader {
                 guard index < bytes.count || hasEnded else { return .needsMore }
                 if field.last == 0x0d { field.removeLast() }
             }
-            guard index - at <= Self.longestRecord else {
-                return .wrong("longer than \(Self.longestRecord / 1024) KiB: is a closing quotation mark missing?")
+            guard index - at <= Self.maxRecordSize else {
+                return .wrong("longer than \(Self.maxRecordSize / 1024) KiB: is a closing quotation mark missing?")
             }
             guard let text = String(validating: field, as: UTF8.self) else { return .wrong("not valid UTF-8") }
             fields.append(text)

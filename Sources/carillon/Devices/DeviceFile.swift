@@ -79,7 +79,7 @@ struct DeviceFileReader {
 
     private mutating func nextLine() -> Item? {
         guard let (line, bytes) = lines.next() else { return nil }
-        guard let bytes else { return .refused(line: line, "longer than \(LineReader.longest / 1024) KiB") }
+        guard let bytes else { return .refused(line: line, "longer than \(LineReader.maxLength / 1024) KiB") }
         do {
             let document = try JSONDocument(bytes, depthLimit: 8)
             if let key = document.repeatedKey() {
@@ -118,7 +118,7 @@ struct DeviceFileReader {
                     } else if column == "active" {
                         guard field == "true" else { return .inactive(line: line) }
                     } else if !DeviceFormat.passedOver.contains(column) {
-                        input.set(column, field)
+                        input.set(column, to: field)
                     }
                 }
                 do {
@@ -155,12 +155,12 @@ struct DeviceFileReader {
     private func registration(_ input: DeviceInput) throws(DeviceFault) -> DeviceRegistration {
         var input = input
         input.app = input.app ?? app
-        input.token = try input.token.map { text throws(DeviceFault) in try Self.token(text, "token") }
-        input.replaces = try input.replaces.map { text throws(DeviceFault) in try Self.token(text, "replaces") }
+        input.token = try input.token.map { text throws(DeviceFault) in try Self.token(text, named: "token") }
+        input.replaces = try input.replaces.map { text throws(DeviceFault) in try Self.token(text, named: "replaces") }
         return try input.checked()
     }
 
-    static func token(_ text: String, _ name: String) throws(DeviceFault) -> String {
+    static func token(_ text: String, named name: String) throws(DeviceFault) -> String {
         do {
             return try PastedToken.read(text, option: name).hex
         } catch {
@@ -171,7 +171,7 @@ struct DeviceFileReader {
 
 /// Splits bytes into lines incrementally. The length of a line is limited; empty lines and a byte order mark are skipped.
 struct LineReader {
-    static let longest = 64 * 1024
+    static let maxLength = 64 * 1024
 
     private var bytes: [UInt8] = []
     private var at = 0
@@ -205,7 +205,7 @@ struct LineReader {
             let mark = bytes[max(at, searched)...].firstIndex(of: 0x0a)
             searched = mark ?? bytes.count
             guard let end = mark ?? (hasEnded ? bytes.count : nil) else {
-                guard isSkipping || bytes.count - at > Self.longest else { return nil }
+                guard isSkipping || bytes.count - at > Self.maxLength else { return nil }
                 at = bytes.count
                 if isSkipping { return nil }
                 isSkipping = true
@@ -218,7 +218,7 @@ struct LineReader {
                 isSkipping = false
                 continue
             }
-            if text.count > Self.longest { return (line, nil) }
+            if text.count > Self.maxLength { return (line, nil) }
             if text.allSatisfy({ $0 == 0x20 || $0 == 0x09 || $0 == 0x0d }) { continue }
             return (line, Array(text))
         }

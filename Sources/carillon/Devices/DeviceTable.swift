@@ -23,13 +23,13 @@ struct DeviceTable {
             ("last seen", Self.time(device.seenAt) ?? "-"),
         ]
         if let time = Self.time(device.deactivatedAt) { rows.append(("deactivated", time)) }
-        if let reason = device.reason { rows.append(("because", ReasonWords.deactivation(reason))) }
+        if let reason = device.reason { rows.append(("because", ReasonDescription.deactivation(reason))) }
         return PlainText.rows(rows, on: terminal)
     }
 
     private func state(_ device: DeviceAnswer) -> String {
         device.active
-            ? terminal.coloured("active", .green) : terminal.coloured("inactive: nothing is sent to it", .yellow)
+            ? terminal.colored("active", in: .green) : terminal.colored("inactive: nothing is sent to it", in: .yellow)
     }
 
     private static let heading = ["device", "app", "state", "user", "platform", "last seen", "tags"]
@@ -43,7 +43,7 @@ struct DeviceTable {
                 device.tags.isEmpty ? "-" : PlainText.line(device.tags.joined(separator: ", "), limit: 60),
             ]
         }
-        return terminal.table(Self.heading, rows) { column, cell in
+        return terminal.table(Self.heading, rows: rows) { column, cell in
             column == 2 && cell == "inactive" ? .yellow : nil
         }
     }

@@ -10,9 +10,9 @@ enum DevicesExport {
         name: "devices export", summary: "write a backup of devices WITH THEIR TOKENS: protect it like a key",
         options: [
             Option(
-                "out", "FILE", "write to this file, readable only by you (else standard output)",
+                "out", value: "FILE", about: "write to this file, readable only by you (else standard output)",
                 earlierName: "to"),
-            Option("format", "NAME", "csv or jsonl (from the file extension, else csv)"),
+            Option("format", value: "NAME", about: "csv or jsonl (from the file extension, else csv)"),
         ] + DevicesVerb.filters + ControlOptions.options,
         examples: [
             ("carillon devices export --out devices.csv", "export all devices, for 'carillon devices import'"),
@@ -30,8 +30,8 @@ enum DevicesExport {
         repeat {
             let page = try await client.ask(
                 "GET",
-                "/v1/export/devices"
-                    + (try DevicesVerb.query(arguments, after: cursor, limit: DeviceRoutes.largestPage)),
+                at: "/v1/export/devices"
+                    + (try DevicesVerb.query(arguments, after: cursor, limit: DeviceRoutes.maxPageSize)),
                 for: DeviceExportAnswer.self)
             try run.write(page.devices)
             cursor = page.next
@@ -64,12 +64,12 @@ private struct ExportRun {
             }
             count += 1
             switch format {
-            case .csv: text += CSVWriter.line(Self.fields(device.device, token))
+            case .csv: text += CSVWriter.line(Self.fields(device.device, token: token))
             case .jsonl: text += String(decoding: AdminAnswer.json(device).body, as: UTF8.self)
             }
         }
         try output.write(text)
-        if terminal.isInteractive { terminal.write("\r\u{1b}[K\(terminal.coloured("\(count) devices", .dim))") }
+        if terminal.isInteractive { terminal.write("\r\u{1b}[K\(terminal.colored("\(count) devices", in: .dim))") }
     }
 
     mutating func finish() throws(Failure) {
@@ -89,7 +89,7 @@ private struct ExportRun {
     }
 
     /// Returns the fields of a device in the order of ``DeviceFormat/columns``.
-    private static func fields(_ device: DeviceAnswer, _ token: String) -> [String] {
+    private static func fields(_ device: DeviceAnswer, token: String) -> [String] {
         [
             device.app, token, device.user ?? "", TagColumn.text(device.tags), device.locale ?? "",
             device.platform ?? "", device.appVersion ?? "", device.id, "\(device.active)",

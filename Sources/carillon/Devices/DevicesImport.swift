@@ -11,17 +11,17 @@ import PushWire
 enum DevicesImport {
     static let verb = Verb(
         name: "devices import", summary: "register the devices of a file",
-        words: [Word("FILE", "CSV with a heading, or one JSON object per line; - for standard input")],
+        words: [Word("FILE", about: "CSV with a heading, or one JSON object per line; - for standard input")],
         options: [
             Option(
-                "format", "NAME",
-                "csv or jsonl, if the file name does not end in .csv, .jsonl or .ndjson. Columns or keys: "
+                "format", value: "NAME",
+                about: "csv or jsonl, if the file name does not end in .csv, .jsonl or .ndjson. Columns or keys: "
                     + "\(DeviceInput.keys.joined(separator: ", ")). "
                     + "Empty values change nothing. In a CSV file, semicolons separate tags. Invalid lines are "
                     + "rejected, and the others are imported. Devices that are inactive in an export are left "
                     + "out, because registering them would reactivate them"),
-            Option("app", "APP", "the app of lines that do not name one"),
-            Option("dry-run", "show the result, and register nothing"),
+            Option("app", value: "APP", about: "the app of lines that do not name one"),
+            Option("dry-run", about: "show the result, and register nothing"),
         ] + DevicesVerb.options,
         examples: [
             ("carillon devices import devices.csv --app shop --dry-run", "check a file and count its new devices"),
@@ -132,9 +132,9 @@ struct ImportRun {
         let reason: String
     }
 
-    static let mostBytes = 512 * 1024
+    static let maxBytes = 512 * 1024
     /// The maximum number of rejected lines that are reported one by one.
-    static let mostTold = 1000
+    static let maxReported = 1000
 
     private let client: ControlClient
     private let isTrial: Bool
@@ -157,14 +157,14 @@ struct ImportRun {
         switch item {
         case .device(let line, let device):
             let text = device.json.bytes
-            if lines.count == DeviceRoutes.mostRegistrations || body.count + text.count > Self.mostBytes {
+            if lines.count == DeviceRoutes.maxRegistrations || body.count + text.count > Self.maxBytes {
                 try await send()
             }
             body += lines.isEmpty ? Array("{\"devices\":[".utf8) : [UInt8(ascii: ",")]
             body += text
             lines.append(line)
         case .inactive: counts.inactive += 1
-        case .refused(let line, let reason): refuse(line, reason)
+        case .refused(let line, let reason): refuse(line, because: reason)
         }
         showProgress()
     }
@@ -175,7 +175,7 @@ struct ImportRun {
 
     private mutating func send() async throws {
         let answer = try await client.ask(
-            "POST", "/v1/devices" + (isTrial ? "?dry_run=true" : ""), body: body + Array("]}".utf8),
+            "POST", at: "/v1/devices" + (isTrial ? "?dry_run=true" : ""), body: body + Array("]}".utf8),
             for: RegistrationListAnswer.self)
         guard answer.devices.count == lines.count else {
             throw Failure(
@@ -186,7 +186,7 @@ struct ImportRun {
             case "registered": counts.new += 1
             case "known": counts.known += 1
             case "reactivated": counts.reactivated += 1
-            default: refuse(line, device.error?.message ?? "rejected without a reason")
+            default: refuse(line, because: device.error?.message ?? "rejected without a reason")
             }
         }
         lastDone = lines.last ?? lastDone
@@ -194,13 +194,13 @@ struct ImportRun {
         body = []
     }
 
-    private mutating func refuse(_ line: Int, _ reason: String) {
+    private mutating func refuse(_ line: Int, because reason: String) {
         counts.refused += 1
-        guard refusals.count < Self.mostTold else { return }
+        guard refusals.count < Self.maxReported else { return }
         refusals.append(Refusal(line: line, reason: PlainText.line(reason)))
         if !isJSON {
             if terminal.isInteractive { terminal.write("\r\u{1b}[K") }
-            terminal.write("line \(line): \(terminal.coloured("rejected", .red)): \(PlainText.line(reason))\n")
+            terminal.write("line \(line): \(terminal.colored("rejected", in: .red)): \(PlainText.line(reason))\n")
         }
     }
 
@@ -209,7 +209,7 @@ struct ImportRun {
         let now = MonotonicTime.current()
         if let last = lastShown, now - last < .milliseconds(200) { return }
         lastShown = now
-        terminal.write("\r\u{1b}[K\(terminal.coloured("\(counts.total) devices", .dim))")
+        terminal.write("\r\u{1b}[K\(terminal.colored("\(counts.total) devices", in: .dim))")
     }
 
     var whereItStopped: String {

@@ -14,18 +14,21 @@ enum DevicesVerb {
     private static let add = Verb(
         name: "devices add", summary: "register a device, or update its properties",
         words: [
-            Word("APP", "an app of the configuration"),
+            Word("APP", about: "an app of the configuration"),
             Word(
-                "TOKEN", "the device token: hexadecimal, as an app or a log shows it, or base64", mayBeLeftOut: true),
+                "TOKEN", about: "the device token: hexadecimal, as an app or a log shows it, or base64",
+                mayBeLeftOut: true),
         ],
         options: [
             TokenOptions.fileOption,
-            Option("user", "NAME", "the user of the device"),
-            Option("tag", "TAG", "a tag; may be given several times", mayRepeat: true),
-            Option("locale", "NAME", "the locale, as in de-CH"), Option("platform", "NAME", "the platform, as in ios"),
-            Option("app-version", "TEXT", "the version of the app, as in 4.2.1"),
-            Option("replaces", "TOKEN", "the previous token of the device, whose user and tags are kept"),
-            Option("replaces-file", "FILE", "read the previous token from a file, or - for standard input"),
+            Option("user", value: "NAME", about: "the user of the device"),
+            Option("tag", value: "TAG", about: "a tag; may be given several times", mayRepeat: true),
+            Option("locale", value: "NAME", about: "the locale, as in de-CH"),
+            Option("platform", value: "NAME", about: "the platform, as in ios"),
+            Option("app-version", value: "TEXT", about: "the version of the app, as in 4.2.1"),
+            Option("replaces", value: "TOKEN", about: "the previous token of the device, whose user and tags are kept"),
+            Option(
+                "replaces-file", value: "FILE", about: "read the previous token from a file, or - for standard input"),
         ] + options,
         examples: [
             ("carillon devices add shop 1f2e… --user ada --tag beta", "register a device with its user and a tag"),
@@ -50,7 +53,7 @@ enum DevicesVerb {
         }
         let client = try ControlOptions.client(arguments)
         let answer = try await client.ask(
-            "POST", "/v1/devices", body: device.json.bytes, for: RegistrationAnswer.self)
+            "POST", at: "/v1/devices", body: device.json.bytes, for: RegistrationAnswer.self)
         if arguments.has("json") {
             ControlOptions.write(answer)
         } else {
@@ -98,8 +101,8 @@ enum DevicesVerb {
     private static let show = Verb(
         name: "devices show", summary: "show a device (never its token)",
         words: [
-            Word("DEVICE", "a device id: 32 hexadecimal digits; or an app, if a token follows"),
-            Word("TOKEN", "the device token", mayBeLeftOut: true),
+            Word("DEVICE", about: "a device id: 32 hexadecimal digits; or an app, if a token follows"),
+            Word("TOKEN", about: "the device token", mayBeLeftOut: true),
         ], options: [TokenOptions.fileOption] + options,
         examples: [
             ("carillon devices show 4f1c9be2a07d55b3c2e8f6a91d304b7e", "by its id, as in events and logs"),
@@ -121,9 +124,9 @@ enum DevicesVerb {
             } catch {
                 throw Failure(.badInput, "\(error)")
             }
-            device = try await client.ask("POST", "/v1/devices/find", body: body)
+            device = try await client.ask("POST", at: "/v1/devices/find", body: body)
         } else {
-            device = try await client.ask("GET", "/v1/devices/\(try id(first))")
+            device = try await client.ask("GET", at: "/v1/devices/\(try id(first))")
         }
         if arguments.has("json") {
             ControlOptions.write(device)
@@ -136,7 +139,7 @@ enum DevicesVerb {
     private static let list = Verb(
         name: "devices list", summary: "list devices (never their tokens)",
         options: filters + [
-            Option("limit", "N", "the maximum number of devices (100)")
+            Option("limit", value: "N", about: "the maximum number of devices (100)")
         ] + options,
         examples: [
             ("carillon devices list --app shop --tag beta", "list the devices of an app with a tag"),
@@ -155,7 +158,7 @@ enum DevicesVerb {
         repeat {
             let page = try await client.ask(
                 "GET",
-                "/v1/devices" + (try query(arguments, after: cursor, limit: min(left, DeviceRoutes.largestPage))),
+                at: "/v1/devices" + (try query(arguments, after: cursor, limit: min(left, DeviceRoutes.maxPageSize))),
                 for: DeviceListAnswer.self)
             let text =
                 arguments.has("json")
@@ -180,7 +183,7 @@ enum DevicesVerb {
 
     private static let remove = Verb(
         name: "devices remove", summary: "erase devices with token, user and tags; past events keep the id",
-        words: [Word("DEVICE", "a device id: 32 hexadecimal digits", mayRepeat: true)], options: options,
+        words: [Word("DEVICE", about: "a device id: 32 hexadecimal digits", mayRepeat: true)], options: options,
         examples: [
             ("carillon devices remove 4f1c9be2a07d55b3c2e8f6a91d304b7e", "erase a device at the request of its user")
         ]
@@ -190,9 +193,9 @@ enum DevicesVerb {
         var code = ExitCode.done
         for id in ids {
             do {
-                let device = try await client.ask("GET", "/v1/devices/\(id)", for: DeviceAnswer.self)
+                let device = try await client.ask("GET", at: "/v1/devices/\(id)", for: DeviceAnswer.self)
                 let answer = try await client.ask(
-                    "DELETE", "/v1/apps/\(AdminQuery.escaped(device.app))/devices/\(id)", for: RemovalAnswer.self)
+                    "DELETE", at: "/v1/apps/\(AdminQuery.escaped(device.app))/devices/\(id)", for: RemovalAnswer.self)
                 if arguments.has("json") {
                     ControlOptions.write(answer)
                 } else {
@@ -209,8 +212,9 @@ enum DevicesVerb {
 
     private static let deactivate = Verb(
         name: "devices deactivate", summary: "stop sending to devices until they register again",
-        words: [Word("DEVICE", "a device id: 32 hexadecimal digits", mayRepeat: true)],
-        options: [Option("reason", "TEXT", "the reason, stored in the event and the registry (by_hand)")] + options,
+        words: [Word("DEVICE", about: "a device id: 32 hexadecimal digits", mayRepeat: true)],
+        options: [Option("reason", value: "TEXT", about: "the reason, stored in the event and the registry (by_hand)")]
+            + options,
         examples: [
             (
                 "carillon devices deactivate 4f1c9be2a07d55b3c2e8f6a91d304b7e --reason 'lost phone'",
@@ -225,7 +229,7 @@ enum DevicesVerb {
         for id in ids {
             do {
                 let answer = try await client.ask(
-                    "POST", "/v1/devices/\(id)/deactivate", body: body, for: DeactivationAnswer.self)
+                    "POST", at: "/v1/devices/\(id)/deactivate", body: body, for: DeactivationAnswer.self)
                 if arguments.has("json") {
                     ControlOptions.write(answer)
                 } else {
@@ -244,9 +248,11 @@ enum DevicesVerb {
     // MARK: Shared by all verbs
 
     static let filters = [
-        Option("app", "APP", "only devices of this app"), Option("user", "NAME", "only devices of this user"),
-        Option("tag", "TAG", "only devices with this tag"), Option("active", "only active devices"),
-        Option("inactive", "only inactive devices"),
+        Option("app", value: "APP", about: "only devices of this app"),
+        Option("user", value: "NAME", about: "only devices of this user"),
+        Option("tag", value: "TAG", about: "only devices with this tag"),
+        Option("active", about: "only active devices"),
+        Option("inactive", about: "only inactive devices"),
     ]
 
     static func query(_ arguments: Arguments, after cursor: String?, limit: Int) throws -> String {

@@ -7,15 +7,17 @@ enum EventsVerb {
     static let verb = Verb(
         name: "events", summary: "show past events, and with --follow new ones",
         options: [
-            Option("follow", "wait for new events and show them, until Ctrl-C"),
+            Option("follow", about: "wait for new events and show them, until Ctrl-C"),
             Option(
-                "since", "WHEN",
-                "only events after this sequence number (0: all stored events), or since a time: \(Moment.about)"),
-            Option("until", "TIME", "only events until this time"),
+                "since", value: "WHEN",
+                about: "only events after this sequence number (0: all stored events), or since a time: \(Moment.about)"
+            ),
+            Option("until", value: "TIME", about: "only events until this time"),
             Option(
-                "prefix", "TOPIC", "only topics with this prefix: family/app/kind, as in delivery/shop/rejected"),
-            Option("limit", "N", "stop after N events (100, unless --since or --follow is given)"),
-        ] + ControlOptions.options + [Option("json", "print each event as stored, one JSON object per line")],
+                "prefix", value: "TOPIC",
+                about: "only topics with this prefix: family/app/kind, as in delivery/shop/rejected"),
+            Option("limit", value: "N", about: "stop after N events (100, unless --since or --follow is given)"),
+        ] + ControlOptions.options + [Option("json", about: "print each event as stored, one JSON object per line")],
         examples: [
             ("carillon events", "show the last 100 events"),
             ("carillon events --follow --prefix delivery/shop/", "follow the deliveries of one app"),
@@ -64,7 +66,7 @@ struct EventsRun: Sendable {
     /// The first and last time of the events to show, in milliseconds since 1970.
     var since: Int64?
     var until: Int64?
-    private let words = EventWords()
+    private let description = EventDescription()
 
     init(client: ControlClient, prefix: String?, isJSON: Bool) {
         self.client = client
@@ -73,10 +75,10 @@ struct EventsRun: Sendable {
     }
 
     func last(_ count: Int) async throws -> ExitCode {
-        var left = min(count, EventRoutes.mostEvents)
+        var left = min(count, EventRoutes.maxEvents)
         let page = try await ask([("last", "\(left)")])
-        tell(damaged: page)
-        _ = show(page, &left)
+        report(damaged: page)
+        _ = show(page, atMost: &left)
         if page.lines.isEmpty, !isJSON { Terminal.error.write("no matching events\n") }
         return .done
     }
@@ -100,7 +102,7 @@ struct EventsRun: Sendable {
                 page = try await ask([
                     ("since", "\(at)"), ("limit", "\(min(left, 1000))"),
                     ("since_at", since.map { "\($0)" }), ("until_at", until.map { "\($0)" }),
-                    ("wait", follows ? "\(EventRoutes.longestWait)" : nil),
+                    ("wait", follows ? "\(EventRoutes.maxWait)" : nil),
                 ])
             } catch let failure as Failure where hasAnswered && follows && failure.mayPass {
                 try await connection.lost(failure)
@@ -115,8 +117,8 @@ struct EventsRun: Sendable {
                     "carillon events: events \(at + 1) to \(page.oldest - 1) are no longer stored: removed by retention\n"
                 )
             }
-            tell(damaged: page)
-            guard show(page, &left) else { return .done }
+            report(damaged: page)
+            guard show(page, atMost: &left) else { return .done }
             let isAtEnd = page.next <= at && page.lines.isEmpty || !page.hasMore && page.next >= page.newest
             at = max(at, page.next)
             if !follows, isAtEnd { return .done }
@@ -126,12 +128,12 @@ struct EventsRun: Sendable {
 
     private func ask(_ query: [(name: String, value: String?)]) async throws -> EventPage {
         let answer = try await client.send(
-            "GET", "/v1/events" + AdminQuery.encoded(query + [("prefix", prefix)]))
+            "GET", to: "/v1/events" + AdminQuery.encoded(query + [("prefix", prefix)]))
         guard answer.status == 200 else { throw ControlClient.refusal(answer) }
         return try ControlClient.page(answer)
     }
 
-    private func tell(damaged page: EventPage) {
+    private func report(damaged page: EventPage) {
         for first in page.damaged {
             Terminal.error.write(
                 "carillon events: skipped a damaged segment of the event log, which begins with event \(first)\n"
@@ -140,7 +142,7 @@ struct EventsRun: Sendable {
     }
 
     /// Prints the events of a page, up to the limit. Returns false if the output was closed.
-    private func show(_ page: EventPage, _ left: inout Int) -> Bool {
+    private func show(_ page: EventPage, atMost left: inout Int) -> Bool {
         var text = ""
         for line in page.lines.prefix(left) {
             text += isJSON ? String(decoding: line, as: UTF8.self) : readable(line)
@@ -156,8 +158,8 @@ struct EventsRun: Sendable {
         let time = WallTime(milliseconds: event.time).iso8601
         let app = event.app.map { "\(PlainText.line($0, limit: 64)): " } ?? ""
         let sentence = terminal.hanging(
-            app + words.sentence(event), indent: time.count + "\(event.seq)".count + 4
-        ) { line in words.colour(event).map { terminal.coloured(line, $0) } ?? line }
-        return "\(terminal.coloured(time, .dim))  \(event.seq)  \(sentence)"
+            app + description.sentence(event), indent: time.count + "\(event.seq)".count + 4
+        ) { line in description.color(event).map { terminal.colored(line, in: $0) } ?? line }
+        return "\(terminal.colored(time, in: .dim))  \(event.seq)  \(sentence)"
     }
 }

@@ -12,15 +12,15 @@ enum Interruption {
         let loop = EventLoop(name: "signals")
         let signals = await loop.run {
             LoopBound(
-                SignalSource(on: loop, signals: [.interrupt, .terminate]) { _ in finish(state, .success(.done)) },
-                on: loop)
+                SignalSource(on: loop, [.interrupt, .terminate]) { _ in finish(state, with: .success(.done)) }, on: loop
+            )
         }
         // After an interruption nothing waits for this task, because the response to its request may take long.
         let task = Task {
             do {
-                finish(state, .success(try await work()))
+                finish(state, with: .success(try await work()))
             } catch {
-                finish(state, .failure(error))
+                finish(state, with: .failure(error))
             }
         }
         let result: Result<ExitCode, any Error>
@@ -43,7 +43,7 @@ enum Interruption {
     }
 
     /// Sets the result and resumes the waiter; only the first call has an effect.
-    private static func finish(_ state: Locked<State>, _ result: Result<ExitCode, any Error>) {
+    private static func finish(_ state: Locked<State>, with result: Result<ExitCode, any Error>) {
         let waiter = state.withLock { state -> CheckedContinuation<ExitCode, any Error>? in
             guard state.result == nil else { return nil }
             state.result = result

@@ -9,23 +9,23 @@ import PushWire
 enum AppOptions {
     static let options: [Option] =
         [
-            Option("app", "APP", "an app of the configuration; may be left out if there is only one"),
-            Option("config", "FILE", "the configuration (carillon.json5 here or in /etc/carillon)"),
+            Option("app", value: "APP", about: "an app of the configuration; may be left out if there is only one"),
+            Option("config", value: "FILE", about: "the configuration (carillon.json5 here or in /etc/carillon)"),
         ] + flags
 
     /// The flags that describe an app without a configuration.
     private static let flags: [Option] = [
-        Option("topic", "BUNDLE", "the app's bundle id, instead of --app; with the next options"),
-        Option("environment", "NAME", "production or sandbox"),
-        Option("key", "FILE", "a provider key (.p8), or the private key of --certificate"),
-        Option("key-id", "ID", "the id of the provider key (taken from its file name)"),
-        Option("team-id", "ID", "the team of the provider key"),
-        Option("certificate", "FILE", "a push certificate, .p12 or .pem"),
-        Option("password-file", "F", "a file that contains only the password of the certificate"),
-        Option("host", "H", "a simulator or a private service, instead of Apple's"),
-        Option("port", "P", "the port of that host (443; 2195 with --binary)"),
-        Option("trust", "CA", "the CA certificate for that host (PEM), or 'system' for a public CA"),
-        Option("binary", "use the legacy protocol, which Apple ended in 2021"),
+        Option("topic", value: "BUNDLE", about: "the app's bundle id, instead of --app; with the next options"),
+        Option("environment", value: "NAME", about: "production or sandbox"),
+        Option("key", value: "FILE", about: "a provider key (.p8), or the private key of --certificate"),
+        Option("key-id", value: "ID", about: "the id of the provider key (taken from its file name)"),
+        Option("team-id", value: "ID", about: "the team of the provider key"),
+        Option("certificate", value: "FILE", about: "a push certificate, .p12 or .pem"),
+        Option("password-file", value: "F", about: "a file that contains only the password of the certificate"),
+        Option("host", value: "H", about: "a simulator or a private service, instead of Apple's"),
+        Option("port", value: "P", about: "the port of that host (443; 2195 with --binary)"),
+        Option("trust", value: "CA", about: "the CA certificate for that host (PEM), or 'system' for a public CA"),
+        Option("binary", about: "use the legacy protocol, which Apple ended in 2021"),
     ]
 
     struct Chosen: Sendable {
@@ -94,8 +94,8 @@ enum AppOptions {
         let environment = try environment(arguments.text("environment"))
         var gateway = Configuration.Gateway()
         if arguments.has("binary") { gateway.wireProtocol = .binary }
-        let endpoint = try endpoint(arguments, environment, gateway.wireProtocol)
-        let credential = try credential(arguments, gateway.wireProtocol)
+        let endpoint = try endpoint(arguments, environment: environment, wireProtocol: gateway.wireProtocol)
+        let credential = try credential(arguments, for: gateway.wireProtocol)
         return Configuration.App(
             id: flagsName, topic: bundle, environment: environment, credential: credential, gateway: gateway,
             endpoint: endpoint,
@@ -114,8 +114,8 @@ enum AppOptions {
     }
 
     private static func endpoint(
-        _ arguments: Arguments, _ environment: PushEnvironment,
-        _ wireProtocol: Configuration.Gateway.WireProtocol
+        _ arguments: Arguments, environment: PushEnvironment,
+        wireProtocol: Configuration.Gateway.WireProtocol
     ) throws(Failure) -> Configuration.Endpoint {
         guard let host = arguments.text("host") else {
             for option in ["port", "trust"] where arguments.has(option) {
@@ -135,7 +135,7 @@ enum AppOptions {
                 "'--host \(PlainText.line(host, limit: 80))' is not a host: a name or an IP address, without scheme and port"
             )
         }
-        let port = try number("port", arguments)
+        let port = try number("port", in: arguments)
         var endpoint = Configuration.Endpoint(host: host, port: port ?? (wireProtocol == .binary ? 2195 : 443))
         switch arguments.text("trust") {
         case "system": endpoint.trust = .system
@@ -153,7 +153,7 @@ enum AppOptions {
         return endpoint
     }
 
-    private static func number(_ name: String, _ arguments: Arguments) throws(Failure) -> UInt16? {
+    private static func number(_ name: String, in arguments: Arguments) throws(Failure) -> UInt16? {
         guard let text = arguments.text(name) else { return nil }
         guard let port = UInt16(text), port > 0 else {
             throw Failure(
@@ -163,7 +163,7 @@ enum AppOptions {
     }
 
     private static func credential(
-        _ arguments: Arguments, _ wireProtocol: Configuration.Gateway.WireProtocol
+        _ arguments: Arguments, for wireProtocol: Configuration.Gateway.WireProtocol
     ) throws(Failure) -> Configuration.Credential {
         let (key, password) = (arguments.text("key"), arguments.text("password-file"))
         if let certificate = arguments.text("certificate") {

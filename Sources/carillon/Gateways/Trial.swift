@@ -46,7 +46,7 @@ struct Trial: Sendable {
     var stay: Duration = .seconds(1)
 
     /// The maximum number of addresses to try.
-    static let mostAttempts = 3
+    static let maxAttempts = 3
 
     /// Reads an app's files for a trial with one connection and enough time for a second attempt.
     static func load(_ app: Configuration.App, timeout: Duration) throws(Failure) -> AppGateway {
@@ -56,10 +56,10 @@ struct Trial: Sendable {
         return try AppGateway.load(app)
     }
 
-    func run(on ground: TrialGround) async -> Report {
+    func run(on dependencies: TrialDependencies) async -> Report {
         let (report, gateway) = await withCheckedContinuation { continuation in
-            ground.loop.execute {
-                TrialRun(self, on: ground) { continuation.resume(returning: ($0, $1)) }.begin()
+            dependencies.loop.execute {
+                TrialRun(self, on: dependencies) { continuation.resume(returning: ($0, $1)) }.begin()
             }
         }
         await gateway.drain(within: .milliseconds(200))
@@ -68,7 +68,7 @@ struct Trial: Sendable {
 
     /// Returns the disposition of a response. A trial reports the first response, so it neither waits to retry nor creates
     /// a second token.
-    static func classify(_ status: Int, _ reason: ProviderReason?) -> Disposition {
+    static func classify(_ status: Int, reason: ProviderReason?) -> Disposition {
         let usual = Disposition.of(status: status, reason: reason)
         switch usual {
         case .halt, .renewToken, .renewTokenOnce:
@@ -83,7 +83,7 @@ struct Trial: Sendable {
 /// The run of a trial: handles the reports of the gateway until the outcome is certain. Used on the loop only.
 private final class TrialRun {
     private let trial: Trial
-    private let ground: TrialGround
+    private let dependencies: TrialDependencies
     private var done: ((Trial.Report, Gateway) -> Void)?
     private var gateway: Gateway?
     private var timers: [TimerID] = []
@@ -100,18 +100,18 @@ private final class TrialRun {
     private var wasDismissed = false
     private var notes: [String] = []
 
-    init(_ trial: Trial, on ground: TrialGround, done: @escaping (Trial.Report, Gateway) -> Void) {
+    init(_ trial: Trial, on dependencies: TrialDependencies, done: @escaping (Trial.Report, Gateway) -> Void) {
         self.trial = trial
-        self.ground = ground
+        self.dependencies = dependencies
         self.done = done
-        begunAt = ground.loop.now
+        begunAt = dependencies.loop.now
     }
 
     func begin() {
-        let box = LoopBound(self, on: ground.loop)
-        var settings = trial.gateway.settings(resolver: ground.resolver)
-        settings.policy.reconnect = Backoff(first: .milliseconds(200), maxDelay: .seconds(1))
-        settings.policy.requeueLimit = Trial.mostAttempts - 1
+        let box = LoopBound(self, on: dependencies.loop)
+        var settings = trial.gateway.settings(resolver: dependencies.resolver)
+        settings.policy.reconnect = Backoff(first: .milliseconds(200), longest: .seconds(1))
+        settings.policy.requeueLimit = Trial.maxAttempts - 1
         settings.classify = Trial.classify
         settings.lookUp = { [known, lookUp = settings.lookUp] place, completion in
             lookUp(place) { result in
@@ -120,11 +120,11 @@ private final class TrialRun {
             }
         }
         let gateway = Gateway(
-            on: ground.loop, connectionLoops: [ground.loop], settings: settings,
-            client: GatewayClient(on: ground.loop) { box.wrapped.take($0) },
-            tokens: trial.gateway.tokens(from: ground.tokens))
+            on: dependencies.loop, connectionLoops: [dependencies.loop], settings: settings,
+            client: GatewayClient(loop: dependencies.loop) { box.wrapped.take($0) },
+            tokens: trial.gateway.tokens(from: dependencies.tokens))
         self.gateway = gateway
-        timers.append(ground.loop.schedule(after: trial.timeout) { [self] in timeIsUp() })
+        timers.append(dependencies.loop.schedule(after: trial.timeout) { [self] in timeIsUp() })
         if let delivery = trial.delivery { gateway.submit([delivery]) }
     }
 
@@ -151,10 +151,10 @@ private final class TrialRun {
             cameUp.insert(id)
             self.address = place(address)
             if trial.delivery == nil {
-                timers.append(ground.loop.schedule(after: trial.stay) { [self] in finish(.stayedOpen) })
+                timers.append(dependencies.loop.schedule(after: trial.stay) { [self] in finish(.stayedOpen) })
             }
         case .down(let id, let address, let end, let age, _):
-            wentDown(id, address, end, age)
+            wentDown(id, at: address, because: end, after: age)
         case .goAway(_, _, let reason):
             goAway = reason
             wasDismissed = true
@@ -168,7 +168,7 @@ private final class TrialRun {
         }
     }
 
-    private func wentDown(_ id: ConnectionID, _ address: String?, _ end: ConnectionEnd, _ age: Duration) {
+    private func wentDown(_ id: ConnectionID, at address: String?, because end: ConnectionEnd, after age: Duration) {
         if let address { self.address = place(address) }
         // A credential fault is reported by the halt that follows, and a GOAWAY already has a note.
         if end.kind == .credential { return }
@@ -177,13 +177,13 @@ private final class TrialRun {
         if cameUp.contains(id) {
             lostCount += 1
             if trial.delivery == nil { return finish(.notConnected(end, inTime: true)) }
-            if lostCount >= Trial.mostAttempts {
+            if lostCount >= Trial.maxAttempts {
                 finish(wasDismissed ? .dismissed(goAway) : .notConnected(end, inTime: true))
             }
             return
         }
         failed.insert(address ?? "")
-        guard address == nil || failed.count >= min(Trial.mostAttempts, known.withLock { $0 }) else { return }
+        guard address == nil || failed.count >= min(Trial.maxAttempts, known.withLock { $0 }) else { return }
         finish(.notConnected(end, inTime: age < trial.gateway.app.gateway.connectTimeout))
     }
 
@@ -193,7 +193,7 @@ private final class TrialRun {
 
     private func timeIsUp() {
         guard let gateway, done != nil else { return }
-        let box = LoopBound(self, on: ground.loop)
+        let box = LoopBound(self, on: dependencies.loop)
         Task {
             let status = await gateway.status()
             let wasSent = status.connections.contains { $0.inFlight > 0 }
@@ -206,12 +206,13 @@ private final class TrialRun {
 
     private func finish(_ outcome: Trial.Outcome, latency: Duration? = nil) {
         guard let done = done.take(), let gateway = gateway.take() else { return }
-        for timer in timers { ground.loop.cancel(timer) }
+        for timer in timers { dependencies.loop.cancel(timer) }
         timers = []
         if case .notConnected(let end, _) = outcome, notes.last == end.message { notes.removeLast() }
         done(
             Trial.Report(
-                outcome: outcome, address: address, took: ground.loop.now - begunAt, latency: latency, notes: notes),
+                outcome: outcome, address: address, took: dependencies.loop.now - begunAt, latency: latency,
+                notes: notes),
             gateway)
     }
 }

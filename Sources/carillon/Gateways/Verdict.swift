@@ -37,14 +37,14 @@ struct Verdict: Sendable {
     /// Whether the provider responded with status 200.
     var isAnswered = false
 
-    init(_ kind: Kind, _ meaning: String, _ advice: String? = nil, refusal: Refusal? = nil) {
+    init(_ kind: Kind, _ meaning: String, advice: String? = nil, refusal: Refusal? = nil) {
         self.kind = kind
         self.meaning = PlainText.line(meaning)
         self.advice = advice
         self.refusal = refusal
     }
 
-    var colour: Terminal.Colour {
+    var color: Terminal.Color {
         switch kind {
         case .accepted: .green
         case .tryAgain, .unknown: .yellow
@@ -56,7 +56,7 @@ struct Verdict: Sendable {
     func headline(on terminal: Terminal) -> String {
         let word = kind.rawValue.replacing("_", with: " ")
         let answer = refusal.map { ": \($0.status)\($0.reason.map { " \($0)" } ?? "")" } ?? ""
-        return terminal.coloured(word + answer, colour) + ": " + meaning + "\n"
+        return terminal.colored(word + answer, in: color) + ": " + meaning + "\n"
     }
 
     /// The members of the JSON output.
@@ -113,7 +113,7 @@ extension Verdict {
             meaning += ", since \(WallTime(milliseconds: timestamp).utcText) at the latest"
         }
         if let seconds = refusal.retryAfter { advice += "; wait at least \(seconds) s" }
-        self.init(kind, meaning, advice, refusal: refusal)
+        self.init(kind, meaning, advice: advice, refusal: refusal)
     }
 
     init(_ outcome: Trial.Outcome, of app: Configuration.App) {
@@ -140,21 +140,21 @@ extension Verdict {
                 }
             self.init(
                 .unknown, "\(what); the notification may have been accepted",
-                "check the device before you send it again")
+                advice: "check the device before you send it again")
         case .expired:
-            self.init(.badInput, "it expired before it was sent", "give a later --expires-at, or --ttl")
+            self.init(.badInput, "it expired before it was sent", advice: "give a later --expires-at, or --ttl")
         case .dismissed(let reason):
             let known = reason?.known.map { ": \($0.meaning)" } ?? ""
             self.init(
                 .tryAgain,
                 "the provider returned the notification unprocessed each time"
-                    + (reason.map { " (GOAWAY \($0)\(known))" } ?? ""), "send it again later")
+                    + (reason.map { " (GOAWAY \($0)\(known))" } ?? ""), advice: "send it again later")
         case .halted(let halt):
             self.init(halt)
         case .timedOut(let time):
             self.init(
                 .tryAgain, "timed out: nothing could be sent to \(app.place) within \(DurationText.write(time))",
-                "check that this machine can reach \(app.place), or give more time with --timeout")
+                advice: "check that this machine can reach \(app.place), or give more time with --timeout")
         case .notConnected(let end, let inTime):
             self.init(end, of: app)
             if !inTime { kind = .tryAgain }
@@ -167,14 +167,15 @@ extension Verdict {
             let known = halt.reason?.known
             self.init(
                 .credentialRefused, known.map { "\(halt.reason!): \($0.meaning)" } ?? halt.message,
-                known?.advice ?? "check the credential and its environment")
+                advice: known?.advice ?? "check the credential and its environment")
         case .certificate:
             self.init(
                 .credentialRefused, halt.message,
-                "check with 'carillon keys show' that the certificate is valid and for this service, and that the app "
+                advice:
+                    "check with 'carillon keys show' that the certificate is valid and for this service, and that the app "
                     + "has one if the service requires it")
         case .providerToken:
-            self.init(.configuration, halt.message, "check the key with 'carillon keys show'")
+            self.init(.configuration, halt.message, advice: "check the key with 'carillon keys show'")
         }
     }
 
@@ -184,15 +185,17 @@ extension Verdict {
         case .unreachable:
             self.init(
                 .unreachable, end.message,
-                "check the host and port (\(place)), that a service listens there, and that DNS and firewalls allow "
+                advice:
+                    "check the host and port (\(place)), that a service listens there, and that DNS and firewalls allow "
                     + "this machine to connect")
         case .credential:
             self.init(
-                .credentialRefused, end.message, "check with 'carillon keys show' that the certificate is valid")
+                .credentialRefused, end.message, advice: "check with 'carillon keys show' that the certificate is valid"
+            )
         case .broken:
             self.init(
                 .unreachable, end.message,
-                app.endpoint.isApple
+                advice: app.endpoint.isApple
                     ? "check this machine's clock and CA certificates, and that no proxy intercepts TLS"
                     : "check that \(place) speaks "
                         + (app.gateway.wireProtocol == .binary ? "the binary protocol over TLS" : "HTTP/2 over TLS")
@@ -201,9 +204,10 @@ extension Verdict {
         case .silent, .lost, .byUs:
             self.init(
                 .unreachable, end.message,
-                "check that \(place) is the push service, and that no proxy or firewall interrupts the connection")
+                advice:
+                    "check that \(place) is the push service, and that no proxy or firewall interrupts the connection")
         case .goAway:
-            self.init(.tryAgain, end.message, "send it again later")
+            self.init(.tryAgain, end.message, advice: "send it again later")
         }
     }
 }
@@ -215,18 +219,19 @@ extension Verdict {
         case .refused(let refusal, _):
             self.init(refusal)
         case .unreadable(let what):
-            self.init(.unknown, "cannot parse the provider's response: \(what)", "list the channels")
+            self.init(.unknown, "cannot parse the provider's response: \(what)", advice: "list the channels")
         case .notSent(let why):
             self.init(
                 .unreachable, "\(place): nothing was sent: \(why)",
-                "check the host and port, the trusted CA (\(app.endpoint.trust)), and that firewalls allow the connection"
+                advice:
+                    "check the host and port, the trusted CA (\(app.endpoint.trust)), and that firewalls allow the connection"
             )
         case .timedOut(let time, wasSent: false):
             self.init(
                 .tryAgain, "timed out: nothing could be sent to \(place) within \(DurationText.write(time))",
-                "check that this machine can reach it, or give more time with --timeout")
+                advice: "check that this machine can reach it, or give more time with --timeout")
         case .unanswered, .timedOut, .cancelled, .busy, .closed:
-            self.init(.unknown, "\(error)", "check the result before you repeat the command")
+            self.init(.unknown, "\(error)", advice: "check the result before you repeat the command")
         }
     }
 }

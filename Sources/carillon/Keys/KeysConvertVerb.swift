@@ -6,11 +6,12 @@ import PushLoop
 enum KeysConvertVerb {
     static let verb = Verb(
         name: "keys convert", summary: "write the key and the certificates of a .p12 as PEM",
-        words: [Word("FILE", "a .p12 file, or a .pem whose key is encrypted")],
+        words: [Word("FILE", about: "a .p12 file, or a .pem whose key is encrypted")],
         options: [
-            Option("out", "FILE", "the file to write; its key is not encrypted, and readable only by you"),
+            Option(
+                "out", value: "FILE", about: "the file to write; its key is not encrypted, and readable only by you"),
             KeysVerb.passwordOption,
-            Option("force", "overwrite an existing file"),
+            Option("force", about: "overwrite an existing file"),
         ],
         examples: [
             (
@@ -23,7 +24,7 @@ enum KeysConvertVerb {
         guard let out = arguments.text("out") else {
             throw Failure(.usage, "no output file: give --out FILE")
         }
-        guard case .certificate(let credential, _) = try KeysVerb.read(path, arguments) else {
+        guard case .certificate(let credential, _) = try KeysVerb.read(path, with: arguments) else {
             throw Failure(
                 .badInput,
                 "\(path) does not contain a certificate with its private key; 'carillon keys show' shows its contents")

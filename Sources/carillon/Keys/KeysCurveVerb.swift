@@ -7,9 +7,9 @@ import PushTransport
 enum KeysCurveVerb {
     static let verb = Verb(
         name: "keys curve", summary: "create a CURVE key pair for ZeroMQ, for a server or a client",
-        words: [Word("FILE", "the file to write; its secret key is readable only by you")],
+        words: [Word("FILE", about: "the file to write; its secret key is readable only by you")],
         options: [
-            Option("force", "overwrite an existing file"), Option("json", "print the public key as JSON"),
+            Option("force", about: "overwrite an existing file"), Option("json", about: "print the public key as JSON"),
         ],
         examples: [
             (

@@ -8,8 +8,8 @@ import PushText
 struct KeysShowVerb {
     static let verb = Verb(
         name: "keys show", summary: "show the contents of a key or certificate file",
-        words: [Word("FILE", "a .p8, .p12, .pem or .curve file, or a single certificate")],
-        options: [KeysVerb.passwordOption, Option("json", "print JSON")],
+        words: [Word("FILE", about: "a .p8, .p12, .pem or .curve file, or a single certificate")],
+        options: [KeysVerb.passwordOption, Option("json", about: "print JSON")],
         examples: [
             ("carillon keys show AuthKey_ABC123DEFG.p8", "show the id and fingerprint of a provider key"),
             (
@@ -21,10 +21,11 @@ struct KeysShowVerb {
         let path = arguments.word("FILE")
         if let facts = try CurveKeyFile.facts(path) {
             Terminal.output.write(
-                arguments.has("json") ? CurveKeyWords.json(facts, path) : CurveKeyWords.text(facts, path))
+                arguments.has("json")
+                    ? CurveKeyDescription.json(facts, of: path) : CurveKeyDescription.text(facts, of: path))
             return .done
         }
-        let verb = KeysShowVerb(path: path, file: try KeysVerb.read(path, arguments), now: .current())
+        let verb = KeysShowVerb(path: path, file: try KeysVerb.read(path, with: arguments), now: .current())
         Terminal.output.write(arguments.has("json") ? try verb.json() : verb.text())
         return .done
     }
@@ -116,7 +117,7 @@ struct KeysShowVerb {
                 rows.append(("environments", environments.map(\.rawValue).joined(separator: ", ")))
             }
             if let notBefore = facts.notBefore, notBefore > now {
-                rows.append(("valid from", output.coloured(notBefore.utcText + ", not yet valid", .red)))
+                rows.append(("valid from", output.colored(notBefore.utcText + ", not yet valid", in: .red)))
             }
             if let notAfter = facts.notAfter { rows.append(("expires", expiry(notAfter))) }
             if facts.kind == .providerKey {
@@ -129,7 +130,7 @@ struct KeysShowVerb {
             rows.append(("key", kind))
         }
         let lines = PlainText.rows(rows.map { (name: $0.0, text: $0.1) }, on: output)
-        return output.coloured(path, .bold) + " contains \(holds).\n\n" + lines + "\nNext: " + next + "\n"
+        return output.colored(path, in: .bold) + " contains \(holds).\n\n" + lines + "\nNext: " + next + "\n"
     }
 
     private static func list(_ topics: [CertificateTopic]) -> String {
@@ -142,8 +143,8 @@ struct KeysShowVerb {
     private func expiry(_ end: WallTime) -> String {
         let left = end.seconds - now.seconds
         let text = "\(Self.distance(left)), at \(end.utcText)"
-        let colour: Terminal.Colour = left <= 0 ? .red : left < 30 * 86_400 ? .yellow : .green
-        return Terminal.output.coloured(text, colour)
+        let color: Terminal.Color = left <= 0 ? .red : left < 30 * 86_400 ? .yellow : .green
+        return Terminal.output.colored(text, in: color)
     }
 
     /// Formats a time relative to now: "in 12 days", "3 hours ago".

@@ -8,12 +8,12 @@ enum KeysVerb {
         verbs: [KeysShowVerb.verb, KeysConvertVerb.verb, KeysCurveVerb.verb])
 
     static let passwordOption = Option(
-        "password-file", "F",
-        "a file that contains only the password (else the environment variable "
+        "password-file", value: "F",
+        about: "a file that contains only the password (else the environment variable "
             + "CARILLON_KEY_PASSWORD, if it is set)")
 
     /// Reads a key or certificate file. All errors are reported as bad input.
-    static func read(_ path: String, _ arguments: Arguments) throws -> KeyFile {
+    static func read(_ path: String, with arguments: Arguments) throws -> KeyFile {
         do {
             let password = try CredentialFiles.password(in: arguments.text("password-file")) ?? environmentPassword
             return try KeyFile.read(path, password: password)

@@ -8,21 +8,21 @@ import PushText
 enum MessagesVerb {
     static let verb = Verb(
         name: "messages", summary: "list recent messages, or show the outcome of one",
-        words: [Word("MESSAGE", "a message id; if left out, recent messages are listed", mayBeLeftOut: true)],
+        words: [Word("MESSAGE", about: "a message id; if left out, recent messages are listed", mayBeLeftOut: true)],
         options: [
-            Option("app", "APP", "only messages of this app"),
+            Option("app", value: "APP", about: "only messages of this app"),
             Option(
-                "state", "STATE",
-                "only messages in this state, or in several separated by commas: "
+                "state", value: "STATE",
+                about: "only messages in this state, or in several separated by commas: "
                     + "\(MessageSummary.State.allCases.map(\.rawValue).joined(separator: ", "))"
             ),
             Option(
-                "user", "NAME",
-                "only messages whose audience names this user; events store the first 10 users of a message"
+                "user", value: "NAME",
+                about: "only messages whose audience names this user; events store the first 10 users of a message"
             ),
-            Option("since", "TIME", "only messages accepted since this time: \(Moment.about)"),
-            Option("until", "TIME", "only messages accepted until this time"),
-            Option("limit", "N", "the maximum number of messages (50)"),
+            Option("since", value: "TIME", about: "only messages accepted since this time: \(Moment.about)"),
+            Option("until", value: "TIME", about: "only messages accepted until this time"),
+            Option("limit", value: "N", about: "the maximum number of messages (50)"),
         ] + ControlOptions.options + [ControlOptions.json],
         examples: [
             ("carillon messages --app shop", "list the recent messages of an app"),
@@ -31,11 +31,11 @@ enum MessagesVerb {
             ("carillon messages order-4711-shipped", "show one message; 'carillon trace' shows its events"),
         ]
     ) { arguments in
-        if let id = arguments.wordIfGiven("MESSAGE") { return try await one(id, arguments) }
+        if let id = arguments.wordIfGiven("MESSAGE") { return try await one(id, with: arguments) }
         return try await list(arguments)
     }
 
-    private static func one(_ id: String, _ arguments: Arguments) async throws -> ExitCode {
+    private static func one(_ id: String, with arguments: Arguments) async throws -> ExitCode {
         for option in ["state", "limit", "user", "since", "until"] where arguments.has(option) {
             throw Failure(.usage, "'--\(option)' cannot be combined with a message id")
         }
@@ -44,7 +44,7 @@ enum MessagesVerb {
         }
         let client = try ControlOptions.client(arguments)
         let message = try await client.ask(
-            "GET", "/v1/messages/\(AdminQuery.escaped(id))" + AdminQuery.encoded([("app", arguments.text("app"))]),
+            "GET", at: "/v1/messages/\(AdminQuery.escaped(id))" + AdminQuery.encoded([("app", arguments.text("app"))]),
             for: MessageSummary.self)
         if arguments.has("json") {
             ControlOptions.write(message)
@@ -64,12 +64,12 @@ enum MessagesVerb {
         repeat {
             let page = try await client.ask(
                 "GET",
-                "/v1/messages"
+                at: "/v1/messages"
                     + AdminQuery.encoded([
                         ("app", arguments.text("app")), ("state", arguments.text("state")), ("after", cursor),
                         ("user", arguments.text("user")), ("since", since.map { "\($0)" }),
                         ("until", until.map { "\($0)" }),
-                        ("limit", "\(min(limit - messages.count, MessageRoutes.largestPage))"),
+                        ("limit", "\(min(limit - messages.count, MessageRoutes.maxPageSize))"),
                     ]), for: MessagePage.self)
             messages += page.messages
             cursor = page.next
@@ -130,12 +130,12 @@ struct MessageTable {
                 "\(message.counts.expired)", "\(message.counts.suppressed)", "\(message.counts.unknown)",
             ]
         }
-        return terminal.table(Self.heading, rows) { column, cell in
-            column == 3 ? MessageSummary.State(rawValue: cell).flatMap(Self.colour) : nil
+        return terminal.table(Self.heading, rows: rows) { column, cell in
+            column == 3 ? MessageSummary.State(rawValue: cell).flatMap(Self.color) : nil
         }
     }
 
-    private static func colour(_ state: MessageSummary.State) -> Terminal.Colour? {
+    private static func color(_ state: MessageSummary.State) -> Terminal.Color? {
         switch state {
         case .waiting, .sending, .expired: .yellow
         case .completed: .green
@@ -152,30 +152,32 @@ struct MessageTable {
         ].map { ($0, Int64(clamping: $1)) }
         var rows: [(name: String, text: String)] = [
             ("message", PlainText.line(message.id, limit: 128)), ("app", PlainText.line(message.app, limit: 64)),
-            ("state", Self.colour(message.state).map { terminal.coloured(state, $0) } ?? state),
+            ("state", Self.color(message.state).map { terminal.colored(state, in: $0) } ?? state),
         ]
         if message.state == .rejected {
             let reason = message.reason.map { "\(PlainText.line($0, limit: 60)): " } ?? ""
-            rows.append(("because", reason + ReasonWords.rejection(message.reason)))
+            rows.append(("because", reason + ReasonDescription.rejection(message.reason)))
             if let detail = message.detail { rows.append(("detail", PlainText.line(detail))) }
-            if let client = RequestWords(message.request).client { rows.append(("from", "the client \(client)")) }
+            if let client = RequestDescription(message.request).client { rows.append(("from", "the client \(client)")) }
             return PlainText.rows(rows, on: terminal)
         }
         rows.append(("accepted", DeviceTable.time(message.acceptedAt) ?? "before the oldest stored event"))
         if message.acceptances > 1 { rows.append(("", "\(message.acceptances) times, for other devices")) }
-        let words = RequestWords(message.request)
+        let words = RequestDescription(message.request)
         if let client = words.client { rows.append(("from", "the client \(client)")) }
         if message.duplicates > 0 {
-            rows.append(("submitted again", EventWords.count(Int64(message.duplicates), "time")))
+            rows.append(("submitted again", EventDescription.count(Int64(message.duplicates), of: "time")))
         }
         rows.append(("for", words.audience(devices: message.devices.map { Int64(clamping: $0) })))
         if let options = words.options { rows.append(("options", options)) }
         rows.append(
             (
                 message.state == .completed ? "outcome" : "so far",
-                counts.total == 0 && message.state != .completed ? "nothing" : EventWords.counts(outcomes)
+                counts.total == 0 && message.state != .completed ? "nothing" : EventDescription.counts(outcomes)
             ))
-        if message.retries > 0 { rows.append(("deferred", EventWords.count(Int64(clamping: message.retries), "time"))) }
+        if message.retries > 0 {
+            rows.append(("deferred", EventDescription.count(Int64(clamping: message.retries), of: "time")))
+        }
         if let time = DeviceTable.time(message.completedAt) { rows.append(("completed", time)) }
         if !message.isWhole {
             rows.append(("", "not all its events could be read: the counts are minimums"))

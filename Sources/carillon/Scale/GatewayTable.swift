@@ -24,14 +24,14 @@ struct GatewayTable {
                 ? "now \(scale) \(scale == "1" ? "connection" : "connections")"
                 : "\(scale) \(scale == "1" ? "connection" : "connections")"
             let head =
-                "\(terminal.coloured(PlainText.line(gateway.app, limit: 80), .bold)) "
+                "\(terminal.colored(PlainText.line(gateway.app, limit: 80), in: .bold)) "
                 + "(\(PlainText.line(gateway.environment, limit: 80))): \(PlainText.line(gateway.state, limit: 400)), "
                 + "\(allowed), \(gateway.queue) queued, room for \(gateway.credit)"
             let first = terminal.hanging(head, indent: 2) + "\n"
             let fault = gateway.fault.map { Self.sentence($0) }.map { "  \(terminal.hanging($0, indent: 2))\n" } ?? ""
             if gateway.connections.isEmpty { return first + "  no connections\n" + fault }
             return first + fault
-                + terminal.table(Self.heading, gateway.connections.map(Self.row)) { column, cell in
+                + terminal.table(Self.heading, rows: gateway.connections.map(Self.row)) { column, cell in
                     column == 1 && cell != "open" ? .yellow : nil
                 }
         }.joined(separator: "\n")

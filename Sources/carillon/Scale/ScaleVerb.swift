@@ -7,14 +7,16 @@ import PushModel
 enum ScaleVerb {
     static let verb = Verb(
         name: "scale", summary: "show the connections of the gateways, and change their number",
-        words: [Word("APP", "an app of the configuration; all if left out", mayBeLeftOut: true)],
+        words: [Word("APP", about: "an app of the configuration; all if left out", mayBeLeftOut: true)],
         options: [
-            Option("connections", "MIN..MAX", "scale the app's gateway to this number of connections; 4 means 4..4"),
-            Option("data", "DIR", "the data directory of the running Carillon"),
             Option(
-                "config", "FILE",
-                "the configuration with the data directory (else CARILLON_CONFIG, or the usual places)"),
-            Option("json", "print JSON"),
+                "connections", value: "MIN..MAX",
+                about: "scale the app's gateway to this number of connections; 4 means 4..4"),
+            Option("data", value: "DIR", about: "the data directory of the running Carillon"),
+            Option(
+                "config", value: "FILE",
+                about: "the configuration with the data directory (else CARILLON_CONFIG, or the usual places)"),
+            Option("json", about: "print JSON"),
         ],
         examples: [
             ("carillon scale", "show all gateways with their connections"),
@@ -39,11 +41,11 @@ enum ScaleVerb {
         switch (app, wanted) {
         case (let app?, let wanted?):
             let body = "{\"min\":\(wanted.lowerBound),\"max\":\(wanted.upperBound)}"
-            gateways = [try await client.ask("PUT", "/v1/gateways/\(app)/connections", body: Array(body.utf8))]
+            gateways = [try await client.ask("PUT", at: "/v1/gateways/\(app)/connections", body: Array(body.utf8))]
         case (let app?, nil):
-            gateways = [try await client.ask("GET", "/v1/gateways/\(app)")]
+            gateways = [try await client.ask("GET", at: "/v1/gateways/\(app)")]
         case (nil, _):
-            gateways = try await client.ask("GET", "/v1/gateways", for: GatewayList.self).gateways
+            gateways = try await client.ask("GET", at: "/v1/gateways", for: GatewayList.self).gateways
         }
         if arguments.has("json") {
             let answer = app == nil ? AdminAnswer.json(GatewayList(gateways: gateways)) : .json(gateways.first)

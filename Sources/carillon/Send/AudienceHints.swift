@@ -13,7 +13,7 @@ struct AudienceHints: Sendable {
     private let isForAll: Bool
 
     /// The maximum number of names of each kind that are looked up.
-    private static let mostLookUps = 10
+    private static let maxLookUps = 10
 
     init(_ arguments: Arguments, app: AppID, dataDirectory: String) {
         self.app = app
@@ -29,15 +29,15 @@ struct AudienceHints: Sendable {
     func notes() async -> [String] {
         var notes: [String] = []
         do {
-            for user in users.prefix(Self.mostLookUps) where try await isNobody([("user", user)]) {
-                notes.append(Self.note("the user \(PlainText.line(user, limit: 60))", app))
+            for user in users.prefix(Self.maxLookUps) where try await isNobody([("user", user)]) {
+                notes.append(Self.note("the user \(PlainText.line(user, limit: 60))", in: app))
             }
-            for tag in tags.prefix(Self.mostLookUps) where try await isNobody([("tag", tag)]) {
-                notes.append(Self.note("the tag \(PlainText.line(tag, limit: 60))", app))
+            for tag in tags.prefix(Self.maxLookUps) where try await isNobody([("tag", tag)]) {
+                notes.append(Self.note("the tag \(PlainText.line(tag, limit: 60))", in: app))
             }
             if isForAll, try await isNobody([]) { notes.append("\(app) has no active devices: nothing is sent") }
-            for device in devices.prefix(Self.mostLookUps)
-            where try await client.send("GET", "/v1/devices/\(device)").status == 404 {
+            for device in devices.prefix(Self.maxLookUps)
+            where try await client.send("GET", to: "/v1/devices/\(device)").status == 404 {
                 notes.append("unknown device \(PlainText.line(device, limit: 40)): nothing is sent to it")
             }
         } catch {
@@ -46,13 +46,13 @@ struct AudienceHints: Sendable {
         return notes
     }
 
-    private static func note(_ whose: String, _ app: AppID) -> String {
+    private static func note(_ whose: String, in app: AppID) -> String {
         "\(whose) has no active devices of \(app): nothing is sent unless one registers in time; "
             + "'carillon devices list' lists the devices"
     }
 
     private func isNobody(_ filter: [(name: String, value: String?)]) async throws -> Bool {
         let query = AdminQuery.encoded([("app", app.name), ("active", "true"), ("limit", "1")] + filter)
-        return try await client.ask("GET", "/v1/devices" + query, for: DeviceListAnswer.self).devices.isEmpty
+        return try await client.ask("GET", at: "/v1/devices" + query, for: DeviceListAnswer.self).devices.isEmpty
     }
 }

@@ -8,22 +8,24 @@ import PushWire
 /// The options for the content of a notification: its payload as JSON, or the parts to build it from.
 enum PayloadOptions {
     static let options: [Option] = [
-        Option("payload", "JSON", "the payload: '{…}', a file, or - for standard input; replaces the next options"),
-        Option("title", "TEXT", "the title of the alert"),
-        Option("subtitle", "TEXT", "the subtitle of the alert"),
-        Option("body", "TEXT", "the text of the alert"),
-        Option("badge", "N", "the number on the app's icon; 0 removes it"),
-        Option("sound", "NAME", "'default', or a sound of the app"),
-        Option("category", "NAME", "the category, which defines the actions of the notification"),
-        Option("thread-id", "ID", "the group in which the device shows the notification"),
-        Option("content-available", "wake the app; without other content, a background notification"),
-        Option("mutable-content", "let the app's extension modify the notification before it is shown"),
-        Option("custom", "KEY=JSON", "a custom key next to aps", mayRepeat: true),
+        Option(
+            "payload", value: "JSON",
+            about: "the payload: '{…}', a file, or - for standard input; replaces the next options"),
+        Option("title", value: "TEXT", about: "the title of the alert"),
+        Option("subtitle", value: "TEXT", about: "the subtitle of the alert"),
+        Option("body", value: "TEXT", about: "the text of the alert"),
+        Option("badge", value: "N", about: "the number on the app's icon; 0 removes it"),
+        Option("sound", value: "NAME", about: "'default', or a sound of the app"),
+        Option("category", value: "NAME", about: "the category, which defines the actions of the notification"),
+        Option("thread-id", value: "ID", about: "the group in which the device shows the notification"),
+        Option("content-available", about: "wake the app; without other content, a background notification"),
+        Option("mutable-content", about: "let the app's extension modify the notification before it is shown"),
+        Option("custom", value: "KEY=JSON", about: "a custom key next to aps", mayRepeat: true),
     ]
 
     /// The maximum size of a payload that is read. It is larger than any service accepts, so that the payload rules report
     /// the exact limit.
-    private static let longest = 1 << 20
+    private static let maxSize = 1 << 20
 
     /// Returns the payload, or nil if none of these options is given.
     static func read(_ arguments: Arguments) throws(Failure) -> [UInt8]? {
@@ -54,12 +56,12 @@ enum PayloadOptions {
         defer { if descriptor != 0 { close(descriptor) } }
         let bytes: [UInt8]
         do {
-            bytes = try BoundedFile.read(from: descriptor, limit: longest)
+            bytes = try BoundedFile.read(from: descriptor, limit: maxSize)
         } catch {
             throw Failure(.badInput, "cannot read the payload from \(name): \(error)")
         }
-        guard bytes.count <= longest else {
-            throw Failure(.badInput, "\(name) has more than \(longest >> 20) MiB: too large for a payload")
+        guard bytes.count <= maxSize else {
+            throw Failure(.badInput, "\(name) has more than \(maxSize >> 20) MiB: too large for a payload")
         }
         return bytes
     }

@@ -14,14 +14,16 @@ struct SendOrder: Sendable {
 
     static let options: [Option] =
         TokenOptions.options + [
-            Option("channel", "ID", "a broadcast to this channel, instead of --token"),
-            Option("push-type", "TYPE", "(alert; background if it only wakes the app; liveactivity with --channel)"),
-            Option("priority", "N", "10, 5 or 1 (the default of the push type)"),
-            Option("expires-at", "SECONDS", "expiry in seconds since 1970; 0: one attempt, not stored"),
-            Option("ttl", "TIME", "expiry relative to now: 1h, 30m; 0: one attempt"),
-            Option("collapse-id", "ID", "a notification replaces earlier ones with the same collapse id"),
-            Option("id", "ID", "the message id, from which the apns-id is derived (random)"),
-            Option("apns-id", "UUID", "the apns-id, instead of --id"),
+            Option("channel", value: "ID", about: "a broadcast to this channel, instead of --token"),
+            Option(
+                "push-type", value: "TYPE",
+                about: "(alert; background if it only wakes the app; liveactivity with --channel)"),
+            Option("priority", value: "N", about: "10, 5 or 1 (the default of the push type)"),
+            Option("expires-at", value: "SECONDS", about: "expiry in seconds since 1970; 0: one attempt, not stored"),
+            Option("ttl", value: "TIME", about: "expiry relative to now: 1h, 30m; 0: one attempt"),
+            Option("collapse-id", value: "ID", about: "a notification replaces earlier ones with the same collapse id"),
+            Option("id", value: "ID", about: "the message id, from which the apns-id is derived (random)"),
+            Option("apns-id", value: "UUID", about: "the apns-id, instead of --id"),
         ]
 
     let message: Message

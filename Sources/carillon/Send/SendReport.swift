@@ -13,7 +13,7 @@ struct SendReport: Sendable {
     private let order: SendOrder
     private let app: Configuration.App
 
-    init(_ order: SendOrder, _ app: Configuration.App, _ verdict: Verdict) {
+    init(_ order: SendOrder, app: Configuration.App, verdict: Verdict) {
         self.order = order
         self.app = app
         self.verdict = verdict
@@ -83,7 +83,7 @@ struct SendPreview {
     private let order: SendOrder
     private let gateway: AppGateway
 
-    init(_ order: SendOrder, _ gateway: AppGateway) {
+    init(_ order: SendOrder, gateway: AppGateway) {
         self.order = order
         self.gateway = gateway
     }
@@ -129,7 +129,7 @@ struct SendPreview {
 
     func text(on terminal: Terminal) -> String {
         let payload = PlainText.line(String(decoding: order.message.payload, as: UTF8.self), limit: 8192)
-        return "Nothing was sent. The request would be:\n\n\(terminal.coloured(request, .bold))\n"
+        return "Nothing was sent. The request would be:\n\n\(terminal.colored(request, in: .bold))\n"
             + PlainText.rows(headers.map { ($0.name, PlainText.line($0.text)) }, on: terminal)
             + "\npayload, \(order.message.payload.count) bytes:\n  \(payload)\n"
     }

@@ -12,10 +12,10 @@ struct SendVerb {
     static let verb = Verb(
         name: "send", summary: "send one notification: directly to a push service, or through Carillon",
         options: AppOptions.options + SendOrder.options + PayloadOptions.options + SendVia.options + [
-            Option("anyway", "send even if the provider is known to reject the payload or the options"),
-            Option("dry-run", "show the request, and send nothing"),
-            Option("timeout", "TIME", "the limit for the whole command (20s)"),
-            Option("json", "print one JSON object"),
+            Option("anyway", about: "send even if the provider is known to reject the payload or the options"),
+            Option("dry-run", about: "show the request, and send nothing"),
+            Option("timeout", value: "TIME", about: "the limit for the whole command (20s)"),
+            Option("json", about: "print one JSON object"),
         ],
         examples: [
             ("carillon send --app shop --token 00fc13… --title Hello", "through an app of the configuration"),
@@ -73,19 +73,19 @@ struct SendVerb {
         let refused = order.refusedFindings
         if !refused.isEmpty, !arguments.has("anyway"), !arguments.has("dry-run") {
             let count = refused.count == 1 ? "1 fault" : "\(refused.count) faults"
-            return tell(
+            return show(
                 SendReport(
-                    order, app,
-                    Verdict(
+                    order, app: app,
+                    verdict: Verdict(
                         .badInput, "nothing was sent: the provider would reject it because of \(count)",
-                        "correct it, or send it with --anyway")))
+                        advice: "correct it, or send it with --anyway")))
         }
         switch order.target {
         case .device(let token, let id):
             let gateway = try Trial.load(app, timeout: timeout)
             warn(gateway)
             if arguments.has("dry-run") { return preview(gateway) }
-            return await push(gateway, Delivery(ticket: 1, message: order.message, token: token, apnsID: id))
+            return await push(gateway, delivery: Delivery(ticket: 1, message: order.message, token: token, apnsID: id))
         case .channel(let channel):
             let channels = try AppChannels(app, timeout: timeout)
             warn(channels.gateway)
@@ -99,17 +99,17 @@ struct SendVerb {
         for warning in gateway.warnings { Terminal.error.write("carillon send: warning: \(warning)\n") }
     }
 
-    private func push(_ gateway: AppGateway, _ delivery: Delivery) async -> ExitCode {
-        let ground = TrialGround()
-        let trial = await Trial(gateway: gateway, delivery: delivery, timeout: timeout).run(on: ground)
-        await ground.end()
-        var report = SendReport(order, app, Verdict(trial.outcome, of: app))
+    private func push(_ gateway: AppGateway, delivery: Delivery) async -> ExitCode {
+        let dependencies = TrialDependencies()
+        let trial = await Trial(gateway: gateway, delivery: delivery, timeout: timeout).run(on: dependencies)
+        await dependencies.end()
+        var report = SendReport(order, app: app, verdict: Verdict(trial.outcome, of: app))
         report.address = trial.address
         report.took = trial.took
         // Over the binary protocol, the latency is only the time spent waiting for an error response.
         if app.gateway.wireProtocol == .http2 { report.latency = trial.latency }
         report.notes = trial.notes
-        return tell(report)
+        return show(report)
     }
 
     private func broadcast(_ channels: AppChannels, to channel: ChannelID) async -> ExitCode {
@@ -125,20 +125,20 @@ struct SendVerb {
             case .success: Verdict(.accepted, "the provider accepted the broadcast; it does not report delivery")
             case .failure(let error): error.verdict
             }
-        var report = SendReport(order, app, verdict)
+        var report = SendReport(order, app: app, verdict: verdict)
         if case .success = result { report.verdict.isAnswered = true }
         report.address = "\(channels.place(.sending))"
         report.took = MonotonicTime.current() - begun
-        return tell(report)
+        return show(report)
     }
 
     private func preview(_ gateway: AppGateway) -> ExitCode {
-        let preview = SendPreview(order, gateway)
+        let preview = SendPreview(order, gateway: gateway)
         Terminal.output.write(isJSON ? preview.json : preview.text(on: Terminal.output))
         return order.refusedFindings.isEmpty || arguments.has("anyway") ? .done : .badInput
     }
 
-    private func tell(_ report: SendReport) -> ExitCode {
+    private func show(_ report: SendReport) -> ExitCode {
         Terminal.output.write(isJSON ? report.json : report.text(on: Terminal.output))
         return report.verdict.kind.code
     }

@@ -9,17 +9,23 @@ import PushWire
 struct SendVia {
     static let options: [Option] = [
         Option(
-            "via", "ENDPOINT",
-            "submit to the Carillon with this intake, as in tcp://127.0.0.1:5560 (with one of the next "
+            "via", value: "ENDPOINT",
+            about: "submit to the Carillon with this intake, as in tcp://127.0.0.1:5560 (with one of the next "
                 + "six options, intake.router of the configuration)"),
-        Option("device", "ID", "a device id of the registry, instead of --token", mayRepeat: true),
-        Option("user", "ID", "all devices of a user", mayRepeat: true),
-        Option("tag", "TAG", "all devices with this tag; if given again, with all these tags", mayRepeat: true),
-        Option("tags", "JSON", "all devices with these tags: beta, or '{\"all\":[\"beta\",{\"not\":\"ios\"}]}'"),
-        Option("all", "all devices of the app"),
-        Option("again", "with a known id: send to devices that have joined the audience since"),
-        Option("server-key", "Z85", "the public key of the server, if it has security.curve; with --key-file"),
-        Option("key-file", "FILE", "this client's keys, from 'carillon keys curve'"),
+        Option("device", value: "ID", about: "a device id of the registry, instead of --token", mayRepeat: true),
+        Option("user", value: "ID", about: "all devices of a user", mayRepeat: true),
+        Option(
+            "tag", value: "TAG", about: "all devices with this tag; if given again, with all these tags",
+            mayRepeat: true),
+        Option(
+            "tags", value: "JSON",
+            about: "all devices with these tags: beta, or '{\"all\":[\"beta\",{\"not\":\"ios\"}]}'"),
+        Option("all", about: "all devices of the app"),
+        Option("again", about: "with a known id: send to devices that have joined the audience since"),
+        Option(
+            "server-key", value: "Z85", about: "the public key of the server, if it has security.curve; with --key-file"
+        ),
+        Option("key-file", value: "FILE", about: "this client's keys, from 'carillon keys curve'"),
     ]
 
     static let examples: [(command: String, about: String)] = [
@@ -89,7 +95,7 @@ struct SendVia {
         }
         let kind = try Self.audienceKind(arguments)
         let tokens = TokenOptions.isGiven(arguments) ? try TokenOptions.read(arguments) : []
-        let to = tokens.isEmpty ? try Self.audience(kind, arguments) : ["tokens": .texts(tokens.map(\.hex))]
+        let to = tokens.isEmpty ? try Self.audience(kind, from: arguments) : ["tokens": .texts(tokens.map(\.hex))]
         let target = try SendTarget(arguments)
         endpoint = target.endpoint
         audience = target.directory.map { AudienceHints(arguments, app: app, dataDirectory: $0) }
@@ -141,12 +147,12 @@ struct SendVia {
         case .success(let end):
             var report = SendViaReport(end, id: id, app: app, endpoint: endpoint, took: MonotonicTime.current() - begun)
             if report.isAccepted { report.notes = await audience?.notes() ?? [] }
-            return tell(report)
+            return show(report)
         case .failure(let error): throw Failure(.usage, "'--via': \(error)")
         }
     }
 
-    private func tell(_ report: SendViaReport) -> ExitCode {
+    private func show(_ report: SendViaReport) -> ExitCode {
         Terminal.output.write(isJSON ? report.json : report.text(on: Terminal.output))
         return report.code
     }
@@ -177,7 +183,7 @@ struct SendVia {
     }
 
     /// Returns the audience of a message that is not addressed by tokens.
-    private static func audience(_ kind: String, _ arguments: Arguments) throws(Failure) -> JSONValue {
+    private static func audience(_ kind: String, from arguments: Arguments) throws(Failure) -> JSONValue {
         switch kind {
         case "device":
             for text in arguments.texts("device") where DeviceID(text) == nil {

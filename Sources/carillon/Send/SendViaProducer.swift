@@ -56,7 +56,7 @@ actor SendViaProducer {
         options.receiveHighWaterMark = 0
         let socket = try ZMQSocket(.dealer, in: context, on: loop, options: options)
         self.socket = socket
-        socket.onMessage = { [unowned self] message in heard((0..<message.count).map { message.copied($0) }) }
+        socket.onMessage = { [unowned self] message in received((0..<message.count).map { message.copied($0) }) }
         monitor = try socket.monitor { [unowned self] event in happened(event.kind) }
         try socket.connect(endpoint)
         deadline = loop.schedule(after: timeout) { [weak self] in self?.assumeIsolated { $0.finish() } }
@@ -87,7 +87,7 @@ actor SendViaProducer {
 
     private var isBusy: Bool { end.status?["status"] == .string("busy") }
 
-    private func heard(_ frames: [[UInt8]]) {
+    private func received(_ frames: [[UInt8]]) {
         guard frames.count == 2, frames[0] == Array("ack/1".utf8), let document = try? JSONDocument(frames[1]),
             case .object(let status) = document.value(at: document.root)
         else { return }

@@ -67,7 +67,7 @@ struct SendViaReport {
     }
 
     func text(on terminal: Terminal) -> String {
-        let colour: Terminal.Colour = code == .done ? .green : code == .tryAgain ? .yellow : .red
+        let color: Terminal.Color = code == .done ? .green : code == .tryAgain ? .yellow : .red
         var rows = [("id", PlainText.line(id.text)), ("app", app.name), ("via", endpoint)]
         if case .integer(let seq)? = end.status?["seq"] { rows.append(("seq", "\(seq)")) }
         if end.attempts > 1 { rows.append(("sent", "\(end.attempts) times")) }
@@ -75,7 +75,7 @@ struct SendViaReport {
         for finding in findings { rows.append(("will be ignored", PlainText.line(finding))) }
         for note in notes { rows.append(("note", PlainText.line(note))) }
         let word = outcome.replacing("_", with: " ")
-        return terminal.coloured(word, colour) + ": " + meaning + "\n"
+        return terminal.colored(word, in: color) + ": " + meaning + "\n"
             + PlainText.rows(rows.map { (name: $0.0, text: $0.1) }, on: terminal)
             + (advice.map { "\nNext: \($0).\n" } ?? "")
     }

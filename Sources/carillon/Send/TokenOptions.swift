@@ -7,22 +7,23 @@ import PushTransport
 enum TokenOptions {
     static let options: [Option] = [
         Option(
-            "token", "HEX",
-            "the device token: hexadecimal, <with brackets and spaces>, or base64 (several with --via); "
+            "token", value: "HEX",
+            about: "the device token: hexadecimal, <with brackets and spaces>, or base64 (several with --via); "
                 + "other users can see it in the process list: --token-file hides it", mayRepeat: true),
-        Option("token-file", "FILE", "read tokens from a file, or - for standard input: one token per line"),
+        Option(
+            "token-file", value: "FILE", about: "read tokens from a file, or - for standard input: one token per line"),
     ]
 
     static let caution = caution(about: "the value of --token", option: "token-file")
 
-    private static let longest = 4 << 20
+    private static let maxSize = 4 << 20
 
     static func isGiven(_ arguments: Arguments) -> Bool { arguments.has("token") || arguments.has("token-file") }
 
     /// The option for verbs that take one token as a positional argument.
     static let fileOption = Option(
-        "token-file", "FILE",
-        "read TOKEN from a file, or - for standard input, to hide it from the process list")
+        "token-file", value: "FILE",
+        about: "read TOKEN from a file, or - for standard input, to hide it from the process list")
 
     /// Returns the warning for a token on the command line.
     ///
@@ -83,12 +84,12 @@ enum TokenOptions {
         do {
             let descriptor = path == "-" ? 0 : try BoundedFile.openToRead(path)
             defer { if descriptor != 0 { close(descriptor) } }
-            bytes = try BoundedFile.read(from: descriptor, limit: longest)
+            bytes = try BoundedFile.read(from: descriptor, limit: maxSize)
         } catch {
             throw Failure(.badInput, "cannot read '--\(option)': \(error)")
         }
-        guard bytes.count <= longest else {
-            throw Failure(.badInput, "'--\(option)' has more than \(longest >> 20) MiB: too many tokens for a message")
+        guard bytes.count <= maxSize else {
+            throw Failure(.badInput, "'--\(option)' has more than \(maxSize >> 20) MiB: too many tokens for a message")
         }
         return String(decoding: bytes, as: UTF8.self).split(whereSeparator: \.isNewline)
             .map(String.init).filter { !$0.allSatisfy(\.isWhitespace) }

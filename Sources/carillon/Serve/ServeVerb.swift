@@ -9,10 +9,10 @@ enum ServeVerb {
     static let verb = Verb(
         name: "serve", summary: "accept notifications, deliver them, and publish the outcomes",
         options: [
-            Option("config", "FILE", "the configuration (else CARILLON_CONFIG, or the usual places)"),
-            Option("data", "DIR", "the data directory, instead of the configuration's"),
-            Option("drain", "TIME", "how long to wait for deliveries in flight after SIGTERM (30s)"),
-            Option("json", "print the endpoints and apps as one line of JSON"),
+            Option("config", value: "FILE", about: "the configuration (else CARILLON_CONFIG, or the usual places)"),
+            Option("data", value: "DIR", about: "the data directory, instead of the configuration's"),
+            Option("drain", value: "TIME", about: "how long to wait for deliveries in flight after SIGTERM (30s)"),
+            Option("json", about: "print the endpoints and apps as one line of JSON"),
         ],
         examples: [
             ("carillon serve --config carillon.json5", "run until SIGTERM; a second SIGTERM stops at once"),
@@ -25,7 +25,7 @@ enum ServeVerb {
         let flags = arguments.text("data").map { ["data": $0] } ?? [:]
         let (file, parsed) = try Configuration.load(file: arguments.text("config"), flags: flags)
         let source = ConfigurationSource(file: file, flags: flags)
-        let running = try await RunningCarillon(source, parsed) { _exit(ExitCode.failed.rawValue) }
+        let running = try await RunningCarillon(source, parsed: parsed) { _exit(ExitCode.failed.rawValue) }
         let served = await running.served()
         if arguments.has("json") {
             Terminal.output.write(served.json)

@@ -10,12 +10,12 @@ extension Served {
             ["events, replay", replay ?? "off"],
         ]
         let rows = apps.map { [$0.app, $0.topic, $0.environment, $0.protocol, $0.service, $0.fault ?? "ok"] }
-        return terminal.coloured(
-            "Carillon \(Release.version) is serving \(apps.count) \(apps.count == 1 ? "app" : "apps").", .bold)
+        return terminal.colored(
+            "Carillon \(Release.version) is serving \(apps.count) \(apps.count == 1 ? "app" : "apps").", in: .bold)
             + "\n"
-            + terminal.table(["app", "topic", "environment", "protocol", "push service", "credential"], rows) {
+            + terminal.table(["app", "topic", "environment", "protocol", "push service", "credential"], rows: rows) {
                 column, cell in column == 5 && cell != "ok" ? .red : nil
-            } + "\n" + terminal.table(["what", "where"], places)
+            } + "\n" + terminal.table(["what", "where"], rows: places)
             + "\n"
     }
 }

@@ -10,28 +10,33 @@ struct SimulateVerb {
     static let verb = Verb(
         name: "simulate", summary: "run a simulated Apple push service: HTTP/2, legacy binary, feedback",
         options: [
-            Option("host", "IP", "the address to listen on (127.0.0.1)"),
-            Option("port", "P", "the port of the HTTP/2 provider API (2197; 0 for any free port, also below)"),
-            Option("binary-port", "P", "the port of the legacy binary gateway (2195)"),
-            Option("feedback-port", "P", "the port of the feedback service (2196)"),
-            Option("control-port", "P", "the HTTP port for received requests, faults and devices (8474)"),
-            Option("data", "DIR", "the directory for its certificates and keys (./simulator)"),
-            Option("environment", "NAME", "production or sandbox (production)"),
-            Option("faults", "FILE", "a fault script to load (JSON5); GET / on the control port explains it"),
-            Option("streams", "N", "the maximum number of open streams per connection (1000)"),
+            Option("host", value: "IP", about: "the address to listen on (127.0.0.1)"),
+            Option(
+                "port", value: "P", about: "the port of the HTTP/2 provider API (2197; 0 for any free port, also below)"
+            ),
+            Option("binary-port", value: "P", about: "the port of the legacy binary gateway (2195)"),
+            Option("feedback-port", value: "P", about: "the port of the feedback service (2196)"),
+            Option("control-port", value: "P", about: "the HTTP port for received requests, faults and devices (8474)"),
+            Option("data", value: "DIR", about: "the directory for its certificates and keys (./simulator)"),
+            Option("environment", value: "NAME", about: "production or sandbox (production)"),
+            Option(
+                "faults", value: "FILE", about: "a fault script to load (JSON5); GET / on the control port explains it"),
+            Option("streams", value: "N", about: "the maximum number of open streams per connection (1000)"),
             Option(
                 "open-streams",
-                "announce all streams from the start, where Apple allows one until the first valid token; for load tools that do not wait for SETTINGS"
+                about:
+                    "announce all streams from the start, where Apple allows one until the first valid token; for load tools that do not wait for SETTINGS"
             ),
             Option(
-                "key", "FILE",
-                "accept provider tokens of this key as well: a public key in PEM, or the .p8 file, of which only the public part is used"
+                "key", value: "FILE",
+                about:
+                    "accept provider tokens of this key as well: a public key in PEM, or the .p8 file, of which only the public part is used"
             ),
-            Option("key-id", "ID", "the id of that key (from the file name, AuthKey_ID.p8)"),
-            Option("team-id", "ID", "the team of that key (\(SimulatorFiles.teamID))"),
-            Option("no-auth", "accept requests without a provider token or a certificate"),
-            Option("records", "N", "the number of requests to remember (1000000)"),
-            Option("json", "print the addresses as one line of JSON"),
+            Option("key-id", value: "ID", about: "the id of that key (from the file name, AuthKey_ID.p8)"),
+            Option("team-id", value: "ID", about: "the team of that key (\(SimulatorFiles.teamID))"),
+            Option("no-auth", about: "accept requests without a provider token or a certificate"),
+            Option("records", value: "N", about: "the number of requests to remember (1000000)"),
+            Option("json", about: "print the addresses as one line of JSON"),
         ],
         examples: [
             ("carillon simulate", "listen on the default ports until interrupted"),
@@ -46,7 +51,7 @@ struct SimulateVerb {
 
     private func run() async throws -> ExitCode {
         let files = try SimulatorFiles(directory: arguments.text("data") ?? "simulator")
-        let options = try Self.options(arguments, files)
+        let options = try Self.options(arguments, files: files)
         let script = try Self.script(arguments.text("faults"))
 
         let loop = EventLoop(name: "simulator")
@@ -63,8 +68,8 @@ struct SimulateVerb {
         let signals = await loop.run {
             LoopBound(SignalSource(on: loop, signals: [.terminate, .interrupt]) { _ in stop.open() }, on: loop)
         }
-        let places = await service.with { Places($0, host: options.host) }
-        Terminal.output.write(arguments.has("json") ? places.json(files) : places.text(files))
+        let addresses = await service.with { SimulatorAddresses($0, host: options.host) }
+        Terminal.output.write(arguments.has("json") ? addresses.json(files) : addresses.text(files))
 
         await stop.wait()
         await signals.with { $0.cancel() }
@@ -73,7 +78,7 @@ struct SimulateVerb {
         return .done
     }
 
-    private static func options(_ arguments: Arguments, _ files: SimulatorFiles) throws -> SimulatorService.Options {
+    private static func options(_ arguments: Arguments, files: SimulatorFiles) throws -> SimulatorService.Options {
         var options = SimulatorService.Options(
             identity: files.server, clientTrust: .only([.file(files.authorityPath)]))
         options.expiredIdentity = files.expired
@@ -89,7 +94,7 @@ struct SimulateVerb {
         }
         options.settings.keys = [PushSimulator.ProviderKey(keyID: SimulatorFiles.keyID, teamID: SimulatorFiles.teamID)]
         options.publicKeys = [SimulatorFiles.keyID: files.providerKey.publicKey]
-        try take(arguments, &options)
+        try addKey(arguments, to: &options)
         options.settings.streamLimit = UInt32(try arguments.number("streams", in: 1...1_000_000) ?? 1000)
         options.settings.beginsWithOneStream = !arguments.has("open-streams")
         options.settings.requiresAuthentication = !arguments.has("no-auth")
@@ -98,7 +103,7 @@ struct SimulateVerb {
     }
 
     /// Adds the key that `--key` names, so that a user can test an existing configuration unchanged.
-    private static func take(_ arguments: Arguments, _ options: inout SimulatorService.Options) throws(Failure) {
+    private static func addKey(_ arguments: Arguments, to options: inout SimulatorService.Options) throws(Failure) {
         guard let path = arguments.text("key") else {
             for name in ["key-id", "team-id"] where arguments.text(name) != nil {
                 throw Failure(.usage, "'--\(name)' needs '--key FILE'")

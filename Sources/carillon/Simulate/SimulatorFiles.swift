@@ -34,8 +34,8 @@ struct SimulatorFiles {
                 certificate: .file("\(directory)/ca.pem"), key: .file("\(directory)/ca.key"))
         } else {
             authority = try CertificateAuthority(commonName: "Carillon Simulator Root")
-            try store.write("ca.key", containing: authority.privateKeyPEM)
-            try store.write("ca.pem", containing: authority.certificatePEM, isSecret: false)
+            try store.write("ca.key", text: authority.privateKeyPEM)
+            try store.write("ca.pem", text: authority.certificatePEM, isSecret: false)
             made += ["ca.pem"]
             // Certificates of an earlier root are no longer valid.
             for name in ["server.pem", "push.pem"] { store.remove(name) }
@@ -45,7 +45,7 @@ struct SimulatorFiles {
                 CertificateRequest(
                     commonName: "localhost", usage: .server, dnsNames: ["localhost"], ipAddresses: ["127.0.0.1", "::1"])
             )
-            try store.write("server.pem", containing: issued.certificatePEM + issued.privateKeyPEM)
+            try store.write("server.pem", text: issued.certificatePEM + issued.privateKeyPEM)
             made += ["server.pem"]
         }
         server = try TLSIdentity(combined: .file("\(directory)/server.pem"))
@@ -61,7 +61,7 @@ struct SimulatorFiles {
             let issued = try authority.issue(
                 CertificateRequest(
                     commonName: "Apple Push Services: \(Self.clientTopic)", usage: .client, userID: Self.clientTopic))
-            try store.write("push.pem", containing: issued.certificatePEM + issued.privateKeyPEM)
+            try store.write("push.pem", text: issued.certificatePEM + issued.privateKeyPEM)
             made += ["push.pem"]
         }
         let keyName = "AuthKey_\(Self.keyID).p8"
@@ -69,7 +69,7 @@ struct SimulatorFiles {
             providerKey = try ES256PrivateKey(pem: .file("\(directory)/\(keyName)"))
         } else {
             providerKey = try ES256PrivateKey.generate()
-            try store.write(keyName, containing: providerKey.pem)
+            try store.write(keyName, text: providerKey.pem)
             made += [keyName]
         }
         self.made = made
@@ -101,7 +101,7 @@ private struct Store {
     }
 
     /// Writes a file atomically, so that an interrupted start does not leave a part of a key.
-    func write(_ name: String, containing text: String, isSecret: Bool = true) throws {
+    func write(_ name: String, text: String, isSecret: Bool = true) throws {
         let path = "\(directory)/\(name)"
         let descriptor = open(
             "\(path).new", O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, isSecret ? 0o600 : 0o644)

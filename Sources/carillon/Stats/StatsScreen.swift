@@ -14,36 +14,37 @@ struct StatsScreen {
         // A restart resets all counters, so there is nothing to compare with.
         let before = earlier.flatMap { $0.startedAt == now.startedAt && $0.at < now.at ? $0 : nil }
         let rates = Rates(seconds: before.map { Double(now.at - $0.at) / 1000 })
-        return head(now) + "\n" + flow(now, before, rates) + apps(now, before, rates) + "\n" + rest(now, before, rates)
+        return head(now) + "\n" + flow(now, since: before, rates: rates) + apps(now, since: before, rates: rates) + "\n"
+            + rest(now, since: before, rates: rates)
     }
 
     private func head(_ now: StatsAnswer) -> String {
         let state =
             now.ready
-            ? terminal.coloured("ready", .green)
-            : terminal.coloured("not ready", .red)
+            ? terminal.colored("ready", in: .green)
+            : terminal.colored("not ready", in: .red)
         let version = now.version.map { " \(PlainText.line($0, limit: 20))" } ?? ""
         let first =
-            terminal.coloured("Carillon\(version)", .bold)
+            terminal.colored("Carillon\(version)", in: .bold)
             + ", \(state), up \(GatewayTable.age(max(0, now.at - now.startedAt) / 1000)), "
             + "\(WallTime(milliseconds: now.at).iso8601)\n"
         return first
             + now.obstacles.map { obstacle in
-                "  \(terminal.hanging(PlainText.line(obstacle), indent: 2) { terminal.coloured($0, .red) })\n"
+                "  \(terminal.hanging(PlainText.line(obstacle), indent: 2) { terminal.colored($0, in: .red) })\n"
             }.joined()
     }
 
-    private func flow(_ now: StatsAnswer, _ before: StatsAnswer?, _ rates: Rates) -> String {
+    private func flow(_ now: StatsAnswer, since before: StatsAnswer?, rates: Rates) -> String {
         var rows: [(name: String, text: String)] = []
         if let intake = now.intake {
             let earlier = before?.intake
             rows.append(
                 (
                     "intake",
-                    "accepted \(rates.text(intake.accepted, earlier?.accepted)), "
-                        + "duplicate \(rates.text(intake.duplicate, earlier?.duplicate)), "
-                        + "rejected \(rates.text(intake.rejected, earlier?.rejected)), "
-                        + "busy \(rates.text(intake.busy, earlier?.busy))"
+                    "accepted \(rates.text(intake.accepted, since: earlier?.accepted)), "
+                        + "duplicate \(rates.text(intake.duplicate, since: earlier?.duplicate)), "
+                        + "rejected \(rates.text(intake.rejected, since: earlier?.rejected)), "
+                        + "busy \(rates.text(intake.busy, since: earlier?.busy))"
                 ))
         }
         if let backlog = now.backlog {
@@ -62,7 +63,7 @@ struct StatsScreen {
         "p99",
     ]
 
-    private func apps(_ now: StatsAnswer, _ before: StatsAnswer?, _ rates: Rates) -> String {
+    private func apps(_ now: StatsAnswer, since before: StatsAnswer?, rates: Rates) -> String {
         guard !now.apps.isEmpty else { return "  There are no apps.\n" }
         let rows = now.apps.map { app in
             let earlier = before?.apps.first { $0.app == app.app }
@@ -70,24 +71,24 @@ struct StatsScreen {
             return [
                 PlainText.line(app.app, limit: 64), PlainText.line(app.state, limit: 60), Self.number(app.connections),
                 Self.number(app.credit), Self.number(app.queue), Self.number(app.inFlight),
-                rates.text(app.sent, earlier?.sent), rates.text(app.rejected, earlier?.rejected),
-                rates.text(app.retries, earlier?.retries), rates.text(app.unknown, earlier?.unknown),
-                Self.quantile(latency, 0.5), Self.quantile(latency, 0.99),
+                rates.text(app.sent, since: earlier?.sent), rates.text(app.rejected, since: earlier?.rejected),
+                rates.text(app.retries, since: earlier?.retries), rates.text(app.unknown, since: earlier?.unknown),
+                Self.quantile(latency, at: 0.5), Self.quantile(latency, at: 0.99),
             ]
         }
-        return terminal.table(Self.heading, rows) { column, cell in column == 1 && cell != "up" ? .yellow : nil }
+        return terminal.table(Self.heading, rows: rows) { column, cell in column == 1 && cell != "up" ? .yellow : nil }
     }
 
-    private func rest(_ now: StatsAnswer, _ before: StatsAnswer?, _ rates: Rates) -> String {
+    private func rest(_ now: StatsAnswer, since before: StatsAnswer?, rates: Rates) -> String {
         var rows: [(name: String, text: String)] = []
         if let ledger = now.ledger {
             let health =
-                ledger.fault.map { terminal.coloured("cannot write: \(PlainText.line($0))", .red) }
-                ?? terminal.coloured("healthy", .green)
+                ledger.fault.map { terminal.colored("cannot write: \(PlainText.line($0))", in: .red) }
+                ?? terminal.colored("healthy", in: .green)
             rows.append(
                 (
                     "ledger",
-                    "events \(rates.text(ledger.events, before?.ledger?.events)), last commit "
+                    "events \(rates.text(ledger.events, since: before?.ledger?.events)), last commit "
                         + "\(ledger.lastCommitMilliseconds.map { PlainText.milliseconds($0) } ?? "-"), "
                         + "\(ledger.bytes.map(Self.size) ?? "-") on disk, \(health)"
                 ))
@@ -108,7 +109,7 @@ struct StatsScreen {
                 (
                     "event bus",
                     "\(Self.number(events.subscriptions)) \(events.subscriptions == 1 ? "subscription" : "subscriptions"), "
-                        + "published \(rates.text(events.published, before?.events?.published))"
+                        + "published \(rates.text(events.published, since: before?.events?.published))"
                 ))
         }
         return PlainText.rows(rows, on: terminal)
@@ -120,7 +121,7 @@ struct StatsScreen {
     struct Rates {
         let seconds: Double?
 
-        func text(_ now: UInt64?, _ before: UInt64?) -> String {
+        func text(_ now: UInt64?, since before: UInt64?) -> String {
             guard let now else { return "-" }
             guard let seconds, seconds > 0, let before, before <= now else { return StatsScreen.number(now) }
             return StatsScreen.rate(Double(now - before) / seconds) + "/s"
@@ -157,7 +158,7 @@ struct StatsScreen {
         return "\(bytes) B"
     }
 
-    private static func quantile(_ latency: Latency?, _ share: Double) -> String {
+    private static func quantile(_ latency: Latency?, at share: Double) -> String {
         guard let (milliseconds, isMore) = latency?.quantile(share) else { return "-" }
         return (isMore ? ">" : "") + PlainText.milliseconds(milliseconds)
     }

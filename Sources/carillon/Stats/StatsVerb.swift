@@ -7,10 +7,11 @@ enum StatsVerb {
     static let verb = Verb(
         name: "stats", summary: "show rates, backlog, gateways, ledger and registry on one screen",
         options: [
-            Option("watch", "update the screen until Ctrl-C"),
-            Option("interval", "TIME", "the time over which rates are measured, and between updates (1s)"),
+            Option("watch", about: "update the screen until Ctrl-C"),
+            Option(
+                "interval", value: "TIME", about: "the time over which rates are measured, and between updates (1s)"),
         ] + ControlOptions.options
-            + [Option("json", "print the counters as JSON at once; with --watch, one line per interval")],
+            + [Option("json", about: "print the counters as JSON at once; with --watch, one line per interval")],
         examples: [
             ("carillon stats", "measure for one second and show the rates"),
             ("carillon stats --watch --interval 5s", "update the screen every five seconds"),
@@ -61,7 +62,7 @@ enum StatsVerb {
     }
 
     private static func ask(_ client: ControlClient) async throws -> StatsAnswer {
-        try await client.ask("GET", "/v1/stats")
+        try await client.ask("GET", at: "/v1/stats")
     }
 
     private static func interval(_ text: String?) throws(Failure) -> Duration {

@@ -8,16 +8,16 @@ import PushText
 enum TraceVerb {
     static let verb = Verb(
         name: "trace", summary: "show all events of a message, a device, a user or one delivery",
-        words: [Word("WHAT", "a message id, or a device id (32 hexadecimal digits)", mayBeLeftOut: true)],
+        words: [Word("WHAT", about: "a message id, or a device id (32 hexadecimal digits)", mayBeLeftOut: true)],
         options: [
-            Option("message", "read WHAT as a message id, even if it looks like a device id"),
-            Option("device", "read WHAT as a device id"),
-            Option("app", "APP", "only messages of this app"),
-            Option("apns-id", "UUID", "instead of WHAT: the delivery with this apns-id"),
-            Option("user", "NAME", "instead of WHAT: the current devices of this user"),
-            Option("since", "TIME", "only events since this time: \(Moment.about)"),
-            Option("until", "TIME", "only events until this time"),
-        ] + ControlOptions.options + [Option("json", "print each event as stored, one JSON object per line")],
+            Option("message", about: "read WHAT as a message id, even if it looks like a device id"),
+            Option("device", about: "read WHAT as a device id"),
+            Option("app", value: "APP", about: "only messages of this app"),
+            Option("apns-id", value: "UUID", about: "instead of WHAT: the delivery with this apns-id"),
+            Option("user", value: "NAME", about: "instead of WHAT: the current devices of this user"),
+            Option("since", value: "TIME", about: "only events since this time: \(Moment.about)"),
+            Option("until", value: "TIME", about: "only events until this time"),
+        ] + ControlOptions.options + [Option("json", about: "print each event as stored, one JSON object per line")],
         examples: [
             ("carillon trace order-4711-shipped", "show which devices got a message, and why others did not"),
             ("carillon trace 4f1c9be2a07d55b3c2e8f6a91d304b7e", "show what was sent to a device, and its state"),
@@ -31,7 +31,7 @@ enum TraceVerb {
         let client = try ControlOptions.client(arguments)
         let answer = try await client.send(
             "GET",
-            "/v1/trace"
+            to: "/v1/trace"
                 + AdminQuery.encoded(
                     subject.query + [("since", since.map { "\($0)" }), ("until", until.map { "\($0)" })]))
         guard answer.status == 200 else { throw ControlClient.refusal(answer) }
@@ -70,7 +70,7 @@ struct TraceTarget: Sendable {
     let text: String
     private let app: String?
 
-    init(_ kind: Kind, _ text: String, app: String? = nil) {
+    init(_ kind: Kind, text: String, app: String? = nil) {
         (self.kind, self.text, self.app) = (kind, text, app)
     }
 
@@ -86,13 +86,13 @@ struct TraceTarget: Sendable {
                 throw Failure(.usage, "'--\(option)' cannot be combined with '--\(other)'")
             }
             if other == "apns-id", APNSID(text) == nil { throw Failure(.usage, "'--apns-id' must be a UUID") }
-            self.init(other == "user" ? .user : .push, text)
+            self.init(other == "user" ? .user : .push, text: text)
             return
         }
         let what = word ?? ""
-        let isDevice = try Self.isDevice(what, arguments)
+        let isDevice = try Self.isDevice(what, with: arguments)
         if isDevice, arguments.has("app") { throw Failure(.usage, "'--app' needs a message, not a device") }
-        self.init(isDevice ? .device : .message, isDevice ? what.lowercased() : what, app: arguments.text("app"))
+        self.init(isDevice ? .device : .message, text: isDevice ? what.lowercased() : what, app: arguments.text("app"))
     }
 
     var query: [(name: String, value: String?)] {
@@ -141,7 +141,7 @@ struct TraceTarget: Sendable {
         }
     }
 
-    private static func isDevice(_ what: String, _ arguments: Arguments) throws(Failure) -> Bool {
+    private static func isDevice(_ what: String, with arguments: Arguments) throws(Failure) -> Bool {
         let looksLikeOne = DeviceID(what.lowercased()) != nil
         switch (arguments.has("message"), arguments.has("device")) {
         case (true, true): throw Failure(.usage, "'--message' cannot be combined with '--device'")
@@ -159,7 +159,7 @@ struct TraceStory {
     private let terminal: Terminal
     private let target: TraceTarget
     /// The maximum number of deliveries without a summary at the top.
-    private static let mostWithoutSummary = 16
+    private static let maxWithoutSummary = 16
 
     init(_ terminal: Terminal, of target: TraceTarget) {
         self.terminal = terminal
@@ -169,41 +169,42 @@ struct TraceStory {
     func text(_ page: EventPage) -> String {
         let events = page.lines.compactMap { EventRecord($0) }
         let apps = Set(events.compactMap(\.app)).sorted()
-        let words = EventWords(target.kind == .device ? .device : target.kind == .message ? .message : .none)
+        let description = EventDescription(
+            target.kind == .device ? .device : target.kind == .message ? .message : .none)
         let start = events.first?.time ?? 0
         let head =
-            terminal.coloured(target.title, .bold)
+            terminal.colored(target.title, in: .bold)
             + (apps.isEmpty ? "" : " of \(apps.map { PlainText.line($0, limit: 64) }.joined(separator: ", "))") + "\n"
         let elapsed = events.map { "+" + Self.elapsed($0.time - start) }
         let width = elapsed.map(\.count).max() ?? 0
         let lines = zip(events, elapsed).map { event, elapsed in
             let app = apps.count > 1 ? event.app.map { "\(PlainText.line($0, limit: 64)): " } ?? "" : ""
-            let sentence = app + words.sentence(event)
+            let sentence = app + description.sentence(event)
             let time = WallTime(milliseconds: event.time).iso8601
             let painted = terminal.hanging(sentence, indent: time.count + width + 6) { line in
-                words.colour(event).map { terminal.coloured(line, $0) } ?? line
+                description.color(event).map { terminal.colored(line, in: $0) } ?? line
             }
-            return "  \(terminal.coloured(time, .dim))  \(Terminal.padded(elapsed, to: width))  \(painted)\n"
+            return "  \(terminal.colored(time, in: .dim))  \(Terminal.padded(elapsed, to: width))  \(painted)\n"
         }
-        return head + summary(events, page) + lines.joined() + end(events, page) + advice(events)
+        return head + summary(events, of: page) + lines.joined() + end(events, of: page) + advice(events)
     }
 
     /// Returns a summary of the audience and the outcomes of a message to many devices.
-    private func summary(_ events: [EventRecord], _ page: EventPage) -> String {
+    private func summary(_ events: [EventRecord], of page: EventPage) -> String {
         let deliveries = events.filter { $0.family == "delivery" }
-        guard target.kind == .message, deliveries.count > Self.mostWithoutSummary else { return "" }
+        guard target.kind == .message, deliveries.count > Self.maxWithoutSummary else { return "" }
         var rows: [(name: String, text: String)] = []
         let accepted = events.filter { $0.family == "message" && $0.kind == "accepted" }
-        let audiences = accepted.map { RequestWords($0.request).audience(devices: $0.number("devices")) }
+        let audiences = accepted.map { RequestDescription($0.request).audience(devices: $0.number("devices")) }
         if !audiences.isEmpty { rows.append(("for", audiences.joined(separator: "; "))) }
-        if let options = accepted.last.flatMap({ RequestWords($0.request).options }) {
+        if let options = accepted.last.flatMap({ RequestDescription($0.request).options }) {
             rows.append(("options", options))
         }
         var counts: [(name: String, number: Int64)] = []
         var reasons: [String: Int64] = [:]
         for event in deliveries {
-            if let place = counts.firstIndex(where: { $0.name == event.kind }) {
-                counts[place].number += 1
+            if let index = counts.firstIndex(where: { $0.name == event.kind }) {
+                counts[index].number += 1
             } else {
                 counts.append((event.kind, 1))
             }
@@ -215,7 +216,7 @@ struct TraceStory {
         rows.append(
             (
                 completed == nil ? "so far" : "outcome",
-                EventWords.counts(completed ?? counts) + (page.leavesOut.events ? ", …" : "")
+                EventDescription.counts(completed ?? counts) + (page.leavesOut.events ? ", …" : "")
             ))
         let list = reasons.sorted { $0.value != $1.value ? $0.value > $1.value : $0.key < $1.key }.prefix(5)
         if !list.isEmpty {
@@ -228,7 +229,7 @@ struct TraceStory {
         return PlainText.rows(rows, on: terminal) + "\n"
     }
 
-    private func end(_ events: [EventRecord], _ page: EventPage) -> String {
+    private func end(_ events: [EventRecord], of page: EventPage) -> String {
         let more = [
             page.leavesOut.events ? "The output is incomplete; select a part with --since and --until." : nil,
             page.leavesOut.devices ? "Note: \(TraceTarget.moreDevices)." : nil,
@@ -237,20 +238,21 @@ struct TraceStory {
         let accepted = events.count { $0.family == "message" && $0.kind == "accepted" }
         let completed = events.count { $0.family == "message" && $0.kind == "completed" }
         return target.kind == .message && accepted > completed
-            ? terminal.coloured("The message is not completed yet.", .yellow) + "\n" : ""
+            ? terminal.colored("The message is not completed yet.", in: .yellow) + "\n" : ""
     }
 
     /// Returns the advice for each reason of the push service that occurs in the events.
     private func advice(_ events: [EventRecord]) -> String {
         var seen: [String] = []
         for event in events where event.family == "delivery" && ["rejected", "retry"].contains(event.kind) {
-            if let reason = event.reason, ReasonWords.advice(reason: reason) != nil, !seen.contains(reason) {
+            if let reason = event.reason, ReasonDescription.advice(reason: reason) != nil, !seen.contains(reason) {
                 seen.append(reason)
             }
         }
         guard !seen.isEmpty else { return "" }
         return "\nWhat to do:\n"
-            + seen.map { "  \(PlainText.line($0, limit: 60)): \(ReasonWords.advice(reason: $0) ?? "")\n" }.joined()
+            + seen.map { "  \(PlainText.line($0, limit: 60)): \(ReasonDescription.advice(reason: $0) ?? "")\n" }
+            .joined()
     }
 
     /// Formats an elapsed time: `38ms`, `1.2s`, `4m 10s`.

@@ -12,7 +12,7 @@ import Testing
         let directory = try TemporaryDirectory()
         for data in [directory.path, "\(directory.path)/none", try directory.write("file", containing: "")] {
             let failure = await #expect(throws: Failure.self) {
-                _ = try await ControlClient(dataDirectory: data).send("GET", "/v1/gateways")
+                _ = try await ControlClient(dataDirectory: data).send("GET", to: "/v1/gateways")
             }
             #expect(failure?.code == .unavailable)
             #expect(failure?.description.contains("no Carillon is running on the data directory \(data)") == true)
@@ -22,13 +22,13 @@ import Testing
     @Test func `A request without a response times out`() async throws {
         let silent = try SilentSocket()
         let client = ControlClient(dataDirectory: silent.directory.path, deadline: .milliseconds(50))
-        let failure = await #expect(throws: Failure.self) { _ = try await client.send("GET", "/v1/gateways") }
+        let failure = await #expect(throws: Failure.self) { _ = try await client.send("GET", to: "/v1/gateways") }
         #expect(failure?.code == .tryAgain)
         #expect(failure?.description.hasSuffix("did not answer within 50ms") == true)
         // The kernel queues one connection more than the backlog; after that, connecting itself blocks.
         var waiting: [RawClient] = []
         while waiting.count < 8, let next = silent.connectWithoutWaiting() { waiting.append(next) }
-        let full = await #expect(throws: Failure.self) { _ = try await client.send("GET", "/v1/gateways") }
+        let full = await #expect(throws: Failure.self) { _ = try await client.send("GET", to: "/v1/gateways") }
         #expect(full?.code == .tryAgain)
     }
 

@@ -264,7 +264,7 @@ import Testing
             )
             #expect(scene.devices.count == 0)
             scene.devices.put(DeviceRecord(id: one, app: PipelineScene.shop, token: nil))
-            let foreign = try await scene.control.client.send("DELETE", "/v1/apps/news/devices/\(one)")
+            let foreign = try await scene.control.client.send("DELETE", to: "/v1/apps/news/devices/\(one)")
             #expect(foreign.status == 404 && scene.devices.count == 1)
         }
     }

@@ -165,7 +165,7 @@ import Testing
     // MARK: Sentences
 
     /// The subject of the output, the members of the event, and the sentence.
-    static let sentences: [(EventWords.Subject, String, String)] = [
+    static let sentences: [(EventDescription.Subject, String, String)] = [
         (.message, #""family":"message","kind":"accepted","devices":1"#, "accepted from a producer for 1 device"),
         (
             .message, #""family":"message","kind":"accepted""#,
@@ -237,28 +237,30 @@ import Testing
     ]
 
     @Test(arguments: sentences) func `Each event has a sentence`(
-        _ subject: EventWords.Subject, _ members: String, _ sentence: String
+        _ subject: EventDescription.Subject, _ members: String, _ sentence: String
     ) throws {
         let event = try #require(EventRecord(Array("{\(members)}".utf8)))
-        #expect(EventWords(subject).sentence(event) == sentence)
+        #expect(EventDescription(subject).sentence(event) == sentence)
     }
 
     @Test(arguments: KnownReason.all.map(\.names[0])) func `Each known reason of the push service has an explanation`(
         _ reason: String
     ) {
         let known = KnownReason.named(reason)!
-        let words = ReasonWords.answer(status: Int64(known.status), reason: reason)
+        let words = ReasonDescription.answer(status: Int64(known.status), reason: reason)
         #expect(words == "\(known.status) \(reason): \(known.meaning)")
-        #expect(ReasonWords.advice(reason: reason) == known.advice)
-        #expect(ReasonWords.deactivation(reason).hasSuffix(known.meaning))
+        #expect(ReasonDescription.advice(reason: reason) == known.advice)
+        #expect(ReasonDescription.deactivation(reason).hasSuffix(known.meaning))
     }
 
     @Test func `Known codes have an explanation and unknown ones are printed unchanged`() {
-        for reason in RejectionReason.allCases { #expect(ReasonWords.rejection(reason.rawValue) != reason.rawValue) }
-        for word in ["inactive", "duplicate", "unknown_device"] { #expect(ReasonWords.suppression(word) != word) }
-        for word in ["timeout", "connection_lost", "reset"] { #expect(ReasonWords.unknown(word) != word) }
-        #expect(ReasonWords.answer(status: 418, reason: "Teapot") == "418 Teapot")
-        #expect(ReasonWords.answer(status: nil, reason: nil) == "no reason given")
-        #expect(ReasonWords.deactivation("lost\nphone") == "of: lost?phone")
+        for reason in RejectionReason.allCases {
+            #expect(ReasonDescription.rejection(reason.rawValue) != reason.rawValue)
+        }
+        for word in ["inactive", "duplicate", "unknown_device"] { #expect(ReasonDescription.suppression(word) != word) }
+        for word in ["timeout", "connection_lost", "reset"] { #expect(ReasonDescription.unknown(word) != word) }
+        #expect(ReasonDescription.answer(status: 418, reason: "Teapot") == "418 Teapot")
+        #expect(ReasonDescription.answer(status: nil, reason: nil) == "no reason given")
+        #expect(ReasonDescription.deactivation("lost\nphone") == "of: lost?phone")
     }
 }

@@ -141,7 +141,7 @@ import Testing
             var (ids, cursor): ([String], String?) = ([], nil)
             repeat {
                 let page = try await scene.control.client.ask(
-                    "GET", "/v1/messages" + AdminQuery.encoded([("limit", "180"), ("after", cursor)]),
+                    "GET", at: "/v1/messages" + AdminQuery.encoded([("limit", "180"), ("after", cursor)]),
                     for: MessagePage.self)
                 ids += page.messages.map(\.id)
                 #expect(page.messages.allSatisfy { $0.state == ($0.id == "m449" ? .waiting : .completed) })
@@ -182,7 +182,7 @@ import Testing
                 ("?state=done", 400), ("?after=0", 400), ("?after=x", 400), ("?limit=201", 400), ("?app=a%2Fb", 404),
                 ("/nobody", 404), ("/\(String(repeating: "x", count: 129))", 400),
             ] {
-                let answer = try await scene.control.client.send("GET", "/v1/messages" + path)
+                let answer = try await scene.control.client.send("GET", to: "/v1/messages" + path)
                 #expect(answer.status == status, "\(path)")
             }
         }

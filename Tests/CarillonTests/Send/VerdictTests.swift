@@ -30,7 +30,7 @@ import Testing
             #expect(!verdict.meaning.isEmpty && verdict.advice?.isEmpty == false, "\(known.reason)")
             // The command does not retry, so the advice must not be that there is nothing to do.
             #expect(verdict.advice?.hasPrefix("nothing") == false, "\(known.reason)")
-            #expect(Trial.classify(known.status == 503 ? 500 : known.status, known.reason) != .halt)
+            #expect(Trial.classify(known.status == 503 ? 500 : known.status, reason: known.reason) != .halt)
         }
     }
 

@@ -3,7 +3,7 @@ import PushLoop
 import PushText
 
 /// Describes events in sentences for people.
-struct EventWords {
+struct EventDescription {
     /// The subject of the whole output, which is not repeated in every sentence.
     enum Subject: Sendable {
         case none, message, device
@@ -25,7 +25,7 @@ struct EventWords {
         }
     }
 
-    func colour(_ event: EventRecord) -> Terminal.Colour? {
+    func color(_ event: EventRecord) -> Terminal.Color? {
         switch (event.family, event.kind) {
         case ("delivery", "sent"), ("connection", "up"), ("device", "reactivated"): .green
         case (_, "rejected"), (_, "failed"), ("device", "brake"): .red
@@ -42,14 +42,15 @@ struct EventWords {
         let name = subject == .message ? "" : "message \(id(event)): "
         switch event.kind {
         case "accepted":
-            let words = RequestWords(event.request)
+            let words = RequestDescription(event.request)
             return "\(name)accepted from \(words.client.map { "the client \($0)" } ?? "a producer") for "
                 + words.audience(devices: event.number("devices")) + (words.options.map { ": \($0)" } ?? "")
         case "duplicate": return "\(name)duplicate: this message was accepted before and is not sent again"
         case "rejected":
             let detail = event.text("detail").map { " (\(PlainText.line($0)))" } ?? ""
             let client = event.text("client").map { " from the client \(PlainText.line($0, limit: 64))" } ?? ""
-            return "\(name)rejected\(client): \(word(event.reason))\(ReasonWords.rejection(event.reason))\(detail)"
+            return
+                "\(name)rejected\(client): \(word(event.reason))\(ReasonDescription.rejection(event.reason))\(detail)"
         case "expired": return "\(name)expired before its devices were looked up"
         case "completed":
             return "\(name)completed: \(Self.counts(event.numbers("counts") ?? []))"
@@ -77,11 +78,11 @@ struct EventWords {
         case "sent": return "\(name)sent\(to): accepted by the push service\(attempt(event))"
         case "rejected":
             return "\(name)rejected by the push service\(about): "
-                + ReasonWords.answer(status: status, reason: reason) + attempt(event)
+                + ReasonDescription.answer(status: status, reason: reason) + attempt(event)
         case "retry":
             let after = event.number("retry_after_ms").map { ", retry in \(PlainText.milliseconds(Double($0)))" } ?? ""
             return "\(name)deferred by the push service\(about): "
-                + ReasonWords.answer(status: status, reason: reason) + after + attempt(event)
+                + ReasonDescription.answer(status: status, reason: reason) + after + attempt(event)
         case "unknown":
             let next =
                 switch event.flag("resend") {
@@ -89,9 +90,9 @@ struct EventWords {
                 case false?: "it is not sent again (on_unknown: drop)"
                 case nil: "it may have been accepted"
                 }
-            return "\(name)sent\(to), outcome unknown: \(ReasonWords.unknown(reason)); \(next)\(attempt(event))"
+            return "\(name)sent\(to), outcome unknown: \(ReasonDescription.unknown(reason)); \(next)\(attempt(event))"
         case "expired": return "\(name)not sent\(to): expired\(attempt(event))"
-        case "suppressed": return "\(name)not sent\(to): \(ReasonWords.suppression(reason))"
+        case "suppressed": return "\(name)not sent\(to): \(ReasonDescription.suppression(reason))"
         default: return name + rest(event)
         }
     }
@@ -117,7 +118,7 @@ struct EventWords {
         case "registered": return "\(name) registered"
         case "reactivated": return "\(name) reactivated: it was inactive and has registered again"
         case "deactivated":
-            return "\(name) deactivated because \(ReasonWords.deactivation(event.reason))"
+            return "\(name) deactivated because \(ReasonDescription.deactivation(event.reason))"
         case "brake":
             return event.text("state") == "off"
                 ? "deactivation of devices resumed: the responses of the push service are normal again\(particulars(event))"
@@ -156,7 +157,7 @@ struct EventWords {
         return text.isEmpty ? "" : " (\(text))"
     }
 
-    static func count(_ number: Int64, _ word: String) -> String { "\(number) \(word)\(number == 1 ? "" : "s")" }
+    static func count(_ number: Int64, of word: String) -> String { "\(number) \(word)\(number == 1 ? "" : "s")" }
 }
 
 extension DefaultStringInterpolation {

@@ -3,7 +3,7 @@ import PushTransport
 import PushWire
 
 /// The addresses of a simulator, as text and as JSON.
-struct Places: Sendable {
+struct SimulatorAddresses: Sendable {
     let provider: HostPort
     let binary: HostPort
     let feedback: HostPort
@@ -38,8 +38,8 @@ struct Places: Sendable {
             ],
             ["client certificate", "\(files.clientPath)  (topic \(SimulatorFiles.clientTopic))"],
         ]
-        return output.coloured("A simulated Apple push service is listening.", .bold) + "\n"
-            + output.table(["what", "where"], rows)
+        return output.colored("A simulated Apple push service is listening.", in: .bold) + "\n"
+            + output.table(["what", "where"], rows: rows)
             + (files.made.isEmpty ? "" : "Created: \(files.made.joined(separator: ", ")).\n")
     }
 }

@@ -4,7 +4,7 @@ import PushText
 import PushWire
 
 /// Describes the audience and the options of a message in words.
-struct RequestWords {
+struct RequestDescription {
     private let request: MessageSummary.Request
 
     init(_ request: MessageSummary.Request) {
@@ -26,7 +26,7 @@ struct RequestWords {
             return tags.map { "the devices with the tags \(PlainText.line($0, limit: 300))" }
                 ?? "the devices with certain tags"
         case "all": return "all devices of the app"
-        default: return devices.map { EventWords.count($0, "device") } ?? "devices selected by the registry"
+        default: return devices.map { EventDescription.count($0, of: "device") } ?? "devices selected by the registry"
         }
     }
 

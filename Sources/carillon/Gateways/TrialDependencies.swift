@@ -4,7 +4,7 @@ import PushTransport
 
 /// The shared resources of trials: a loop, threads for DNS lookups, and the provider tokens, so that apps with the same
 /// key share a token.
-struct TrialGround: Sendable {
+struct TrialDependencies: Sendable {
     let loop: EventLoop
     let tokens: ProviderTokens
     private let pool: BlockingPool

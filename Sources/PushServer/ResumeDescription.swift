@@ -1,5 +1,5 @@
 /// The log line at a start about the remains of the last run: waiting messages, and deliveries that may arrive twice.
-struct ResumeWords: Sendable {
+struct ResumeDescription: Sendable {
     /// The number of messages that are due.
     let waiting: Int
     /// The number of messages whose `not_before` is ahead.
@@ -17,7 +17,7 @@ struct ResumeWords: Sendable {
             return parts.isEmpty ? nil : parts.joined(separator: ", ")
         }
         let end = remains.wasStopped ? "a stop that did not wait for all answers" : "a crash"
-        return "recovered \(Self.messages(waiting + scheduled)) after \(end), \(Self.twice(remains.mostInFlight))"
+        return "recovered \(Self.messages(waiting + scheduled)) after \(end), \(Self.twice(remains.maxInFlight))"
     }
 
     private static func twice(_ most: Int?) -> String {

@@ -2,7 +2,7 @@ import PushModel
 import PushText
 
 /// Descriptions of the reason codes in events.
-enum ReasonWords {
+enum ReasonDescription {
     /// Describes a response of the push service: `410 Unregistered: the device no longer takes notifications of this app`.
     static func answer(status: Int64?, reason: String?) -> String {
         let word = PlainText.line(reason ?? "", limit: 80)

@@ -2,8 +2,8 @@ import PushConfiguration
 import PushText
 
 /// The output of `keys show` for a file with CURVE keys. Never contains the secret key.
-enum CurveKeyWords {
-    static func text(_ facts: CurveKeyFile.Facts, _ path: String) -> String {
+enum CurveKeyDescription {
+    static func text(_ facts: CurveKeyFile.Facts, of path: String) -> String {
         let terminal = Terminal.output
         let name = KeysVerb.quoted(path)
         let holds = facts.hasSecretKey ? "a CURVE key pair for ZeroMQ" : "a public CURVE key for ZeroMQ"
@@ -21,11 +21,11 @@ enum CurveKeyWords {
             name the key in the configuration of the server:
               \(client)
             """
-        return terminal.coloured(path, .bold) + " contains \(holds).\n\n"
+        return terminal.colored(path, in: .bold) + " contains \(holds).\n\n"
             + PlainText.rows([("public key", facts.publicKey)], on: terminal) + "\nNext: \(next)\n"
     }
 
-    static func json(_ facts: CurveKeyFile.Facts, _ path: String) -> String {
+    static func json(_ facts: CurveKeyFile.Facts, of path: String) -> String {
         MachineLine.text([
             "file": .string(path), "holds": .string(facts.hasSecretKey ? "curve_key_pair" : "curve_public_key"),
             "format": "curve", "public_key": .string(facts.publicKey),
