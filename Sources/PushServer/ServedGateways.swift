@@ -116,7 +116,7 @@ actor ServedGateways {
             gateway.credentialChanged(
                 connect: loaded.gateway.connect(resolver: dependencies.resolver),
                 tokens: tokens(loaded, reportingTo: served.journal),
-                place: loaded.gateway.place)
+                place: loaded.gateway.hostPort)
             log.notice(
                 "connection settings changed: new connections use them, old connections drain",
                 [.fingerprint: loaded.gateway.credential.facts.fingerprint])

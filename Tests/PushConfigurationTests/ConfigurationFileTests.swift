@@ -83,7 +83,7 @@ enum Shipped {
         let directory = try TemporaryDirectory()
         let (first, second) = ("\(directory.path)/1", "\(directory.path)/2")
         let locate = { (flag: String?, environment: [String: String]) in
-            ConfigurationFile.locate(flag: flag, environment: environment, usualPlaces: [first, second])
+            ConfigurationFile.locate(flag: flag, environment: environment, defaultPaths: [first, second])
         }
         #expect(locate(nil, [:]) == nil)
         _ = try directory.write("2", containing: "{}")
@@ -93,7 +93,7 @@ enum Shipped {
         #expect(locate(nil, ["CARILLON_CONFIG": "/e"]) == "/e")
         #expect(locate(nil, ["CARILLON_CONFIG": ""]) == first)
         #expect(locate("/f", ["CARILLON_CONFIG": "/e"]) == "/f")
-        let failure = ConfigurationFile.notFound(usualPlaces: [first, second])
+        let failure = ConfigurationFile.notFound(defaultPaths: [first, second])
         #expect(failure.code == .configuration)
         #expect(
             failure.description.contains(

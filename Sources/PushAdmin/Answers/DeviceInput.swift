@@ -48,12 +48,12 @@ package struct DeviceInput: Sendable, Equatable {
     // MARK: From JSON
 
     /// Parses an object with these keys. The keys in `ignoring` are allowed and not read; any other key is an error.
-    package init(_ document: JSONDocument, at place: JSONDocument.Position, ignoring: [String] = []) throws(DeviceFault)
+    package init(_ document: JSONDocument, at position: JSONDocument.Place, ignoring: [String] = []) throws(DeviceFault)
     {
-        guard document.kind(place) == .object else {
-            throw DeviceFault("a device is an object, not \(document.kind(place).name)")
+        guard document.kind(position) == .object else {
+            throw DeviceFault("a device is an object, not \(document.kind(position).name)")
         }
-        for member in document.members(place) {
+        for member in document.members(position) {
             let key = document.string(member.key) ?? ""
             if ignoring.contains(key) || document.kind(member.value) == .null && Self.keys.contains(key) { continue }
             guard Self.keys.contains(key) else { throw Self.unknown(key, others: ignoring) }
@@ -81,13 +81,13 @@ package struct DeviceInput: Sendable, Equatable {
                 + (nearest.map { "; did you mean \"\($0)\"?" } ?? "; the \(kind)s are \(keys.joined(separator: ", "))"))
     }
 
-    private static func texts(_ document: JSONDocument, at place: JSONDocument.Position) throws(DeviceFault) -> [String]
+    private static func texts(_ document: JSONDocument, at position: JSONDocument.Place) throws(DeviceFault) -> [String]
     {
-        guard document.kind(place) == .array else {
-            throw DeviceFault("tags is an array of strings, not \(document.kind(place).name)")
+        guard document.kind(position) == .array else {
+            throw DeviceFault("tags is an array of strings, not \(document.kind(position).name)")
         }
         var texts: [String] = []
-        for element in document.elements(place) {
+        for element in document.elements(position) {
             guard let text = document.string(element) else {
                 throw DeviceFault("tags is an array of strings; one element is \(document.kind(element).name)")
             }

@@ -32,7 +32,7 @@ package struct EventPage {
         }
         leavesOut = (named?.contains("events") ?? !isComplete, named?.contains("devices") ?? false)
         if let list = document.value("damaged", in: document.root) {
-            for place in document.elements(list) { damaged.append(UInt64(max(0, document.integer(place) ?? 0))) }
+            for element in document.elements(list) { damaged.append(UInt64(max(0, document.integer(element) ?? 0))) }
         }
     }
 }

@@ -151,23 +151,23 @@ package struct DeviceRoutes: Sendable {
         }
         guard document.kind(list) == .array, document.members(document.root).reduce(0, { count, _ in count + 1 }) == 1
         else { throw AdminFault.badRequest("send {\"devices\":[…]} and nothing else, or one device") }
-        let places = Array(document.elements(list))
-        guard (1...Self.maxRegistrations).contains(places.count) else {
+        let elements = Array(document.elements(list))
+        guard (1...Self.maxRegistrations).contains(elements.count) else {
             throw AdminFault.badRequest(
-                "there are \(places.count) devices; 1 to \(Self.maxRegistrations) are allowed in a request")
+                "there are \(elements.count) devices; 1 to \(Self.maxRegistrations) are allowed in a request")
         }
-        return RegistrationListAnswer(devices: try await register(places, of: document, isTrial: isTrial))
+        return RegistrationListAnswer(devices: try await register(elements, of: document, isTrial: isTrial))
     }
 
     private func register(
-        _ places: [JSONDocument.Position], of document: JSONDocument, isTrial: Bool
+        _ elements: [JSONDocument.Place], of document: JSONDocument, isTrial: Bool
     ) async throws -> [RegistrationAnswer] {
         let known = await apps?()
         var answers: [RegistrationAnswer?] = []
         var taken: [DeviceRegistration] = []
-        for place in places {
+        for element in elements {
             do {
-                let device = try DeviceInput(document, at: place).checked()
+                let device = try DeviceInput(document, at: element).checked()
                 if let known, !known.contains(device.app) {
                     answers.append(RegistrationAnswer(refused: .unknownApp(device.app.name)))
                 } else {

@@ -103,8 +103,8 @@ package struct EventRoutes: Sendable {
     private static func events(_ lines: [[UInt8]]) -> [UInt8] {
         var body = Array("{\"events\":[".utf8)
         body.reserveCapacity(lines.reduce(200) { $0 + $1.count + 1 })
-        for (place, line) in lines.enumerated() {
-            if place > 0 { body.append(UInt8(ascii: ",")) }
+        for (index, line) in lines.enumerated() {
+            if index > 0 { body.append(UInt8(ascii: ",")) }
             body += line
         }
         body.append(UInt8(ascii: "]"))

@@ -7,8 +7,8 @@ package import PushTransport
 /// The mode of the socket's file, 0600, decides who may connect to it: the user that Carillon runs as, and root. Each
 /// request runs as a task, a connection has at most one request at a time, and the number of connections is bounded.
 package final class AdminServer: Sendable {
-    /// The place where a server listens.
-    package enum Place: Sendable {
+    /// The endpoint on which a server listens.
+    package enum Endpoint: Sendable {
         /// A Unix socket, by which the verbs of the command line reach this Carillon. The caller holds the lock of its
         /// directory, so that a socket file which is there belongs to a process that has ended.
         case socket(path: String)
@@ -22,9 +22,9 @@ package final class AdminServer: Sendable {
 
     /// Starts to listen.
     package init(
-        at place: Place, on loop: EventLoop, limits: HTTP1Limits, routes: AdminRoutes
+        at endpoint: Endpoint, on loop: EventLoop, limits: HTTP1Limits, routes: AdminRoutes
     ) async throws(StartError) {
-        let tls: TLSContext? = if case .port(_, _, let tls) = place { tls } else { nil }
+        let tls: TLSContext? = if case .port(_, _, let tls) = endpoint { tls } else { nil }
         let server = await loop.run {
             let server = HTTP1Server(on: loop, limits: limits, tls: tls) { request, responder in
                 let responder = LoopBound(responder, on: loop)
@@ -37,34 +37,34 @@ package final class AdminServer: Sendable {
         }
         self.server = server
         do {
-            address = try await server.with { (server) throws(HTTP1Error) in try Self.listen(server, at: place) }
+            address = try await server.with { (server) throws(HTTP1Error) in try Self.listen(server, at: endpoint) }
         } catch {
             await withCheckedContinuation { continuation in
                 loop.execute { server.wrapped.close { continuation.resume() } }
             }
-            throw Self.fault(of: place, error)
+            throw Self.fault(of: endpoint, error)
         }
     }
 
-    private static func listen(_ server: HTTP1Server, at place: Place) throws(HTTP1Error) -> String {
-        switch place {
+    private static func listen(_ server: HTTP1Server, at endpoint: Endpoint) throws(HTTP1Error) -> String {
+        switch endpoint {
         case .socket(let path):
             try server.listen(unixSocket: path)
             return path
-        case .port(let place, _, let tls):
-            let port = try server.listen(host: place.host, port: place.port)
-            return "\(tls == nil ? "http" : "https")://\(HostPort(host: place.host, port: port))"
+        case .port(let endpoint, _, let tls):
+            let port = try server.listen(host: endpoint.host, port: endpoint.port)
+            return "\(tls == nil ? "http" : "https")://\(HostPort(host: endpoint.host, port: port))"
         }
     }
 
-    private static func fault(of place: Place, _ error: HTTP1Error) -> StartError {
-        switch place {
+    private static func fault(of endpoint: Endpoint, _ error: HTTP1Error) -> StartError {
+        switch endpoint {
         case .socket:
             let advice = error.code == .badAddress ? "; choose a data directory with a shorter path" : ""
             return StartError(
                 error.code == .inUse ? .tryAgain : .failed, "cannot open the control socket: \(error)\(advice)")
-        case .port(let place, let setting, _):
-            return StartError(.unavailable, "cannot open \(setting) \(place): \(error)")
+        case .port(let endpoint, let setting, _):
+            return StartError(.unavailable, "cannot open \(setting) \(endpoint): \(error)")
         }
     }
 

@@ -32,7 +32,7 @@ package struct AppGateway: Sendable {
         }
     }
 
-    package var place: HostPort { HostPort(host: app.endpoint.host, port: app.endpoint.port) }
+    package var hostPort: HostPort { HostPort(host: app.endpoint.host, port: app.endpoint.port) }
 
     /// Returns the closure that makes the app's connections. A rotation of the credential replaces this closure.
     package func connect(resolver: NameResolver) -> GatewaySettings.Connect {
@@ -51,7 +51,7 @@ package struct AppGateway: Sendable {
     }
 
     private func http2Settings(_ resolver: NameResolver) -> GatewayConnection.Settings {
-        let authority = place.port == 443 ? place.host : place.description
+        let authority = hostPort.port == 443 ? hostPort.host : hostPort.description
         var settings = GatewayConnection.Settings(
             topic: app.topic.text, authority: authority, tls: tls, resolver: resolver)
         settings.machine.answerTimeout = app.gateway.answerTimeout
@@ -74,7 +74,7 @@ package struct AppGateway: Sendable {
 
     package func settings(resolver: NameResolver) -> GatewaySettings {
         var settings = GatewaySettings(
-            app: app.id, endpoint: place, resolver: resolver, connect: connect(resolver: resolver))
+            app: app.id, place: hostPort, resolver: resolver, connect: connect(resolver: resolver))
         settings.policy.minimum = app.gateway.connections.lowerBound
         settings.policy.maximum = app.gateway.connections.upperBound
         settings.policy.shrinkAfter = app.gateway.idle
@@ -85,7 +85,7 @@ package struct AppGateway: Sendable {
     /// The maximum of new connections per minute. It is nil, for no limit, if the endpoint is a loopback address: the
     /// limit only protects against Apple's denial-of-service detection.
     package var connectsPerMinute: Int? {
-        SocketAddress(ip: place.host, port: 0)?.isLoopback == true ? nil : app.gateway.connectsPerMinute
+        SocketAddress(ip: hostPort.host, port: 0)?.isLoopback == true ? nil : app.gateway.connectsPerMinute
     }
 
     package func open(

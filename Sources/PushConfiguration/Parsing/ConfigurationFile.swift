@@ -6,26 +6,26 @@ import PushTransport
 /// Functions that find and read the file with the configuration.
 package enum ConfigurationFile {
     package static let variable = "CARILLON_CONFIG"
-    package static let usualPlaces = ["./carillon.json5", "/etc/carillon/carillon.json5"]
+    package static let defaultPaths = ["./carillon.json5", "/etc/carillon/carillon.json5"]
     /// The maximum size in bytes, far above that of any real configuration.
     private static let maxSize = 4 << 20
 
     /// Returns the path from `flag`, or else from the variable, or else the first usual place that exists; nil if there
     /// is none.
     package static func locate(
-        flag: String?, environment: [String: String], usualPlaces: [String] = usualPlaces
+        flag: String?, environment: [String: String], defaultPaths: [String] = defaultPaths
     ) -> String? {
         if let flag { return flag }
         if let path = environment[variable], !path.isEmpty { return path }
         // F_OK also finds a file that this user may not read. Reading it then fails with the reason.
-        return usualPlaces.first { access($0, F_OK) == 0 }
+        return defaultPaths.first { access($0, F_OK) == 0 }
     }
 
-    package static func notFound(usualPlaces: [String] = usualPlaces) -> StartError {
+    package static func notFound(defaultPaths: [String] = defaultPaths) -> StartError {
         StartError(
             .configuration,
             "cannot find a configuration: neither --config FILE nor \(variable) is given, and there is no file "
-                + "\(usualPlaces.joined(separator: " or "))")
+                + "\(defaultPaths.joined(separator: " or "))")
     }
 
     package static func read(_ path: String) throws(StartError) -> [UInt8] {

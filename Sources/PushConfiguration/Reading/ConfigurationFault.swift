@@ -8,7 +8,7 @@ package enum SettingOrigin: Hashable, Sendable, CustomStringConvertible {
 
     package var description: String {
         switch self {
-        case .file(let path, let place): "\(path):\(place.line):\(place.column)"
+        case .file(let path, let position): "\(path):\(position.line):\(position.column)"
         case .environment(let name): "environment variable \(name)"
         case .flag(let name): "--\(name)"
         }
@@ -17,7 +17,7 @@ package enum SettingOrigin: Hashable, Sendable, CustomStringConvertible {
     /// The sort key of faults: the file from top to bottom, then variables, then flags.
     fileprivate var rank: (Int, Int, Int, String) {
         switch self {
-        case .file(let path, let place): (0, place.line, place.column, path)
+        case .file(let path, let position): (0, position.line, position.column, path)
         case .environment(let name): (1, 0, 0, name)
         case .flag(let name): (2, 0, 0, name)
         }

@@ -30,7 +30,7 @@ enum BenchVerb {
             throw Failure(.usage, "'--trust' is needed: the CA certificate that issued the server's certificate (PEM)")
         }
         var bench = GatewayBench(
-            place: HostPort(
+            endpoint: HostPort(
                 host: arguments.text("host") ?? "127.0.0.1", port: try arguments.port("port") ?? 2197),
             trust: trust, count: try arguments.number("count", in: 1...1_000_000_000) ?? 100_000,
             connections: try arguments.number("connections", in: 1...64) ?? 2)

@@ -11,7 +11,7 @@ import PushWire
 /// Sends notifications, each to its own device token, through a real gateway and its connections, and measures the time and
 /// memory that this process used.
 struct GatewayBench: Sendable {
-    var place: HostPort
+    var endpoint: HostPort
     var trust: String
     var count: Int
     var connections: Int
@@ -36,9 +36,9 @@ struct GatewayBench: Sendable {
         let pool = BlockingPool(name: "resolve", threadCount: 1, queueLimit: 16)
         let resolver = NameResolver(pool: pool)
         let connection = GatewayConnection.Settings(
-            topic: "com.example.shop", authority: place.description, tls: tls, resolver: resolver)
+            topic: "com.example.shop", authority: endpoint.description, tls: tls, resolver: resolver)
         var settings = GatewaySettings(
-            app: AppID("bench")!, endpoint: place, resolver: resolver,
+            app: AppID("bench")!, place: endpoint, resolver: resolver,
             connect: { GatewayConnection($0, settings: connection) })
         settings.policy.minimum = connections
         settings.policy.maximum = connections
@@ -136,7 +136,7 @@ struct GatewayBench: Sendable {
                 fault(halt.message)
                 ended = plan.count
             case .breakerOpened(_, .unreachable):
-                fault("\(plan.place) cannot be reached")
+                fault("\(plan.endpoint) cannot be reached")
                 ended = plan.count
             default: break
             }

@@ -21,7 +21,7 @@ struct AppChannels: Sendable {
         gateway = try AppGateway.load(app)
     }
 
-    func place(_ service: ChannelService) -> HostPort {
+    func endpoint(of service: ChannelService) -> HostPort {
         switch service {
         case .management: gateway.app.broadcast.manage
         case .sending: gateway.app.broadcast.send
@@ -34,8 +34,8 @@ struct AppChannels: Sendable {
         work: @Sendable (ChannelClient, BundleID, ProviderToken?) async throws -> Answer
     ) async -> Result<Answer, VerdictError> {
         let dependencies = TrialDependencies()
-        let place = place(service)
-        var options = ChannelClient.Options(place)
+        let endpoint = endpoint(of: service)
+        var options = ChannelClient.Options(endpoint)
         options.answerTimeout = timeout
         // The timeout of the request is shorter, so that it is the one that is reported.
         options.connection.connectTimeout = timeout + .seconds(5)
@@ -46,7 +46,7 @@ struct AppChannels: Sendable {
             if case .providerKey(let key) = gateway.credential { token = try await dependencies.token(of: key) }
             result = .success(try await work(client, bundle, token))
         } catch let error as ChannelError {
-            result = .failure(VerdictError(Verdict(error, of: gateway.app, at: place.description)))
+            result = .failure(VerdictError(Verdict(error, of: gateway.app, at: endpoint.description)))
         } catch {
             result = .failure(VerdictError(Verdict(.configuration, "\(error)")))
         }

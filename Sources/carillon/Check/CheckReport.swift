@@ -63,7 +63,9 @@ extension AppCheck {
             connections.lowerBound == connections.upperBound
             ? "\(connections.lowerBound)" : "\(connections.lowerBound) to \(connections.upperBound)"
         let wire = app.gateway.wireProtocol == .binary ? " (binary)" : ""
-        let row = [app.id.name, app.topic.text, app.environment.rawValue, credential, expiry, app.place + wire, range]
+        let row = [
+            app.id.name, app.topic.text, app.environment.rawValue, credential, expiry, app.address + wire, range,
+        ]
         return isConnected ? row + [verdict.map { $0.kind == .accepted ? "passed" : "failed" } ?? "not tried"] : row
     }
 
@@ -88,7 +90,7 @@ extension AppCheck {
         var members: [String: JSONValue?] = [
             "app": .string(app.id.name), "topic": .string(app.topic.text),
             "environment": .string(app.environment.rawValue),
-            "protocol": .string(app.gateway.wireProtocol.rawValue), "service": .string(app.place),
+            "protocol": .string(app.gateway.wireProtocol.rawValue), "service": .string(app.address),
             "connections": [
                 "min": .integer(Int64(connections.lowerBound)), "max": .integer(Int64(connections.upperBound)),
             ],

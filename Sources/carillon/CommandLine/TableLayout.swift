@@ -76,11 +76,11 @@ struct TableLayout {
                 // Empty pieces at the end of the line are left out.
                 let last = pieces.lastIndex { line < $0.count } ?? 0
                 var shown = String(repeating: " ", count: indent)
-                for place in 0...last {
-                    let column = columns.lowerBound + place
-                    let piece = line < pieces[place].count ? pieces[place][line] : ""
-                    let padded = place == last ? piece : Terminal.padded(piece, to: widths[column])
-                    shown += (place == 0 ? "" : String(repeating: " ", count: Self.gap))
+                for index in 0...last {
+                    let column = columns.lowerBound + index
+                    let piece = line < pieces[index].count ? pieces[index][line] : ""
+                    let padded = index == last ? piece : Terminal.padded(piece, to: widths[column])
+                    shown += (index == 0 ? "" : String(repeating: " ", count: Self.gap))
                     shown += paint(column, cells[column], padded)
                 }
                 text += shown + "\n"

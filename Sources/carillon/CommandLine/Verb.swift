@@ -183,14 +183,14 @@ struct Arguments: Sendable {
                     throw Failure(.usage, "'\(word)' is not an option; 'carillon \(verbName) --help' lists them")
                 }
                 let repeated = verb.words.last.flatMap { $0.mayRepeat && wanted.isEmpty ? $0 : nil }
-                guard let place = wanted.popFirst() ?? repeated else {
+                guard let expected = wanted.popFirst() ?? repeated else {
                     throw Failure(
                         .usage,
                         verb.words.isEmpty
                             ? "'\(word)' is not an option; 'carillon \(verbName) --help' lists them"
                             : "unexpected argument '\(word)'; 'carillon \(verbName) --help' lists the arguments")
                 }
-                words[place.name, default: []].append(word)
+                words[expected.name, default: []].append(word)
                 continue
             }
             let parts = word.dropFirst(2).split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)

@@ -113,8 +113,8 @@ private final class TrialRun {
         settings.policy.reconnect = Backoff(first: .milliseconds(200), longest: .seconds(1))
         settings.policy.requeueLimit = Trial.maxAttempts - 1
         settings.classify = Trial.classify
-        settings.lookUp = { [known, lookUp = settings.lookUp] place, completion in
-            lookUp(place) { result in
+        settings.lookUp = { [known, lookUp = settings.lookUp] endpoint, completion in
+            lookUp(endpoint) { result in
                 if case .success(let found) = result { known.withLock { $0 = found.count } }
                 completion(result)
             }
@@ -149,7 +149,7 @@ private final class TrialRun {
         switch event {
         case .up(let id, let address, _):
             cameUp.insert(id)
-            self.address = place(address)
+            self.address = hostPort(of: address)
             if trial.delivery == nil {
                 timers.append(dependencies.loop.schedule(after: trial.stay) { [self] in finish(.stayedOpen) })
             }
@@ -169,7 +169,7 @@ private final class TrialRun {
     }
 
     private func wentDown(_ id: ConnectionID, at address: String?, because end: ConnectionEnd, after age: Duration) {
-        if let address { self.address = place(address) }
+        if let address { self.address = hostPort(of: address) }
         // A credential fault is reported by the halt that follows, and a GOAWAY already has a note.
         if end.kind == .credential { return }
         lastEnd = end
@@ -187,8 +187,8 @@ private final class TrialRun {
         finish(.notConnected(end, inTime: age < trial.gateway.app.gateway.connectTimeout))
     }
 
-    private func place(_ address: String) -> String {
-        HostPort(host: address, port: trial.gateway.place.port).description
+    private func hostPort(of address: String) -> String {
+        HostPort(host: address, port: trial.gateway.hostPort.port).description
     }
 
     private func timeIsUp() {

@@ -153,8 +153,8 @@ extension Verdict {
             self.init(halt)
         case .timedOut(let time):
             self.init(
-                .tryAgain, "timed out: nothing could be sent to \(app.place) within \(DurationText.write(time))",
-                advice: "check that this machine can reach \(app.place), or give more time with --timeout")
+                .tryAgain, "timed out: nothing could be sent to \(app.address) within \(DurationText.write(time))",
+                advice: "check that this machine can reach \(app.address), or give more time with --timeout")
         case .notConnected(let end, let inTime):
             self.init(end, of: app)
             if !inTime { kind = .tryAgain }
@@ -180,13 +180,13 @@ extension Verdict {
     }
 
     private init(_ end: ConnectionEnd, of app: Configuration.App) {
-        let place = app.place
+        let address = app.address
         switch end.kind {
         case .unreachable:
             self.init(
                 .unreachable, end.message,
                 advice:
-                    "check the host and port (\(place)), that a service listens there, and that DNS and firewalls allow "
+                    "check the host and port (\(address)), that a service listens there, and that DNS and firewalls allow "
                     + "this machine to connect")
         case .credential:
             self.init(
@@ -197,7 +197,7 @@ extension Verdict {
                 .unreachable, end.message,
                 advice: app.endpoint.isApple
                     ? "check this machine's clock and CA certificates, and that no proxy intercepts TLS"
-                    : "check that \(place) speaks "
+                    : "check that \(address) speaks "
                         + (app.gateway.wireProtocol == .binary ? "the binary protocol over TLS" : "HTTP/2 over TLS")
                         + ", that its certificate is valid, and that its CA is the trusted one (\(app.endpoint.trust))"
             )
@@ -205,7 +205,8 @@ extension Verdict {
             self.init(
                 .unreachable, end.message,
                 advice:
-                    "check that \(place) is the push service, and that no proxy or firewall interrupts the connection")
+                    "check that \(address) is the push service, and that no proxy or firewall interrupts the connection"
+            )
         case .goAway:
             self.init(.tryAgain, end.message, advice: "send it again later")
         }
@@ -214,7 +215,7 @@ extension Verdict {
 
 extension Verdict {
     /// Creates the verdict for a failed request about broadcast channels.
-    init(_ error: ChannelError, of app: Configuration.App, at place: String) {
+    init(_ error: ChannelError, of app: Configuration.App, at address: String) {
         switch error {
         case .refused(let refusal, _):
             self.init(refusal)
@@ -222,13 +223,13 @@ extension Verdict {
             self.init(.unknown, "cannot parse the provider's response: \(what)", advice: "list the channels")
         case .notSent(let why):
             self.init(
-                .unreachable, "\(place): nothing was sent: \(why)",
+                .unreachable, "\(address): nothing was sent: \(why)",
                 advice:
                     "check the host and port, the trusted CA (\(app.endpoint.trust)), and that firewalls allow the connection"
             )
         case .timedOut(let time, wasSent: false):
             self.init(
-                .tryAgain, "timed out: nothing could be sent to \(place) within \(DurationText.write(time))",
+                .tryAgain, "timed out: nothing could be sent to \(address) within \(DurationText.write(time))",
                 advice: "check that this machine can reach it, or give more time with --timeout")
         case .unanswered, .timedOut, .cancelled, .busy, .closed:
             self.init(.unknown, "\(error)", advice: "check the result before you repeat the command")
@@ -237,5 +238,5 @@ extension Verdict {
 }
 
 extension Configuration.App {
-    var place: String { "\(endpoint.host.contains(":") ? "[\(endpoint.host)]" : endpoint.host):\(endpoint.port)" }
+    var address: String { "\(endpoint.host.contains(":") ? "[\(endpoint.host)]" : endpoint.host):\(endpoint.port)" }
 }

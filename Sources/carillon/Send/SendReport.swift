@@ -22,7 +22,7 @@ struct SendReport: Sendable {
     func text(on terminal: Terminal) -> String {
         let name = app.id == AppOptions.flagsName ? "" : "\(app.id): "
         var rows = [("app", "\(name)\(app.topic), \(app.environment.rawValue)")]
-        rows.append(("service", app.place + (address.map { $0 == app.place ? "" : ", at \($0)" } ?? "")))
+        rows.append(("service", app.address + (address.map { $0 == app.address ? "" : ", at \($0)" } ?? "")))
         switch order.target {
         case .device(let token, let id):
             rows.append(("token", token.size))
@@ -46,7 +46,7 @@ struct SendReport: Sendable {
         members["app"] = .string(app.id.name)
         members["topic"] = .string(app.topic.text)
         members["environment"] = .string(app.environment.rawValue)
-        members["service"] = .string(app.place)
+        members["service"] = .string(app.address)
         members["address"] = .text(address)
         members["message_id"] = .string(order.message.id.text)
         members["took_ms"] = .milliseconds(took)
@@ -95,8 +95,8 @@ struct SendPreview {
         switch order.target {
         case .device(let token, _):
             isBinary
-                ? "a binary frame to tls://\(app.place), token: \(token.size)"
-                : "POST https://\(app.place)/3/device/TOKEN"
+                ? "a binary frame to tls://\(app.address), token: \(token.size)"
+                : "POST https://\(app.address)/3/device/TOKEN"
         case .channel:
             "POST https://\(app.broadcast.send)/4/broadcasts/apps/\(app.topic)"
         }

@@ -53,14 +53,14 @@ struct SendTarget {
             throw Failure(
                 .configuration, "intake.router is off in the configuration; name an intake with --via ENDPOINT")
         case .ipc: return "\(configuration.intake.router)"
-        case .tcp(let place):
-            guard place.port != 0 else {
+        case .tcp(let endpoint):
+            guard endpoint.port != 0 else {
                 throw Failure(
                     .configuration,
                     "intake.router has port 0; give the endpoint that 'carillon serve' printed with --via")
             }
             let everywhere = ["*": "127.0.0.1", "0.0.0.0": "127.0.0.1", "::": "::1"]
-            return "tcp://\(HostPort(host: everywhere[place.host] ?? place.host, port: place.port))"
+            return "tcp://\(HostPort(host: everywhere[endpoint.host] ?? endpoint.host, port: endpoint.port))"
         }
     }
 

@@ -127,7 +127,7 @@ struct SendVerb {
             }
         var report = SendReport(order, app: app, verdict: verdict)
         if case .success = result { report.verdict.isAnswered = true }
-        report.address = "\(channels.place(.sending))"
+        report.address = "\(channels.endpoint(of: .sending))"
         report.took = MonotonicTime.current() - begun
         return show(report)
     }

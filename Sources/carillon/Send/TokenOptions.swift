@@ -28,10 +28,10 @@ enum TokenOptions {
     /// Returns the warning for a token on the command line.
     ///
     /// - Parameters:
-    ///   - place: The place of the token, such as `--token`.
+    ///   - argument: The argument that holds the token, such as `--token`.
     ///   - option: The option that reads the token from a file instead.
-    static func caution(about place: String, option: String) -> String {
-        "warning: every user of this machine can see \(place) in the process list; --\(option) FILE, or --\(option) - "
+    static func caution(about argument: String, option: String) -> String {
+        "warning: every user of this machine can see \(argument) in the process list; --\(option) FILE, or --\(option) - "
             + "for standard input, hides it"
     }
 

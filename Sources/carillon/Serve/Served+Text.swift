@@ -3,7 +3,7 @@ import PushServer
 extension Served {
     /// Returns the apps and endpoints as tables for people.
     func text(on terminal: Terminal) -> String {
-        let places = [
+        let endpoints = [
             ["data directory", data], ["control socket", control], ["health and metrics", http ?? "off"],
             ["producers, with acks", router ?? "off"],
             ["producers, without acks", pull ?? "off"], ["events", publish ?? "off"],
@@ -15,7 +15,7 @@ extension Served {
             + "\n"
             + terminal.table(["app", "topic", "environment", "protocol", "push service", "credential"], rows: rows) {
                 column, cell in column == 5 && cell != "ok" ? .red : nil
-            } + "\n" + terminal.table(["what", "where"], rows: places)
+            } + "\n" + terminal.table(["what", "where"], rows: endpoints)
             + "\n"
     }
 }

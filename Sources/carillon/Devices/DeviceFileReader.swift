@@ -3,32 +3,6 @@ import PushModel
 import PushText
 import PushWire
 
-/// The format of a file of devices.
-enum DeviceFormat: String, CaseIterable {
-    case csv
-    /// One JSON object per line.
-    case jsonl
-
-    /// Returns the format that the option names, or else that of the file extension; nil if it is unknown.
-    static func choose(_ option: String?, file: String?) throws(Failure) -> DeviceFormat? {
-        if let option {
-            guard let format = DeviceFormat(rawValue: option) else {
-                throw Failure(.usage, "'--format' must be csv or jsonl, not '\(option)'")
-            }
-            return format
-        }
-        guard let name = file?.lowercased() else { return nil }
-        if name.hasSuffix(".csv") { return .csv }
-        return [".jsonl", ".ndjson", ".json"].contains { name.hasSuffix($0) } ? .jsonl : nil
-    }
-
-    /// The columns of an export that a registration does not have.
-    static let records = ["device", "active", "registered_at", "seen_at", "deactivated_at", "reason"]
-    /// The columns that an import ignores: `records` and the name of the device id in exports of earlier versions.
-    static let passedOver = records + ["id"]
-    static let columns = DeviceInput.keys.filter { $0 != "replaces" } + records
-}
-
 /// Parses devices from the bytes of a file incrementally, line by line. A fault affects only its line.
 struct DeviceFileReader {
     enum Item: Equatable {
@@ -133,12 +107,12 @@ struct DeviceFileReader {
 
     private static func heading(_ fields: [String], line: Int, app: String?) throws(Failure) -> [String] {
         let names = fields.map { $0.lowercased().replacing(" ", with: "") }
-        for (place, name) in names.enumerated() {
+        for (index, name) in names.enumerated() {
             guard DeviceInput.keys.contains(name) || DeviceFormat.passedOver.contains(name) else {
                 let fault = DeviceInput.unknown(name, others: DeviceFormat.records, kind: "column")
                 throw Failure(.badInput, "heading in line \(line): \(fault)")
             }
-            guard !names[..<place].contains(name) else {
+            guard !names[..<index].contains(name) else {
                 throw Failure(.badInput, "heading in line \(line): duplicate column \(name)")
             }
         }
@@ -166,62 +140,5 @@ struct DeviceFileReader {
         } catch {
             throw DeviceFault(error.description)
         }
-    }
-}
-
-/// Splits bytes into lines incrementally. The length of a line is limited; empty lines and a byte order mark are skipped.
-struct LineReader {
-    static let maxLength = 64 * 1024
-
-    private var bytes: [UInt8] = []
-    private var at = 0
-    /// The index up to which no line end was found.
-    private var searched = 0
-    private var line = 0
-    private var hasEnded = false
-    private var isAtStart = true
-    private var isSkipping = false
-
-    mutating func received(_ piece: some Collection<UInt8>) {
-        if at > 0 {
-            bytes.removeSubrange(..<at)
-            searched = max(0, searched - at)
-            at = 0
-        }
-        bytes.append(contentsOf: piece)
-    }
-
-    mutating func ended() { hasEnded = true }
-
-    /// Returns the number of the next line, counted from 1, and its bytes, which are nil if the line is too long. Returns
-    /// nil if more bytes are needed or all have been read.
-    mutating func next() -> (line: Int, bytes: [UInt8]?)? {
-        if isAtStart {
-            guard bytes.count - at >= 3 || hasEnded else { return nil }
-            if bytes[at...].starts(with: [0xef, 0xbb, 0xbf]) { at += 3 }
-            isAtStart = false
-        }
-        while at < bytes.count {
-            let mark = bytes[max(at, searched)...].firstIndex(of: 0x0a)
-            searched = mark ?? bytes.count
-            guard let end = mark ?? (hasEnded ? bytes.count : nil) else {
-                guard isSkipping || bytes.count - at > Self.maxLength else { return nil }
-                at = bytes.count
-                if isSkipping { return nil }
-                isSkipping = true
-                return (line + 1, nil)
-            }
-            let text = bytes[at..<end]
-            at = min(end + 1, bytes.count)
-            line += 1
-            if isSkipping {
-                isSkipping = false
-                continue
-            }
-            if text.count > Self.maxLength { return (line, nil) }
-            if text.allSatisfy({ $0 == 0x20 || $0 == 0x09 || $0 == 0x0d }) { continue }
-            return (line, Array(text))
-        }
-        return nil
     }
 }
