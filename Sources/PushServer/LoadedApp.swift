@@ -22,16 +22,7 @@ struct LoadedApp: Sendable {
 
     /// Returns whether connections made from `other` would be the same.
     func connectsLike(_ other: LoadedApp) -> Bool {
-        guard files == other.files else { return false }
-        var same = other.app
-        // These settings apply to an existing gateway, or do not concern its connections.
-        same.gateway.connections = app.gateway.connections
-        same.gateway.connectsPerMinute = app.gateway.connectsPerMinute
-        same.gateway.idle = app.gateway.idle
-        same.gateway.feedback = app.gateway.feedback
-        same.broadcast = app.broadcast
-        same.limits = app.limits
-        return app == same
+        files == other.files && app.connects(like: other.app)
     }
 
     private static func digest(_ app: Configuration.App) -> Digest256 {

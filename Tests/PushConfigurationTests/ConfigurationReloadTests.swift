@@ -65,6 +65,24 @@ import Testing
         #expect(old.changes(to: new).contains { $0.path == "apps.shop.credential.key_id" && $0.reload == .restart })
     }
 
+    @Test(
+        arguments: [
+            ("gateway: { connections: { max: 9 }, idle: '20s', connects_per_minute: 9 }", true),
+            ("limits: { waiting: 5 }", true), ("broadcast: { send: 'h:1', manage: 'h:2' }", true),
+            ("gateway: { ping_after: '30s' }", false), ("gateway: { answer_timeout: '9s' }", false),
+            ("endpoint: { host: 'api.push.apple.com', port: 2197 }", false),
+            ("endpoint: { host: 'api.push.apple.com', trust: 't.pem' }", false),
+        ]) func `A setting that applies at once keeps the connections of an app`(_ part: String, _ isSame: Bool) throws
+    {
+        let app = { (text: String) in try #require(try parseConfiguration("{ \(text) }").configuration.app("shop")) }
+        let (old, new) = (
+            try app(minimalApp), try app(minimalApp.replacing("environment:", with: "\(part), environment:"))
+        )
+        #expect(old != new)
+        #expect(old.connects(like: new) == isSame && new.connects(like: old) == isSame)
+        #expect(!old.connects(like: try app(minimalApp.replacing("com.example", with: "b"))))
+    }
+
     @Test func `A setting that does not need a restart is in force after a reload`() throws {
         let old = try parseConfiguration("{ \(minimalApp) }").configuration
         let new = try parseConfiguration(

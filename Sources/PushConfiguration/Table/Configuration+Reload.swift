@@ -53,7 +53,7 @@ extension Configuration {
             new.apps.filter { app in
                 guard let old = known[app.id].map({ AppDraft($0) }) else { return false }
                 let draft = AppDraft(app)
-                return AppDraft.settings.contains { $0.reload == .restart && $0.text(old) != $0.text(draft) }
+                return AppDraft.settings.contains { $0.reload == .restart && !$0.isEqual(old, draft) }
             }.map(\.id.name))
     }
 
@@ -63,6 +63,18 @@ extension Configuration {
 
     private static func byPath(_ settings: [SettingText]) -> [[String]: String] {
         Dictionary(settings.map { ($0.path, $0.value) }, uniquingKeysWith: { first, _ in first })
+    }
+}
+
+extension Configuration.App {
+    /// Returns whether the connections of `other` would be the same. Settings that apply to an existing gateway do not
+    /// matter, and neither do the hosts for broadcasts, to which a gateway does not connect.
+    package func connects(like other: Configuration.App) -> Bool {
+        let (draft, otherDraft) = (AppDraft(self), AppDraft(other))
+        return id == other.id
+            && AppDraft.settings.allSatisfy { setting in
+                setting.reload == .live || setting.path.first == "broadcast" || setting.isEqual(draft, otherDraft)
+            }
     }
 }
 

@@ -15,48 +15,43 @@ struct Setting<Owner>: Sendable {
     private let requirement: String?
     private let readValue: @Sendable (ConfigurationSection, String, inout Owner) -> Void
     private let copyValue: @Sendable (Owner, inout Owner) -> Void
+    /// Returns whether two owners have the same value.
+    let isEqual: @Sendable (Owner, Owner) -> Bool
     /// Returns the value as text; nil if the setting has no value.
     let text: @Sendable (Owner) -> String?
     /// Returns the value as JSON5; nil if the setting has no value.
     let literal: @Sendable (Owner) -> String?
 
     /// Creates a setting that has a value in every owner, its default at first.
-    init<Value>(
-        _ path: String, at field: any WritableKeyPath<Owner, Value> & Sendable, as codec: SettingCodec<Value>,
-        applies reload: Reload, documentation: String
-    ) {
-        self.path = path.split(separator: ".").map(String.init)
-        self.reload = reload
-        self.documentation = documentation
-        bounds = codec.bounds
-        requirement = nil
-        readValue = { section, key, owner in
-            if let value = codec.read(key, section) { owner[keyPath: field] = value }
-        }
-        copyValue = { $1[keyPath: field] = $0[keyPath: field] }
-        text = { codec.text($0[keyPath: field]) }
-        literal = { codec.literal($0[keyPath: field]) }
-    }
-
-    /// Creates a setting that may have no value in an owner.
     ///
     /// - Parameter requirement: The rest of the sentence that begins with the key and "is missing", for a setting that a
     ///   section must have.
-    init<Value>(
-        _ path: String, atOptional field: any WritableKeyPath<Owner, Value?> & Sendable, as codec: SettingCodec<Value>,
+    init<Value: Equatable & SendableMetatype>(
+        _ path: String, at field: any WritableKeyPath<Owner, Value> & Sendable, as codec: SettingCodec<Value>,
         applies reload: Reload, requirement: String? = nil, documentation: String
     ) {
         self.path = path.split(separator: ".").map(String.init)
         self.reload = reload
         self.documentation = documentation
-        bounds = codec.bounds
         self.requirement = requirement
+        bounds = codec.bounds
         readValue = { section, key, owner in
             if let value = codec.read(key, section) { owner[keyPath: field] = value }
         }
         copyValue = { $1[keyPath: field] = $0[keyPath: field] }
-        text = { $0[keyPath: field].map(codec.text) }
-        literal = { $0[keyPath: field].map(codec.literal) }
+        isEqual = { $0[keyPath: field] == $1[keyPath: field] }
+        text = { codec.text($0[keyPath: field]) }
+        literal = { codec.literal($0[keyPath: field]) }
+    }
+
+    /// Creates a setting that may have no value in an owner.
+    init<Value: Equatable & SendableMetatype>(
+        _ path: String, atOptional field: any WritableKeyPath<Owner, Value?> & Sendable, as codec: SettingCodec<Value>,
+        applies reload: Reload, requirement: String? = nil, documentation: String
+    ) {
+        self.init(
+            path, at: field, as: codec.optional, applies: reload, requirement: requirement,
+            documentation: documentation)
     }
 
     /// Reads the value below `root`, the section of the owner. Without one, the owner keeps the value that it has.

@@ -8,10 +8,10 @@ import PushWire
 struct SettingCodec<Value>: Sendable {
     /// Returns the value of a key of a section, or nil if it is absent or wrong. A wrong value is reported.
     let read: @Sendable (String, ConfigurationSection) -> Value?
-    /// Returns the text for log lines and reports.
-    let text: @Sendable (Value) -> String
-    /// Returns the value in JSON5.
-    let literal: @Sendable (Value) -> String
+    /// Returns the text for log lines and reports; nil if there is no value.
+    let text: @Sendable (Value) -> String?
+    /// Returns the value in JSON5; nil if there is no value.
+    let literal: @Sendable (Value) -> String?
     /// The least and the greatest value as text, for amounts.
     var bounds: String?
 
@@ -25,12 +25,22 @@ struct SettingCodec<Value>: Sendable {
 
     init(
         read: @escaping @Sendable (String, ConfigurationSection) -> Value?,
-        text: @escaping @Sendable (Value) -> String,
-        literal: @escaping @Sendable (Value) -> String
+        text: @escaping @Sendable (Value) -> String?,
+        literal: @escaping @Sendable (Value) -> String?
     ) {
         self.read = read
         self.text = text
         self.literal = literal
+    }
+
+    /// The form of values that may be absent.
+    var optional: SettingCodec<Value?> {
+        let (read, text, literal) = (read, text, literal)
+        var codec = SettingCodec<Value?>(
+            read: { key, section in read(key, section).map { .some($0) } }, text: { $0.flatMap { text($0) } },
+            literal: { $0.flatMap { literal($0) } })
+        codec.bounds = bounds
+        return codec
     }
 
     fileprivate func bounded(by range: ClosedRange<Value>, text: (Value) -> String) -> Self where Value: Comparable {
