@@ -77,9 +77,9 @@ final class AppMetrics: Sendable {
 
     var credential: Credential { current.withLock { $0.credential } }
 
-    func tokenCame(_ token: ProviderToken) { current.withLock { $0.credential.tokenMintedAt = token.mintedAt } }
+    func tokenMinted(_ token: ProviderToken) { current.withLock { $0.credential.tokenMintedAt = token.mintedAt } }
 
-    func credentialIs(_ facts: CredentialFacts) {
+    func credentialChanged(_ facts: CredentialFacts) {
         current.withLock {
             $0.credential.notAfter = facts.notAfter
             $0.credential.usesTokens = facts.kind == .providerKey

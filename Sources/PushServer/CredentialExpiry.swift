@@ -71,7 +71,7 @@ actor CredentialExpiry {
     nonisolated func forget(_ app: AppID) { run { $0.remove(app.name) } }
 
     /// Makes the announcements that are due, and schedules later ones.
-    nonisolated func look() { run { $0.lookNow() } }
+    nonisolated func announceDue() { run { $0.announceNow() } }
 
     private nonisolated func run(_ work: @escaping @Sendable (isolated CredentialExpiry) -> Void) {
         loop.execute { self.assumeIsolated { work($0) } }
@@ -92,7 +92,7 @@ actor CredentialExpiry {
         if announced.removeValue(forKey: name) != nil { write() }
     }
 
-    private func lookNow() {
+    private func announceNow() {
         guard !isStopped else { return }
         if let timer { loop.cancel(timer) }
         timer = nil
@@ -119,7 +119,7 @@ actor CredentialExpiry {
         timer = loop.schedule(after: wait) { [weak self] in
             self?.assumeIsolated {
                 $0.timer = nil
-                $0.lookNow()
+                $0.announceNow()
             }
         }
     }

@@ -226,7 +226,7 @@ final class Pipeline: Sendable {
     }
 
     /// Opens intake for producers.
-    func takeIn() async throws {
+    func openIntake() async throws {
         do {
             let endpoints = try await intake.open()
             state.withLock { state in
@@ -280,7 +280,7 @@ final class Pipeline: Sendable {
         }
     }
 
-    func appHas(_ gateway: Gateway?, app: AppID) { router.appChanged(app, gate: gateway) }
+    func gatewayChanged(_ gateway: Gateway?, app: AppID) { router.appChanged(app, gate: gateway) }
 
     func announce(_ event: EventDraft) { ledger.note([event], done: nil) }
 

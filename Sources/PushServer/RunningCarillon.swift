@@ -78,16 +78,15 @@ package final class RunningCarillon: Sendable {
         let isReloading = Locked(false)
         services.add { _ in if !isReloading.withLock({ $0 }) { await loops.shutDown() } }
 
-        let insistence = Insistence(log: log, home: home, abandon: abandon)
-        let signals = ServeSignals { insistence.begin() }
+        let forcedStop = ForcedStop(log: log, home: home, abandon: abandon)
+        let signals = ServeSignals { forcedStop.begin() }
         self.signals = signals
         let signalSource = await home.run {
-            LoopBound(
-                SignalSource(on: home, signals: [.hangUp, .terminate, .interrupt]) { signals.came($0) }, on: home)
+            LoopBound(SignalSource(on: home, [.hangUp, .terminate, .interrupt]) { signals.received($0) }, on: home)
         }
         services.add { _ in
             await signalSource.with { $0.cancel() }
-            await insistence.end()
+            await forcedStop.end()
         }
 
         do {
@@ -110,7 +109,7 @@ package final class RunningCarillon: Sendable {
                     files: files, metrics: metrics, expiry: expiry, pipeline: pipeline, directory: lock.directory,
                     log: log))
             self.gateways = gateways
-            insistence.gateways = gateways
+            forcedStop.gateways = gateways
 
             // The control server stops before the parts that its requests use are closed.
             let control = try await AdminServer(
@@ -151,12 +150,12 @@ package final class RunningCarillon: Sendable {
             await gateways.serve(configuration.apps)
 
             let marking = Task { [mark] in await InFlightMark(mark: mark, gateways: gateways, files: files).keep() }
-            let freeing = Task { await Self.giveBackMemory(on: lookUps) }
+            let freeing = Task { await Self.releaseMemory(on: lookUps) }
             services.add { _ in
                 for task in [marking, freeing] { task.cancel() }
                 for task in [marking, freeing] { await task.value }
             }
-            try await pipeline.takeIn()
+            try await pipeline.openIntake()
             services.add { await pipeline.stopTakingIn(within: min($0, .seconds(5))) }
         } catch {
             await services.end(within: .zero)
@@ -199,7 +198,7 @@ package final class RunningCarillon: Sendable {
     }
 
     /// Returns free memory to the system twice a minute, until the task is cancelled.
-    private static func giveBackMemory(on pool: BlockingPool) async {
+    private static func releaseMemory(on pool: BlockingPool) async {
         while !Task.isCancelled {
             try? await Task.sleep(for: .seconds(30))
             // It blocks, so it must not run on a loop.

@@ -2,14 +2,14 @@ import PushLoop
 
 /// The requests of signals that are not handled yet. Any number of SIGHUPs during a reload cause one more reload.
 final class ServeSignals: Sendable {
-    enum Wish: Sendable, Equatable {
+    enum Request: Sendable, Equatable {
         case reload, stop
     }
 
     private struct State {
         var reloads = false
         var stops = 0
-        var waiter: CheckedContinuation<Wish, Never>?
+        var waiter: CheckedContinuation<Request, Never>?
     }
 
     private let state = Locked(State())
@@ -20,8 +20,8 @@ final class ServeSignals: Sendable {
         self.insisted = insisted
     }
 
-    func came(_ signal: Signal) {
-        let (resume, insists) = state.withLock { state -> (CheckedContinuation<Wish, Never>?, Bool) in
+    func received(_ signal: Signal) {
+        let (resume, insists) = state.withLock { state -> (CheckedContinuation<Request, Never>?, Bool) in
             if signal == .hangUp { state.reloads = true } else { state.stops += 1 }
             return (state.waiter.take(), state.stops == 2 && signal != .hangUp)
         }
@@ -32,13 +32,13 @@ final class ServeSignals: Sendable {
     var hasInsisted: Bool { state.withLock { $0.stops > 1 } }
 
     /// Returns the next request; a stop precedes reloads. Only one caller may wait at a time.
-    func next() async -> Wish {
+    func next() async -> Request {
         await withCheckedContinuation { continuation in
             if let wish = take(orWait: continuation) { continuation.resume(returning: wish) }
         }
     }
 
-    private func take(orWait waiter: CheckedContinuation<Wish, Never>? = nil) -> Wish? {
+    private func take(orWait waiter: CheckedContinuation<Request, Never>? = nil) -> Request? {
         state.withLock { state in
             if state.stops > 0 { return .stop }
             if state.reloads {

@@ -64,7 +64,7 @@ actor ServedGateways {
             case .failure(let fault): refuse(app, because: fault)
             }
         }
-        dependencies.expiry.look()
+        dependencies.expiry.announceDue()
     }
 
     private func load(_ wanted: [Configuration.App]) async -> [(Configuration.App, Result<LoadedApp, LoadFault>)] {
@@ -155,7 +155,7 @@ actor ServedGateways {
         apps[app.id] = ServedApp(
             app: app, loaded: loaded, gateway: gateway, fault: nil, connections: connections, journal: journal)
         watch(loaded, reportingTo: journal)
-        dependencies.pipeline.appHas(gateway, app: app.id)
+        dependencies.pipeline.gatewayChanged(gateway, app: app.id)
         pollFeedback(loaded)
     }
 
@@ -194,12 +194,12 @@ actor ServedGateways {
     }
 
     private func tokens(_ loaded: LoadedApp, reportingTo journal: GatewayJournal) -> TokenSource? {
-        loaded.gateway.tokens(from: dependencies.tokens)?.observed { journal.metrics.tokenCame($0) }
+        loaded.gateway.tokens(from: dependencies.tokens)?.observed { journal.metrics.tokenMinted($0) }
     }
 
     private func watch(_ loaded: LoadedApp, reportingTo journal: GatewayJournal) {
         let facts = loaded.gateway.credential.facts
-        journal.metrics.credentialIs(facts)
+        journal.metrics.credentialChanged(facts)
         dependencies.expiry.watch(loaded.app.id, notAfter: facts.notAfter)
     }
 
@@ -242,7 +242,7 @@ actor ServedGateways {
             "app removed from the configuration, its gateway drains", [.app: id.name])
         // The metrics are removed at once, because an app of the same name may be added while this gateway drains.
         served.journal.metrics.remove()
-        dependencies.pipeline.appHas(nil, app: id)
+        dependencies.pipeline.gatewayChanged(nil, app: id)
         if let poller = served.poller { retire(poller, of: id) }
         guard let gateway = served.gateway else { return }
         let task = Task {

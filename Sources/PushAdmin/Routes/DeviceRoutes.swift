@@ -178,7 +178,7 @@ package struct DeviceRoutes: Sendable {
                 answers.append(RegistrationAnswer(refused: .badRequest(error.description)))
             }
         }
-        let done = isTrial ? try await foresee(taken) : taken.isEmpty ? [] : try await devices.register(taken)
+        let done = isTrial ? try await preview(taken) : taken.isEmpty ? [] : try await devices.register(taken)
         guard done.count == taken.count else {
             throw AdminFault(
                 500, code: "internal", message: "the registry returned \(done.count) results for \(taken.count) devices"
@@ -189,7 +189,7 @@ package struct DeviceRoutes: Sendable {
     }
 
     /// Returns the results that a registration would have, without registering anything.
-    private func foresee(_ registrations: [DeviceRegistration]) async throws -> [RegisteredDevice] {
+    private func preview(_ registrations: [DeviceRegistration]) async throws -> [RegisteredDevice] {
         var result: [RegisteredDevice] = []
         var seen: Set<DeviceID> = []
         for registration in registrations {

@@ -12,7 +12,7 @@ import PushWire
 enum CheckVerb {
     static let verb = Verb(
         name: "check", summary: "check configuration and credentials; with --connect, try them",
-        words: [Word("APP", about: "an app of the configuration; all if left out", mayBeLeftOut: true)],
+        words: [Word("APP", about: "an app of the configuration; all if left out", isOptional: true)],
         options: [
             Option("config", value: "FILE", about: "the configuration (carillon.json5 here or in /etc/carillon)"),
             Option(

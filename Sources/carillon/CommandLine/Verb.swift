@@ -130,20 +130,20 @@ struct Verb: Sendable {
 struct Word: Sendable {
     let name: String
     let about: String
-    let mayBeLeftOut: Bool
+    let isOptional: Bool
     /// Whether the argument takes all following words; allowed only for the last one.
     let mayRepeat: Bool
 
-    init(_ name: String, about: String, mayBeLeftOut: Bool = false, mayRepeat: Bool = false) {
+    init(_ name: String, about: String, isOptional: Bool = false, mayRepeat: Bool = false) {
         self.name = name
         self.about = about
-        self.mayBeLeftOut = mayBeLeftOut
+        self.isOptional = isOptional
         self.mayRepeat = mayRepeat
     }
 
     var usage: String {
         let usage = mayRepeat ? "\(name) ..." : name
-        return mayBeLeftOut ? "[\(usage)]" : usage
+        return isOptional ? "[\(usage)]" : usage
     }
 }
 
@@ -218,7 +218,7 @@ struct Arguments: Sendable {
             }
             values[name, default: []].append(value)
         }
-        if let missing = wanted.first, !missing.mayBeLeftOut {
+        if let missing = wanted.first, !missing.isOptional {
             throw Failure(
                 .usage, "\(missing.name) is missing: \(missing.about); 'carillon \(verbName) --help' shows examples")
         }

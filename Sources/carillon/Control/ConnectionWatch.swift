@@ -25,7 +25,7 @@ struct ConnectionWatch {
     }
 
     /// Called after each response; reports that the connection is restored if it was lost.
-    mutating func stands() {
+    mutating func succeeded() {
         guard isLost else { return }
         isLost = false
         pause = Self.firstPause

@@ -59,7 +59,7 @@ struct DeviceFileReader {
             if let key = document.repeatedKey() {
                 throw DeviceFault("duplicate key \"\(PlainText.line(document.string(key) ?? "", limit: 60))\"")
             }
-            let input = try DeviceInput(document, at: document.root, ignoring: DeviceFormat.passedOver)
+            let input = try DeviceInput(document, at: document.root, ignoring: DeviceFormat.ignoredColumns)
             if document.value("active", in: document.root).flatMap({ document.bool($0) }) == false {
                 return .inactive(line: line)
             }
@@ -91,7 +91,7 @@ struct DeviceFileReader {
                         input.tags = TagColumn.tags(field)
                     } else if column == "active" {
                         guard field == "true" else { return .inactive(line: line) }
-                    } else if !DeviceFormat.passedOver.contains(column) {
+                    } else if !DeviceFormat.ignoredColumns.contains(column) {
                         input.set(column, to: field)
                     }
                 }
@@ -108,7 +108,7 @@ struct DeviceFileReader {
     private static func heading(_ fields: [String], line: Int, app: String?) throws(Failure) -> [String] {
         let names = fields.map { $0.lowercased().replacing(" ", with: "") }
         for (index, name) in names.enumerated() {
-            guard DeviceInput.keys.contains(name) || DeviceFormat.passedOver.contains(name) else {
+            guard DeviceInput.keys.contains(name) || DeviceFormat.ignoredColumns.contains(name) else {
                 let fault = DeviceInput.unknown(name, others: DeviceFormat.records, kind: "column")
                 throw Failure(.badInput, "heading in line \(line): \(fault)")
             }

@@ -22,6 +22,6 @@ enum DeviceFormat: String, CaseIterable {
     /// The columns of an export that a registration does not have.
     static let records = ["device", "active", "registered_at", "seen_at", "deactivated_at", "reason"]
     /// The columns that an import ignores: `records` and the name of the device id in exports of earlier versions.
-    static let passedOver = records + ["id"]
+    static let ignoredColumns = records + ["id"]
     static let columns = DeviceInput.keys.filter { $0 != "replaces" } + records
 }

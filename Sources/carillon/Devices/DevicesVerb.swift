@@ -17,7 +17,7 @@ enum DevicesVerb {
             Word("APP", about: "an app of the configuration"),
             Word(
                 "TOKEN", about: "the device token: hexadecimal, as an app or a log shows it, or base64",
-                mayBeLeftOut: true),
+                isOptional: true),
         ],
         options: [
             TokenOptions.fileOption,
@@ -102,7 +102,7 @@ enum DevicesVerb {
         name: "devices show", summary: "show a device (never its token)",
         words: [
             Word("DEVICE", about: "a device id: 32 hexadecimal digits; or an app, if a token follows"),
-            Word("TOKEN", about: "the device token", mayBeLeftOut: true),
+            Word("TOKEN", about: "the device token", isOptional: true),
         ], options: [TokenOptions.fileOption] + options,
         examples: [
             ("carillon devices show 4f1c9be2a07d55b3c2e8f6a91d304b7e", "by its id, as in events and logs"),

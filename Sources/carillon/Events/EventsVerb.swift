@@ -111,7 +111,7 @@ struct EventsRun: Sendable {
                 throw Failure(failure.code, "\(failure); to continue later, use --since \(at)")
             }
             hasAnswered = true
-            connection.stands()
+            connection.succeeded()
             if page.oldest > at + 1 {
                 Terminal.error.write(
                     "carillon events: events \(at + 1) to \(page.oldest - 1) are no longer stored: removed by retention\n"

@@ -8,7 +8,7 @@ import PushText
 enum MessagesVerb {
     static let verb = Verb(
         name: "messages", summary: "list recent messages, or show the outcome of one",
-        words: [Word("MESSAGE", about: "a message id; if left out, recent messages are listed", mayBeLeftOut: true)],
+        words: [Word("MESSAGE", about: "a message id; if left out, recent messages are listed", isOptional: true)],
         options: [
             Option("app", value: "APP", about: "only messages of this app"),
             Option(

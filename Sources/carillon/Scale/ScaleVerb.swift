@@ -7,7 +7,7 @@ import PushModel
 enum ScaleVerb {
     static let verb = Verb(
         name: "scale", summary: "show the connections of the gateways, and change their number",
-        words: [Word("APP", about: "an app of the configuration; all if left out", mayBeLeftOut: true)],
+        words: [Word("APP", about: "an app of the configuration; all if left out", isOptional: true)],
         options: [
             Option(
                 "connections", value: "MIN..MAX",

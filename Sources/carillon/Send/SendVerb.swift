@@ -36,7 +36,7 @@ struct SendVerb {
             Terminal.error.write("carillon send: \(TokenOptions.caution)\n")
         }
         do {
-            if SendVia.isMeant(arguments) { return try await SendVia(arguments).run() }
+            if SendVia.isSelected(by: arguments) { return try await SendVia(arguments).run() }
             try SendVia.refuse(arguments)
             return try await SendVerb(arguments).run()
         } catch let failure as Failure where arguments.has("json") && failure.code != .usage {

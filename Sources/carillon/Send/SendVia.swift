@@ -54,7 +54,7 @@ struct SendVia {
     private static let meant = ["device", "user", "tag", "tags", "all", "again"]
 
     /// Whether the message goes to a running Carillon: the one that `--via` names, or that of the configuration.
-    static func isMeant(_ arguments: Arguments) -> Bool {
+    static func isSelected(by arguments: Arguments) -> Bool {
         arguments.has("via") || meant.contains { arguments.has($0) }
     }
 

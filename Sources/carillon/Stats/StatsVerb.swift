@@ -43,7 +43,7 @@ enum StatsVerb {
                     try await connection.lost(failure)
                     continue
                 }
-                connection.stands()
+                connection.succeeded()
                 let text: String
                 if isJSON {
                     text = String(decoding: AdminAnswer.json(now).body, as: UTF8.self)

@@ -2,7 +2,7 @@ import PushLoop
 
 /// The effect of a second signal to stop: deliveries in flight are abandoned, and the process ends within seconds even
 /// if something hangs.
-final class Insistence: Sendable {
+final class ForcedStop: Sendable {
     private let log: Logger
     private let home: EventLoop
     private let abandon: @Sendable () -> Void
