@@ -120,7 +120,9 @@ private final class OutputFile {
             return
         }
         let directory = path.lastIndex(of: "/").map { String(path[...$0]) } ?? "."
-        var opened = open(directory, Self.withoutName | O_WRONLY | O_CLOEXEC, 0o600)
+        // Without /proc, a file without a name could not get one later.
+        let mayBeNamed = access("/proc/self/fd", X_OK) == 0
+        var opened = mayBeNamed ? open(directory, Self.withoutName | O_WRONLY | O_CLOEXEC, 0o600) : -1
         if opened < 0 {
             // A leftover file is removed, not overwritten: it may belong to another user, or be a link.
             unlink(partial)
