@@ -41,7 +41,8 @@ let package = Package(
         .target(
             name: "PushWire", dependencies: ["PushModel", "PushTime", "PushText", "CSimdJSON"],
             swiftSettings: settingsOverC),
-        .target(name: "PushLogic", dependencies: ["PushModel", "PushTime"], swiftSettings: settingsOverC),
+        .target(
+            name: "PushLogic", dependencies: ["PushModel", "PushTime", "PushRandom"], swiftSettings: settingsOverC),
 
         // Floor 2 and 3: threads and loops, what moves bytes on them, SQLite, and the record layer.
         .target(name: "PushThread", dependencies: ["CLinux"], swiftSettings: settingsOverC),
@@ -116,16 +117,19 @@ let package = Package(
 
         // Certificates, clocks and peers that tests and benchmarks share.
         .target(
-            name: "TestSupport", dependencies: ["PushTransport", "PushLoop", "PushRandom"], swiftSettings: settings),
+            name: "TestSupport", dependencies: ["PushTransport", "PushLoop", "PushRandom", "PushTime"],
+            swiftSettings: settings),
         // An admin API with scripted parts behind it, and configurations, for the tests of server and command line.
         .target(
             name: "ServerTestSupport",
             dependencies: [
-                "PushAdmin", "PushConfiguration", "PushWire", "PushModel", "PushTransport", "PushLoop", "TestSupport",
+                "PushAdmin", "PushConfiguration", "PushWire", "PushModel", "PushTransport", "PushLoop", "PushTime",
+                "TestSupport",
             ],
             swiftSettings: settings),
         .testTarget(name: "JSON5Tests", dependencies: ["JSON5", "TestSupport"], swiftSettings: settings),
-        .testTarget(name: "PushModelTests", dependencies: ["PushModel", "PushTime"], swiftSettings: settings),
+        .testTarget(
+            name: "PushModelTests", dependencies: ["PushModel", "PushTime", "TestSupport"], swiftSettings: settings),
         .testTarget(
             name: "PushWireTests", dependencies: ["PushWire", "PushModel", "TestSupport", "PushTime"],
             swiftSettings: settings),

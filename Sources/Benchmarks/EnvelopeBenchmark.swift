@@ -1,4 +1,5 @@
 import PushModel
+import PushTime
 import PushWire
 
 enum EnvelopeBenchmark {
@@ -6,7 +7,7 @@ enum EnvelopeBenchmark {
     static func run(_ arguments: [String]) async throws -> [Figure] {
         let reader = EnvelopeReader(
             apps: AppTable([AppFacts(id: AppID("shop")!, topic: "com.example.shop", usesToken: true)]))
-        let now: Int64 = 1_767_000_000
+        let now = UnixSeconds(1_767_000_000)
         let payload =
             #"{"aps":{"alert":{"title":"Order 4711","body":"It is on its way to you"},"sound":"default","badge":3},"order":"4711"}"#
         let frame = Array(payload.utf8)

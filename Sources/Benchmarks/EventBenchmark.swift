@@ -11,34 +11,15 @@ enum EventBenchmark {
         let records = sampleRecords(1000)
         var figures: [Figure] = []
 
-    var writer = LogWriter(next: 1)
-    var segments: [LogSegment] = []
-    var began = processCPU()
-    for round in 0..<(count / 1000) {
-        let now = 1_763_000_000_000 + Int64(round)
-        writer.begin(time: now, reserving: 64 << 10)
-        for record in records { writer.add(record, at: now) }
-        let segment = writer.finish()
-        if segments.count < 100 { segments.append(segment) }
-    }
-    figures.append(Figure(name: "write into a segment", value: microseconds(since: began, for: count), unit: "us"))
-    let bytes = segments.reduce(0) { $0 + $1.bytes.count }
-    figures.append(
-        Figure(name: "size in the segment", value: Double(bytes) / Double(segments.count * 1000), unit: "bytes"))
-
-    var text = EventText()
-    var lines: [UInt8] = []
-    var length = 0
-    let rounds = max(1, count / (segments.count * 1000))
-    began = processCPU()
-    for _ in 0..<rounds {
-        for segment in segments {
-            lines.removeAll(keepingCapacity: true)
-            try segment.walk { event, apps, bytes in
-                text.append(event, of: apps, texts: bytes, to: &lines)
-                return true
-            }
-            length += lines.count
+        var writer = LogWriter(next: 1)
+        var segments: [LogSegment] = []
+        var began = processCPU()
+        for round in 0..<(count / 1000) {
+            let now = WallTime(milliseconds: 1_763_000_000_000 + Int64(round))
+            writer.begin(time: now, reserving: 64 << 10)
+            for record in records { writer.add(record, at: now) }
+            let segment = writer.finish()
+            if segments.count < 100 { segments.append(segment) }
         }
         figures.append(Figure(name: "write into a segment", value: microseconds(since: began, for: count), unit: "us"))
         let bytes = segments.reduce(0) { $0 + $1.bytes.count }
@@ -54,7 +35,7 @@ enum EventBenchmark {
             for segment in segments {
                 lines.removeAll(keepingCapacity: true)
                 try segment.walk { event, apps, bytes in
-                    text.append(event, apps, bytes, to: &lines)
+                    text.append(event, of: apps, texts: bytes, to: &lines)
                     return true
                 }
                 length += lines.count
@@ -158,12 +139,14 @@ func sampleRecords(_ count: Int) -> [DeliveryRecord] {
     }
     return (0..<count).map { number in
         let word = UInt64(number) &* 0x9e37_79b9_7f4a_7c15
-        let what: DeliveryRecord.What =
+        let outcome: DeliveryOutcome =
             number % 20 == 0
-            ? .rejected(Refusal(status: 410, reason: ProviderReason(rawValue: "Unregistered"))) : .sent(uniqueID: nil)
+            ? .rejected(Refusal(status: 410, reason: ProviderReason(rawValue: "Unregistered")), deactivates: false)
+            : .sent(uniqueID: nil)
         return DeliveryRecord(
-            seq: UInt64(number), fingerprint: MessageFingerprint(word), acceptedAt: 1_762_999_999_900,
+            seq: UInt64(number), fingerprint: MessageFingerprint(word),
+            acceptedAt: WallTime(milliseconds: 1_762_999_999_900),
             message: messages[number / 10 % 100], device: DeviceID(high: word, low: ~word),
-            apnsID: APNSID(high: ~word, low: word), attempt: 1, what: what)
+            apnsID: APNSID(high: ~word, low: word), attempt: 1, outcome: outcome)
     }
 }

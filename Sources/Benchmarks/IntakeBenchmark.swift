@@ -74,7 +74,7 @@ private final class InstantLedger: Ledger {
     func record(_ deliveries: [DeliveryRecord], completed: [CompletedMessage]) {}
     func claim(_ pages: [ClaimPage], reply: @escaping @Sendable ([[ClaimVerdict]]) -> Void) {}
     func load(_ seqs: [UInt64], reply: @escaping @Sendable (Result<[AcceptedMessage], LedgerFault>) -> Void) {}
-    func due(at time: Int64, limit: Int, reply: @escaping @Sendable (Result<DueMessages, LedgerFault>) -> Void) {}
+    func due(at time: UnixSeconds, limit: Int, reply: @escaping @Sendable (Result<DueMessages, LedgerFault>) -> Void) {}
 }
 
 /// A producer that keeps a limited number of unacknowledged messages in flight.

@@ -117,7 +117,7 @@ private final class LedgerProducer: LedgerWitness {
         let number = UInt64(bitPattern: Int64(id.hashValue))
         let tokens = (0..<devices).map { DeviceToken(words: (number, UInt64($0), 1, 2)) }
         return PushRequest(
-            Message(id: MessageID(id)!, app: Self.app, expiresAt: 1_900_000_000, payload: Self.payload),
+            Message(id: MessageID(id)!, app: Self.app, expiry: Expiry(expiresAt: 1_900_000_000), payload: Self.payload),
             to: .tokens(tokens))
     }
 
@@ -161,7 +161,7 @@ private final class LedgerProducer: LedgerWitness {
                     DeliveryRecord(
                         seq: message.seq, fingerprint: message.fingerprint, acceptedAt: message.acceptedAt,
                         message: message.message, device: ledger.identities.device(of: Self.app, token: token),
-                        apnsID: APNSID(high: 7, low: message.seq), attempt: 1, what: .sent(uniqueID: nil)))
+                        apnsID: APNSID(high: 7, low: message.seq), attempt: 1, outcome: .sent(uniqueID: nil)))
             }
             counts.sent += UInt32(tokens.count)
             if message.needsClaim {

@@ -11,7 +11,7 @@ func crashRequest(_ number: Int) -> PushRequest {
     return PushRequest(
         Message(
             id: MessageID("crash-\(number)")!, app: app, payload: Array("{\"n\":\(number)}".utf8),
-            notBefore: number % 11 == 0 ? 4_000_000_000 : nil), to: .tokens(tokens))
+            notBefore: number % 11 == 0 ? UnixSeconds(4_000_000_000) : nil), to: .tokens(tokens))
 }
 
 enum LedgerCrash {
@@ -66,7 +66,7 @@ private final class CrashWitness: LedgerWitness {
                         seq: message.seq, fingerprint: message.fingerprint, acceptedAt: message.acceptedAt,
                         message: message.message,
                         device: ledger.identities.device(of: message.message.app, token: token),
-                        apnsID: APNSID(high: 1, low: 2), attempt: 1, what: .sent(uniqueID: nil)))
+                        apnsID: APNSID(high: 1, low: 2), attempt: 1, outcome: .sent(uniqueID: nil)))
             }
             completed.append(CompletedMessage(seq: message.seq, message: message.message, counts: counts))
         }

@@ -31,7 +31,8 @@ private func spilled(_ count: UInt64) async -> [Figure] {
         router.accepted(
             (0..<1000).map {
                 AcceptedMessage(
-                    seq: first + $0, acceptedAt: 0, fingerprint: MessageFingerprint($0), message: message,
+                    seq: first + $0, acceptedAt: WallTime(milliseconds: 0), fingerprint: MessageFingerprint($0),
+                    message: message,
                     audience: .everyone, needsClaim: true)
             })
         await loop.run {}
@@ -84,7 +85,7 @@ private struct RouterRun {
                     GatewayReport(
                         app: app,
                         deliveries: batch.map {
-                            DeliveryReport($0, .accepted(uniqueID: nil), latency: .milliseconds(1))
+                            DeliveryReport(of: $0, .sent(uniqueID: nil), latency: .milliseconds(1))
                         }, credit: 40_000, taken: taken))
             }
             await settle(loop)
@@ -119,7 +120,7 @@ private struct RouterRun {
                 let number = round * UInt64(messages) + UInt64(batch * perBatch + index)
                 let audience = (0..<UInt64(tokens)).map { DeviceToken(words: (number, $0, 7, 9)) }
                 return AcceptedMessage(
-                    seq: number + 1, acceptedAt: WallTime.current().milliseconds,
+                    seq: number + 1, acceptedAt: .current(),
                     fingerprint: MessageFingerprint(number),
                     message: Message(id: MessageID("order-\(number)-shipped")!, app: app, payload: payload),
                     audience: .tokens(audience), needsClaim: tokens > 1)
@@ -157,7 +158,7 @@ private final class IdleLedger: Ledger {
     func load(_ seqs: [UInt64], reply: @escaping @Sendable (Result<[AcceptedMessage], LedgerFault>) -> Void) {
         reply(.success([]))
     }
-    func due(at time: Int64, limit: Int, reply: @escaping @Sendable (Result<DueMessages, LedgerFault>) -> Void) {
+    func due(at time: UnixSeconds, limit: Int, reply: @escaping @Sendable (Result<DueMessages, LedgerFault>) -> Void) {
         reply(.success(DueMessages(messages: [], next: nil)))
     }
 }
@@ -173,5 +174,5 @@ private final class IdleRegistry: DeviceRegistry {
     func page(of audience: Audience, app: AppID, after: AudienceCursor?, limit: Int) async throws -> AudiencePage {
         AudiencePage(devices: [], next: nil)
     }
-    func lastSeen(_ devices: [DeviceID]) async throws -> [Int64?] { devices.map { _ in nil } }
+    func lastSeen(_ devices: [DeviceID]) async throws -> [WallTime?] { devices.map { _ in nil } }
 }

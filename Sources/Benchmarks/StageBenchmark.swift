@@ -19,46 +19,48 @@ enum StageBenchmark {
         _ = machine.settingsReceived(limit: 1000, now: .current())
         var sum: UInt64 = 0
 
-    return [
-        measure("payload checked", times: 30_000) { _ in
-            if PayloadRules.findings(in: payload, for: options).isEmpty { sum &+= 1 }
-        },
-        measure("apns-id derived", times: 100_000) { number in
-            let token = DeviceToken(words: (number, 1, 2, 3))
-            sum &+= APNSID.derived(app: message.app, message: message.id, token: token).low
-        },
-        measure("token and id written as text", times: 3_000_000) { number in
-            withUnsafeTemporaryAllocation(byteCount: 128, alignment: 8) { text in
-                let length = DeviceToken(words: (number, 1, 2, 3)).writeHex(into: text.baseAddress!)
-                APNSID(high: number, low: 1).write(into: text.baseAddress! + 72)
-                sum &+= UInt64(length)
-            }
-        },
-        measureBatches("through the connection machine", batches: 20_000, size: 100) { batch in
-            let deliveries = (0..<100).map { number in
-                Delivery(
-                    ticket: UInt64(number), message: message, token: DeviceToken(words: (UInt64(number), 0, 0, batch)),
-                    apnsID: APNSID(high: batch, low: UInt64(number)))
-            }
-            let now = MonotonicTime(nanoseconds: Int64(batch))
-            machine.deliver(deliveries)
-            var tags: [UInt64] = []
-            tags.reserveCapacity(100)
-            _ = machine.send(now: now) { _, tag in
-                tags.append(tag)
-                return .taken
-            }
-            for tag in tags { machine.answered(tag, with: .accepted(uniqueID: nil), now: now) }
-            sum &+= UInt64(machine.takeEnded().count)
-        },
-        measure("an error response parsed", times: 300_000) { _ in
-            sum &+= UInt64(Refusal(status: 410, body: refusal).reason?.rawValue.utf8.count ?? 0)
-        },
-        measure("a provider token signed (once in 50 minutes)", times: 3000) { _ in
-            sum &+= UInt64((try? key.sign(claims))?.count ?? 0)
-        },
-        Figure(name: "(sum, so that the optimizer removes nothing)", value: Double(sum % 1000), unit: ""),
-    ]
+        return [
+            measure("payload checked", times: 30_000) { _ in
+                if PayloadRules.findings(in: payload, for: options).isEmpty { sum &+= 1 }
+            },
+            measure("apns-id derived", times: 100_000) { number in
+                let token = DeviceToken(words: (number, 1, 2, 3))
+                sum &+= APNSID.derived(app: message.app, message: message.id, token: token).low
+            },
+            measure("token and id written as text", times: 3_000_000) { number in
+                withUnsafeTemporaryAllocation(byteCount: 128, alignment: 8) { text in
+                    let length = DeviceToken(words: (number, 1, 2, 3)).writeHex(into: text.baseAddress!)
+                    APNSID(high: number, low: 1).write(into: text.baseAddress! + 72)
+                    sum &+= UInt64(length)
+                }
+            },
+            measureBatches("through the connection machine", batches: 20_000, size: 100) { batch in
+                let deliveries = (0..<100).map { number in
+                    Delivery(
+                        ticket: UInt64(number), message: message,
+                        token: DeviceToken(words: (UInt64(number), 0, 0, batch)),
+                        apnsID: APNSID(high: batch, low: UInt64(number)))
+                }
+                let now = MonotonicTime(nanoseconds: Int64(batch))
+                machine.deliver(deliveries)
+                var tags: [UInt64] = []
+                tags.reserveCapacity(100)
+                _ = machine.send(now: now) { _, tag in
+                    tags.append(tag)
+                    return .taken
+                }
+                for tag in tags { machine.answered(tag, with: .accepted(uniqueID: nil), now: now) }
+                sum &+= UInt64(machine.takeEnded().count)
+            },
+            measure("an error response parsed", times: 300_000) { _ in
+                sum &+= UInt64(Refusal(status: 410, body: refusal).reason?.rawValue.utf8.count ?? 0)
+            },
+            measure("a provider token signed (once in 50 minutes)", times: 3000) { _ in
+                sum &+= UInt64((try? key.sign(claims))?.count ?? 0)
+            },
+            Figure(name: "(sum, so that the optimizer removes nothing)", value: Double(sum % 1000), unit: ""),
+        ]
+    }
 }
 
 private func measure(_ name: String, times: Int, work: (UInt64) -> Void) -> Figure {

@@ -19,7 +19,7 @@ extension ConnectionEnd {
             case .byPeer, .lost: wasConnected ? .lost : .broken
             case .tls(let error): error.isAboutCredentials ? .credential : .broken
             }
-        self.init(kind, fault: ConnectionFault(closure.code, sentence: "\(place): \(closure)", reason: reason))
+        self.init(kind, fault: ConnectionFault(closure.code, sentence: "\(endpoint): \(closure)", reason: reason))
     }
 }
 

@@ -32,10 +32,10 @@ package protocol PushConnection: AnyObject, Sendable {
 /// processed.
 package struct ConnectionReport: Sendable {
     package let connection: ConnectionID
-    package var ended: [EndedDelivery]
+    package var ended: [AttemptReport]
     package var event: ConnectionEvent?
 
-    package init(_ connection: ConnectionID, ended: [EndedDelivery] = [], event: ConnectionEvent? = nil) {
+    package init(_ connection: ConnectionID, ended: [AttemptReport] = [], event: ConnectionEvent? = nil) {
         self.connection = connection
         self.ended = ended
         self.event = event

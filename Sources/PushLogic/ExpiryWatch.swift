@@ -79,15 +79,14 @@ package struct ExpiryWatch: Sendable {
     /// Returns the time of the next notice, or `maxWait` from now if that is sooner. Returns nil if no notice
     /// remains.
     package func nextLook(after now: WallTime) -> WallTime? {
-        var next: Int64?
+        var next: WallTime?
         for (name, end) in ends {
             let last = announced[name].flatMap { $0.notAfter == end ? $0.window : nil }
             guard let window = Window.allCases.first(where: { last == nil || $0 > last! }) else { continue }
-            let begin = max(now.milliseconds, Self.begin(of: window, before: end).milliseconds)
+            let begin = max(now, Self.begin(of: window, before: end))
             next = min(next ?? begin, begin)
         }
-        let wait = Self.maxWait.wholeMilliseconds
-        return next.map { WallTime(milliseconds: min($0, now.milliseconds + wait)) }
+        return next.map { min($0, now + Self.maxWait) }
     }
 
     /// Returns the seconds until the credential expires, for a gauge. The value is negative after that.

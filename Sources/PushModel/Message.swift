@@ -7,39 +7,31 @@ package final class Message: Sendable {
     package let app: AppID
     package let pushType: PushType
     package let priority: PushPriority
-    /// Seconds since 1970. With 0 the push service makes one attempt and does not store the notification; with nil its
-    /// own policy applies.
-    package let expiresAt: Int64?
+    package let expiry: Expiry
     package let collapseID: CollapseID?
     /// The JSON for the push service, byte for byte as the producer gave it.
     package let payload: [UInt8]
     package let onUnknown: UnknownPolicy
-    /// Seconds since 1970. No device receives the message before this time.
-    package let notBefore: Int64?
+    /// No device receives the message before this time.
+    package let notBefore: UnixSeconds?
     /// The trace context as the producer gave it, for events.
     package let traceparent: String?
 
     package init(
-        id: MessageID, app: AppID, pushType: PushType = .alert, priority: PushPriority? = nil, expiresAt: Int64? = nil,
-        collapseID: CollapseID? = nil, payload: [UInt8], onUnknown: UnknownPolicy = .resend,
-        notBefore: Int64? = nil, traceparent: String? = nil
+        id: MessageID, app: AppID, pushType: PushType = .alert, priority: PushPriority? = nil,
+        expiry: Expiry = .unlimited, collapseID: CollapseID? = nil, payload: [UInt8],
+        onUnknown: UnknownPolicy = .resend, notBefore: UnixSeconds? = nil, traceparent: String? = nil
     ) {
         self.id = id
         self.app = app
         self.pushType = pushType
         self.priority = priority ?? pushType.defaultPriority
-        self.expiresAt = expiresAt
+        self.expiry = expiry
         self.collapseID = collapseID
         self.payload = payload
         self.onUnknown = onUnknown
         self.notBefore = notBefore
         self.traceparent = traceparent
-    }
-
-    /// Whether the message has expired. A message with an ``expiresAt`` of 0 never expires: it is attempted once.
-    package func isExpired(at time: WallTime) -> Bool {
-        guard let expiresAt, expiresAt != 0 else { return false }
-        return time.seconds >= expiresAt
     }
 }
 

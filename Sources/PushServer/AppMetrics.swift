@@ -17,7 +17,7 @@ final class AppMetrics: Sendable {
         var isRemoved = false
         var made: [(name: String, labels: MetricLabels)] = []
         var answers: [Answer: Counter] = [:]
-        var endings: [Ending: Counter] = [:]
+        var outcomes: [OutcomeLabel: Counter] = [:]
         var latency: Histogram?
     }
 
@@ -26,7 +26,8 @@ final class AppMetrics: Sendable {
         let reason: ProviderReason?
     }
 
-    enum Ending: String, CaseIterable {
+    /// The values of the label `kind`. The metric calls a delivery that was sent "accepted".
+    enum OutcomeLabel: String, CaseIterable {
         case accepted, rejected, retry, unknown, expired, returned
     }
 
@@ -47,29 +48,31 @@ final class AppMetrics: Sendable {
     /// are counted together, with one look-up for all of them.
     func count(_ reports: [DeliveryReport]) {
         var accepted = 0
-        var others: [(Ending, Answer?)] = []
+        var others: [(OutcomeLabel, Answer?)] = []
         let histogram = latency
         for report in reports {
             switch report.outcome {
-            case .accepted:
+            case .sent:
                 accepted += 1
                 histogram?.observe(report.latency)
             case .rejected(let refusal, _):
                 others.append((.rejected, Answer(status: refusal.status, reason: refusal.reason)))
                 histogram?.observe(report.latency)
-            case .retry(_, let refusal):
+            case .retry(let refusal, _):
                 others.append((.retry, Answer(status: refusal.status, reason: refusal.reason)))
             case .unknown: others.append((.unknown, nil))
             case .expired: others.append((.expired, nil))
-            case .returned: others.append((.returned, nil))
+            case nil: others.append((.returned, nil))
+            // A gateway never suppresses a delivery.
+            case .suppressed: break
             }
         }
         if accepted > 0 {
             counter(of: .accepted)?.increment(by: accepted)
             counter(of: Answer(status: 200, reason: nil))?.increment(by: accepted)
         }
-        for (ending, answer) in others {
-            counter(of: ending)?.increment()
+        for (label, answer) in others {
+            counter(of: label)?.increment()
             // The status 0 means that there was no response.
             if let answer, answer.status != 0 { counter(of: answer)?.increment() }
         }
@@ -98,10 +101,10 @@ final class AppMetrics: Sendable {
 
     // MARK: Series
 
-    private func counter(of ending: Ending) -> Counter? {
+    private func counter(of label: OutcomeLabel) -> Counter? {
         counter(
             "carillon_deliveries_total", help: "Deliveries reported by the gateway, by outcome.",
-            labels: ["app": app.name, "kind": ending.rawValue], kept: \.endings, key: ending)
+            labels: ["app": app.name, "kind": label.rawValue], kept: \.outcomes, key: label)
     }
 
     private func counter(of answer: Answer) -> Counter? {

@@ -36,7 +36,7 @@ final class CountedLedger: Ledger {
     }
 
     private func count(_ deliveries: [DeliveryRecord]) {
-        let now = clock().milliseconds
+        let now = clock()
         counts.withLock { all in
             var app = deliveries[0].message.app
             var counts = all[app] ?? Counts()
@@ -46,13 +46,13 @@ final class CountedLedger: Ledger {
                     app = record.message.app
                     counts = all[app] ?? Counts()
                 }
-                switch record.what {
+                switch record.outcome {
                 case .sent:
                     counts.sent += 1
-                    counts.latencies[Self.bucket(now - record.acceptedAt)] += 1
+                    counts.latencies[Self.bucket(now.milliseconds(since: record.acceptedAt))] += 1
                 case .rejected:
                     counts.rejected += 1
-                    counts.latencies[Self.bucket(now - record.acceptedAt)] += 1
+                    counts.latencies[Self.bucket(now.milliseconds(since: record.acceptedAt))] += 1
                 case .retry: counts.retries += 1
                 case .unknown: counts.unknown += 1
                 case .expired: counts.expired += 1
@@ -85,7 +85,7 @@ final class CountedLedger: Ledger {
     }
 
     func due(
-        at time: Int64, limit: Int, reply: @escaping @Sendable (Result<DueMessages, LedgerFault>) -> Void
+        at time: UnixSeconds, limit: Int, reply: @escaping @Sendable (Result<DueMessages, LedgerFault>) -> Void
     ) {
         ledger.due(at: time, limit: limit, reply: reply)
     }

@@ -108,8 +108,8 @@ actor CredentialExpiry {
                     .windowDays: notice.announcement.window.days,
                 ])
             var event = EventDraft(.credentialExpiring, app: AppID(notice.announcement.name))
-            event.add("expires_at", notice.announcement.notAfter.milliseconds)
-            event.add("days", Int64(days))
+            event.add("expires_at", number: notice.announcement.notAfter.milliseconds)
+            event.add("days", number: Int64(days))
             announce(event)
             announced[notice.announcement.name] = notice.announcement
         }

@@ -18,7 +18,7 @@ struct ExpiryRecord: Sendable {
 
     private struct Line: Codable {
         let app: String
-        let notAfter: Int64
+        let notAfter: WallTime
         let days: Int
 
         enum CodingKeys: String, CodingKey {
@@ -35,14 +35,14 @@ struct ExpiryRecord: Sendable {
         let bytes = try BoundedFile.read(path, limit: Self.maxSize)
         return try JSONDecoder().decode([Line].self, from: Data(bytes)).compactMap { line in
             ExpiryWatch.Window(rawValue: line.days).map {
-                ExpiryWatch.Announcement(name: line.app, notAfter: WallTime(milliseconds: line.notAfter), window: $0)
+                ExpiryWatch.Announcement(name: line.app, notAfter: line.notAfter, window: $0)
             }
         }
     }
 
     /// Replaces the file atomically, and syncs its content to disk.
     func write(_ announced: [ExpiryWatch.Announcement]) throws {
-        let lines = announced.map { Line(app: $0.name, notAfter: $0.notAfter.milliseconds, days: $0.window.days) }
+        let lines = announced.map { Line(app: $0.name, notAfter: $0.notAfter, days: $0.window.days) }
         let encoder = JSONEncoder()
         encoder.outputFormatting = .sortedKeys
         let bytes = Array(try encoder.encode(lines)) + [0x0a]

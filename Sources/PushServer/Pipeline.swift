@@ -95,7 +95,7 @@ final class Pipeline: Sendable {
             on: back, registry: registry, ledger: ledger, identities: ledger.identities, log: log)
         self.feedback = feedback
         var routing = Router.Settings()
-        routing.policy.lifetime = configuration.intake.expireAfter
+        routing.policy.expiry.unlimited = configuration.intake.expireAfter
         routing.answered = { feedback.take($0) }
         let troubles = Locked(RouterTroubles())
         routerTroubles = troubles
@@ -272,7 +272,7 @@ final class Pipeline: Sendable {
 
     /// Returns the receiver of the reports of an app's gateway: first the journal, then the router.
     func client(_ journal: GatewayJournal) -> GatewayClient {
-        GatewayClient(loop: router.loop) { [router, ledger] report in
+        GatewayClient(on: router.loop) { [router, ledger] report in
             journal.take(report)
             router.report(report)
             let events = report.events.compactMap { $0.draft(of: report.app) }

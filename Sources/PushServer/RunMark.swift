@@ -12,7 +12,7 @@ struct RunMark: Sendable {
 
     private struct Content: Codable {
         let pid: Int32
-        let startedAt: Int64
+        let startedAt: WallTime
         let maxInFlight: Int?
         let wasStopped: Bool?
 
@@ -33,7 +33,7 @@ struct RunMark: Sendable {
     }
 
     let path: String
-    private let startedAt = WallTime.current().milliseconds
+    private let startedAt = WallTime.current()
 
     init(directory: String) {
         path = "\(directory)/\(Self.fileName)"

@@ -82,7 +82,8 @@ package final class RunningCarillon: Sendable {
         let signals = ServeSignals { forcedStop.begin() }
         self.signals = signals
         let signalSource = await home.run {
-            LoopBound(SignalSource(on: home, [.hangUp, .terminate, .interrupt]) { signals.received($0) }, on: home)
+            LoopBound(
+                SignalSource(on: home, signals: [.hangUp, .terminate, .interrupt]) { signals.received($0) }, on: home)
         }
         services.add { _ in
             await signalSource.with { $0.cancel() }
@@ -231,7 +232,7 @@ package final class RunningCarillon: Sendable {
             return log.notice("\(sentence)", [.event: "carillon.resumed", .waiting: waiting, .scheduled: scheduled])
         }
         var fields: LogFields = [.event: "carillon.recovered", .waiting: waiting, .scheduled: scheduled]
-        if let most = remains.maxInFlight { fields.append(.maximum, most) }
+        if let most = remains.maxInFlight { fields.append(most, for: .maximum) }
         log.warning("\(sentence)", fields)
     }
 

@@ -116,7 +116,7 @@ actor ServedGateways {
             gateway.credentialChanged(
                 connect: loaded.gateway.connect(resolver: dependencies.resolver),
                 tokens: tokens(loaded, reportingTo: served.journal),
-                place: loaded.gateway.hostPort)
+                endpoint: loaded.gateway.hostPort)
             log.notice(
                 "connection settings changed: new connections use them, old connections drain",
                 [.fingerprint: loaded.gateway.credential.facts.fingerprint])
@@ -213,7 +213,7 @@ actor ServedGateways {
             [.app: app.id.name, .event: "credential.failed", .reason: fault.description])
         var event = EventDraft(.credentialFailed, app: app.id)
         event.reason = "unusable"
-        event.add("message", fault.description)
+        event.add("message", text: fault.description)
         dependencies.pipeline.announce(event)
         guard let served = apps[app.id] else {
             let journal = GatewayJournal(

@@ -9,12 +9,12 @@ import PushTime
 struct ServedStatistics: PipelineStatistics {
     let pipeline: Pipeline
     let gateways: ServedGateways
-    let startedAt = WallTime.current().milliseconds
+    let startedAt = WallTime.current()
 
     func snapshot() async -> StatsAnswer {
         let served = await gateways.statuses()
         let readiness = pipeline.readiness(of: served)
-        var answer = StatsAnswer(at: WallTime.current().milliseconds, startedAt: startedAt, ready: readiness.ready)
+        var answer = StatsAnswer(at: WallTime.current(), startedAt: startedAt, ready: readiness.ready)
         answer.version = Release.version
         answer.obstacles =
             (readiness.reason.map { [$0] } ?? [])
@@ -27,7 +27,7 @@ struct ServedStatistics: PipelineStatistics {
         let ledger = await pipeline.ledger.status()
         answer.backlog = StatsAnswer.Backlog(
             waiting: UInt64(ledger.waiting), scheduled: UInt64(ledger.scheduled),
-            nextDue: (await pipeline.router.status().nextDue).map { $0 * 1000 })
+            nextDue: (await pipeline.router.status().nextDue).map { WallTime($0) })
         answer.ledger = StatsAnswer.Ledger(ledger)
         answer.registry = StatsAnswer.Registry(pipeline.registry.status)
         let events = await pipeline.bus.status

@@ -1,6 +1,7 @@
 package import PushAdmin
 package import PushLoop
 package import PushModel
+package import PushTime
 package import PushWire
 
 /// An event log in memory, with segments in the format of the ledger.
@@ -12,7 +13,7 @@ package final class FakeEvents: EventLog {
         package var reads = 0
     }
 
-    package static let start: Int64 = 1_767_225_600_000
+    package static let start = WallTime(milliseconds: 1_767_225_600_000)
 
     package let state = Locked(State())
     package let waiting = CommittedEvents()
@@ -21,10 +22,10 @@ package final class FakeEvents: EventLog {
 
     /// Commits a segment whose first event is `time` milliseconds after ``start``.
     @discardableResult
-    package func commit(at time: Int64 = 0, with write: (inout LogWriter, Int64) -> Void) -> LogSegment {
+    package func commit(at time: Int64 = 0, with write: (inout LogWriter, WallTime) -> Void) -> LogSegment {
         let segment = state.withLock { state in
-            state.writer.begin(time: Self.start + time, reserving: 100)
-            write(&state.writer, Self.start + time)
+            state.writer.begin(time: Self.start.adding(milliseconds: time), reserving: 100)
+            write(&state.writer, Self.start.adding(milliseconds: time))
             let segment = state.writer.finish()
             state.segments.append(segment)
             return segment
@@ -74,31 +75,32 @@ extension LogWriter {
     }
 
     package mutating func add(
-        _ what: DeliveryRecord.What, of message: Message, to device: DeviceID, attempt: UInt16 = 1,
-        acceptedAt: Int64 = FakeEvents.start, at now: Int64
+        _ outcome: DeliveryOutcome, of message: Message, to device: DeviceID, attempt: UInt16 = 1,
+        acceptedAt: WallTime = FakeEvents.start, at now: WallTime
     ) {
         add(
             DeliveryRecord(
                 seq: 1, fingerprint: PipelineScene.identities.message(of: message.app, id: message.id),
-                acceptedAt: acceptedAt,
-                message: message, device: device, apnsID: APNSID(high: 1, low: 2), attempt: attempt, what: what),
+                acceptedAt: acceptedAt, message: message, device: device, apnsID: APNSID(high: 1, low: 2),
+                attempt: attempt, outcome: outcome),
             at: now)
     }
 
     /// Adds the acceptance of a message for `named` devices, or for all devices if it is nil.
-    package mutating func add(accepted message: Message, named: Int?, at now: Int64) {
+    package mutating func add(accepted message: Message, named: Int?, at now: WallTime) {
         let tokens = named.map { (0..<$0).map { DeviceToken(words: (UInt64($0), 1, 2, 3)) } }
         add(accepted: PushRequest(message, to: tokens.map { .tokens($0) } ?? .everyone), at: now)
     }
 
-    package mutating func complete(_ message: Message, _ counts: OutcomeCounts, isExpired: Bool = false, at now: Int64)
-    {
+    package mutating func complete(
+        _ message: Message, _ counts: OutcomeCounts, isExpired: Bool = false, at now: WallTime
+    ) {
         add(CompletedMessage(seq: 1, message: message, counts: counts, isExpired: isExpired), at: now)
     }
 
     package mutating func add(
         _ kind: EventKind, app: AppID? = PipelineScene.shop, message: String? = nil, device: DeviceID? = nil,
-        reason: String? = nil, details: [EventDraft.Detail] = [], at now: Int64
+        reason: String? = nil, details: [EventDraft.Detail] = [], at now: WallTime
     ) {
         var draft = EventDraft(kind, app: app)
         draft.messageID = message.flatMap { MessageID($0) }

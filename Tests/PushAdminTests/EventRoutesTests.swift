@@ -24,7 +24,9 @@ import Testing
                 for index in 0..<10 {
                     let app = index % 2 == 0 ? PipelineScene.shop : PipelineScene.news
                     writer.add(
-                        index % 2 == 0 ? .sent(uniqueID: nil) : .rejected(Refusal(status: 410, reason: .unregistered)),
+                        index % 2 == 0
+                            ? .sent(uniqueID: nil)
+                            : .rejected(Refusal(status: 410, reason: .unregistered), deactivates: false),
                         of: LogWriter.message("m\(segment)-\(index)", app: app), to: PipelineScene.id(1), at: now)
                 }
             }

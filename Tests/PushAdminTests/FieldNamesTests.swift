@@ -1,5 +1,6 @@
 import FoundationEssentials
 import PushModel
+import PushTime
 import PushWire
 import ServerTestSupport
 import TestSupport
@@ -42,7 +43,7 @@ import Testing
         for element in document.elements(place) { walk(document, element, &faults) }
     }
 
-    private static let now: Int64 = 1_767_225_600_000
+    private static let now: WallTime = 1_767_225_600_000
 
     static var device: DeviceAnswer {
         var record = DeviceRecord(

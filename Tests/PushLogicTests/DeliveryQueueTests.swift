@@ -8,7 +8,8 @@ import Testing
     private func delivery(_ ticket: UInt64, expiresAt: Int64? = nil) -> Delivery {
         Delivery(
             ticket: ticket,
-            message: Message(id: MessageID("m")!, app: AppID("shop")!, expiresAt: expiresAt, payload: []),
+            message: Message(
+                id: MessageID("m")!, app: AppID("shop")!, expiry: Expiry(expiresAt: expiresAt), payload: []),
             token: DeviceToken(words: (ticket, 0, 0, 0)), apnsID: APNSID(high: 0, low: ticket))
     }
 

@@ -18,8 +18,10 @@ import Testing
     private static func report(_ outcome: DeliveryOutcome) throws -> DeliveryReport {
         let message = Message(id: try #require(MessageID("m")), app: try #require(AppID("shop")), payload: [])
         return DeliveryReport(
-            Delivery(
-                ticket: 1, message: message, token: DeviceToken(words: (1, 2, 3, 4)), apnsID: APNSID(high: 1, low: 2)),
+            of:
+                Delivery(
+                    ticket: 1, message: message, token: DeviceToken(words: (1, 2, 3, 4)),
+                    apnsID: APNSID(high: 1, low: 2)),
             outcome, latency: .milliseconds(3))
     }
 
@@ -55,14 +57,14 @@ import Testing
         let registry = MetricsRegistry()
         let app = try #require(AppID("shop"))
         let metrics = AppMetrics(app, in: registry)
-        var reports = try (0..<3).map { _ in try Self.report(.accepted(uniqueID: nil)) }
+        var reports = try (0..<3).map { _ in try Self.report(.sent(uniqueID: nil)) }
         for word in ["Unregistered", "NotOnSundays", "NorOnMondays"] {
             let refusal = Refusal(status: word == "Unregistered" ? 410 : 499, reason: ProviderReason(rawValue: word))
             reports.append(try Self.report(.rejected(refusal, deactivates: false)))
         }
         // A retry without a response.
-        reports.append(try Self.report(.retry(after: .zero, Refusal(status: 0, reason: nil))))
-        reports.append(try Self.report(.unknown(.timeout)))
+        reports.append(try Self.report(.retry(Refusal(status: 0, reason: nil), after: .zero)))
+        reports.append(try Self.report(.unknown(.timeout, isFinal: false)))
         metrics.count(reports)
         let page = registry.render()
         for line in [
@@ -80,7 +82,7 @@ import Testing
         // A late report of the removed app creates no series, and a new app of that name starts with new counters.
         metrics.count([try Self.report(.rejected(Refusal(status: 400, reason: .badDeviceToken), deactivates: true))])
         let again = AppMetrics(app, in: registry)
-        again.count([try Self.report(.accepted(uniqueID: nil))])
+        again.count([try Self.report(.sent(uniqueID: nil))])
         let next = registry.render()
         #expect(next.contains(#"answers_total{app="shop",status="200",reason="none"} 1"#))
         #expect(!next.contains("BadDeviceToken"))

@@ -1,5 +1,6 @@
 import PushLoop
 package import PushModel
+package import PushTime
 
 /// A device, without its token. Times are milliseconds since 1970; unknown values are left out.
 package struct DeviceAnswer: Codable, Sendable, Equatable {
@@ -11,9 +12,9 @@ package struct DeviceAnswer: Codable, Sendable, Equatable {
     package var locale: String?
     package var platform: String?
     package var appVersion: String?
-    package var registeredAt: Int64?
-    package var seenAt: Int64?
-    package var deactivatedAt: Int64?
+    package var registeredAt: WallTime?
+    package var seenAt: WallTime?
+    package var deactivatedAt: WallTime?
     package var reason: String?
 
     package enum CodingKeys: String, CodingKey {

@@ -48,7 +48,8 @@ package struct DeviceInput: Sendable, Equatable {
     // MARK: From JSON
 
     /// Parses an object with these keys. The keys in `ignoring` are allowed and not read; any other key is an error.
-    package init(_ document: JSONDocument, at position: JSONDocument.Place, ignoring: [String] = []) throws(DeviceFault)
+    package init(_ document: JSONDocument, at position: JSONDocument.Position, ignoring: [String] = [])
+        throws(DeviceFault)
     {
         guard document.kind(position) == .object else {
             throw DeviceFault("a device is an object, not \(document.kind(position).name)")
@@ -81,7 +82,8 @@ package struct DeviceInput: Sendable, Equatable {
                 + (nearest.map { "; did you mean \"\($0)\"?" } ?? "; the \(kind)s are \(keys.joined(separator: ", "))"))
     }
 
-    private static func texts(_ document: JSONDocument, at position: JSONDocument.Place) throws(DeviceFault) -> [String]
+    private static func texts(_ document: JSONDocument, at position: JSONDocument.Position) throws(DeviceFault)
+        -> [String]
     {
         guard document.kind(position) == .array else {
             throw DeviceFault("tags is an array of strings, not \(document.kind(position).name)")

@@ -1,5 +1,6 @@
 import PushModel
 package import PushStore
+package import PushTime
 import PushWire
 
 /// An event, parsed from its line of JSON.
@@ -39,7 +40,7 @@ package struct EventRecord: Sendable {
         }
     }
 
-    package var time: Int64 { number("ts") ?? 0 }
+    package var time: WallTime { WallTime(milliseconds: number("ts") ?? 0) }
     package var seq: UInt64 { UInt64(max(0, number("seq") ?? 0)) }
     package var family: String { text("family") ?? "" }
     package var kind: String { text("kind") ?? "" }

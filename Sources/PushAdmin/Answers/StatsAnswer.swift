@@ -1,12 +1,14 @@
+package import PushTime
+
 /// The statistics of a running Carillon.
 ///
 /// Counters start with the process and never decrease; a client computes rates from two answers. Unknown values are
 /// left out of the JSON.
 package struct StatsAnswer: Codable, Sendable, Equatable {
-    /// The time of the statistics, in milliseconds since 1970.
-    package var at: Int64
-    /// The start of the process, in milliseconds since 1970.
-    package var startedAt: Int64
+    /// The time of the statistics.
+    package var at: WallTime
+    /// The start of the process.
+    package var startedAt: WallTime
     package var version: String?
     /// Whether pushes can be sent now. If not, `obstacles` contains the reasons: faults of apps, of the ledger or of
     /// the registry, and messages that cannot be carried out.
@@ -34,10 +36,10 @@ package struct StatsAnswer: Codable, Sendable, Equatable {
         /// The messages that can be sent now; `scheduled` counts those whose time has not come.
         package var waiting: UInt64?
         package var scheduled: UInt64?
-        /// The time at which the next scheduled message is due, in milliseconds since 1970.
-        package var nextDue: Int64?
+        /// The time at which the next scheduled message is due.
+        package var nextDue: WallTime?
 
-        package init(waiting: UInt64? = nil, scheduled: UInt64? = nil, nextDue: Int64? = nil) {
+        package init(waiting: UInt64? = nil, scheduled: UInt64? = nil, nextDue: WallTime? = nil) {
             (self.waiting, self.scheduled, self.nextDue) = (waiting, scheduled, nextDue)
         }
 
@@ -125,7 +127,7 @@ package struct StatsAnswer: Codable, Sendable, Equatable {
         case startedAt = "started_at"
     }
 
-    package init(at: Int64, startedAt: Int64, ready: Bool) {
+    package init(at: WallTime, startedAt: WallTime, ready: Bool) {
         (self.at, self.startedAt, self.ready) = (at, startedAt, ready)
     }
 }

@@ -1,4 +1,5 @@
 import PushText
+package import PushTime
 package import PushTransport
 
 /// The query of a request: the parameters that the route accepts, each at most once and of limited length.
@@ -43,6 +44,11 @@ package struct AdminQuery: Sendable, Equatable {
                     + "\"\(PlainText.line(text, limit: 60))\"")
         }
         return number
+    }
+
+    /// Returns the value of a parameter that is a time in milliseconds since 1970.
+    package func time(_ name: String) throws(AdminFault) -> WallTime? {
+        try number(name, in: 0...Int64.max).map { WallTime(milliseconds: $0) }
     }
 
     package func flag(_ name: String) throws(AdminFault) -> Bool? {

@@ -160,7 +160,7 @@ package struct DeviceRoutes: Sendable {
     }
 
     private func register(
-        _ elements: [JSONDocument.Place], of document: JSONDocument, isTrial: Bool
+        _ elements: [JSONDocument.Position], of document: JSONDocument, isTrial: Bool
     ) async throws -> [RegistrationAnswer] {
         let known = await apps?()
         var answers: [RegistrationAnswer?] = []

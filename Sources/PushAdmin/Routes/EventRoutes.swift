@@ -53,15 +53,15 @@ package struct EventRoutes: Sendable {
         guard prefix.utf8.count <= 128 else { throw AdminFault.badRequest("prefix is longer than 128 bytes") }
         let since = try query.number("since", in: 0...UInt64(Int64.max))
         let wait = try query.number("wait", in: 0...maxWait) ?? 0
-        let sinceAt = try query.number("since_at", in: 0...Int64.max)
-        let untilAt = try query.number("until_at", in: 0...Int64.max)
+        let sinceAt = try query.time("since_at")
+        let untilAt = try query.time("until_at")
         if let last = try query.number("last", in: 0...Self.maxEvents) {
             guard since == nil, sinceAt == nil, untilAt == nil, wait == 0, query.text("limit") == nil else {
                 throw AdminFault.badRequest("last cannot be combined with since, since_at, until_at, limit or wait")
             }
             return Self.answer(try await reader.last(last, prefix: prefix))
         }
-        let span = EventReader.Span(since: sinceAt ?? .min, until: untilAt ?? .max)
+        let span = EventReader.Span(since: sinceAt ?? .distantPast, until: untilAt ?? .distantFuture)
         var start = since ?? 0
         if let sinceAt { start = max(start, try await reader.number(before: sinceAt)) }
         var found = try await reader.forward(since: start, prefix: prefix, limit: limit, span: span)
@@ -116,8 +116,8 @@ package struct EventRoutes: Sendable {
     /// Returns `{"events":[…],"complete":…}`, with the events in order. If there are more events or devices than the
     /// answer can contain, `complete` is false and `left_out` contains `events`, `devices`, or both.
     private func trace(_ query: AdminQuery) async throws -> [UInt8] {
-        let since = try query.number("since", in: 0...Int64.max) ?? .min
-        let until = try query.number("until", in: 0...Int64.max) ?? .max
+        let since = try query.time("since") ?? .distantPast
+        let until = try query.time("until") ?? .distantFuture
         guard since <= until else { return Self.traced(TraceSearch.Found()) }
         return Self.traced(try await found(query, in: TraceSearch(log: reader.log, span: since...until)))
     }

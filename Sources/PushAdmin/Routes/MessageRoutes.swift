@@ -21,8 +21,8 @@ package struct MessageRoutes: Sendable {
                 filter.app = try app(request.query)
                 filter.states = try states(request.query.text("state"))
                 filter.user = request.query.text("user")
-                filter.since = try request.query.number("since", in: 0...Int64.max)
-                filter.until = try request.query.number("until", in: 0...Int64.max)
+                filter.since = try request.query.time("since")
+                filter.until = try request.query.time("until")
                 return try await history.list(
                     filter, before: try before(request.query.text("after")),
                     limit: try request.query.number("limit", in: 1...Self.maxPageSize) ?? 50)

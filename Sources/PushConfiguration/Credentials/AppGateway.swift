@@ -74,7 +74,7 @@ package struct AppGateway: Sendable {
 
     package func settings(resolver: NameResolver) -> GatewaySettings {
         var settings = GatewaySettings(
-            app: app.id, place: hostPort, resolver: resolver, connect: connect(resolver: resolver))
+            app: app.id, endpoint: hostPort, resolver: resolver, connect: connect(resolver: resolver))
         settings.policy.minimum = app.gateway.connections.lowerBound
         settings.policy.maximum = app.gateway.connections.upperBound
         settings.policy.shrinkAfter = app.gateway.idle

@@ -27,7 +27,7 @@ package actor ProviderTokens {
     private var lastGeneration: UInt64 = 0
 
     /// How long the token of a key without subscribers is kept: as long as it could be used.
-    private static let kept = ProviderTokenMachine.Settings().maxAge
+    private static let maxIdleAge = ProviderTokenMachine.Settings().maxAge
 
     package init(on loop: EventLoop, wallClock: @escaping @Sendable () -> WallTime = WallTime.current) {
         self.loop = loop

@@ -51,15 +51,15 @@ extension Gateway {
         return settings.classify(503, reason)
     }
 
-    private func take(_ ended: EndedDelivery, from id: ConnectionID, into tally: inout AnswerTally) {
+    private func take(_ ended: AttemptReport, from id: ConnectionID, into tally: inout AnswerTally) {
         let delivery = ended.delivery
-        switch ended.ending {
+        switch ended.result {
         case .accepted(let uniqueID):
             tally.accepted += 1
-            report(delivery, as: .accepted(uniqueID: uniqueID), latency: ended.latency)
+            report(delivery, as: .sent(uniqueID: uniqueID), latency: ended.latency)
         case .unknown(let cause):
             tally.unknown += 1
-            report(delivery, as: .unknown(cause), latency: ended.latency)
+            report(delivery, as: .unanswered(cause, of: delivery.message), latency: ended.latency)
         case .notProcessed:
             tally.notProcessed += 1
             // Status 0 means that there was no response.
@@ -77,7 +77,7 @@ extension Gateway {
     }
 
     private func judge(
-        _ refusal: Refusal, of ended: EndedDelivery, from id: ConnectionID, into tally: inout AnswerTally
+        _ refusal: Refusal, of ended: AttemptReport, from id: ConnectionID, into tally: inout AnswerTally
     ) {
         let delivery = ended.delivery
         switch settings.classify(refusal.status, refusal.reason) {
@@ -125,7 +125,7 @@ extension Gateway {
 
     @discardableResult
     private func noteToken(
-        of ended: EndedDelivery, refusal: Refusal, from id: ConnectionID, into tally: inout AnswerTally
+        of ended: AttemptReport, refusal: Refusal, from id: ConnectionID, into tally: inout AnswerTally
     ) -> UInt64? {
         tally.asksForAnother = true
         tally.credentialFault = ConnectionFault(refused: refusal)
@@ -134,13 +134,11 @@ extension Gateway {
         return generation
     }
 
-    private func retryLater(_ ended: EndedDelivery, after refusal: Refusal) {
-        // A message with `expires_at` 0 has a single attempt, so there is no retry.
-        if ended.delivery.message.expiresAt == 0 {
-            return report(ended.delivery, as: .rejected(refusal, deactivates: false), latency: ended.latency)
-        }
+    private func retryLater(_ ended: AttemptReport, after refusal: Refusal) {
         let delay = machine.retryDelay(attempt: Int(ended.delivery.attempt), asked: refusal.retryAfter)
-        report(ended.delivery, as: .retry(after: delay, refusal), latency: ended.latency)
+        report(
+            ended.delivery, as: .refused(refusal, retryAfter: delay, of: ended.delivery.message),
+            latency: ended.latency)
     }
 
     private func requeue(_ delivery: Delivery, orRetry refusal: Refusal, latency: Duration) {
@@ -151,23 +149,26 @@ extension Gateway {
             // moment.
             let failures = Int(delivery.attempt) / mark.requeues
             let delay = machine.retryDelay(attempt: failures, asked: refusal.retryAfter)
-            return report(delivery, as: .retry(after: delay, refusal), latency: latency)
+            return report(
+                delivery, as: .refused(refusal, retryAfter: delay, of: delivery.message), latency: latency)
         }
         marks[delivery.ticket] = mark
         resends.append(delivery)
     }
 
-    /// Reports the outcome of a delivery. Every delivery leaves the gateway here.
-    func report(_ delivery: Delivery, as outcome: DeliveryOutcome, latency: Duration = .zero) {
+    /// Reports the outcome of a delivery, or nil if it is returned unchanged. Every delivery leaves the gateway here.
+    func report(_ delivery: Delivery, as outcome: DeliveryOutcome?, latency: Duration = .zero) {
         if !marks.isEmpty { marks[delivery.ticket] = nil }
         switch outcome {
-        case .accepted: counts.accepted += 1
+        case .sent: counts.accepted += 1
         case .rejected: counts.rejected += 1
         case .retry: counts.retried += 1
         case .unknown: counts.unknown += 1
         case .expired: counts.expired += 1
-        case .returned: counts.returned += 1
+        case nil: counts.returned += 1
+        // A gateway never suppresses a delivery.
+        case .suppressed: break
         }
-        reports.append(DeliveryReport(delivery, outcome, latency: latency))
+        reports.append(DeliveryReport(of: delivery, outcome, latency: latency))
     }
 }

@@ -179,7 +179,7 @@ package actor Gateway: DeliveryGate {
         counts.taken += UInt64(batch.count)
         let room = takesDeliveries ? max(0, settings.policy.queueLimit - queue.count) : 0
         queue.append(batch.prefix(room))
-        for delivery in batch.dropFirst(room) { report(delivery, as: .returned) }
+        for delivery in batch.dropFirst(room) { report(delivery, as: nil) }
     }
 
     // MARK: Tokens
@@ -290,7 +290,7 @@ package actor Gateway: DeliveryGate {
         run(machine.handedOut(waiting: queue.count, now: now))
         if machine.isEnding {
             takesDeliveries = false
-            while let delivery = queue.popFirst() { report(delivery, as: .returned) }
+            while let delivery = queue.popFirst() { report(delivery, as: nil) }
         }
         sendReport(now)
         if machine.hasEnded { close() } else { armTimer(now: now) }

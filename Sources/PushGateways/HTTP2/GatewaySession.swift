@@ -85,7 +85,7 @@ final class GatewaySession: HTTP2ClientConnectionDelegate {
     }
 
     func http2Answered(tag: UInt64, with response: HTTP2Response) {
-        let ending: DeliveryEnding =
+        let ending: AttemptResult =
             response.status == 200
             ? .accepted(uniqueID: response.field("apns-unique-id").flatMap { ProviderAnswer.uniqueID($0) })
             : .refused(Self.refusal(response))

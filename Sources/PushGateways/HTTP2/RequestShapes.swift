@@ -37,7 +37,7 @@ struct RequestShapes {
             case .five: 1
             case .one: 2
             }
-        let options = (message.expiresAt == nil ? 0 : 1) + (message.collapseID == nil ? 0 : 2)
+        let options = (message.expiry == .unlimited ? 0 : 1) + (message.collapseID == nil ? 0 : 2)
         return (message.pushType.number * 3 + priority) * 4 + options
     }
 
@@ -53,7 +53,7 @@ struct RequestShapes {
             .init("apns-priority", value: .fixed("\(message.priority.rawValue)")),
             .init("apns-id", value: .perRequest, indexed: .once),
         ]
-        if message.expiresAt != nil { fields.append(.init("apns-expiration", value: .perRequest, indexed: .once)) }
+        if message.expiry != .unlimited { fields.append(.init("apns-expiration", value: .perRequest, indexed: .once)) }
         if message.collapseID != nil { fields.append(.init("apns-collapse-id", value: .perRequest, indexed: .once)) }
         return HTTP2PreparedRequest(fields)
     }

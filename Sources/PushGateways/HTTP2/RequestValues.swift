@@ -6,9 +6,9 @@ import PushWire
 @safe
 final class RequestValues {
     private static let pathRoom = 10 + 2 * DeviceToken.maxLength
-    private static let idPlace = 216
-    private static let expirationPlace = 256
-    private static let collapsePlace = 280
+    private static let idOffset = 216
+    private static let expirationOffset = 256
+    private static let collapseOffset = 280
     private static let size = 280 + 64
     private static let maxCount = 4
 
@@ -40,7 +40,7 @@ final class RequestValues {
         unsafe delivery.apnsID.write(into: text + Self.idOffset)
         unsafe values[1] = unsafe UnsafeRawBufferPointer(start: text + Self.idOffset, count: APNSID.textLength)
         var count = 2
-        if let expiresAt = delivery.message.expiresAt {
+        if let expiresAt = delivery.message.expiry.expiresAt {
             unsafe values[count] = expiration(expiresAt)
             count += 1
         }

@@ -233,16 +233,17 @@ package actor LegacyConnection: PushConnection {
                 machine.packetBegan()
             }
         } catch {
-            lost(ConnectionEnd(.broken, message: "\(place): \(error)"))
+            lost(ConnectionEnd(.broken, message: "\(endpoint): \(error)"))
         }
     }
 
     private func closed(_ reason: ChannelClosure) {
         guard !isEnded else { return }
         let cut = decoder.pendingCount > 0 ? "; incomplete error packet (\(decoder.pendingCount) bytes)" : ""
-        let told = ConnectionEnd(reason, at: "\(place)", wasConnected: machine.status != .connecting)
+        let reported = ConnectionEnd(reason, at: "\(endpoint)", wasConnected: machine.status != .connecting)
         let end = ConnectionEnd(
-            kind(of: reason) ?? told.kind, fault: ConnectionFault(told.fault.code, sentence: told.message + cut))
+            kind(of: reason) ?? reported.kind,
+            fault: ConnectionFault(reported.fault.code, sentence: reported.message + cut))
         switch reason {
         case .byPeer, .lost: lost(end, isWordless: cut.isEmpty)
         case .byUs, .tls, .timedOut: lost(end)

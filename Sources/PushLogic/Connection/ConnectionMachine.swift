@@ -37,7 +37,7 @@ package struct ConnectionMachine: ~Copyable {
     private var barredSince: MonotonicTime?
     private var waiting = DeliveryQueue()
     private var inFlight = InFlightTable()
-    private var ended: [EndedDelivery] = []
+    private var ended: [AttemptReport] = []
 
     package init(settings: Settings = Settings()) {
         self.settings = settings
@@ -59,7 +59,7 @@ package struct ConnectionMachine: ~Copyable {
     }
 
     /// Returns the deliveries that have ended since the last call, in order.
-    package mutating func takeEnded() -> [EndedDelivery] {
+    package mutating func takeEnded() -> [AttemptReport] {
         let batch = ended
         ended = []
         ended.reserveCapacity(min(batch.count, 1024))
@@ -145,7 +145,7 @@ package struct ConnectionMachine: ~Copyable {
         }
     }
 
-    package mutating func answered(_ tag: UInt64, with ending: DeliveryEnding, now: MonotonicTime) {
+    package mutating func answered(_ tag: UInt64, with ending: AttemptResult, now: MonotonicTime) {
         answered += 1
         finish(tag, as: ending, now: now)
     }
@@ -193,13 +193,13 @@ package struct ConnectionMachine: ~Copyable {
 
     // MARK: Ends of deliveries
 
-    private mutating func finish(_ tag: UInt64, as ending: DeliveryEnding, now: MonotonicTime) {
+    private mutating func finish(_ tag: UInt64, as ending: AttemptResult, now: MonotonicTime) {
         guard let (delivery, sentAt) = inFlight.remove(tag) else { return }
-        ended.append(EndedDelivery(delivery, ending, latency: now - sentAt))
+        ended.append(AttemptReport(of: delivery, ending, latency: now - sentAt))
     }
 
-    private mutating func end(_ delivery: Delivery, as ending: DeliveryEnding) {
-        ended.append(EndedDelivery(delivery, ending, latency: .zero))
+    private mutating func end(_ delivery: Delivery, as ending: AttemptResult) {
+        ended.append(AttemptReport(of: delivery, ending, latency: .zero))
     }
 
     private mutating func returnWaiting() {

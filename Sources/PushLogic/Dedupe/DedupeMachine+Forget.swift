@@ -1,4 +1,4 @@
-import PushTime
+package import PushTime
 
 /// Removal of keys that are older than the window, in rows.
 extension DedupeMachine {
@@ -23,11 +23,8 @@ extension DedupeMachine {
         pinned.removeAll()
     }
 
-    /// Returns whether rows of this time are older than the window. Both times are in milliseconds.
-    package func isBeyondWindow(_ time: Int64, at now: Int64) -> Bool {
-        let (limit, overflow) = now.subtractingReportingOverflow(window.wholeMilliseconds)
-        return !overflow && time < limit
-    }
+    /// Returns whether rows of this time are older than the window.
+    package func isBeyondWindow(_ time: WallTime, at now: WallTime) -> Bool { time < now - window }
 
     /// Decides whether a row that is older than the window can be removed. Returns what is to be forgotten after the
     /// commit, or nil if the row stays. It stays pinned:

@@ -1,4 +1,5 @@
 package import PushModel
+package import PushTime
 
 /// Ended deliveries and completed messages, and the end of a group.
 extension DedupeMachine {
@@ -21,26 +22,24 @@ extension DedupeMachine {
     /// may be.
     ///
     /// - Parameters:
-    ///   - acceptedAt: The time in milliseconds at which the message was accepted.
-    ///   - now: The current time in milliseconds.
+    ///   - acceptedAt: The time at which the message was accepted.
     ///   - delivery: Returns the fingerprint of the delivery. It is called only if there is a key.
     ///   - scheduledKey: Returns the key of a scheduled message; nil for any other number.
     package mutating func end<Failure: Error>(
-        _ seq: UInt64, as end: DeliveryEnd, acceptedAt: Int64, at now: Int64, in group: inout DedupeGroup,
+        _ seq: UInt64, as outcome: FinalOutcome, acceptedAt: WallTime, at now: WallTime, in group: inout DedupeGroup,
         delivery: () -> UInt64, scheduledKey: (UInt64) throws(Failure) -> AcceptedKey?
     ) throws(Failure) -> EndedKey? {
         let isOnly: Bool
         switch pending.needsClaim(seq) {
         case true?: isOnly = false
         case false?:
-            let (waited, overflow) = now.subtractingReportingOverflow(acceptedAt)
-            guard overflow || waited >= longWait else { return nil }
+            guard now.milliseconds(since: acceptedAt) >= longWait else { return nil }
             isOnly = true
         case nil: isOnly = try scheduledKey(seq)?.isSingle ?? false
         }
         // A suppressed delivery was not sent: another message with this id may be sent to the device.
         let key = EndedKey(
-            fingerprint: delivery(), seq: seq, end: end, isClaimed: end != .suppressed, isOnly: isOnly)
+            fingerprint: delivery(), seq: seq, outcome: outcome, isClaimed: outcome != .suppressed, isOnly: isOnly)
         if isOnly, key.isClaimed { group.endedOnly.append(key.fingerprint) }
         return key
     }

@@ -39,9 +39,9 @@ extension DedupeMachine {
             deliveries.insert(key.fingerprint)
             if key.isOnly { endedOnly.insert(key.fingerprint) }
         }
-        guard pending.contains(key.seq) || scheduled.contains(key.seq), let end = key.end else { return }
+        guard pending.contains(key.seq) || scheduled.contains(key.seq), let outcome = key.outcome else { return }
         recovered[key.seq, default: Recovered()].deliveries.insert(key.fingerprint)
-        recovered[key.seq]?.counts.add(end)
+        recovered[key.seq]?.counts.add(outcome)
     }
 
     /// Restores the fact that a message is done.

@@ -78,9 +78,9 @@ package final class FingerprintTable {
     package func warm(_ fingerprints: [UInt64]) {
         var sum: UInt64 = 0
         for fingerprint in fingerprints {
-            let shard = shards[Self.shard(fingerprint)]
-            guard let keys = shard.keys else { continue }
-            sum |= keys[Self.home(of: Self.key(fingerprint), capacity: shard.capacity)]
+            let shard = unsafe shards[Self.shard(fingerprint)]
+            guard let keys = unsafe shard.keys else { continue }
+            unsafe sum |= keys[Self.home(of: Self.key(fingerprint), capacity: shard.capacity)]
         }
         warmed = sum
     }
@@ -99,11 +99,11 @@ package final class FingerprintTable {
     package func add(_ value: UInt64, for fingerprint: UInt64) -> UInt64? {
         precondition(value <= Self.maximumValue, "the number \(value) exceeds the maximum")
         let key = Self.key(fingerprint)
-        let shard = shards + Self.shard(fingerprint)
-        makeRoom(in: shard)
-        let (slot, isFound) = slot(of: key, in: shard)
-        if isFound { return number(at: slot, in: shard) }
-        add(key, value: value, at: slot, in: shard)
+        let shard = unsafe shards + Self.shard(fingerprint)
+        unsafe makeRoom(in: shard)
+        let (slot, isFound) = unsafe slot(of: key, in: shard)
+        if isFound { return unsafe number(at: slot, in: shard) }
+        unsafe add(key, value: value, at: slot, in: shard)
         return nil
     }
 
@@ -115,7 +115,7 @@ package final class FingerprintTable {
         unsafe makeRoom(in: shard)
         let (slot, isFound) = unsafe slot(of: key, in: shard)
         if isFound { return false }
-        add(key, value: 0, at: slot, in: shard)
+        unsafe add(key, value: 0, at: slot, in: shard)
         return true
     }
 
@@ -130,7 +130,7 @@ package final class FingerprintTable {
             unsafe shard.pointee.keys?[slot] = key | value >> 32
             unsafe shard.pointee.values?[slot] = UInt32(truncatingIfNeeded: value)
         } else {
-            add(key, value: value, at: slot, in: shard)
+            unsafe add(key, value: value, at: slot, in: shard)
         }
     }
 
@@ -179,20 +179,20 @@ package final class FingerprintTable {
 
     @inline(__always)
     private func slot(of key: UInt64, in shard: UnsafeMutablePointer<Shard>) -> (slot: Int, isFound: Bool) {
-        guard let keys = shard.pointee.keys else { return (0, false) }
-        let capacity = shard.pointee.capacity
+        guard let keys = unsafe shard.pointee.keys else { return (0, false) }
+        let capacity = unsafe shard.pointee.capacity
         var slot = Self.home(of: key, capacity: capacity)
-        while keys[slot] != 0 {
-            if keys[slot] & ~Self.low == key { return (slot, true) }
+        while unsafe keys[slot] != 0 {
+            if unsafe keys[slot] & ~Self.low == key { return (slot, true) }
             slot = slot + 1 == capacity ? 0 : slot + 1
         }
         return (slot, false)
     }
 
     private func add(_ key: UInt64, value: UInt64, at slot: Int, in shard: UnsafeMutablePointer<Shard>) {
-        shard.pointee.keys?[slot] = key | value >> 32
-        shard.pointee.values?[slot] = UInt32(truncatingIfNeeded: value)
-        shard.pointee.count += 1
+        unsafe shard.pointee.keys?[slot] = key | value >> 32
+        unsafe shard.pointee.values?[slot] = UInt32(truncatingIfNeeded: value)
+        unsafe shard.pointee.count += 1
         count += 1
     }
 

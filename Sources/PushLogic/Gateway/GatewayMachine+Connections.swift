@@ -25,7 +25,7 @@ extension GatewayMachine {
 
     package mutating func lookUpFailed(_ fault: ConnectionFault, for id: ConnectionID, now: MonotonicTime) -> [Action] {
         guard let index = index(of: id), slots[index].phase == .lookingUp else { return [] }
-        remove(at: index, after: ConnectionEnd(.unreachable, fault), now: now)
+        remove(at: index, after: ConnectionEnd(.unreachable, fault: fault), now: now)
         return settle(now)
     }
 
@@ -87,7 +87,9 @@ extension GatewayMachine {
         let slot = slots[index]
         remove(at: index, after: end, now: now)
         if end.kind == .credential {
-            if slot.epoch == epoch { stop(GatewayHalt(.certificate, end.message, reason: end.reason), now: now) }
+            if slot.epoch == epoch {
+                stop(GatewayHalt(.certificate, message: end.message, reason: end.reason), now: now)
+            }
         } else if slot.isLive || disposition == .halt {
             // The GOAWAY of a draining connection was judged already.
             judge(disposition, reason: end.reason, on: slot, now: now)

@@ -24,7 +24,7 @@ extension GatewayMachine {
 
     /// Takes the failure to get a provider token. A token that is still accepted remains in use.
     package mutating func tokenFailed(_ message: String, now: MonotonicTime) -> [Action] {
-        if tokens.isUsed, !tokens.isReady { stop(GatewayHalt(.providerToken, message), now: now) }
+        if tokens.isUsed, !tokens.isReady { stop(GatewayHalt(.providerToken, message: message), now: now) }
         return settle(now)
     }
 
@@ -111,7 +111,8 @@ extension GatewayMachine {
     private static func halt(_ reason: ProviderReason?, event: String) -> GatewayHalt {
         GatewayHalt(
             .refused,
-            "the provider \(event)\(reason.map { ": \($0)" } ?? ""); check the credential and its environment, then change it",
+            message:
+                "the provider \(event)\(reason.map { ": \($0)" } ?? ""); check the credential and its environment, then change it",
             reason: reason)
     }
 

@@ -51,7 +51,8 @@ struct TokenState {
         let detail = fault?.code == .credentialRefused ? "; \(fault?.sentence ?? "")" : ""
         return GatewayHalt(
             .providerToken,
-            "the provider refused the provider token, and no newer one arrived; check the key, its id and the clock"
+            message:
+                "the provider refused the provider token, and no newer one arrived; check the key, its id and the clock"
                 + detail,
             reason: fault?.reason)
     }

@@ -41,7 +41,7 @@ package struct LegacyMachine: ~Copyable {
     /// The result of an input. The shell handles it in this order: ended deliveries, the event for the owner, the end
     /// of the connection.
     package struct Action: Sendable {
-        package var ended: [EndedDelivery] = []
+        package var ended: [AttemptReport] = []
         package var event: ConnectionEvent?
         /// The end of the connection. Nothing may be written after it, except the TLS shutdown if `isOrderly` is true.
         package var end: ConnectionEnd?
@@ -120,23 +120,23 @@ package struct LegacyMachine: ~Copyable {
         switch state {
         case .connecting, .open: break
         case .draining, .ended:
-            action.ended = deliveries.map { EndedDelivery($0, .notProcessed, latency: .zero) }
+            action.ended = deliveries.map { AttemptReport(of: $0, .notProcessed, latency: .zero) }
             return action
         }
         for delivery in deliveries {
             let count = delivery.message.payload.count
-            let refusal: DeliveryEnding? =
+            let refusal: AttemptResult? =
                 if count == 0 {
-                    LegacyStatus.missingPayload.ending(attempt: delivery.attempt)
+                    LegacyStatus.missingPayload.result(attempt: delivery.attempt)
                 } else if count > options.payloadLimit {
-                    LegacyStatus.invalidPayloadSize.ending(attempt: delivery.attempt)
+                    LegacyStatus.invalidPayloadSize.result(attempt: delivery.attempt)
                 } else if waiting.count >= options.ringSize * options.waitingRings {
                     .notProcessed
                 } else {
                     nil
                 }
             if let refusal {
-                action.ended.append(EndedDelivery(delivery, refusal, latency: .zero))
+                action.ended.append(AttemptReport(of: delivery, refusal, latency: .zero))
             } else {
                 waiting.append(delivery)
             }
@@ -148,11 +148,12 @@ package struct LegacyMachine: ~Copyable {
         var action = Action()
         switch state {
         case .connecting:
-            return finish(ConnectionEnd(.byUs, "drained before it was connected"), into: &action, isOrderly: true)
+            return finish(
+                ConnectionEnd(.byUs, message: "drained before it was connected"), into: &action, isOrderly: true)
         case .open:
             returnWaiting(into: &action)
             guard !ring.isEmpty else {
-                return finish(ConnectionEnd(.byUs, "drained"), into: &action, isOrderly: true)
+                return finish(ConnectionEnd(.byUs, message: "drained"), into: &action, isOrderly: true)
             }
             state = .draining(until: now + options.drainFor, probe: nil)
         case .draining, .ended:
@@ -165,7 +166,7 @@ package struct LegacyMachine: ~Copyable {
         var action = Action()
         if case .ended = state { return action }
         endRing(as: .unknown(.connectionLost), now: now, into: &action)
-        return finish(ConnectionEnd(.byUs, "closed"), into: &action)
+        return finish(ConnectionEnd(.byUs, message: "closed"), into: &action)
     }
 
     // MARK: Sending
@@ -239,7 +240,8 @@ package struct LegacyMachine: ~Copyable {
             // A peer that is alive answers the probe. Without an answer nothing is presumed accepted.
             endRing(as: .unknown(.timeout), now: now, into: &action)
             return finish(
-                ConnectionEnd(.silent, "timed out: no answer to the probe within \(options.drainFor)"), into: &action)
+                ConnectionEnd(.silent, message: "timed out: no answer to the probe within \(options.drainFor)"),
+                into: &action)
         }
         switch state {
         case .open: break
@@ -248,7 +250,7 @@ package struct LegacyMachine: ~Copyable {
         }
         settle(now: now, into: &action)
         if case .draining = state, ring.isEmpty {
-            return finish(ConnectionEnd(.byUs, "drained"), into: &action, isOrderly: true)
+            return finish(ConnectionEnd(.byUs, message: "drained"), into: &action, isOrderly: true)
         }
         recheckAt = nil
         guard let since = oldestSentAt, now >= since + options.settleAfter else { return action }
@@ -256,7 +258,7 @@ package struct LegacyMachine: ~Copyable {
             endRing(as: .unknown(.timeout), now: now, into: &action)
             return finish(
                 ConnectionEnd(
-                    .silent, "timed out: nothing acknowledged for \(options.stallAfter); check the network"),
+                    .silent, message: "timed out: nothing acknowledged for \(options.stallAfter); check the network"),
                 into: &action)
         }
         recheckAt = now + max(options.settleAfter / 4, .milliseconds(10))
@@ -286,12 +288,12 @@ package struct LegacyMachine: ~Copyable {
         // The probe is the only frame without a token.
         if let probe, named == probe || (identifier == 0 && status == .missingToken) {
             endRing(as: .accepted(uniqueID: nil), now: now, into: &action)
-            return finish(ConnectionEnd(.byUs, "drained"), into: &action, isOrderly: true)
+            return finish(ConnectionEnd(.byUs, message: "drained"), into: &action, isOrderly: true)
         }
         guard let named, status != .noError else {
             endRing(as: .unknown(.connectionLost), now: now, into: &action)
             return finish(
-                ConnectionEnd(.goAway, "the peer ended the connection: \(status), for no known notification"),
+                ConnectionEnd(.goAway, message: "the peer ended the connection: \(status), for no known notification"),
                 into: &action)
         }
         var wronglySettled: UInt64 = 0
@@ -302,7 +304,7 @@ package struct LegacyMachine: ~Copyable {
             wronglySettled = oldest - named
         } else {
             endRing(as: .accepted(uniqueID: nil), upTo: named - 1, now: now, into: &action)
-            endNext(now: now, into: &action) { status.ending(attempt: $0.attempt) }
+            endNext(now: now, into: &action) { status.result(attempt: $0.attempt) }
         }
         endRing(as: .notProcessed, now: now, into: &action)
         var message = "the peer ended the connection: \(status) at notification \(identifier)"
@@ -310,7 +312,7 @@ package struct LegacyMachine: ~Copyable {
             message += "; \(wronglySettled) deliveries after it were wrongly presumed accepted"
         }
         let reason = status == .shutdown ? ProviderReason(rawValue: "Shutdown") : nil
-        return finish(ConnectionEnd(.goAway, message, reason: reason), into: &action)
+        return finish(ConnectionEnd(.goAway, message: message, reason: reason), into: &action)
     }
 
     /// Takes the end of the connection with the reason from the transport. `isWordless` is true if the peer closed it
@@ -324,7 +326,7 @@ package struct LegacyMachine: ~Copyable {
                 \(end.message), right after the TLS handshake and without an error packet: push gateways do this when \
                 they reject the certificate; check that it is valid and for this environment
                 """
-            return finish(ConnectionEnd(.credential, message), into: &action)
+            return finish(ConnectionEnd(.credential, message: message), into: &action)
         }
         return finish(end, into: &action)
     }
@@ -333,7 +335,7 @@ package struct LegacyMachine: ~Copyable {
 
     private mutating func returnWaiting(into action: inout Action) {
         while let delivery = waiting.popFirst() {
-            action.ended.append(EndedDelivery(delivery, .notProcessed, latency: .zero))
+            action.ended.append(AttemptReport(of: delivery, .notProcessed, latency: .zero))
         }
     }
 
@@ -346,7 +348,7 @@ package struct LegacyMachine: ~Copyable {
     }
 
     private mutating func endRing(
-        as ending: DeliveryEnding, upTo last: UInt64 = .max, now: MonotonicTime, into action: inout Action
+        as ending: AttemptResult, upTo last: UInt64 = .max, now: MonotonicTime, into action: inout Action
     ) {
         while oldest <= last, !ring.isEmpty {
             endNext(now: now, into: &action) { _ in ending }
@@ -354,14 +356,14 @@ package struct LegacyMachine: ~Copyable {
     }
 
     private mutating func endNext(
-        now: MonotonicTime, into action: inout Action, as ending: (Delivery) -> DeliveryEnding
+        now: MonotonicTime, into action: inout Action, as ending: (Delivery) -> AttemptResult
     ) {
         guard let delivery = ring.popFirst() else { return }
         let sentAt = marks.first?.at ?? unmarkedSince ?? now
         let ending = ending(delivery)
         if case .accepted = ending { accepted += 1 }
         answered += 1
-        action.ended.append(EndedDelivery(delivery, ending, latency: max(.zero, now - sentAt)))
+        action.ended.append(AttemptReport(of: delivery, ending, latency: max(.zero, now - sentAt)))
         if let mark = marks.first, mark.through <= oldest { marks.removeFirst() }
         oldest += 1
     }

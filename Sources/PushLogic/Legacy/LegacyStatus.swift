@@ -28,7 +28,7 @@ package struct LegacyStatus: RawRepresentable, Hashable, Sendable, CustomStringC
     /// Only status 8 is Apple's answer for a bad token. Status 5 means that the token is malformed, which must not
     /// deactivate a device. A status that does not concern the notification (128, 255 and unknown ones) lets it be sent
     /// once more and then dropped, since it could end one connection after the other.
-    package func ending(attempt: UInt16) -> DeliveryEnding {
+    package func result(attempt: UInt16) -> AttemptResult {
         switch self {
         case .processingError: refusal(500, reason: "InternalServerError")
         case .missingToken: refusal(400, reason: "MissingDeviceToken")
@@ -44,7 +44,7 @@ package struct LegacyStatus: RawRepresentable, Hashable, Sendable, CustomStringC
         }
     }
 
-    private func refusal(_ status: Int, reason: String) -> DeliveryEnding {
+    private func refusal(_ status: Int, reason: String) -> AttemptResult {
         .refused(Refusal(status: status, reason: ProviderReason(rawValue: reason)))
     }
 

@@ -1,4 +1,5 @@
 import PushModel
+import PushTime
 
 /// The state of one app, and the credit of its gateway.
 struct AppState {
@@ -34,7 +35,7 @@ struct AppState {
         /// The number of the newest message at that time.
         let upTo: UInt64
         /// The time of the decision, in seconds since 1970. Messages that were scheduled for a later time are kept.
-        let at: Int64
+        let at: UnixSeconds
     }
 
     private static let maxOtherWindows = 8

@@ -10,7 +10,7 @@ struct FanOut {
     struct Suppressed {
         let device: DeviceID
         let token: DeviceToken?
-        let why: DeliveryRecord.Suppression
+        let why: DeliveryOutcome.Suppression
     }
 
     /// The devices that were found: those to send to, and those that are suppressed. The latter are included only if

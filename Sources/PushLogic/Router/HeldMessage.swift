@@ -7,11 +7,10 @@ struct HeldMessage {
     var counts: OutcomeCounts
     let lane: LaneID
     let cost: Int
-    /// The time at which the message could first be sent, in milliseconds since 1970: its acceptance or its
-    /// `not_before`, whichever is later.
-    let begin: Int64
-    /// The time at which a page of the message was last given to a gateway, in milliseconds since 1970.
-    var givenAt: Int64 = 0
+    /// The time at which the message could first be sent: its acceptance or its `not_before`, whichever is later.
+    let begin: WallTime
+    /// The time at which a page of the message was last given to a gateway.
+    var givenAt = WallTime.distantPast
     /// The number of deliveries that are at a gateway or wait for another attempt.
     var open = 0
     /// Whether no device is left for a first attempt.
@@ -24,9 +23,7 @@ struct HeldMessage {
         counts = accepted.counts
         self.lane = lane
         cost = accepted.size
-        let notBefore = accepted.message.notBefore.map { WallTime(seconds: $0).milliseconds }
-        // Both times come from the disk. They are clamped, so that later additions do not overflow.
-        begin = max(0, min(accepted.acceptedAt, .max / 4), notBefore ?? 0)
+        begin = max(accepted.acceptedAt, accepted.message.notBefore.map { WallTime($0) } ?? .distantPast)
     }
 
     /// The only token of a message that needs no claim, because no other message with its id can have reached the

@@ -1,15 +1,16 @@
 import PushModel
+import PushTime
 
 /// A delivery that has not ended.
 struct OpenDelivery {
     let device: DeviceID
     let message: MessageHandle
     /// The time at which the delivery was last given to a gateway, in milliseconds since 1970.
-    var givenAt: Int64
+    var givenAt: WallTime
     /// Whether the delivery is at the gateway. Otherwise it waits for another attempt.
     var isOut = true
 
-    init(to device: DeviceID, of message: MessageHandle, givenAt: Int64) {
+    init(to device: DeviceID, of message: MessageHandle, givenAt: WallTime) {
         self.device = device
         self.message = message
         self.givenAt = givenAt

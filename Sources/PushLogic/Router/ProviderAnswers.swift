@@ -6,23 +6,13 @@ package struct ProviderAnswers: Sendable, Equatable {
     package let app: AppID
     /// The number of answers, including those about candidates.
     package var count: Int
-    package var candidates: [DeactivationCandidate]
+    package var candidates: [Deactivation]
 
-    package init(app: AppID, count: Int = 0, candidates: [DeactivationCandidate] = []) {
+    package init(app: AppID, count: Int = 0, candidates: [Deactivation] = []) {
         self.app = app
         self.count = count
         self.candidates = candidates
     }
 
     var isEmpty: Bool { count == 0 && candidates.isEmpty }
-}
-
-extension DeliveryOutcome {
-    /// Whether the push service answered.
-    var isAnswer: Bool {
-        switch self {
-        case .accepted, .rejected, .retry: true
-        case .unknown, .expired, .returned: false
-        }
-    }
 }

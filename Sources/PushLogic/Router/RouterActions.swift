@@ -1,4 +1,5 @@
 package import PushModel
+package import PushTime
 
 /// The actions that a tick of the router requests, in the order in which they are executed.
 package struct RouterActions: Sendable {
@@ -25,8 +26,8 @@ package struct RouterActions: Sendable {
     }
 
     package struct DueRequest: Sendable, Equatable {
-        /// The time until which messages are due, in seconds since 1970.
-        package let time: Int64
+        /// The time until which messages are due.
+        package let time: UnixSeconds
         package let limit: Int
     }
 

@@ -1,4 +1,5 @@
 import PushModel
+import PushTime
 
 /// The way from ready messages to a gateway that has credit.
 extension RouterMachine {
@@ -65,34 +66,36 @@ extension RouterMachine {
 
     /// Sends first attempts. Returns the number of messages and devices that were looked at.
     private mutating func sendFresh(of lane: LaneID, limit: Int, to batch: inout [Delivery]) -> Int {
-        let end = batch.count + limit
+        let full = batch.count + limit
         var scanned = 0
-        while batch.count < end, scanned < limit, let message = lanes[lane].ready.popFirst() {
+        while batch.count < full, scanned < limit, let message = lanes[lane].ready.popFirst() {
             scanned += 1
-            if isExpired(message) {
+            let end = end(of: message)
+            if wall >= end {
                 expireReady(message)
             } else if messages[message].fanOut != nil {
-                scanned += sendPage(of: message, limit: end - batch.count, to: &batch)
+                scanned += sendPage(of: message, limit: full - batch.count, until: end, to: &batch)
             } else if let token = messages[message].onlyToken {
-                sendOnly(message, to: token, batch: &batch)
+                sendOnly(message, to: token, until: end, batch: &batch)
             }
         }
-        apps[lane.app].underWay += batch.count + limit - end
+        apps[lane.app].underWay += batch.count + limit - full
         return scanned
     }
 
     /// Sends a message to a single token that needs no claim.
-    private mutating func sendOnly(_ message: MessageHandle, to token: DeviceToken, batch: inout [Delivery]) {
+    private mutating func sendOnly(
+        _ message: MessageHandle, to token: DeviceToken, until end: WallTime, batch: inout [Delivery]
+    ) {
         let content = messages[message].accepted.message
         let device = identities.device(of: content.app, token: token)
         if !inactive.isEmpty, inactive.contains(device) {
             suppress(FanOut.Suppressed(device: device, token: token, why: .inactive), of: message)
         } else {
             let id = APNSID.derived(app: content.app, message: content.id, token: token)
-            let handle = deliveries.add(OpenDelivery(to: device, of: message, givenAt: wall.milliseconds))
-            let latestStart = content.expiresAt == 0 ? latestStart(of: message) : 0
+            let handle = deliveries.add(OpenDelivery(to: device, of: message, givenAt: wall))
             batch.append(
-                Delivery(ticket: handle.ticket, message: content, token: token, apnsID: id, latestStart: latestStart))
+                Delivery(ticket: handle.ticket, message: content, token: token, apnsID: id, deadline: end.roundedUp))
             messages[message].open = 1
         }
         settle(message)
@@ -100,11 +103,14 @@ extension RouterMachine {
 
     /// Sends at most `limit` deliveries of the message's page. If devices are left, a broad message goes to the end of
     /// the queue, and a brief one to the front. Returns the number of devices that were looked at.
-    private mutating func sendPage(of message: MessageHandle, limit: Int, to batch: inout [Delivery]) -> Int {
+    private mutating func sendPage(
+        of message: MessageHandle, limit: Int, until end: WallTime, to batch: inout [Delivery]
+    ) -> Int {
         guard let page = messages[message].fanOut?.rest.prefix(limit) else { return 0 }
         let content = messages[message].accepted.message
-        messages[message].givenAt = wall.milliseconds
-        let latestStart = content.expiresAt == 0 ? latestStart(of: message) : 0
+        messages[message].givenAt = wall
+        // The time of a message for a single attempt begins anew with this page.
+        let deadline = (content.expiry.isSingleAttempt ? self.end(of: message) : end).roundedUp
         // Devices may have been deactivated while the page waited for credit.
         let asksInactive = !inactive.isEmpty
         var suppressedCount = 0
@@ -115,11 +121,11 @@ extension RouterMachine {
                 continue
             }
             let id = APNSID.derived(app: content.app, message: content.id, token: device.token)
-            let handle = deliveries.add(OpenDelivery(to: device.id, of: message, givenAt: wall.milliseconds))
+            let handle = deliveries.add(OpenDelivery(to: device.id, of: message, givenAt: wall))
             batch.append(
                 Delivery(
                     ticket: handle.ticket, message: content, token: device.token, apnsID: id,
-                    latestStart: latestStart))
+                    deadline: deadline))
         }
         messages[message].open += page.count - suppressedCount
         let lane = messages[message].lane
@@ -140,7 +146,7 @@ extension RouterMachine {
             scanned += 1
             if expireIfDue(delivery) { continue }
             deliveries[delivery.handle].isOut = true
-            deliveries[delivery.handle].givenAt = wall.milliseconds
+            deliveries[delivery.handle].givenAt = wall
             batch.append(delivery)
         }
         return scanned

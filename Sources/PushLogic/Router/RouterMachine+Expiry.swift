@@ -3,39 +3,27 @@ import PushTime
 
 /// The end of expired messages: they are not sent, and an `expired` record is written for each delivery.
 extension RouterMachine {
-    func isExpired(_ message: MessageHandle) -> Bool { wall.milliseconds >= end(of: message) }
+    func isExpired(_ message: MessageHandle) -> Bool { wall >= end(of: message) }
 
     /// Returns the same for a message that was not added to those in memory.
     private func isExpired(_ held: HeldMessage) -> Bool {
         isDropped(held.accepted, of: held.lane.app)
-            || wall.milliseconds >= end(held.accepted.message.expiresAt, begin: held.begin, givenAt: held.givenAt)
+            || wall
+                >= held.accepted.message.expiry.end(from: held.begin, lastSentAt: held.givenAt, under: policy.expiry)
     }
 
     /// Returns the time that the message may still wait.
-    func timeLeft(_ message: MessageHandle) -> Duration { .milliseconds(max(0, end(of: message) - wall.milliseconds)) }
+    func timeLeft(_ message: MessageHandle) -> Duration {
+        .milliseconds(max(0, end(of: message).milliseconds(since: wall)))
+    }
 
-    /// Returns the time from which on it is too late for an attempt, in milliseconds since 1970.
-    ///
-    /// The lifetime of a message without `expires_at` counts from the time at which it could first be sent. A message
-    /// with `expires_at` 0 has a short time for its only attempt; if it has many devices, that time begins anew with
-    /// each page that is sent.
-    private func end(of message: MessageHandle) -> Int64 {
-        if isDropped(message) { return 0 }
+    /// Returns the time from which on it is too late for an attempt: at once if an operator dropped the message.
+    func end(of message: MessageHandle) -> WallTime {
+        if isDropped(message) { return .distantPast }
         // Single fields are read because a copy of the whole message would be retained and released for each delivery.
-        return end(
-            messages[message].accepted.message.expiresAt, begin: messages[message].begin,
-            givenAt: messages[message].givenAt)
+        return messages[message].accepted.message.expiry.end(
+            from: messages[message].begin, lastSentAt: messages[message].givenAt, under: policy.expiry)
     }
-
-    private func end(_ expiresAt: Int64?, begin: Int64, givenAt: Int64) -> Int64 {
-        guard let expiresAt else { return begin + policy.lifetime.wholeMilliseconds }
-        if expiresAt != 0 { return WallTime(seconds: expiresAt).milliseconds }
-        return max(begin, givenAt) + policy.singleAttemptTime.wholeMilliseconds
-    }
-
-    /// Returns the time in seconds after which a gateway must not start a message with `expires_at` 0. The gateway does
-    /// not know when the message was accepted.
-    func latestStart(of message: MessageHandle) -> UInt32 { UInt32(clamping: (end(of: message) + 999) / 1000) }
 
     /// Ends a message that is not begun. Returns false if some of its deliveries ended before a restart and only claims
     /// can tell which: such a message is begun and expires then.
@@ -66,7 +54,7 @@ extension RouterMachine {
             switch accepted.audience {
             case .tokens(let tokens):
                 for token in tokens[range] {
-                    let device = identities.device(accepted.message.app, token)
+                    let device = identities.device(of: accepted.message.app, token: token)
                     if scan.insert(device) { expireUnsent(message, device: device, token: token) }
                 }
             case .devices(let devices):
@@ -195,7 +183,7 @@ extension RouterMachine {
 
     private func isDropped(_ accepted: AcceptedMessage, of app: AppIndex) -> Bool {
         guard let drop = apps[app].drop, !apps[app].hasGate else { return false }
-        return accepted.seq <= drop.upTo && (accepted.message.notBefore ?? .min) <= drop.at
+        return accepted.seq <= drop.upTo && (accepted.message.notBefore.map { $0 <= drop.at } ?? true)
     }
 
     /// Records that the message ends because it is dropped, if it is.
@@ -213,7 +201,7 @@ extension RouterMachine {
         let count = waitingMessages(of: app)
         if count > 0 {
             if apps[app].drop == nil { droppedApps += 1 }
-            apps[app].drop = AppState.Drop(upTo: newest, at: wall.seconds)
+            apps[app].drop = AppState.Drop(upTo: newest, at: wall.unixSeconds)
         }
         sweepAt = now
         return count
@@ -232,4 +220,9 @@ extension RouterMachine {
 
     /// Returns whether a drop is complete: nothing of the app waits any more.
     func hasDropped(_ app: AppIndex) -> Bool { apps[app].drop != nil && waitingMessages(of: app) == 0 }
+}
+
+extension WallTime {
+    /// The first whole second that is not before this time.
+    var roundedUp: UnixSeconds { adding(milliseconds: 999).unixSeconds }
 }

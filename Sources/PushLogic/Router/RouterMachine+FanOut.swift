@@ -54,7 +54,7 @@ extension RouterMachine {
             let range = scan.advance(by: policy.page)
             page.devices.reserveCapacity(range.count)
             for token in tokens[range] {
-                let device = identities.device(app, token)
+                let device = identities.device(of: app, token: token)
                 if !scan.insert(device) { continue }
                 if asksInactive, inactive.contains(device) {
                     let suppressed = FanOut.Suppressed(device: device, token: token, why: .inactive)
@@ -324,12 +324,13 @@ extension RouterMachine {
 
     /// Returns a record of a delivery that was never sent.
     func record(
-        _ what: DeliveryRecord.What, of message: MessageHandle, device: DeviceID, token: DeviceToken?
+        _ outcome: DeliveryOutcome, of message: MessageHandle, device: DeviceID, token: DeviceToken?
     ) -> DeliveryRecord {
         let accepted = messages[message].accepted
         let id = token.map { APNSID.derived(app: accepted.message.app, message: accepted.message.id, token: $0) }
         return DeliveryRecord(
             seq: accepted.seq, fingerprint: accepted.fingerprint, acceptedAt: accepted.acceptedAt,
-            message: accepted.message, device: device, apnsID: id ?? APNSID(high: 0, low: 0), attempt: 0, what: what)
+            message: accepted.message, device: device, apnsID: id ?? APNSID(high: 0, low: 0), attempt: 0,
+            outcome: outcome)
     }
 }

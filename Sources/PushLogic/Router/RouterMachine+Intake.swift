@@ -213,7 +213,7 @@ extension RouterMachine {
         schedule.beginRequest()
         // Due messages are requested without regard to room in memory: those that find none are spilled, and lanes that
         // cannot send do not delay due messages of lanes that can.
-        actions.due = RouterActions.DueRequest(time: wall.seconds, limit: policy.load)
+        actions.due = RouterActions.DueRequest(time: wall.unixSeconds, limit: policy.load)
     }
 
     /// Takes the scheduled messages that are due.

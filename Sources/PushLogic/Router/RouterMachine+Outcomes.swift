@@ -9,7 +9,7 @@ extension RouterMachine {
         reserveRecords(report.deliveries.count)
         var answers = ProviderAnswers(app: report.app)
         for delivery in report.deliveries {
-            if delivery.outcome.isAnswer { answers.count += 1 }
+            if delivery.outcome?.isAnswer == true { answers.count += 1 }
             take(delivery, of: app, candidates: &answers.candidates)
         }
         if !answers.isEmpty { actions.answers.append(answers) }
@@ -32,7 +32,7 @@ extension RouterMachine {
 
     /// Takes the outcome of one delivery. Adds the device to `candidates` if it is to be deactivated.
     private mutating func take(
-        _ report: DeliveryReport, of app: AppIndex, candidates: inout [DeactivationCandidate]
+        _ report: DeliveryReport, of app: AppIndex, candidates: inout [Deactivation]
     ) {
         let delivery = report.delivery
         guard deliveries.contains(delivery.handle), deliveries[delivery.handle].isOut else {
@@ -40,56 +40,48 @@ extension RouterMachine {
             return
         }
         apps[app].out -= 1
-        let isSingleAttempt = delivery.message.expiresAt == 0
         switch report.outcome {
-        case .accepted(let uniqueID): end(delivery, as: .sent(uniqueID: uniqueID), of: app)
-        case .rejected(let refusal, let deactivates):
-            if deactivates { candidates.append(candidate(after: refusal, of: delivery)) }
-            end(delivery, as: .rejected(refusal), of: app)
-        case .expired: end(delivery, as: .expired, of: app)
-        case .retry(let delay, let refusal):
-            // A message with `expires_at` 0 has only one attempt.
-            if isSingleAttempt { return end(delivery, as: .rejected(refusal), of: app) }
+        case nil: retryNow(delivery)
+        case .retry(let refusal, let delay)?:
             record(.retry(refusal, after: delay), of: delivery)
             retry(delivery, after: delay, of: app)
-        case .unknown(let cause):
-            if isSingleAttempt || delivery.message.onUnknown == .drop {
-                return end(delivery, as: .unknown(cause, isFinal: true), of: app)
-            }
+        case .unknown(let cause, isFinal: false)?:
             record(.unknown(cause, isFinal: false), of: delivery)
             retryNow(delivery)
-        case .returned: retryNow(delivery)
+        case let outcome?:
+            if case .rejected(let refusal, deactivates: true) = outcome {
+                candidates.append(candidate(after: refusal, of: delivery))
+            }
+            end(delivery, as: outcome, of: app)
         }
     }
 
     /// Ends a delivery for good.
-    private mutating func end(_ delivery: Delivery, as what: DeliveryRecord.What, of app: AppIndex) {
+    private mutating func end(_ delivery: Delivery, as outcome: DeliveryOutcome, of app: AppIndex) {
         let message = deliveries[delivery.handle].message
-        let record = record(what, of: delivery)
+        record(outcome, of: delivery)
         deliveries.remove(delivery.handle)
         apps[app].underWay -= 1
-        if let end = record.end { messages[message].counts.add(end) }
+        if let final = outcome.final { messages[message].counts.add(final) }
         messages[message].open -= 1
         if messages[message].open == 0, messages[message].isAllDispatched { complete(message) }
     }
 
-    @discardableResult
-    private mutating func record(_ what: DeliveryRecord.What, of delivery: Delivery) -> DeliveryRecord {
+    private mutating func record(_ outcome: DeliveryOutcome, of delivery: Delivery) {
         let accepted = messages[deliveries[delivery.handle].message].accepted
-        let record = DeliveryRecord(
-            seq: accepted.seq, fingerprint: accepted.fingerprint, acceptedAt: accepted.acceptedAt,
-            message: delivery.message, device: deliveries[delivery.handle].device, apnsID: delivery.apnsID,
-            attempt: delivery.attempt, what: what)
-        actions.records.append(record)
-        return record
+        actions.records.append(
+            DeliveryRecord(
+                seq: accepted.seq, fingerprint: accepted.fingerprint, acceptedAt: accepted.acceptedAt,
+                message: delivery.message, device: deliveries[delivery.handle].device, apnsID: delivery.apnsID,
+                attempt: delivery.attempt, outcome: outcome))
     }
 
     /// Returns the proposal to deactivate the device of a refused delivery.
-    private func candidate(after refusal: Refusal, of delivery: Delivery) -> DeactivationCandidate {
-        DeactivationCandidate(
-            device: deliveries[delivery.handle].device, app: delivery.message.app, reason: refusal.reason,
-            evidenceAt: refusal.timestamp ?? deliveries[delivery.handle].givenAt, apnsID: delivery.apnsID,
-            messageID: delivery.message.id)
+    private func candidate(after refusal: Refusal, of delivery: Delivery) -> Deactivation {
+        Deactivation(
+            of: deliveries[delivery.handle].device, app: delivery.message.app, reason: refusal.reason?.rawValue,
+            evidence: refusal.timestamp ?? deliveries[delivery.handle].givenAt, messageID: delivery.message.id,
+            apnsID: delivery.apnsID)
     }
 
     // MARK: Another attempt

@@ -1,4 +1,5 @@
 package import PushModel
+package import PushTime
 
 /// The state of the router for operators.
 package struct RouterStatus: Sendable, Equatable {
@@ -34,7 +35,7 @@ package struct RouterStatus: Sendable, Equatable {
     /// The bytes that the numbers of messages on disk occupy in memory.
     package var spilledBytes = 0
     /// The time at which the next scheduled message is due, in seconds since 1970.
-    package var nextDue: Int64?
+    package var nextDue: UnixSeconds?
 
     package init() {}
 }

@@ -1,3 +1,4 @@
+package import PushModel
 import PushTime
 
 /// The limits and intervals that control the router.
@@ -35,11 +36,8 @@ package struct RouterPolicy: Sendable, Equatable {
     /// The number of prepared devices from which on a broad lane begins no more than ``begunBroad`` messages.
     package var preparedBroad = 16_384
 
-    /// The lifetime of a message without `expires_at`, counted from its acceptance or its `not_before`, whichever is
-    /// later.
-    package var lifetime: Duration = .seconds(7 * 86400)
-    /// The time that a message with `expires_at` 0 may wait for its only attempt, counted from the same moment.
-    package var singleAttemptTime: Duration = .seconds(10)
+    /// How long messages may wait that have no time of their own.
+    package var expiry = Expiry.Policy(unlimited: .seconds(7 * 86400), singleAttempt: .seconds(10))
     /// The delay before the router retries after the ledger or the registry failed.
     package var retryBackoff = Backoff()
     /// The interval at which the router ends expired messages that wait.

@@ -11,7 +11,7 @@ protocol SlotHandle: Hashable, Sendable {
 ///
 /// The elements are in memory of their own, where they are read and changed in place. The subscript of an array returns
 /// a copy, and for a large element its references are then retained and released for the sake of one field.
-struct SlotTable<Handle: SlotHandle, Element>: ~Copyable {
+@safe struct SlotTable<Handle: SlotHandle, Element>: ~Copyable {
     private var elements: UnsafeMutablePointer<Element>
     private var capacity: Int
     /// The generation of each slot. It is odd while the slot holds an element.
@@ -20,14 +20,14 @@ struct SlotTable<Handle: SlotHandle, Element>: ~Copyable {
 
     init() {
         capacity = 16
-        elements = .allocate(capacity: capacity)
+        unsafe elements = .allocate(capacity: capacity)
     }
 
     deinit {
         for slot in generations.indices where generations[slot] & 1 == 1 {
-            (elements + slot).deinitialize(count: 1)
+            unsafe (elements + slot).deinitialize(count: 1)
         }
-        elements.deallocate()
+        unsafe elements.deallocate()
     }
 
     var count: Int { generations.count - free.count }
@@ -43,16 +43,16 @@ struct SlotTable<Handle: SlotHandle, Element>: ~Copyable {
             generations.append(0)
         }
         generations[Int(slot)] &+= 1
-        (elements + Int(slot)).initialize(to: element)
+        unsafe (elements + Int(slot)).initialize(to: element)
         return Handle(slot: slot, generation: generations[Int(slot)])
     }
 
     /// Doubles the capacity. All slots hold elements then.
     private mutating func grow() {
         let larger = UnsafeMutablePointer<Element>.allocate(capacity: 2 * capacity)
-        larger.moveInitialize(from: elements, count: capacity)
-        elements.deallocate()
-        elements = larger
+        unsafe larger.moveInitialize(from: elements, count: capacity)
+        unsafe elements.deallocate()
+        unsafe elements = larger
         capacity *= 2
     }
 
@@ -68,18 +68,18 @@ struct SlotTable<Handle: SlotHandle, Element>: ~Copyable {
         @inline(__always)
         _read {
             precondition(contains(handle), "router: the handle is not valid")
-            yield elements[Int(handle.slot)]
+            yield unsafe elements[Int(handle.slot)]
         }
         @inline(__always)
         _modify {
             precondition(contains(handle), "router: the handle is not valid")
-            yield &elements[Int(handle.slot)]
+            yield unsafe &elements[Int(handle.slot)]
         }
     }
 
     mutating func remove(_ handle: Handle) {
         precondition(contains(handle), "router: the handle is not valid")
-        (elements + Int(handle.slot)).deinitialize(count: 1)
+        unsafe (elements + Int(handle.slot)).deinitialize(count: 1)
         generations[Int(handle.slot)] &+= 1
         free.append(handle.slot)
     }

@@ -26,7 +26,7 @@ package struct DeadlineTimer: ~Copyable {
         if let id, let current = loop.deadline(of: id) {
             if current != deadline { loop.reschedule(id, at: deadline) }
         } else {
-            id = loop.schedule(at: deadline, action())
+            id = loop.schedule(at: deadline, action: action())
         }
     }
 

@@ -1,3 +1,5 @@
+package import PushTime
+
 /// A device in the registry.
 package struct DeviceRecord: Sendable, Equatable {
     package let id: DeviceID
@@ -10,10 +12,10 @@ package struct DeviceRecord: Sendable, Equatable {
     package var locale: String?
     package var platform: String?
     package var appVersion: String?
-    /// Milliseconds since 1970, like the following times; nil if the device never registered.
-    package var registeredAt: Int64?
-    package var seenAt: Int64?
-    package var deactivatedAt: Int64?
+    /// When the device first registered; nil if it never did.
+    package var registeredAt: WallTime?
+    package var seenAt: WallTime?
+    package var deactivatedAt: WallTime?
     /// Why the device was deactivated: the reason of that event.
     package var reason: String?
 

@@ -1,40 +1,21 @@
+package import PushTime
+
 /// An event of a delivery, to be written to the ledger.
 package struct DeliveryRecord: Sendable {
-    package enum What: Sendable {
-        /// The provider accepted it.
-        case sent(uniqueID: String?)
-        case rejected(Refusal)
-        /// A temporary refusal: the delivery is sent again.
-        case retry(Refusal, after: Duration)
-        /// `isFinal`: the delivery is not sent again.
-        case unknown(UnknownCause, isFinal: Bool)
-        case expired
-        case suppressed(Suppression)
-    }
-
-    package enum Suppression: String, Sendable {
-        /// The registry lists the device as inactive.
-        case inactive
-        /// The device already received a message with this id.
-        case duplicate
-        /// The registry does not know the device id.
-        case unknownDevice = "unknown_device"
-    }
-
     /// The number of the message in the ledger.
     package let seq: UInt64
     package let fingerprint: MessageFingerprint
-    package let acceptedAt: Int64
+    package let acceptedAt: WallTime
     package let message: Message
     package let device: DeviceID
     /// Zero if nothing was sent or could have been: an unknown device id has no token.
     package let apnsID: APNSID
     package let attempt: UInt16
-    package let what: What
+    package let outcome: DeliveryOutcome
 
     package init(
-        seq: UInt64, fingerprint: MessageFingerprint, acceptedAt: Int64, message: Message, device: DeviceID,
-        apnsID: APNSID, attempt: UInt16, what: What
+        seq: UInt64, fingerprint: MessageFingerprint, acceptedAt: WallTime, message: Message, device: DeviceID,
+        apnsID: APNSID, attempt: UInt16, outcome: DeliveryOutcome
     ) {
         self.seq = seq
         self.fingerprint = fingerprint
@@ -43,19 +24,7 @@ package struct DeliveryRecord: Sendable {
         self.device = device
         self.apnsID = apnsID
         self.attempt = attempt
-        self.what = what
-    }
-
-    /// The final outcome; nil if the delivery is sent again.
-    package var end: DeliveryEnd? {
-        switch what {
-        case .sent: .sent
-        case .rejected: .rejected
-        case .retry: nil
-        case .unknown(_, let isFinal): isFinal ? .unknown : nil
-        case .expired: .expired
-        case .suppressed: .suppressed
-        }
+        self.outcome = outcome
     }
 }
 

@@ -1,3 +1,5 @@
+package import PushTime
+
 /// An event to be numbered, stored and published. Events of deliveries are passed as ``DeliveryRecord`` values instead,
 /// a thousand at a time.
 package struct EventDraft: Sendable {
@@ -8,6 +10,10 @@ package struct EventDraft: Sendable {
     package var apnsID: APNSID?
     /// A word of a closed or open set, such as the provider's reason.
     package var reason: String?
+    /// When the device of a ``EventKind/deviceDeactivated`` event was known to be gone.
+    package var evidence: WallTime?
+    /// Whether a ``EventKind/deviceDeactivated`` event erases the device with all of its data.
+    package var erases = false
     /// The members of the JSON object that are specific to this kind of event, in this order.
     package var details: [Detail] = []
 
@@ -44,17 +50,14 @@ package struct EventDraft: Sendable {
 }
 
 extension EventDraft {
-    /// - Parameters:
-    ///   - evidence: The time at which the device is known to have been gone, in milliseconds since 1970.
-    ///   - erases: Whether the registry erases its data of the device.
-    package static func deactivated(
-        _ device: DeviceID, app: AppID, reason: String?, evidence: Int64, erases: Bool = false
-    ) -> EventDraft {
-        var event = EventDraft(.deviceDeactivated, app: app)
-        event.device = device
-        event.reason = reason
-        event.add("time", number: evidence)
-        if erases { event.details.append(Detail("erased", value: .flag(true))) }
+    package static func deactivated(_ deactivation: Deactivation) -> EventDraft {
+        var event = EventDraft(.deviceDeactivated, app: deactivation.app)
+        event.device = deactivation.device
+        event.reason = deactivation.reason
+        event.messageID = deactivation.messageID
+        event.apnsID = deactivation.apnsID
+        event.evidence = deactivation.evidence
+        event.erases = deactivation.erases
         return event
     }
 }

@@ -1,13 +1,15 @@
+package import PushTime
+
 /// A run of events with ascending numbers that the ledger wrote as one group. The module `PushWire` defines the format.
 package struct LogSegment: Sendable {
     /// The number of the first event.
     package let first: UInt64
     package let count: Int
-    /// The time of the first event in milliseconds since 1970, to which the times of the others are relative.
-    package let time: Int64
+    /// The time of the first event, to which the times of the others are relative.
+    package let time: WallTime
     package let bytes: [UInt8]
 
-    package init(first: UInt64, count: Int, time: Int64, bytes: [UInt8]) {
+    package init(first: UInt64, count: Int, time: WallTime, bytes: [UInt8]) {
         self.first = first
         self.count = count
         self.time = time

@@ -44,8 +44,8 @@ package struct Identities: Sendable {
         hash.add(
             UInt64(message.pushType.number) << 16 | UInt64(message.priority.rawValue) << 8
                 | (message.onUnknown == .resend ? 1 : 0))
-        hash.add(UInt64(bitPattern: message.expiresAt ?? -1))
-        hash.add(UInt64(bitPattern: message.notBefore ?? -1))
+        hash.add(UInt64(bitPattern: message.expiry.expiresAt ?? -1))
+        hash.add(UInt64(bitPattern: message.notBefore?.value ?? -1))
         hash.add(message.collapseID?.text ?? "")
         hash.add(message.payload)
         return hash.hash64()

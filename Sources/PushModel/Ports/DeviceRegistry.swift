@@ -1,3 +1,5 @@
+package import PushTime
+
 /// The durable store of devices, as the pipeline uses it.
 package protocol DeviceRegistry: AnyObject, Sendable {
     /// Returns one page of the active devices of a dynamic audience or of named device ids. `after` is the cursor of
@@ -5,9 +7,8 @@ package protocol DeviceRegistry: AnyObject, Sendable {
     /// resolved; any other error may be temporary.
     func page(of audience: Audience, app: AppID, after: AudienceCursor?, limit: Int) async throws -> AudiencePage
 
-    /// Returns when the devices were last registered or seen, in milliseconds since 1970; nil for devices that are
-    /// unknown.
-    func lastSeen(_ devices: [DeviceID]) async throws -> [Int64?]
+    /// Returns when the devices were last registered or seen; nil for devices that are unknown.
+    func lastSeen(_ devices: [DeviceID]) async throws -> [WallTime?]
 
     /// Marks devices as inactive before the event that deactivates them is published. Whether they stay inactive is
     /// decided when the event is applied. Returns the devices that were not marked before.

@@ -1,3 +1,5 @@
+package import PushTime
+
 /// The durable, numbered log, as the pipeline uses it. All calls take and return batches.
 ///
 /// No call blocks: each is queued at once and answered later on the ledger's own thread.
@@ -21,9 +23,9 @@ package protocol Ledger: AnyObject, Sendable {
     /// large, the answer may end early; the caller then asks again for those after the last message in it.
     func load(_ seqs: [UInt64], reply: @escaping @Sendable (Result<[AcceptedMessage], LedgerFault>) -> Void)
 
-    /// Reads the scheduled messages that are due at `time` (seconds since 1970) and follow those released before, at
+    /// Reads the scheduled messages that are due at `time` and follow those released before, at
     /// most `limit` and fewer if they are large. The answer also contains the time of the next one.
-    func due(at time: Int64, limit: Int, reply: @escaping @Sendable (Result<DueMessages, LedgerFault>) -> Void)
+    func due(at time: UnixSeconds, limit: Int, reply: @escaping @Sendable (Result<DueMessages, LedgerFault>) -> Void)
 }
 
 /// The observer of what the ledger has written. It is called on the ledger's thread, in ascending order of the numbers.
@@ -93,10 +95,10 @@ package enum ClaimVerdict: UInt8, Sendable {
 package struct DueMessages: Sendable {
     /// The due messages in the order of their times.
     package let messages: [AcceptedMessage]
-    /// Seconds since 1970: when the next message is due; nil if none is scheduled.
-    package let next: Int64?
+    /// When the next message is due; nil if none is scheduled.
+    package let next: UnixSeconds?
 
-    package init(messages: [AcceptedMessage], next: Int64?) {
+    package init(messages: [AcceptedMessage], next: UnixSeconds?) {
         self.messages = messages
         self.next = next
     }
@@ -106,10 +108,10 @@ package struct DueMessages: Sendable {
 package struct LedgerBacklog: Sendable {
     /// The numbers of the messages of each lane, ascending.
     package var lanes: [(lane: Lane, seqs: [UInt64])]
-    /// Seconds since 1970: when the next scheduled message is due; nil if there is none.
-    package var nextDue: Int64?
+    /// When the next scheduled message is due; nil if there is none.
+    package var nextDue: UnixSeconds?
 
-    package init(lanes: [(lane: Lane, seqs: [UInt64])] = [], nextDue: Int64? = nil) {
+    package init(lanes: [(lane: Lane, seqs: [UInt64])] = [], nextDue: UnixSeconds? = nil) {
         self.lanes = lanes
         self.nextDue = nextDue
     }

@@ -1,9 +1,10 @@
+package import PushTime
+
 /// A message that the ledger has stored, ready to be carried out.
 package struct AcceptedMessage: Sendable {
     /// The number in the ledger, which identifies the message from now on.
     package let seq: UInt64
-    /// Milliseconds since 1970.
-    package let acceptedAt: Int64
+    package let acceptedAt: WallTime
     package let fingerprint: MessageFingerprint
     package let message: Message
     package let audience: Audience
@@ -16,7 +17,7 @@ package struct AcceptedMessage: Sendable {
     package let counts: OutcomeCounts
 
     package init(
-        seq: UInt64, acceptedAt: Int64, fingerprint: MessageFingerprint, message: Message, audience: Audience,
+        seq: UInt64, acceptedAt: WallTime, fingerprint: MessageFingerprint, message: Message, audience: Audience,
         needsClaim: Bool, isScheduled: Bool = false, counts: OutcomeCounts = OutcomeCounts()
     ) {
         self.seq = seq
@@ -40,41 +41,6 @@ package struct AcceptedMessage: Sendable {
             }
         return 512 + message.payload.count + named
     }
-}
-
-/// The numbers of deliveries of a message by final outcome.
-package struct OutcomeCounts: Sendable, Hashable {
-    package var sent: UInt32 = 0
-    package var rejected: UInt32 = 0
-    package var expired: UInt32 = 0
-    package var suppressed: UInt32 = 0
-    package var unknown: UInt32 = 0
-
-    package init() {}
-
-    package var total: UInt64 {
-        UInt64(sent) + UInt64(rejected) + UInt64(expired) + UInt64(suppressed) + UInt64(unknown)
-    }
-
-    package mutating func add(_ end: DeliveryEnd) {
-        switch end {
-        case .sent: sent += 1
-        case .rejected: rejected += 1
-        case .expired: expired += 1
-        case .suppressed: suppressed += 1
-        case .unknown: unknown += 1
-        }
-    }
-}
-
-/// The final outcome of a delivery.
-package enum DeliveryEnd: UInt8, Sendable, CaseIterable {
-    case sent = 1
-    case rejected = 2
-    case expired = 3
-    case suppressed = 4
-    /// The request was written, never answered, and is not sent again.
-    case unknown = 5
 }
 
 /// A lane of waiting messages: one app, one priority, and either few or many devices.

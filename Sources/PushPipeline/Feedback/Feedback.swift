@@ -16,7 +16,7 @@ package actor Feedback: FeedbackSink {
         /// The number of candidates that are looked up at once.
         package var batch = 500
         /// The number of devices that are remembered for a minute as already recorded; at most twice as many are kept.
-        package var told = 10_000
+        package var recorded = 10_000
 
         package init() {}
     }
@@ -46,8 +46,8 @@ package actor Feedback: FeedbackSink {
     private let wallClock: @Sendable () -> WallTime
     private let log: Logger
     private var brakes: [AppID: BrakeMachine] = [:]
-    private var waiting: [DeactivationCandidate] = []
-    private var told: ToldDevices
+    private var waiting: [Deactivation] = []
+    private var recorded: RecordedDevices
     private var task: Task<Void, Never>?
     private var isStopping = false
     private var counts = Status()
@@ -65,7 +65,7 @@ package actor Feedback: FeedbackSink {
         self.limits = limits
         self.wallClock = wallClock
         self.log = log
-        told = ToldDevices(limit: limits.told)
+        recorded = RecordedDevices(limit: limits.recorded)
     }
 
     package nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe loop.asUnownedSerialExecutor() }
@@ -150,13 +150,8 @@ package actor Feedback: FeedbackSink {
         while !waiting.isEmpty, !isStopping {
             let batch = Array(waiting.prefix(limits.batch))
             waiting.removeFirst(batch.count)
-            let suspects = batch.map {
-                Suspect(
-                    device: $0.device, app: $0.app, reason: $0.reason?.rawValue, evidence: $0.evidenceAt,
-                    messageID: $0.messageID, apnsID: $0.apnsID)
-            }
             do {
-                try await tell(of: suspects, mayBeHeld: true)
+                try await record(batch, mayBeHeld: true)
             } catch {
                 counts.failed += UInt64(batch.count)
                 log.warning(
@@ -168,13 +163,13 @@ package actor Feedback: FeedbackSink {
     }
 
     /// Checks the suspects, and returns when the events of the dead ones are on disk.
-    private func tell(of suspects: [Suspect], mayBeHeld: Bool) async throws {
+    private func record(_ suspects: [Deactivation], mayBeHeld: Bool) async throws {
         // If a device occurs several times, keep the suspect with the latest evidence.
-        var latest: [DeviceID: Suspect] = [:]
-        for suspect in suspects where suspect.evidence > latest[suspect.device]?.evidence ?? .min {
+        var latest: [DeviceID: Deactivation] = [:]
+        for suspect in suspects where suspect.evidence > latest[suspect.device]?.evidence ?? .distantPast {
             latest[suspect.device] = suspect
         }
-        var wanted: [Suspect] = []
+        var wanted: [Deactivation] = []
         for suspect in suspects where latest[suspect.device] == suspect {
             latest[suspect.device] = nil
             if !registry.inactive.contains(suspect.device) { wanted.append(suspect) }
@@ -182,7 +177,7 @@ package actor Feedback: FeedbackSink {
         counts.known += UInt64(suspects.count - wanted.count)
         guard !wanted.isEmpty else { return }
         let seen = try await registry.lastSeen(wanted.map(\.device))
-        var dead: [Suspect] = []
+        var dead: [Deactivation] = []
         for (suspect, seen) in zip(wanted, seen) {
             // The brake and the registry may have changed during the lookup.
             if mayBeHeld, brakes[suspect.app]?.isStopped == true {
@@ -193,11 +188,11 @@ package actor Feedback: FeedbackSink {
                     "device stays active: registered or seen after the time at which the push service reported it gone",
                     [
                         LogKey("app"): suspect.app.name, LogKey("device"): "\(suspect.device)",
-                        .reason: suspect.reason ?? "-", LogKey("gone_since_ms"): suspect.evidence,
-                        LogKey("last_seen_ms"): seen,
+                        .reason: suspect.reason ?? "-", LogKey("gone_since_ms"): suspect.evidence.milliseconds,
+                        LogKey("last_seen_ms"): seen.milliseconds,
                     ])
             } else if registry.inactive.contains(suspect.device)
-                || told.contains(suspect.device, since: seen ?? .min, now: loop.now)
+                || recorded.contains(suspect.device, since: seen ?? .distantPast, now: loop.now)
             {
                 counts.known += 1
             } else {
@@ -208,16 +203,16 @@ package actor Feedback: FeedbackSink {
         // A provider's clock may be ahead. The registry limits the evidence to the time of the event, so the same limit
         // applies to what is remembered here. Otherwise a device that registers again would seem to be recorded
         // already.
-        let written = wallClock().milliseconds
+        let written = wallClock()
         let devices = dead.map(\.device)
         // When the event is published, nothing more may be sent to the device, so deliveries to it are held first.
         let held = registry.hold(devices)
-        guard await ledger.note(dead.map(\.event)) != nil else {
+        guard await ledger.note(dead.map { .deactivated($0) }) != nil else {
             await registry.release(held)
             throw FeedbackError.ledgerRefused
         }
         counts.deactivated += UInt64(dead.count)
-        for suspect in dead { told.add(suspect.device, evidence: min(suspect.evidence, written), now: loop.now) }
+        for suspect in dead { recorded.add(suspect.device, evidence: min(suspect.evidence, written), now: loop.now) }
     }
 
     // MARK: From the feedback service
@@ -228,12 +223,12 @@ package actor Feedback: FeedbackSink {
         counts.taken += UInt64(tuples.count)
         for start in stride(from: 0, to: tuples.count, by: limits.batch) {
             let part = tuples[start..<min(start + limits.batch, tuples.count)].map { tuple in
-                Suspect(
-                    device: identities.device(of: app, token: tuple.token), app: app, reason: "feedback",
-                    evidence: Int64(tuple.time) * 1000, messageID: nil, apnsID: nil)
+                Deactivation(
+                    of: identities.device(of: app, token: tuple.token), app: app, reason: "feedback",
+                    evidence: WallTime(seconds: Int64(tuple.time)))
             }
             do {
-                try await tell(of: part, mayBeHeld: false)
+                try await record(part, mayBeHeld: false)
             } catch {
                 counts.failed += UInt64(part.count)
                 throw error
@@ -250,7 +245,9 @@ package enum FeedbackError: Error, Sendable, CustomStringConvertible {
     }
 }
 
-extension DeactivationCandidate {
+extension Deactivation {
     /// Whether a provider answers so for every token that is sent with the wrong environment or topic.
-    fileprivate var isMisdirected: Bool { reason == .badDeviceToken || reason == .deviceTokenNotForTopic }
+    fileprivate var isMisdirected: Bool {
+        reason == ProviderReason.badDeviceToken.rawValue || reason == ProviderReason.deviceTokenNotForTopic.rawValue
+    }
 }

@@ -1,4 +1,5 @@
 import PushModel
+import PushTime
 
 /// Decides whether an app has room for one more message. It counts the messages that were handed to the ledger and have
 /// not been answered; the rest of the app's load is queried once for each run of messages.
@@ -13,8 +14,8 @@ struct AppQuotas {
         /// The unanswered messages that have a `not_before`, whether it has passed or not.
         var unansweredLater = 0
         var remembered = RememberedIDs()
-        /// The second (since 1970) in which each quota was last reported.
-        var reportedAt: [AppQuota: Int64] = [:]
+        /// The second in which each quota was last reported.
+        var reportedAt: [AppQuota: UnixSeconds] = [:]
     }
 
     private var limits: [AppID: AppLimits]
@@ -23,10 +24,10 @@ struct AppQuotas {
     private var entries: [Entry] = []
     private var places: [AppID: Int] = [:]
     private var last: (app: AppID, place: Int)?
-    /// The number of seconds for which ids are remembered.
-    var window: Int64
+    /// The time for which ids are remembered.
+    var window: Duration
 
-    init(limits: [AppID: AppLimits] = [:], window: Int64) {
+    init(limits: [AppID: AppLimits] = [:], window: Duration) {
         self.limits = limits
         self.window = window
     }
@@ -50,7 +51,7 @@ struct AppQuotas {
     ///     not full.
     ///   - load: returns what the app holds; called at most once for each app and run.
     mutating func admit(
-        _ message: Message, at now: Int64, run: UInt64, share: Int?, load: (AppID) -> AppLoad
+        _ message: Message, at now: UnixSeconds, run: UInt64, share: Int?, load: (AppID) -> AppLoad
     ) -> AppQuota? {
         let place = place(of: message.app)
         if entries[place].run != run {
@@ -73,7 +74,7 @@ struct AppQuotas {
     }
 
     /// Called when the ledger has answered these requests; `acceptances` has the same order.
-    mutating func answered(_ requests: [PushRequest], _ acceptances: [Acceptance], at now: Int64) {
+    mutating func answered(_ requests: [PushRequest], _ acceptances: [Acceptance], at now: UnixSeconds) {
         // Most groups contain requests of one app only.
         var (unanswered, later, new) = (0, 0, 0)
         for (index, (request, acceptance)) in zip(requests, acceptances).enumerated() {
@@ -105,7 +106,7 @@ struct AppQuotas {
     }
 
     /// Returns whether this limit of the app has not been reported in the current second.
-    mutating func isWorthReport(_ quota: AppQuota, of app: AppID, at now: Int64) -> Bool {
+    mutating func isWorthReport(_ quota: AppQuota, of app: AppID, at now: UnixSeconds) -> Bool {
         let place = place(of: app)
         return entries[place].reportedAt.updateValue(now, forKey: quota) != now
     }
@@ -129,21 +130,21 @@ struct AppQuotas {
 /// The number of message ids of an app that were accepted within the window. The window is divided into 32 pieces; each
 /// piece is forgotten as a whole when its last id has expired.
 struct RememberedIDs {
-    private var pieces: [(begin: Int64, count: Int)] = []
+    private var pieces: [(begin: UnixSeconds, count: Int)] = []
     private(set) var count = 0
 
-    mutating func add(_ ids: Int, at now: Int64, window: Int64) {
+    mutating func add(_ ids: Int, at now: UnixSeconds, window: Duration) {
         count += ids
         // If the clock was set back, the ids count in the newest piece.
-        if let last = pieces.last, now < last.begin + max(1, window / 32) {
+        if let last = pieces.last, now < last.begin + max(.seconds(1), window / 32) {
             pieces[pieces.count - 1].count += ids
         } else {
             pieces.append((now, ids))
         }
     }
 
-    mutating func forget(at now: Int64, window: Int64) {
-        let piece = max(1, window / 32)
+    mutating func forget(at now: UnixSeconds, window: Duration) {
+        let piece = max(.seconds(1), window / 32)
         while let first = pieces.first, first.begin + piece + window <= now {
             count -= first.count
             pieces.removeFirst()

@@ -41,7 +41,7 @@ extension Intake {
             }
         }
         tally.attribute(since: run.since, to: group.client(run.caller))
-        quotas.answered(group.requests, acceptances, at: wallClock().seconds)
+        quotas.answered(group.requests, acceptances, at: wallClock().unixSeconds)
         // The quotas count held requests as unanswered again: they are handed to the ledger later without another
         // check.
         for request in held[heldBefore...] { quotas.hold(request.message) }
@@ -112,7 +112,8 @@ extension Intake {
         // `now`, the time of the current run, may be far in the past: the request may have been held while the disk was
         // full.
         Rejection(
-            .expired, detail: "expires_at is \(max(0, wallClock().seconds - (message.expiresAt ?? 0))) s in the past")
+            .expired,
+            detail: "expires_at is \(max(0, wallClock().seconds - (message.expiry.expiresAt ?? 0))) s in the past")
     }
 
     // MARK: Sending acks

@@ -66,7 +66,7 @@ package actor Intake {
     // These values hold for one run of messages.
     private var isRunBegun = false
     /// Seconds since 1970.
-    private(set) var now: Int64 = 0
+    private(set) var now = UnixSeconds(0)
     private(set) var backlogNow = 0
     private(set) var runNumber: UInt64 = 0
 
@@ -112,7 +112,7 @@ package actor Intake {
         self.wallClock = wallClock
         limits = settings.limits
         rights = settings.rights
-        quotas = AppQuotas(limits: settings.appLimits, window: settings.window.components.seconds)
+        quotas = AppQuotas(limits: settings.appLimits, window: settings.window)
         reader = EnvelopeReader(apps: settings.apps)
     }
 
@@ -142,7 +142,7 @@ package actor Intake {
     package nonisolated func update(limits: [AppID: AppLimits], window: Duration) {
         enter {
             $0.quotas.replaceLimits(limits)
-            $0.quotas.window = window.components.seconds
+            $0.quotas.window = window
         }
     }
 
@@ -267,7 +267,7 @@ package actor Intake {
         guard !isRunBegun else { return }
         isRunBegun = true
         runNumber &+= 1
-        now = wallClock().seconds
+        now = wallClock().unixSeconds
         backlogNow = backlog()
     }
 

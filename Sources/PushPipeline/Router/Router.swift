@@ -97,7 +97,7 @@ package actor Router {
 
     /// Sets how long a message without `expires_at` may wait.
     package nonisolated func expire(after lifetime: Duration) {
-        enter { $0.machine.policy.lifetime = lifetime }
+        enter { $0.machine.policy.expiry.unlimited = lifetime }
     }
 
     /// Stops giving out deliveries. Results from gateways are still recorded; waiting messages are on disk.

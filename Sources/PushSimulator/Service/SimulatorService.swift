@@ -93,7 +93,7 @@ package final class SimulatorService {
     private func listen(
         on port: UInt16, accepted: @escaping (consuming Socket) -> Void
     ) throws(TCPError) -> SocketAddress {
-        let listener = try TCPListener(on: loop, HostPort(host: options.host, port: port), accepted: accepted)
+        let listener = try TCPListener(on: loop, at: HostPort(host: options.host, port: port), accepted: accepted)
         listeners.append(listener)
         return listener.address
     }

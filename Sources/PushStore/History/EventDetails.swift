@@ -1,4 +1,5 @@
 import PushModel
+import PushTime
 package import PushWire
 
 /// The members of an event that only events of its kind have.
@@ -16,6 +17,8 @@ package struct EventDetails {
     package func number(_ name: StaticString) -> Int64? {
         document.value(name, in: document.root).flatMap { document.integer($0) }
     }
+
+    private func time(_ name: StaticString) -> WallTime? { number(name).map { WallTime(milliseconds: $0) } }
 
     package func text(_ name: StaticString) -> String? {
         document.value(name, in: document.root).flatMap { document.string($0) }
@@ -36,8 +39,8 @@ package struct EventDetails {
         request.tags = document.value("tags", in: document.root).map { document.value(at: $0) }
         request.pushType = text("push_type")
         request.priority = number("priority")
-        request.expiresAt = number("expires_at")
-        request.notBeforeAt = number("not_before_at")
+        request.expiresAt = time("expires_at")
+        request.notBeforeAt = time("not_before_at")
         request.collapseID = text("collapse_id")
         request.onUnknown = text("on_unknown")
         request.client = text("client")

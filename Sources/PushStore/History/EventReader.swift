@@ -1,4 +1,5 @@
 package import PushModel
+package import PushTime
 import PushWire
 
 /// Reads the kept events for HTTP requests. Both the number of examined events and the size of an answer are bounded.
@@ -50,19 +51,19 @@ package struct EventReader: Sendable {
         package mutating func segmentBegins() { known = [:] }
     }
 
-    /// A span of time in milliseconds since 1970, including both ends.
+    /// A span of time, including both ends.
     package struct Span: Sendable {
-        package var since: Int64
-        package var until: Int64
+        package var since: WallTime
+        package var until: WallTime
 
-        package init(since: Int64 = .min, until: Int64 = .max) {
+        package init(since: WallTime = .distantPast, until: WallTime = .distantFuture) {
             self.since = since
             self.until = until
         }
     }
 
     /// Returns a number such that all events up to it happened before `time`. It reads only a few segments.
-    package func number(before time: Int64) async throws -> UInt64 {
+    package func number(before time: WallTime) async throws -> UInt64 {
         // No event has a higher number, so the answer contains only the bounds of the log.
         let bounds = try await log.read(since: UInt64(Int64.max), limit: 1)
         var low = bounds.oldest - min(bounds.oldest, 1)

@@ -25,6 +25,9 @@ package import PushWire
         return (try? JSONDocument(text, depthLimit: EventDetails.depthLimit)).map { EventDetails($0) }
     }
 
+    /// The deactivation of a device that the event records; nil for other events.
+    var deactivation: Deactivation? { unsafe event.deactivation(apps: apps, bytes: bytes) }
+
     /// Returns whether the event concerns the message whose id has these bytes.
     package func concerns(_ messageID: [UInt8]) -> Bool {
         guard let range = event.messageID else { return false }

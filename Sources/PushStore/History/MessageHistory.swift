@@ -1,4 +1,5 @@
 package import PushModel
+package import PushTime
 import PushWire
 
 /// The history of messages, computed from the kept events: of one message, or of the latest ones.
@@ -21,9 +22,9 @@ package struct MessageHistory: Sendable {
         package var states: Set<MessageSummary.State> = []
         /// Only messages whose audience names this user.
         package var user: String?
-        /// The span in which the message was accepted, in milliseconds since 1970, including both ends.
-        package var since: Int64?
-        package var until: Int64?
+        /// The span in which the message was accepted, including both ends.
+        package var since: WallTime?
+        package var until: WallTime?
 
         package init() {}
 
@@ -32,7 +33,7 @@ package struct MessageHistory: Sendable {
             if let user, message.request.users?.contains(user) != true { return false }
             guard since != nil || until != nil else { return true }
             guard let time = message.acceptedAt else { return false }
-            return time >= since ?? .min && time <= until ?? .max
+            return time >= since ?? .distantPast && time <= until ?? .distantFuture
         }
     }
 

@@ -1,3 +1,4 @@
+package import PushTime
 package import PushWire
 
 /// The state of a message, computed from the kept events. Times are milliseconds since 1970; unknown values are left
@@ -37,7 +38,7 @@ package struct MessageSummary: Codable, Sendable, Equatable {
     package var state: State
     /// The number of the event of its last acceptance.
     package var seq: UInt64?
-    package var acceptedAt: Int64?
+    package var acceptedAt: WallTime?
     /// The number of acceptances. An id may be accepted again for other devices.
     package var acceptances: Int
     /// The number of requests that were duplicates of it.
@@ -50,7 +51,7 @@ package struct MessageSummary: Codable, Sendable, Equatable {
     package var counts: Counts
     /// The number of attempts after which a delivery was retried.
     package var retries: UInt64
-    package var completedAt: Int64?
+    package var completedAt: WallTime?
     /// The reason why it was rejected.
     package var reason: String?
     package var detail: String?
@@ -78,8 +79,8 @@ extension MessageSummary {
         package var tags: JSONValue?
         package var pushType: String?
         package var priority: Int64?
-        package var expiresAt: Int64?
-        package var notBeforeAt: Int64?
+        package var expiresAt: WallTime?
+        package var notBeforeAt: WallTime?
         package var collapseID: String?
         package var onUnknown: String?
         /// The client that sent the request, identified by its CURVE key.
@@ -103,13 +104,13 @@ extension MessageSummary {
         id = try fields.decode(String.self, forKey: .id)
         state = try fields.decode(State.self, forKey: .state)
         seq = try fields.decodeIfPresent(UInt64.self, forKey: .seq)
-        acceptedAt = try fields.decodeIfPresent(Int64.self, forKey: .acceptedAt)
+        acceptedAt = try fields.decodeIfPresent(WallTime.self, forKey: .acceptedAt)
         acceptances = try fields.decode(Int.self, forKey: .acceptances)
         duplicates = try fields.decode(Int.self, forKey: .duplicates)
         devices = try fields.decodeIfPresent(UInt64.self, forKey: .devices)
         counts = try fields.decode(Counts.self, forKey: .counts)
         retries = try fields.decode(UInt64.self, forKey: .retries)
-        completedAt = try fields.decodeIfPresent(Int64.self, forKey: .completedAt)
+        completedAt = try fields.decodeIfPresent(WallTime.self, forKey: .completedAt)
         reason = try fields.decodeIfPresent(String.self, forKey: .reason)
         detail = try fields.decodeIfPresent(String.self, forKey: .detail)
         isWhole = try fields.decode(Bool.self, forKey: .isWhole)

@@ -1,16 +1,17 @@
 import PushModel
+import PushTime
 import PushWire
 
 /// The sum of the events of one message, which may be added in any order.
 package struct MessageTally: Sendable {
     private var seq: UInt64?
-    private var acceptedAt: Int64?
+    private var acceptedAt: WallTime?
     private var acceptances = 0
     private var duplicates = 0
     private var devices: UInt64? = 0
     private var isExpired = false
     private var completions = 0
-    private var completedAt: Int64?
+    private var completedAt: WallTime?
     private var completed = MessageSummary.Counts()
     private var ended = MessageSummary.Counts()
     private var retries: UInt64 = 0
@@ -30,7 +31,7 @@ package struct MessageTally: Sendable {
             let details = entry.details
             if event.seq > seq ?? 0 { request = details?.request ?? MessageSummary.Request() }
             seq = max(seq ?? 0, event.seq)
-            acceptedAt = min(acceptedAt ?? event.time, event.time)
+            acceptedAt = acceptedAt.map { min($0, event.time) } ?? event.time
             let named = details?.number("devices")
             devices = devices.flatMap { sum in named.map { sum + UInt64(max(0, $0)) } }
         case .messageDuplicate: duplicates += 1
@@ -42,7 +43,7 @@ package struct MessageTally: Sendable {
         case .messageExpired: isExpired = true
         case .messageCompleted:
             completions += 1
-            completedAt = max(completedAt ?? event.time, event.time)
+            completedAt = completedAt.map { max($0, event.time) } ?? event.time
             if let details = entry.details { completed += details.counts }
         case .deliverySent: ended.sent += 1
         case .deliveryRejected: ended.rejected += 1

@@ -1,4 +1,5 @@
 package import PushModel
+package import PushTime
 import PushWire
 
 /// A search for the events of one message or of devices, within a span of time.
@@ -10,10 +11,10 @@ package struct TraceSearch: Sendable {
     package static let mostDevices = 16
 
     package let log: any EventLog
-    /// The span of time in milliseconds since 1970. Other events are left out, which does not make a result incomplete.
-    package var span: ClosedRange<Int64>
+    /// The span of time. Other events are left out, which does not make a result incomplete.
+    package var span: ClosedRange<WallTime>
 
-    package init(log: any EventLog, span: ClosedRange<Int64> = .min ... .max) {
+    package init(log: any EventLog, span: ClosedRange<WallTime> = .distantPast ... .distantFuture) {
         self.log = log
         self.span = span
     }

@@ -12,7 +12,7 @@ extension LedgerCore {
         var accepted: [AcceptedMessage] = []
         var replies: [[Acceptance]] = []
         var rows: [MessageRowBuilder] = []
-        var scheduled: [(seq: UInt64, due: Int64, key: AcceptedKey, app: AppID, body: [UInt8])] = []
+        var scheduled: [(seq: UInt64, due: UnixSeconds, key: AcceptedKey, app: AppID, body: [UInt8])] = []
         var duplicates: [(Message, seq: UInt64)] = []
 
         init(reserving count: Int) {
@@ -24,7 +24,7 @@ extension LedgerCore {
     /// Decides on each request, numbers the accepted ones and writes their events into the current segment. If it
     /// throws, the caller must undo `decided`.
     func decide(
-        _ groups: [([PushRequest], @Sendable ([Acceptance]) -> Void)], at now: Int64, in decided: inout DedupeGroup,
+        _ groups: [([PushRequest], @Sendable ([Acceptance]) -> Void)], at now: WallTime, in decided: inout DedupeGroup,
         into intake: inout Intake
     ) throws(StoreError) {
         for (requests, _) in groups {
@@ -36,7 +36,7 @@ extension LedgerCore {
     }
 
     private func decide(
-        _ request: PushRequest, at now: Int64, in decided: inout DedupeGroup, into intake: inout Intake
+        _ request: PushRequest, at now: WallTime, in decided: inout DedupeGroup, into intake: inout Intake
     ) throws(StoreError) -> Acceptance {
         let message = request.message
         let fingerprint = identities.message(of: message.app, id: message.id)
@@ -44,7 +44,7 @@ extension LedgerCore {
             fingerprint: fingerprint.value, content: identities.content(of: message),
             audience: identities.audience(of: request.audience, app: message.app, message: fingerprint),
             namedCount: request.audience.named, isDynamic: request.audience.isDynamic, again: request.again,
-            isExpired: message.isExpired(at: WallTime(milliseconds: now)))
+            isExpired: message.expiry.isPast(at: now))
         let decision = try dedupe.decide(facts, in: &decided) { (seq) throws(StoreError) in try self.key(of: seq) }
         switch decision {
         case .new(let seq, let key):
@@ -64,14 +64,14 @@ extension LedgerCore {
     }
 
     private func accept(
-        _ request: PushRequest, as seq: UInt64, key: AcceptedKey, at now: Int64, into intake: inout Intake
+        _ request: PushRequest, as seq: UInt64, key: AcceptedKey, at now: WallTime, into intake: inout Intake
     ) {
         let message = request.message
         let needsClaim = !key.isSingle
         writer.add(accepted: request, at: now)
         key.append(to: &intake.keyWords)
         // A message whose time has come is not scheduled.
-        if let due = message.notBefore, due > now / 1000 {
+        if let due = message.notBefore, due > now.unixSeconds {
             var body: [UInt8] = []
             MessageRecord.append(message, to: request.audience, needsClaim: needsClaim, &body)
             intake.scheduled.append((seq, due, key, message.app, body))

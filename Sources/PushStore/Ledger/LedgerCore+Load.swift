@@ -1,4 +1,5 @@
 import PushModel
+import PushTime
 import PushWire
 
 /// Reading messages back from disk.
@@ -70,7 +71,7 @@ extension LedgerCore {
         find.bind(1, seq)
         guard try find.step() else { return nil }
         return MessageRow(
-            first: find.word(0), count: max(0, Int(clamping: find.number(1))), time: find.number(2),
+            first: find.word(0), count: max(0, Int(clamping: find.number(1))), time: find.time(2),
             apps: MessageRow.apps(find.text(3)),
             heads: find.blob(4), bodies: find.blob(5))
     }
@@ -93,10 +94,11 @@ extension LedgerCore {
             var reader = unsafe ByteReader(bytes)
             return MessageRecord.read(&reader, app: app)
         }
-        return read.map { accepted(seq, statement.number(time), app, $0) }
+        return read.map { accepted(seq, statement.time(time), app, $0) }
     }
 
-    private func accepted(_ seq: UInt64, _ time: Int64, _ app: AppID, _ read: MessageRecord.Read) -> AcceptedMessage {
+    private func accepted(_ seq: UInt64, _ time: WallTime, _ app: AppID, _ read: MessageRecord.Read) -> AcceptedMessage
+    {
         AcceptedMessage(
             seq: seq, acceptedAt: time, fingerprint: identities.message(of: app, id: read.message.id),
             message: read.message,
@@ -108,7 +110,7 @@ extension LedgerCore {
 
     /// Returns the messages that are due at `time`, and when the next one is due. A damaged message fails one call; the
     /// next call continues after it.
-    func due(at time: Int64, limit: Int) -> Result<DueMessages, LedgerFault> {
+    func due(at time: UnixSeconds, limit: Int) -> Result<DueMessages, LedgerFault> {
         var messages: [AcceptedMessage] = []
         var last = released
         var unread: UInt64?
@@ -127,7 +129,7 @@ extension LedgerCore {
     }
 
     private func collectOvertaken(
-        at time: Int64, _ limit: Int, _ messages: inout [AcceptedMessage], unread: inout UInt64?
+        at time: UnixSeconds, _ limit: Int, _ messages: inout [AcceptedMessage], unread: inout UInt64?
     ) throws(StoreError) {
         var size = 0
         while messages.count < limit, size < Self.answerSize, let seq = overtaken.next(at: time) {
@@ -139,7 +141,7 @@ extension LedgerCore {
             } catch {
                 guard error.code == .damaged else { throw error }
                 // Return the messages before it first. The next call reports the damaged one.
-                if !messages.isEmpty { return overtaken.add(seq, due: .min) }
+                if !messages.isEmpty { return overtaken.add(seq, due: UnixSeconds(.min)) }
                 unreadable.insert(seq)
                 unread = seq
                 throw error
@@ -148,7 +150,8 @@ extension LedgerCore {
     }
 
     private func collect(
-        at time: Int64, _ limit: Int, _ messages: inout [AcceptedMessage], _ last: inout (due: Int64, seq: UInt64),
+        at time: UnixSeconds, _ limit: Int, _ messages: inout [AcceptedMessage],
+        _ last: inout (due: UnixSeconds, seq: UInt64),
         unread: inout UInt64?
     ) throws(StoreError) {
         let due = statements.due
@@ -165,23 +168,23 @@ extension LedgerCore {
                 // Return the messages before it first. The next call reports the damaged one.
                 if !messages.isEmpty { return }
                 unreadable.insert(seq)
-                last = (due.number(1), seq)
+                last = (due.seconds(1), seq)
                 unread = seq
                 throw damaged(seq)
             }
-            last = (due.number(1), seq)
+            last = (due.seconds(1), seq)
             guard let message else { continue }
             size += message.size
             messages.append(message)
         }
     }
 
-    func nextDue() throws(StoreError) -> Int64? {
+    func nextDue() throws(StoreError) -> UnixSeconds? {
         let next = statements.nextDue
         defer { next.reset() }
         next.bind(1, released.due)
         next.bind(2, released.seq)
-        let later = try next.step() ? next.number(0) : nil
+        let later = try next.step() ? next.seconds(0) : nil
         guard let earlier = overtaken.nextDue else { return later }
         return min(earlier, later ?? earlier)
     }

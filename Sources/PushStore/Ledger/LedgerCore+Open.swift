@@ -108,7 +108,7 @@ extension LedgerCore {
             SELECT value, (SELECT value FROM meta WHERE name = 'age_ahead_since') FROM meta WHERE name = 'age'
             """)
         guard try find.step() else { return nil }
-        return AgeClock.Stored(time: find.number(0), aheadSince: find.isNull(1) ? nil : find.number(1))
+        return AgeClock.Stored(time: find.time(0), aheadSince: find.isNull(1) ? nil : find.time(1))
     }
 
     private func readLog() throws(StoreError) {

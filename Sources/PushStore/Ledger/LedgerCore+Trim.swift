@@ -8,8 +8,8 @@ extension LedgerCore {
     private static let rowsAtOnce = 32
     /// The number of keys in these rows at which a step ends, because other calls wait for it.
     private static let keysAtOnce = 16_384
-    /// The tolerance in milliseconds. A row with a time further ahead was written while the wall clock was wrong.
-    private static let hour: Int64 = 3_600_000
+    /// A row with a time further ahead than this was written while the wall clock was wrong.
+    private static let tolerance: Duration = .seconds(3600)
 
     /// Removes some expired rows and returns whether there are more: the transactions are small, and other work runs
     /// between them.
@@ -30,7 +30,7 @@ extension LedgerCore {
     /// Removes log rows beyond the age or size limit. The last row stays: the next event number follows from it.
     private func trimLog() throws(StoreError) -> Bool {
         let now = clock()
-        let limit = age(at: now).time.subtractingSaturated(retention.logAge.wholeMilliseconds)
+        let limit = age(at: now).time - retention.logAge
         var removed = 0
         var bytes: Int64 = 0
         var first = oldest
@@ -41,12 +41,12 @@ extension LedgerCore {
                 row.reset()
                 break
             }
-            let (number, count, time, size) = (row.word(0), row.number(1), row.number(2), row.number(3))
+            let (number, count, time, size) = (row.word(0), row.number(1), row.time(2), row.number(3))
             row.reset()
             first = number
             let isLast = number &+ UInt64(clamping: count) >= writer.next
             guard !isLast, time < limit || logBytes - bytes > retention.logBytes else {
-                if time > now.addingSaturated(Self.hour) { try date(statements.dateLog, now) }
+                if time > now + Self.tolerance { try date(statements.dateLog, now) }
                 break
             }
             statements.removeLog.bind(1, number)
@@ -64,20 +64,19 @@ extension LedgerCore {
 
     /// Sets times in the future to the current time. Rows that were written while the clock was ahead would otherwise
     /// stay for as long as it was ahead.
-    private func date(_ update: SQLiteStatement, _ now: Int64) throws(StoreError) {
+    private func date(_ update: SQLiteStatement, _ now: WallTime) throws(StoreError) {
         update.bind(1, now)
-        update.bind(2, now.addingSaturated(Self.hour))
+        update.bind(2, now + Self.tolerance)
         try update.run()
     }
 
-    /// The interval in milliseconds at which the time of the age clock is stored. After a restart the clock continues
+    /// The interval at which the time of the age clock is stored. After a restart the clock continues
     /// there.
-    private static let agesStoredEvery: Int64 = 600_000
+    private static let ageStoredEvery: Duration = .seconds(600)
 
     private func storesAge(_ age: AgeClock.Stored) -> Bool {
         guard let storedAge, storedAge.aheadSince == age.aheadSince else { return true }
-        let (passed, overflow) = age.time.subtractingReportingOverflow(storedAge.time)
-        return overflow || passed < 0 || passed >= Self.agesStoredEvery
+        return age.time < storedAge.time || age.time >= storedAge.time + Self.ageStoredEvery
     }
 
     private func storeAge(_ age: AgeClock.Stored) throws(StoreError) {
@@ -117,10 +116,10 @@ extension LedgerCore {
                 hasMore = false
                 break
             }
-            let (number, time) = (row.word(0), row.number(1))
+            let (number, time) = (row.word(0), row.time(1))
             guard dedupe.isBeyondWindow(time, at: age.time) else {
                 row.reset()
-                if time > now.addingSaturated(Self.hour) { try date(statements.dateKeys, now) }
+                if time > now + Self.tolerance { try date(statements.dateKeys, now) }
                 // The clock was set back, and the pinned row is not old enough any more. Start again with the oldest
                 // row.
                 if row === statements.pinnedKeys { dedupe.examineAllRowsAgain() }
@@ -152,17 +151,5 @@ extension LedgerCore {
         var found: Set<UInt64> = []
         while try find.step() { found.insert(find.word(0)) }
         return found
-    }
-}
-
-extension Int64 {
-    fileprivate func addingSaturated(_ other: Int64) -> Int64 {
-        let (sum, overflow) = addingReportingOverflow(other)
-        return overflow ? (other < 0 ? .min : .max) : sum
-    }
-
-    fileprivate func subtractingSaturated(_ other: Int64) -> Int64 {
-        let (difference, overflow) = subtractingReportingOverflow(other)
-        return overflow ? (other < 0 ? .max : .min) : difference
     }
 }

@@ -78,7 +78,7 @@ extension LedgerCore {
     /// Writes outcomes and notes into the current segment.
     private func add(
         _ group: LedgerGroup, _ intake: Intake, to segments: inout [LogSegment], in decided: inout DedupeGroup,
-        at now: Int64
+        at now: WallTime
     ) throws(StoreError) -> Outcomes {
         var outcomes = Outcomes()
         // Count here: to read `writer.count` for each record would copy the writer.
@@ -94,9 +94,9 @@ extension LedgerCore {
             for record in deliveries {
                 writer.add(record, at: now)
                 counted(1)
-                guard let end = record.end else { continue }
+                guard let final = record.outcome.final else { continue }
                 let key = try dedupe.end(
-                    record.seq, as: end, acceptedAt: record.acceptedAt, at: now, in: &decided,
+                    record.seq, as: final, acceptedAt: record.acceptedAt, at: now, in: &decided,
                     delivery: { identities.delivery(of: record.fingerprint, to: record.device).value },
                     scheduledKey: { (seq) throws(StoreError) in try self.seenScheduledKey(of: seq) })
                 key?.append(to: &outcomes.ended)
@@ -152,7 +152,7 @@ extension LedgerCore {
         return key
     }
 
-    private func cut(_ segments: inout [LogSegment], at now: Int64) {
+    private func cut(_ segments: inout [LogSegment], at now: WallTime) {
         guard writer.count > 0 else { return }
         segments.append(writer.finish())
         writer.begin(time: now, reserving: 4096)
@@ -160,7 +160,7 @@ extension LedgerCore {
 
     // MARK: Rows
 
-    private func store(_ intake: Intake, at now: Int64) throws(StoreError) {
+    private func store(_ intake: Intake, at now: WallTime) throws(StoreError) {
         for row in intake.rows {
             let add = statements.addMessages
             add.bind(1, row.first)
@@ -186,7 +186,7 @@ extension LedgerCore {
     }
 
     private func storeKeys(
-        _ number: UInt64, accepted: [UInt64], ended: [UInt64], completed: [UInt64], at now: Int64
+        _ number: UInt64, accepted: [UInt64], ended: [UInt64], completed: [UInt64], at now: WallTime
     ) throws(StoreError) {
         if accepted.isEmpty, ended.isEmpty, completed.isEmpty { return }
         let add = statements.addKeys

@@ -36,7 +36,7 @@ final class LedgerCore {
     let connection: SQLiteConnection
     let statements: LedgerStatements
     let identities: Identities
-    let clock: @Sendable () -> Int64
+    let clock: @Sendable () -> WallTime
     private let steady: @Sendable () -> MonotonicTime
     private var ageClock: AgeClock
     /// The state of `ageClock` that is on disk.
@@ -60,7 +60,7 @@ final class LedgerCore {
     /// The keys of the numbers that were looked up among the scheduled messages during the current group.
     var scheduledSeen: [UInt64: AcceptedKey?] = [:]
     /// The position in the schedule up to which messages were handed out.
-    var released: (due: Int64, seq: UInt64) = (.min, 0)
+    var released: (due: UnixSeconds, seq: UInt64) = (UnixSeconds(.min), 0)
     /// The scheduled messages that were accepted after that, although they are due before this position.
     var overtaken = OvertakenMessages()
     var logBytes: Int64 = 0
@@ -96,15 +96,13 @@ final class LedgerCore {
         self.writer = writer
         retention = settings.retention
         dedupe = DedupeMachine(window: settings.retention.window, limit: settings.retention.keyLimit)
-        let (clock, steady) = (settings.clock, settings.steadyClock)
-        self.clock = { clock().milliseconds }
-        self.steady = steady
+        (clock, steady) = (settings.clock, settings.steadyClock)
         storedAge = age
-        ageClock = AgeClock(last: age, wall: clock().milliseconds, steady: steady())
+        ageClock = AgeClock(last: age, wall: clock(), steady: steady())
     }
 
     /// Returns the time by which keys and events age, given that the wall clock shows `now`.
-    func age(at now: Int64) -> AgeClock.Stored {
+    func age(at now: WallTime) -> AgeClock.Stored {
         ageClock.advance(wall: now, steady: steady())
         return ageClock.stored
     }
@@ -154,7 +152,8 @@ final class LedgerCore {
     private func claim(_ pages: [ClaimPage]) -> [[ClaimVerdict]] {
         pages.map { page in
             dedupe.claim(
-                page.devices.map { identities.delivery(page.fingerprint, $0).value }, lookupCount: page.lookupCount,
+                page.devices.map { identities.delivery(of: page.fingerprint, to: $0).value },
+                lookupCount: page.lookupCount,
                 for: page.seq)
         }
     }

@@ -71,7 +71,7 @@ extension LogSegment {
     init?(_ row: SQLiteStatement) {
         let (first, count) = (row.word(0), row.number(1))
         guard first > 0, first <= FingerprintTable.maximumValue, count <= Int64(Int32.max) else { return nil }
-        self.init(first: first, count: max(0, Int(count)), time: row.number(2), bytes: row.blob(3))
+        self.init(first: first, count: max(0, Int(count)), time: row.time(2), bytes: row.blob(3))
     }
 }
 

@@ -81,14 +81,15 @@ extension EndedKey {
         let word = unsafe bytes.word(at: index * Self.size + 8)
         self.init(
             fingerprint: unsafe bytes.word(at: index * Self.size), seq: word >> 8,
-            end: DeliveryEnd(rawValue: UInt8(word & 0x3f)), isClaimed: word & Self.claimed != 0,
+            outcome: FinalOutcome(rawValue: UInt8(word & 0x3f)), isClaimed: word & Self.claimed != 0,
             isOnly: word & Self.only != 0)
     }
 
     func append(to words: inout [UInt64]) {
         words.append(fingerprint)
         words.append(
-            seq << 8 | UInt64(end?.rawValue ?? 0) & 0x3f | (isClaimed ? Self.claimed : 0) | (isOnly ? Self.only : 0))
+            seq << 8 | UInt64(outcome?.rawValue ?? 0) & 0x3f | (isClaimed ? Self.claimed : 0) | (isOnly ? Self.only : 0)
+        )
     }
 }
 

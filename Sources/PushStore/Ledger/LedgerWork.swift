@@ -1,4 +1,5 @@
 import PushModel
+import PushTime
 
 /// A call of the ledger that waits for the writing thread.
 enum LedgerWork: Sendable {
@@ -7,7 +8,7 @@ enum LedgerWork: Sendable {
     case note([EventDraft], (@Sendable (UInt64?) -> Void)?)
     case claim([ClaimPage], @Sendable ([[ClaimVerdict]]) -> Void)
     case load([UInt64], @Sendable (Result<[AcceptedMessage], LedgerFault>) -> Void)
-    case due(Int64, Int, @Sendable (Result<DueMessages, LedgerFault>) -> Void)
+    case due(UnixSeconds, Int, @Sendable (Result<DueMessages, LedgerFault>) -> Void)
     case trim(LedgerRetention)
 
     /// Answers the call with `fault`, because the ledger is closed. A claim gets no answer: it has no failure case, and

@@ -1,4 +1,5 @@
 import PushModel
+import PushTime
 import PushWire
 
 /// The binary form of a message in the ledger, until its deliveries have ended.
@@ -14,7 +15,7 @@ enum MessageRecord {
 
     static func append(_ message: Message, to audience: Audience, needsClaim: Bool, _ bytes: inout [UInt8]) {
         var flags: UInt8 = 0
-        if message.expiresAt != nil { flags |= expires }
+        if message.expiry != .unlimited { flags |= expires }
         if message.notBefore != nil { flags |= notBefore }
         if message.collapseID != nil { flags |= collapses }
         if message.traceparent != nil { flags |= traced }
@@ -24,8 +25,8 @@ enum MessageRecord {
         bytes.append(UInt8(message.pushType.number))
         bytes.append(message.priority.rawValue)
         bytes.appendText(message.id.text)
-        if let time = message.expiresAt { bytes.appendSigned(time) }
-        if let time = message.notBefore { bytes.appendSigned(time) }
+        if let time = message.expiry.expiresAt { bytes.appendSigned(time) }
+        if let time = message.notBefore { bytes.appendSigned(time.value) }
         if let id = message.collapseID { bytes.appendText(id.text) }
         if let trace = message.traceparent { bytes.appendText(trace) }
         append(audience, &bytes)
@@ -46,14 +47,15 @@ enum MessageRecord {
             let id = MessageID(accepted: reader.text())
         else { return nil }
         let expiresAt = flags & expires != 0 ? reader.signed() : nil
-        let notBefore = flags & notBefore != 0 ? reader.signed() : nil
+        let notBefore = flags & notBefore != 0 ? UnixSeconds(reader.signed()) : nil
         let collapseID = flags & collapses != 0 ? CollapseID(reader.text()) : nil
         let traceparent = flags & traced != 0 ? reader.text() : nil
         guard let audience = readAudience(&reader) else { return nil }
         let payload = reader.blob()
         if reader.isBroken { return nil }
         let message = Message(
-            id: id, app: app, pushType: PushType.allCases[type], priority: priority, expiresAt: expiresAt,
+            id: id, app: app, pushType: PushType.allCases[type], priority: priority,
+            expiry: Expiry(expiresAt: expiresAt),
             collapseID: collapseID, payload: payload, onUnknown: flags & drops != 0 ? .drop : .resend,
             notBefore: notBefore, traceparent: traceparent)
         return Read(message: message, audience: audience, needsClaim: flags & needsClaim != 0)

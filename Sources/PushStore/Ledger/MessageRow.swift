@@ -1,5 +1,6 @@
 import PushLogic
 import PushModel
+import PushTime
 import PushWire
 
 /// Collects accepted messages for one row of the table `messages`.
@@ -85,7 +86,7 @@ struct MessageHead {
 struct MessageRow {
     let first: UInt64
     let count: Int
-    let time: Int64
+    let time: WallTime
     let apps: [AppID]
     let heads: [UInt8]
     let bodies: [UInt8]

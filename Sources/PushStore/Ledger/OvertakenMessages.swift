@@ -1,17 +1,19 @@
+import PushTime
+
 /// Scheduled messages that are due before others which were already handed out. They are accepted after a clock that
 /// was ahead has been set back, and wait for their time like all others.
 struct OvertakenMessages {
     /// Sorted with the latest first if `isSorted`.
-    private var messages: [(due: Int64, seq: UInt64)] = []
+    private var messages: [(due: UnixSeconds, seq: UInt64)] = []
     private var isSorted = true
 
-    mutating func add(_ seq: UInt64, due: Int64) {
+    mutating func add(_ seq: UInt64, due: UnixSeconds) {
         messages.append((due, seq))
         isSorted = messages.count == 1
     }
 
     /// The time at which the next message is due.
-    var nextDue: Int64? {
+    var nextDue: UnixSeconds? {
         mutating get {
             sort()
             return messages.last?.due
@@ -19,7 +21,7 @@ struct OvertakenMessages {
     }
 
     /// Removes and returns the next message that is due at `time`.
-    mutating func next(at time: Int64) -> UInt64? {
+    mutating func next(at time: UnixSeconds) -> UInt64? {
         sort()
         guard let last = messages.last, last.due <= time else { return nil }
         messages.removeLast()

@@ -263,7 +263,7 @@ package final class SQLiteLedger: Ledger, Sendable {
     }
 
     package func due(
-        at time: Int64, limit: Int, reply: @escaping @Sendable (Result<DueMessages, LedgerFault>) -> Void
+        at time: UnixSeconds, limit: Int, reply: @escaping @Sendable (Result<DueMessages, LedgerFault>) -> Void
     ) {
         add(.due(time, limit, reply))
     }

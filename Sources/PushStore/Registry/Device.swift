@@ -1,5 +1,6 @@
 import ActiveObject
 package import PushModel
+import PushTime
 
 /// A device as stored in `registry.db`: a token of one app, or a device that is only known from feedback.
 struct Device: ActiveRecord {
@@ -12,14 +13,13 @@ struct Device: ActiveRecord {
     var locale: String?
     var platform: String?
     var appVersion: String?
-    /// The time of the first registration; nil if the device was never registered. All times are milliseconds since
-    /// 1970.
-    var registeredAt: Int64?
-    var seenAt: Int64?
-    var deactivatedAt: Int64?
+    /// The time of the first registration; nil if the device was never registered.
+    var registeredAt: WallTime?
+    var seenAt: WallTime?
+    var deactivatedAt: WallTime?
     var reason: String?
     /// The time at which the device was known to be inactive. A registration after it makes the device active again.
-    var evidence: Int64?
+    var evidence: WallTime?
 
     init(_ id: DeviceID, app: AppID, token: DeviceToken?) {
         deviceId = id
@@ -114,9 +114,9 @@ extension Device {
     var isActive: Bool { deactivatedAt == nil }
 
     /// The last time at which the device was certainly active.
-    var lastSeen: Int64? { max(seenAt, registeredAt) }
+    var lastSeen: WallTime? { max(seenAt, registeredAt) }
 
-    private func max(_ one: Int64?, _ other: Int64?) -> Int64? {
+    private func max(_ one: WallTime?, _ other: WallTime?) -> WallTime? {
         guard let one, let other else { return one ?? other }
         return Swift.max(one, other)
     }

@@ -1,5 +1,6 @@
 import ActiveObject
 import PushModel
+import PushTime
 
 /// Applies registrations in memory first, so that each device is read once and written once, however often it is named.
 /// The registrations may come from several calls, which share a transaction and its sync.
@@ -27,7 +28,7 @@ struct Registration {
         var nowRegistered = 0
     }
 
-    private let now: Int64
+    private let now: WallTime
     private var drafts: [DeviceID: Draft] = [:]
     /// The ids of the changed drafts, in the order of registration. New rows are written in this order.
     private var order: [DeviceID] = []
@@ -37,7 +38,7 @@ struct Registration {
     private(set) var result = Result()
 
     static func run(
-        _ calls: [[DeviceRegistration]], _ identities: Identities, at now: Int64, in transaction: Transaction
+        _ calls: [[DeviceRegistration]], _ identities: Identities, at now: WallTime, in transaction: Transaction
     ) throws -> Result {
         var batch = Registration(now: now)
         let named = calls.map { call in
@@ -69,7 +70,7 @@ struct Registration {
         if ordered.insert(id).inserted { order.append(id) }
     }
 
-    private init(now: Int64) {
+    private init(now: WallTime) {
         self.now = now
     }
 
@@ -141,7 +142,7 @@ struct Registration {
             draft.device.deactivatedAt = now
             draft.device.reason = Self.replaced
             draft.device.evidence = now
-            events.append(.deactivated(id, app: app, reason: Self.replaced, evidence: now))
+            events.append(.deactivated(Deactivation(of: id, app: app, reason: Self.replaced, evidence: now)))
         }
         put(draft, id)
     }

@@ -1,29 +1,25 @@
 import ActiveObject
 package import PushModel
+import PushTime
 import PushWire
 
-/// The contents of a `device.deactivated` event.
-struct Deactivation: Sendable {
-    let device: DeviceID
-    let app: AppID
-    let reason: String
-    /// The time at which the device was known to be inactive.
-    let evidence: Int64
+/// A `device.deactivated` event.
+struct RecordedDeactivation: Sendable {
+    let content: Deactivation
     /// The time at which the event was written, by the clock that also dates registrations.
-    let time: Int64
-    /// Whether the device is erased with all of its data.
-    var erases = false
+    let time: WallTime
 
-    /// The reason in the deactivation event of an erased device.
-    static let removed = "removed"
-
-    var event: EventDraft { .deactivated(device, app: app, reason: reason, evidence: evidence, erases: erases) }
+    init(of content: Deactivation, at time: WallTime) {
+        self.content = content
+        self.time = time
+    }
 
     /// Returns whether the event applies to the device. A device that was seen later is active. The earlier of the two
     /// times counts, because the provider's clock may be ahead. An inactive device is not deactivated again, but it can
     /// be erased.
     func concerns(_ device: Device) -> Bool {
-        (erases || device.isActive) && (device.lastSeen ?? .min) <= min(evidence, time)
+        (content.erases || device.isActive)
+            && (device.lastSeen ?? .distantPast) <= min(content.evidence, time)
     }
 }
 
@@ -32,7 +28,7 @@ extension Registry {
     /// before.
     package func apply(_ segments: [LogSegment]) async throws {
         let applied = state.withLock { $0.status.applied }
-        var marks: [Deactivation] = []
+        var marks: [RecordedDeactivation] = []
         var last = applied
         for segment in segments where segment.last > applied {
             do {
@@ -48,13 +44,13 @@ extension Registry {
     }
 
     /// - Parameter number: the number of the last event that this applies; nil if the marks do not come from the log.
-    func apply(_ marks: [Deactivation], upTo number: UInt64?) async throws {
+    func apply(_ marks: [RecordedDeactivation], upTo number: UInt64?) async throws {
         try await turn.take {
             let marked = state.withLock { $0.marked }
             let isDue = number.map { $0 >= marked + options.markEvery } ?? false
             if !marks.isEmpty || isDue {
                 let result = try await database.write { transaction in
-                    let result = try Deactivation.run(marks, in: transaction)
+                    let result = try RecordedDeactivation.run(marks, in: transaction)
                     if let number { try Self.mark(number, in: transaction) }
                     return result
                 }
@@ -144,7 +140,7 @@ extension Registry {
     }
 }
 
-extension Deactivation {
+extension RecordedDeactivation {
     struct Result: Sendable {
         var devices: [DeviceID] = []
         /// Devices that were seen after the time of the evidence, and therefore stay active.
@@ -155,40 +151,40 @@ extension Deactivation {
         var erasedRegistered = 0
     }
 
-    static func run(_ marks: [Deactivation], in transaction: Transaction) throws -> Result {
+    static func run(_ marks: [RecordedDeactivation], in transaction: Transaction) throws -> Result {
         var result = Result()
-        let ids = Set(marks.map(\.device))
+        let ids = Set(marks.map(\.content.device))
         var known = Dictionary(try Device.find(Array(ids), in: transaction).map { ($0.deviceId, $0) }) { one, _ in one }
         var fresh: [Device] = []
         for mark in marks {
-            guard let before = known[mark.device] else {
-                if mark.erases {
+            guard let before = known[mark.content.device] else {
+                if mark.content.erases {
                     // The device was already removed by another event, but this removal has held it since.
-                    result.erased.append(mark.device)
+                    result.erased.append(mark.content.device)
                     continue
                 }
-                var device = Device(mark.device, app: mark.app, token: nil)
+                var device = Device(mark.content.device, app: mark.content.app, token: nil)
                 device.deactivate(by: mark)
                 fresh.append(device)
-                known[mark.device] = device
-                result.devices.append(mark.device)
+                known[mark.content.device] = device
+                result.devices.append(mark.content.device)
                 continue
             }
             guard mark.concerns(before) else {
-                if before.isActive { result.spared.append(mark.device) }
+                if before.isActive { result.spared.append(mark.content.device) }
                 continue
             }
-            if mark.erases {
+            if mark.content.erases {
                 try erase(before, in: transaction, &result)
-                fresh.removeAll { $0.deviceId == mark.device }
-                known[mark.device] = nil
+                fresh.removeAll { $0.deviceId == mark.content.device }
+                known[mark.content.device] = nil
                 continue
             }
             var device = before
             device.deactivate(by: mark)
             try device.save(changedSince: before, in: transaction)
-            known[mark.device] = device
-            result.devices.append(mark.device)
+            known[mark.content.device] = device
+            result.devices.append(mark.content.device)
         }
         try fresh.saveAll(in: transaction)
         result.unregistered += fresh.count
@@ -207,41 +203,22 @@ extension Deactivation {
 }
 
 extension Device {
-    fileprivate mutating func deactivate(by mark: Deactivation) {
+    fileprivate mutating func deactivate(by mark: RecordedDeactivation) {
         deactivatedAt = mark.time
-        reason = mark.reason
-        evidence = mark.evidence
+        reason = mark.content.reason ?? ""
+        evidence = mark.content.evidence
     }
 }
 
 extension LogSegment {
-    fileprivate func deactivations(since: UInt64, into marks: inout [Deactivation]) throws {
-        try unsafe walk(since: since) { event, apps, bytes in
-            if event.kind == .deviceDeactivated, let device = event.device, let app = event.app {
-                let reason = event.reason.map { unsafe String(decoding: bytes[$0], as: UTF8.self) }
-                let details = event.details.map { unsafe Array(bytes[$0]) }
-                let document = details.flatMap(Self.members)
-                var mark = Deactivation(
-                    device: device, app: apps[app], reason: reason ?? "",
-                    evidence: document.flatMap { Self.evidence($0) } ?? event.time, time: event.time)
-                mark.erases = document.map { Self.flag("erased", $0) } ?? false
-                marks.append(mark)
+    fileprivate func deactivations(
+        since: UInt64, into marks: inout [RecordedDeactivation]
+    ) throws(DamagedSegment) {
+        try entries(since: since) { entry in
+            if let content = entry.deactivation {
+                marks.append(RecordedDeactivation(of: content, at: entry.event.time))
             }
             return true
         }
-    }
-
-    /// Parses the event's details, which are the members of its kind.
-    private static func members(_ details: [UInt8]) -> JSONDocument? {
-        try? JSONDocument([UInt8(ascii: "{")] + details + [UInt8(ascii: "}")])
-    }
-
-    private static func flag(_ name: StaticString, _ document: JSONDocument) -> Bool {
-        document.value(name, in: document.root).flatMap { document.bool($0) } ?? false
-    }
-
-    /// Returns the member `time`.
-    private static func evidence(_ document: JSONDocument) -> Int64? {
-        document.value("time", in: document.root).flatMap { document.integer($0) }
     }
 }

@@ -68,16 +68,16 @@ extension Registry {
         }
         let marks = concerned.compactMap { device in
             AppID(device.app).map {
-                var mark = Deactivation(device: device.deviceId, app: $0, reason: reason, evidence: now, time: now)
-                mark.erases = erasing
-                return mark
+                RecordedDeactivation(
+                    of: Deactivation(of: device.deviceId, app: $0, reason: reason, evidence: now, erases: erasing),
+                    at: now)
             }
         }
         guard !marks.isEmpty else { return [] }
         // Write the event first: then the change is certain, now or when the registry is opened again. Before that,
         // hold the devices as inactive, so that nothing is sent to them after the event.
-        let held = hold(marks.map(\.device))
-        guard await note(marks.map(\.event)) != nil else {
+        let held = hold(marks.map(\.content.device))
+        guard await note(marks.map { .deactivated($0.content) }) != nil else {
             await release(held)
             throw RegistryError(
                 .cannotPublish,
@@ -85,6 +85,6 @@ extension Registry {
                     + "for ledger errors")
         }
         try await apply(marks, upTo: nil)
-        return marks.map(\.device)
+        return marks.map(\.content.device)
     }
 }

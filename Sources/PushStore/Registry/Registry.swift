@@ -1,7 +1,7 @@
 import ActiveObject
 import PushLoop
 package import PushModel
-import PushTime
+package import PushTime
 
 /// The registered devices of all apps on disk, and the inactive ones in memory, too.
 ///
@@ -53,8 +53,7 @@ package final class Registry: DeviceRegistry, DeviceBook {
     let identities: Identities
     let options: Options
     let note: Note
-    /// The current time in milliseconds since 1970.
-    let now: @Sendable () -> Int64
+    let now: @Sendable () -> WallTime
     let gone = GoneDevices()
     let unknown: UnknownDevices
     let turn = WriteTurn(limit: 4096)
@@ -68,7 +67,7 @@ package final class Registry: DeviceRegistry, DeviceBook {
         /// The part of `status.applied` that is stored in the file.
         var marked: UInt64 = 0
         /// The time of the last write.
-        var stamp: Int64 = .min
+        var stamp = WallTime.distantPast
     }
 
     package var inactive: any InactiveDevices { gone }
@@ -85,10 +84,10 @@ package final class Registry: DeviceRegistry, DeviceBook {
     ///
     /// - Parameters:
     ///   - note: hands events to the ledger.
-    ///   - now: returns the time in milliseconds since 1970.
+    ///   - now: returns the current time.
     package static func open(
         directory: String, identities: Identities, options: Options = Options(), note: @escaping Note,
-        now: @escaping @Sendable () -> Int64 = { WallTime.current().milliseconds }
+        now: @escaping @Sendable () -> WallTime = { .current() }
     ) async throws -> Registry {
         var settings = Database.Options()
         settings.cacheBytes = options.cacheBytes
@@ -112,7 +111,7 @@ package final class Registry: DeviceRegistry, DeviceBook {
 
     private init(
         _ database: Database, _ identities: Identities, _ options: Options, _ note: @escaping Note,
-        _ now: @escaping @Sendable () -> Int64
+        _ now: @escaping @Sendable () -> WallTime
     ) {
         self.database = database
         self.identities = identities
@@ -152,17 +151,17 @@ package final class Registry: DeviceRegistry, DeviceBook {
 
     /// Returns the time for a write, later than that of all writes before. A device that registers in the millisecond
     /// in which it was deactivated therefore stays active, even when the deactivation is read again.
-    func stamp() -> Int64 {
+    func stamp() -> WallTime {
         let now = now()
         return state.withLock { state in
-            state.stamp = state.stamp >= now ? state.stamp + 1 : now
+            state.stamp = state.stamp >= now ? state.stamp.adding(milliseconds: 1) : now
             return state.stamp
         }
     }
 
     // MARK: Lookup
 
-    package func lastSeen(_ devices: [DeviceID]) async throws -> [Int64?] {
+    package func lastSeen(_ devices: [DeviceID]) async throws -> [WallTime?] {
         let writes = unknown.writes
         let wanted = Array(Set(devices.filter { !unknown.contains($0) }))
         guard !wanted.isEmpty else { return devices.map { _ in nil } }

@@ -1,5 +1,6 @@
 import Glibc
 import PushSQLite
+import PushTime
 
 /// A connection to one database file, for handwritten SQL. The owner confines it to one thread at a time.
 final class SQLiteConnection {
@@ -132,6 +133,14 @@ final class SQLiteStatement {
         bind(index, Int64(bitPattern: number))
     }
 
+    func bind(_ index: CInt, _ time: WallTime) {
+        bind(index, time.milliseconds)
+    }
+
+    func bind(_ index: CInt, _ time: UnixSeconds) {
+        bind(index, time.value)
+    }
+
     /// Binds a blob without copying it. The statement keeps the array alive until it is reset.
     func bind(_ index: CInt, _ bytes: [UInt8]) {
         kept.append(bytes)
@@ -192,6 +201,12 @@ final class SQLiteStatement {
     func number(_ column: CInt) -> Int64 { handle.integer(column) }
 
     func word(_ column: CInt) -> UInt64 { UInt64(bitPattern: number(column)) }
+
+    /// Returns a time that the column stores in milliseconds.
+    func time(_ column: CInt) -> WallTime { WallTime(milliseconds: number(column)) }
+
+    /// Returns a time that the column stores in seconds.
+    func seconds(_ column: CInt) -> UnixSeconds { UnixSeconds(number(column)) }
 
     func isNull(_ column: CInt) -> Bool { handle.storageClass(column) == .null }
 

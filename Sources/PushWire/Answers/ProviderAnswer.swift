@@ -1,4 +1,5 @@
 package import PushModel
+package import PushTime
 
 /// The body of a provider's response, `{"reason": "…", "timestamp": ms}` (Documentation/Protocols.md, "A6. The
 /// answer").
@@ -8,8 +9,7 @@ package import PushModel
 package struct ProviderAnswer: Sendable, Equatable {
     /// The reason; nil unless it is printable ASCII, since it is written to events and logs.
     package let reason: ProviderReason?
-    /// Milliseconds since 1970.
-    package let timestamp: Int64?
+    package let timestamp: WallTime?
 
     /// The largest body that is read, which is more than any response needs.
     package static let maxBodyLength = 4096
@@ -24,7 +24,7 @@ package struct ProviderAnswer: Sendable, Equatable {
         reason = document.value("reason", in: document.root).flatMap { document.string($0) }
             .flatMap { Self.word($0) }.map { ProviderReason(rawValue: $0) }
         timestamp = document.value("timestamp", in: document.root).flatMap { document.integer($0) }
-            .flatMap { $0 >= 0 ? $0 : nil }
+            .flatMap { $0 >= 0 ? WallTime(milliseconds: $0) : nil }
     }
 
     /// Returns the reason in a response body or in the debug data of a GOAWAY (Documentation/Protocols.md, "A8. GOAWAY

@@ -1,4 +1,5 @@
 package import PushModel
+package import PushTime
 
 /// The rejection of an envelope, and the message that it concerns.
 package struct EnvelopeFault: Error, Sendable, Equatable {
@@ -37,11 +38,9 @@ package final class EnvelopeReader {
 
     /// Parses one envelope.
     ///
-    /// - Parameters:
-    ///   - payload: Frame 3, if there was one.
-    ///   - now: Seconds since 1970.
+    /// - Parameter payload: Frame 3, if there was one.
     package func read(
-        _ envelope: UnsafeRawBufferPointer, payload: UnsafeRawBufferPointer?, now: Int64
+        _ envelope: UnsafeRawBufferPointer, payload: UnsafeRawBufferPointer?, now: UnixSeconds
     ) throws(EnvelopeFault) -> PushRequest {
         let envelope = unsafe ByteView(borrowing: envelope)
         try checkLength(envelope)
@@ -53,7 +52,7 @@ package final class EnvelopeReader {
     /// Parses one frame with an envelope on each line and calls `each` for every line in order, also for invalid ones.
     /// Throws before the first call if there are no lines or too many.
     package func readBatch(
-        _ lines: UnsafeRawBufferPointer, now: Int64, each: (Result<PushRequest, EnvelopeFault>) -> Void
+        _ lines: UnsafeRawBufferPointer, now: UnixSeconds, each: (Result<PushRequest, EnvelopeFault>) -> Void
     ) throws(Rejection) {
         let lines = unsafe ByteView(borrowing: lines)
         let count = JSONLines.count(lines, limit: Self.maxLines)
@@ -71,7 +70,7 @@ package final class EnvelopeReader {
     }
 
     private func result(
-        ofLine range: Range<Int>, in lines: ByteView, now: Int64
+        ofLine range: Range<Int>, in lines: ByteView, now: UnixSeconds
     ) -> Result<PushRequest, EnvelopeFault> {
         let line = lines[range]
         do throws(EnvelopeFault) {
@@ -85,7 +84,7 @@ package final class EnvelopeReader {
     }
 
     private func request(
-        in text: PaddedText, payload: ByteView?, now: Int64
+        in text: PaddedText, payload: ByteView?, now: UnixSeconds
     ) throws(EnvelopeFault) -> PushRequest {
         let verdict = index.read(text)
         guard let json = index.values(in: text) else {
@@ -142,7 +141,7 @@ package final class EnvelopeReader {
         for end in 0..<front.count where front[end] == UInt8(ascii: ",") {
             let text = index.padded(front.prefix(end))
             guard index.read(text) == .notJSON, let json = index.values(in: text) else { continue }
-            var reading = EnvelopeReading(json, apps: apps, now: 0)
+            var reading = EnvelopeReading(json, apps: apps, now: UnixSeconds(0))
             reading.gatherMembers()
             if let id = reading.idAsGiven { return id }
         }

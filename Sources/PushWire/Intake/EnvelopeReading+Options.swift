@@ -1,11 +1,12 @@
 import PushModel
+import PushTime
 
 /// The options of an envelope: how its message is to be sent.
 struct EnvelopeOptions {
     var pushType: PushType
     var priority: PushPriority
-    var expiresAt: Int64?
-    var notBefore: Int64?
+    var expiry: Expiry
+    var notBefore: UnixSeconds?
     var collapseID: CollapseID?
     var onUnknown: UnknownPolicy
     var again: Bool
@@ -32,10 +33,10 @@ extension EnvelopeReading {
                 .badField, detail: "push_type \(type.rawValue) does not fit the topic \(app.topic) of the app")
         }
         // The ledger rejects expired messages, since it knows whether the message was accepted earlier.
-        let expiresAt = try end()
+        let expiry = try expiry()
         return EnvelopeOptions(
-            pushType: type, priority: try priority(of: type), expiresAt: expiresAt,
-            notBefore: try start(before: expiresAt), collapseID: try collapseID(),
+            pushType: type, priority: try priority(of: type), expiry: expiry,
+            notBefore: try start(before: expiry), collapseID: try collapseID(),
             onUnknown: try word(.onUnknown, of: Self.policyWords).map { Self.policies[$0] } ?? .resend,
             again: try flag(.again), traceparent: try traceparent())
     }
@@ -57,25 +58,26 @@ extension EnvelopeReading {
     /// The last second that the binary protocol can express. A time in milliseconds is always far beyond it.
     private static let latestEnd = Int64(UInt32.max)
 
-    private func end() throws(Rejection) -> Int64? {
-        guard let time = try integer(.expiresAt) else { return nil }
+    private func expiry() throws(Rejection) -> Expiry {
+        guard let time = try integer(.expiresAt) else { return .unlimited }
         guard time <= Self.latestEnd else {
             throw Rejection(.badField, detail: "expires_at is after the year 2105; is it in seconds?")
         }
-        return time
+        return Expiry(expiresAt: time)
     }
 
     /// Returns the time as given, even if it has passed: it is part of the content that a message with a known id is
     /// compared with.
-    private func start(before expiresAt: Int64?) throws(Rejection) -> Int64? {
+    private func start(before expiry: Expiry) throws(Rejection) -> UnixSeconds? {
         guard let time = try integer(.notBefore) else { return nil }
-        guard time <= now + Self.maxDelay else {
+        guard time <= now.value + Self.maxDelay else {
             throw Rejection(.badField, detail: "not_before is more than a year and a day ahead; is it in seconds?")
         }
-        if let expiresAt, expiresAt != 0, time >= expiresAt {
+        let start = UnixSeconds(time)
+        if case .at(let end) = expiry, start >= end {
             throw Rejection(.badField, detail: "not_before is not before expires_at")
         }
-        return time
+        return start
     }
 
     private func collapseID() throws(Rejection) -> CollapseID? {

@@ -64,7 +64,7 @@ extension EnvelopeReading {
         _ bytes: [UInt8], for options: EnvelopeOptions, isClean: Bool
     ) throws(Rejection) -> JudgedPayload {
         let checked = PushOptions(
-            .device(options.pushType), priority: Int(options.priority.rawValue), expiration: options.expiresAt,
+            .device(options.pushType), priority: Int(options.priority.rawValue), expiration: options.expiry.expiresAt,
             collapseID: options.collapseID?.text)
         if isClean, PayloadScreen.isClean(checked) { return JudgedPayload(bytes: bytes) }
         return JudgedPayload(bytes: bytes, findings: try Self.findings(in: bytes, for: checked))

@@ -1,4 +1,5 @@
 import PushModel
+import PushTime
 
 /// The state of parsing one envelope: the positions of its values and what the caller passed in.
 struct EnvelopeReading {
@@ -6,10 +7,9 @@ struct EnvelopeReading {
     let apps: AppTable
     /// The positions of the values of the keys.
     private var positions = EnvelopeKey.Positions(repeating: 0)
-    /// Seconds since 1970.
-    let now: Int64
+    let now: UnixSeconds
 
-    init(_ json: IndexedJSON, apps: AppTable, now: Int64) {
+    init(_ json: IndexedJSON, apps: AppTable, now: UnixSeconds) {
         self.json = json
         self.apps = apps
         self.now = now
@@ -31,7 +31,7 @@ struct EnvelopeReading {
         let audience = try audience()
         let judged = try self.payload(frame: payload, options: options, index: &index)
         let message = Message(
-            id: id, app: app.id, pushType: options.pushType, priority: options.priority, expiresAt: options.expiresAt,
+            id: id, app: app.id, pushType: options.pushType, priority: options.priority, expiry: options.expiry,
             collapseID: options.collapseID, payload: judged.bytes,
             onUnknown: options.onUnknown, notBefore: options.notBefore, traceparent: options.traceparent)
         return PushRequest(message, to: audience, again: options.again, findings: judged.findings)

@@ -47,7 +47,7 @@ package enum LegacyFrame {
         guard !payload.isEmpty else { throw .payloadEmpty }
         guard payload.count <= payloadLimit else { throw .payloadTooLarge(payload.count) }
         guard identifier != 0 || !command.carriesIdentifier else { throw .identifierZero }
-        let expiration = message.expiresAt.map { UInt32(clamping: $0) }
+        let expiration = message.expiry.expiresAt.map { UInt32(clamping: $0) }
         switch command {
         case .simple:
             bytes.append(0)

@@ -1,4 +1,5 @@
 package import PushModel
+import PushTime
 
 /// A writer of events as the JSON lines that subscribers read. It caches the members that events of one topic share.
 package struct EventText: Sendable {
@@ -73,8 +74,7 @@ private struct Pen {
         word(",\"prev\":")
         number(event.prev)
         word(",\"ts\":")
-        if event.time < 0 { byte(UInt8(ascii: "-")) }
-        number(event.time.magnitude)
+        time(event.time)
         unsafe copy(members)
         if let id = event.messageID {
             word(",\"message_id\":\"")
@@ -112,6 +112,11 @@ private struct Pen {
             word(",\"traceparent\":\"")
             unsafe text(bytes[traceparent])
         }
+        if let evidence = event.evidence {
+            word(",\"time\":")
+            time(evidence)
+        }
+        if event.erases { word(",\"erased\":true") }
         if let details = event.details {
             byte(UInt8(ascii: ","))
             unsafe copy(UnsafeRawBufferPointer(rebasing: bytes[details]))
@@ -134,6 +139,11 @@ private struct Pen {
     @inline(__always)
     private mutating func number(_ number: UInt64) {
         unsafe at += DecimalText.write(number, into: at)
+    }
+
+    private mutating func time(_ time: WallTime) {
+        if time.milliseconds < 0 { byte(UInt8(ascii: "-")) }
+        number(time.milliseconds.magnitude)
     }
 
     private mutating func copy(_ bytes: UnsafeRawBufferPointer) {

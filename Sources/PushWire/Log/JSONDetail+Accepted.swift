@@ -30,8 +30,8 @@ extension JSONDetail {
         if message.priority != message.pushType.defaultPriority {
             append(Int64(message.priority.rawValue), as: "priority", to: &bytes)
         }
-        if let time = message.expiresAt { append(milliseconds(time), as: "expires_at", to: &bytes) }
-        if let time = message.notBefore { append(milliseconds(time), as: "not_before_at", to: &bytes) }
+        if let time = message.expiry.expiresAt { append(milliseconds(time), as: "expires_at", to: &bytes) }
+        if let time = message.notBefore { append(milliseconds(time.value), as: "not_before_at", to: &bytes) }
         if let id = message.collapseID { append(id.text, as: "collapse_id", to: &bytes) }
         if message.onUnknown != .resend { append(message.onUnknown.rawValue, as: "on_unknown", to: &bytes) }
     }

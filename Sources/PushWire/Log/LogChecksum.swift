@@ -1,11 +1,14 @@
+package import PushTime
+
 /// The 32-bit checksum of a segment. It detects damage and rows under the wrong number; it is not a defense against
 /// attackers.
 package enum LogChecksum {
     static let length = 4
 
     /// Returns the checksum. O(bytes), sixteen at a time.
-    package static func of(_ bytes: UnsafeRawBufferPointer, first: UInt64, count: Int, time: Int64) -> UInt32 {
-        var hash = mix(first ^ 0xa076_1d64_78bd_642f, with: UInt64(bitPattern: time) ^ 0xe703_7ed1_a0b4_28db)
+    package static func of(_ bytes: UnsafeRawBufferPointer, first: UInt64, count: Int, time: WallTime) -> UInt32 {
+        var hash = mix(
+            first ^ 0xa076_1d64_78bd_642f, with: UInt64(bitPattern: time.milliseconds) ^ 0xe703_7ed1_a0b4_28db)
         hash = mix(hash ^ UInt64(truncatingIfNeeded: count), with: UInt64(bytes.count) ^ 0x8ebc_6af0_9c88_c6e3)
         var offset = 0
         while bytes.count - offset >= 16 {

@@ -21,5 +21,10 @@ enum LogField {
     static let sameTraceparent: UInt16 = 1 << 9
     /// Members of the JSON object, as JSON text.
     static let details: UInt16 = 1 << 10
-    static let all: UInt16 = 1 << 11 - 1
+    /// When the device was known to be gone, relative to the event's time and signed. Logs of early versions have
+    /// a member `time` in the details instead.
+    static let evidence: UInt16 = 1 << 11
+    /// The registry erases the device. Logs of early versions have a member `erased` in the details instead.
+    static let erases: UInt16 = 1 << 12
+    static let all: UInt16 = 1 << 13 - 1
 }

@@ -1,5 +1,5 @@
 package import PushModel
-import PushTime
+package import PushTime
 
 /// Numbers events and writes them into segments.
 ///
@@ -22,7 +22,7 @@ package struct LogWriter: Sendable {
     // The current segment.
     private var bytes: [UInt8] = []
     private var first: UInt64 = 0
-    private var time: Int64 = 0
+    private var time = WallTime(milliseconds: 0)
     /// For each app, its index in the segment's list plus one; 0 if it is not in the list yet.
     private var listNumbers: [Int] = []
     /// The apps in the segment's list.
@@ -85,9 +85,7 @@ package struct LogWriter: Sendable {
     // MARK: Segments
 
     /// Begins a segment.
-    ///
-    /// - Parameter time: Milliseconds since 1970.
-    package mutating func begin(time: Int64, reserving capacity: Int) {
+    package mutating func begin(time: WallTime, reserving capacity: Int) {
         first = next
         self.time = time
         bytes = []
@@ -112,19 +110,19 @@ package struct LogWriter: Sendable {
 
     // MARK: Events
 
-    /// Adds the event of a delivery. `now` is milliseconds since 1970.
-    package mutating func add(_ record: DeliveryRecord, at now: Int64) {
+    /// Adds the event of a delivery.
+    package mutating func add(_ record: DeliveryRecord, at now: WallTime) {
         let kind: EventKind
         var status: UInt64?
         var reason: String?
         var details: [UInt8] = []
         var isAnswered = true
-        switch record.what {
+        switch record.outcome {
         case .sent(let uniqueID):
             kind = .deliverySent
             status = 200
             if let uniqueID { JSONDetail.append(uniqueID, as: "apns_unique_id", to: &details) }
-        case .rejected(let refusal):
+        case .rejected(let refusal, _):
             kind = .deliveryRejected
             status = UInt64(max(0, refusal.status))
             reason = refusal.reason?.rawValue
@@ -168,7 +166,7 @@ package struct LogWriter: Sendable {
         if record.attempt > 0 { bytes.appendVarint(UInt64(record.attempt)) }
         if let status { bytes.appendVarint(status) }
         if let reason { bytes.appendText(reason) }
-        if isAnswered { bytes.appendVarint(UInt64(max(0, now &- record.acceptedAt))) }
+        if isAnswered { bytes.appendVarint(UInt64(max(0, now.milliseconds &- record.acceptedAt.milliseconds))) }
         if fields & LogField.traceparent != 0, let traceparent = message.traceparent { bytes.appendText(traceparent) }
         if !details.isEmpty { bytes.appendBytes(details) }
         lastMessage = message
@@ -176,14 +174,14 @@ package struct LogWriter: Sendable {
 
     /// Adds the acceptance of a request, with its audience, the options that differ from the defaults of its push type,
     /// and its client, so that these remain known after the message itself is removed.
-    package mutating func add(accepted request: PushRequest, at now: Int64) {
+    package mutating func add(accepted request: PushRequest, at now: WallTime) {
         var details: [UInt8] = []
         if let named = request.audience.named { JSONDetail.append(Int64(named), as: "devices", to: &details) }
         JSONDetail.append(request, to: &details)
         add(.messageAccepted, of: request.message, details: details, at: now)
     }
 
-    package mutating func add(_ completed: CompletedMessage, at now: Int64) {
+    package mutating func add(_ completed: CompletedMessage, at now: WallTime) {
         if completed.isExpired { add(.messageExpired, of: completed.message, details: [], at: now) }
         if let failure = completed.failure {
             var draft = EventDraft(.messageRejected, app: completed.message.app)
@@ -198,7 +196,7 @@ package struct LogWriter: Sendable {
         add(.messageCompleted, of: completed.message, details: details, at: now)
     }
 
-    private mutating func add(_ kind: EventKind, of message: Message, details: [UInt8], at now: Int64) {
+    private mutating func add(_ kind: EventKind, of message: Message, details: [UInt8], at now: WallTime) {
         let isSame = message === lastMessage
         var fields = isSame ? LogField.sameMessage : LogField.messageID
         if message.traceparent != nil { fields |= isSame ? LogField.sameTraceparent : LogField.traceparent }
@@ -210,7 +208,7 @@ package struct LogWriter: Sendable {
         lastMessage = message
     }
 
-    package mutating func add(_ draft: EventDraft, at now: Int64) {
+    package mutating func add(_ draft: EventDraft, at now: WallTime) {
         var details: [UInt8] = []
         for detail in draft.details { JSONDetail.append(detail, to: &details) }
         var fields: UInt16 = 0
@@ -219,6 +217,8 @@ package struct LogWriter: Sendable {
         if draft.apnsID != nil { fields |= LogField.apnsID }
         if draft.reason != nil { fields |= LogField.reason }
         if !details.isEmpty { fields |= LogField.details }
+        if draft.evidence != nil { fields |= LogField.evidence }
+        if draft.erases { fields |= LogField.erases }
         beginEvent(draft.kind, of: draft.app, fields: fields, at: now)
         if let id = draft.messageID { bytes.appendText(id.text) }
         if let device = draft.device {
@@ -231,10 +231,11 @@ package struct LogWriter: Sendable {
         }
         if let reason = draft.reason { bytes.appendText(reason) }
         if !details.isEmpty { bytes.appendBytes(details) }
+        if let evidence = draft.evidence { bytes.appendSigned(evidence.milliseconds &- now.milliseconds) }
         lastMessage = nil
     }
 
-    private mutating func beginEvent(_ kind: EventKind, of app: AppID?, fields: UInt16, at now: Int64) {
+    private mutating func beginEvent(_ kind: EventKind, of app: AppID?, fields: UInt16, at now: WallTime) {
         let head = headIndex(of: kind, app: app)
         bytes.append(kind.rawValue)
         bytes.append(UInt8(truncatingIfNeeded: fields))
@@ -253,7 +254,7 @@ package struct LogWriter: Sendable {
             bytes.append(0)
         }
         bytes.appendVarint(heads[head] == 0 ? 0 : next - heads[head])
-        bytes.appendSigned(now &- time)
+        bytes.appendSigned(now.milliseconds &- time.milliseconds)
         if heads[head] < marked { changed.append((head, heads[head])) }
         heads[head] = next
         next += 1

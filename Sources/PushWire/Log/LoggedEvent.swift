@@ -1,4 +1,5 @@
 package import PushModel
+package import PushTime
 
 /// An event in a segment: its numbers, and the ranges of its texts in the segment's bytes, without which it has no
 /// meaning.
@@ -6,8 +7,7 @@ package struct LoggedEvent: Sendable {
     package let seq: UInt64
     /// The number of the previous event of the topic, 0 for the first.
     package let prev: UInt64
-    /// Milliseconds since 1970.
-    package let time: Int64
+    package let time: WallTime
     package let kind: EventKind
     /// The index in the list of apps that ``LogSegment/walk(since:_:)`` passes with the event; nil for none.
     package let app: Int?
@@ -20,6 +20,9 @@ package struct LoggedEvent: Sendable {
     package internal(set) var latency: UInt64?
     package internal(set) var traceparent: Range<Int>?
     package internal(set) var details: Range<Int>?
+    /// When the device of a deactivation was known to be gone; nil also in old logs (``deactivation(apps:bytes:)``).
+    package internal(set) var evidence: WallTime?
+    package internal(set) var erases = false
 }
 
 package struct DamagedSegment: Error, Sendable, Equatable, CustomStringConvertible {
@@ -71,7 +74,7 @@ private struct LogReading {
 }
 
 extension ByteReader {
-    fileprivate mutating func event(number seq: UInt64, base: Int64, state: inout LogReading) -> LoggedEvent? {
+    fileprivate mutating func event(number seq: UInt64, base: WallTime, state: inout LogReading) -> LoggedEvent? {
         guard let kind = EventKind(rawValue: byte()) else { return nil }
         let fields = UInt16(byte()) | UInt16(byte()) << 8
         let appNumber = varint()
@@ -82,7 +85,7 @@ extension ByteReader {
         let back = varint()
         guard fields & ~LogField.all == 0, appNumber <= UInt64(state.apps.count), back < max(seq, 1) else { return nil }
         var event = LoggedEvent(
-            seq: seq, prev: back == 0 ? 0 : seq - back, time: base &+ signed(), kind: kind,
+            seq: seq, prev: back == 0 ? 0 : seq - back, time: base.wrapping(by: signed()), kind: kind,
             app: appNumber == 0 ? nil : Int(appNumber) - 1)
         if fields & LogField.messageID != 0 {
             state.messageID = range()
@@ -104,6 +107,15 @@ extension ByteReader {
             event.traceparent = traceparent
         }
         if fields & LogField.details != 0 { event.details = range() }
+        if fields & LogField.evidence != 0 { event.evidence = event.time.wrapping(by: signed()) }
+        event.erases = fields & LogField.erases != 0
         return isBroken ? nil : event
+    }
+}
+
+extension WallTime {
+    /// Returns a time at a distance in milliseconds. A damaged distance wraps around, as it did when it was written.
+    fileprivate func wrapping(by distance: Int64) -> WallTime {
+        WallTime(milliseconds: milliseconds &+ distance)
     }
 }

@@ -33,7 +33,7 @@ package struct PushOptions: Sendable {
 
     package init(_ message: Message, topic: Topic? = nil, now: WallTime? = nil) {
         self.init(
-            .device(message.pushType), priority: Int(message.priority.rawValue), expiration: message.expiresAt,
+            .device(message.pushType), priority: Int(message.priority.rawValue), expiration: message.expiry.expiresAt,
             collapseID: message.collapseID?.text, topic: topic?.text, now: now)
     }
 

@@ -38,7 +38,7 @@ struct GatewayBench: Sendable {
         let connection = GatewayConnection.Settings(
             topic: "com.example.shop", authority: endpoint.description, tls: tls, resolver: resolver)
         var settings = GatewaySettings(
-            app: AppID("bench")!, place: endpoint, resolver: resolver,
+            app: AppID("bench")!, endpoint: endpoint, resolver: resolver,
             connect: { GatewayConnection($0, settings: connection) })
         settings.policy.minimum = connections
         settings.policy.maximum = connections
@@ -91,7 +91,7 @@ struct GatewayBench: Sendable {
             self.loop = loop
             self.done = done
             message = Message(
-                id: MessageID("bench")!, app: AppID("bench")!, expiresAt: 1_900_000_000,
+                id: MessageID("bench")!, app: AppID("bench")!, expiry: .at(UnixSeconds(1_900_000_000)),
                 payload: Array(
                     """
                     {"aps":{"alert":{"title":"Order 4711","body":"Your order has left our warehouse and reaches you \
@@ -114,13 +114,13 @@ struct GatewayBench: Sendable {
         private func take(_ report: GatewayReport) {
             for one in report.deliveries {
                 switch one.outcome {
-                case .accepted:
+                case .sent:
                     ok += 1
                     ended += 1
                 case .unknown, .retry:
                     resent += 1
                     again.append(one.delivery.ticket)
-                case .rejected, .expired, .returned:
+                case .rejected, .expired, .suppressed, nil:
                     ended += 1
                 }
             }

@@ -39,7 +39,8 @@ struct AppChannels: Sendable {
         options.answerTimeout = timeout
         // The timeout of the request is shorter, so that it is the one that is reported.
         options.connection.connectTimeout = timeout + .seconds(5)
-        let client = ChannelClient(on: dependencies.loop, options, tls: gateway.tls, resolver: dependencies.resolver)
+        let client = ChannelClient(
+            on: dependencies.loop, options: options, tls: gateway.tls, resolver: dependencies.resolver)
         let result: Result<Answer, VerdictError>
         do {
             var token: ProviderToken?

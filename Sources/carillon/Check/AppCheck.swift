@@ -52,7 +52,8 @@ struct AppCheck: Sendable {
         guard app.gateway.wireProtocol == .http2, let id = MessageID("check") else { return nil }
         let token = DeviceToken(words: (0, 0, 0, 0))
         let message = Message(
-            id: id, app: app.id, pushType: .background, expiresAt: 0, payload: Payload(aps: .background).encoded())
+            id: id, app: app.id, pushType: .background, expiry: .singleAttempt,
+            payload: Payload(aps: .background).encoded())
         return Delivery(
             ticket: 1, message: message, token: token, apnsID: .derived(app: app.id, message: id, token: token))
     }

@@ -48,7 +48,5 @@ struct DeviceTable {
         }
     }
 
-    static func time(_ milliseconds: Int64?) -> String? {
-        milliseconds.map { WallTime(milliseconds: $0).iso8601 }
-    }
+    static func time(_ time: WallTime?) -> String? { time?.iso8601 }
 }

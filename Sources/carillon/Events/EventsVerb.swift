@@ -46,8 +46,8 @@ enum EventsVerb {
         }
     }
 
-    /// Parses `--since`: the sequence number of an event, or a time in milliseconds since 1970.
-    private static func start(_ text: String?) throws(Failure) -> (seq: UInt64?, time: Int64?) {
+    /// Parses `--since`: the sequence number of an event, or a time.
+    private static func start(_ text: String?) throws(Failure) -> (seq: UInt64?, time: WallTime?) {
         guard let text else { return (nil, nil) }
         if let number = UInt64(text), number < 1_000_000_000_000 { return (number, nil) }
         if let time = Moment.read(text, now: .current()) { return (nil, time) }
@@ -63,9 +63,9 @@ struct EventsRun: Sendable {
     let client: ControlClient
     let prefix: String?
     let isJSON: Bool
-    /// The first and last time of the events to show, in milliseconds since 1970.
-    var since: Int64?
-    var until: Int64?
+    /// The first and last time of the events to show.
+    var since: WallTime?
+    var until: WallTime?
     private let description = EventDescription()
 
     init(client: ControlClient, prefix: String?, isJSON: Bool) {
@@ -155,7 +155,7 @@ struct EventsRun: Sendable {
     private func readable(_ line: [UInt8]) -> String {
         guard let event = EventRecord(line) else { return PlainText.line(String(decoding: line, as: UTF8.self)) }
         let terminal = Terminal.output
-        let time = WallTime(milliseconds: event.time).iso8601
+        let time = event.time.iso8601
         let app = event.app.map { "\(PlainText.line($0, limit: 64)): " } ?? ""
         let sentence = terminal.hanging(
             app + description.sentence(event), indent: time.count + "\(event.seq)".count + 4

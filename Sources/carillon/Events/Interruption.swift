@@ -12,7 +12,8 @@ enum Interruption {
         let loop = EventLoop(name: "signals")
         let signals = await loop.run {
             LoopBound(
-                SignalSource(on: loop, [.interrupt, .terminate]) { _ in finish(state, with: .success(.done)) }, on: loop
+                SignalSource(on: loop, signals: [.interrupt, .terminate]) { _ in finish(state, with: .success(.done)) },
+                on: loop
             )
         }
         // After an interruption nothing waits for this task, because the response to its request may take long.

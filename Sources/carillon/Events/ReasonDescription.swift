@@ -27,7 +27,7 @@ enum ReasonDescription {
     }
 
     static func suppression(_ reason: String?) -> String {
-        switch reason.flatMap({ DeliveryRecord.Suppression(rawValue: $0) }) {
+        switch reason.flatMap({ DeliveryOutcome.Suppression(rawValue: $0) }) {
         case .inactive: "the device is inactive"
         case .duplicate: "duplicate: this message was already processed for the device"
         case .unknownDevice: "unknown device: the registry has no device with this id"

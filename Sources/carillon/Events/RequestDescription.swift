@@ -36,7 +36,7 @@ struct RequestDescription {
         if let type = request.pushType { parts.append(PlainText.line(type, limit: 40)) }
         if let priority = request.priority { parts.append("priority \(priority)") }
         if let time = request.expiresAt {
-            parts.append(time == 0 ? "one attempt only" : "expires \(Self.time(time))")
+            parts.append(time.milliseconds == 0 ? "one attempt only" : "expires \(Self.time(time))")
         }
         if let time = request.notBeforeAt { parts.append("not before \(Self.time(time))") }
         if let id = request.collapseID { parts.append("collapse id \(PlainText.line(id, limit: 64))") }
@@ -44,9 +44,9 @@ struct RequestDescription {
         return parts.isEmpty ? nil : parts.joined(separator: ", ")
     }
 
-    private static func time(_ milliseconds: Int64) -> String {
+    private static func time(_ time: WallTime) -> String {
         // A time after the year 9999 has no useful date.
-        milliseconds < 253_402_300_800_000 ? WallTime(milliseconds: milliseconds).iso8601 : "in the far future"
+        time.milliseconds < 253_402_300_800_000 ? time.iso8601 : "in the far future"
     }
 
     var client: String? { request.client.map { PlainText.line($0, limit: 64) } }

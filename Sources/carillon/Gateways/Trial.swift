@@ -110,7 +110,7 @@ private final class TrialRun {
     func begin() {
         let box = LoopBound(self, on: dependencies.loop)
         var settings = trial.gateway.settings(resolver: dependencies.resolver)
-        settings.policy.reconnect = Backoff(first: .milliseconds(200), longest: .seconds(1))
+        settings.policy.reconnect = Backoff(first: .milliseconds(200), maxDelay: .seconds(1))
         settings.policy.requeueLimit = Trial.maxAttempts - 1
         settings.classify = Trial.classify
         settings.lookUp = { [known, lookUp = settings.lookUp] endpoint, completion in
@@ -121,7 +121,7 @@ private final class TrialRun {
         }
         let gateway = Gateway(
             on: dependencies.loop, connectionLoops: [dependencies.loop], settings: settings,
-            client: GatewayClient(loop: dependencies.loop) { box.wrapped.take($0) },
+            client: GatewayClient(on: dependencies.loop) { box.wrapped.take($0) },
             tokens: trial.gateway.tokens(from: dependencies.tokens))
         self.gateway = gateway
         timers.append(dependencies.loop.schedule(after: trial.timeout) { [self] in timeIsUp() })
@@ -132,13 +132,13 @@ private final class TrialRun {
         guard done != nil else { return }
         for one in report.deliveries {
             switch one.outcome {
-            case .accepted(let uniqueID): finish(.accepted(uniqueID: uniqueID), latency: one.latency)
-            case .rejected(let refusal, _), .retry(_, let refusal):
+            case .sent(let uniqueID): finish(.accepted(uniqueID: uniqueID), latency: one.latency)
+            case .rejected(let refusal, _), .retry(let refusal, _):
                 // A status of 0 means that there was no response: the notification was returned too often.
                 finish(refusal.status == 0 ? .dismissed(goAway) : .refused(refusal), latency: one.latency)
-            case .unknown(let cause): finish(.unknown(cause))
+            case .unknown(let cause, _): finish(.unknown(cause))
             case .expired: finish(.expired)
-            case .returned: break
+            case .suppressed, nil: break
             }
         }
         for event in report.events { happened(event) }

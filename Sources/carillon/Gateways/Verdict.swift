@@ -70,7 +70,7 @@ struct Verdict: Sendable {
             members["status"] = .integer(Int64(refusal.status))
             members["reason"] = .text(refusal.reason?.rawValue)
             members["retry_after_ms"] = refusal.retryAfter.map { .integer(Int64($0) * 1000) }
-            members["since_at"] = refusal.timestamp.map { .integer($0) }
+            members["since_at"] = refusal.timestamp.map { .integer($0.milliseconds) }
         }
         members["apns_unique_id"] = .text(uniqueID)
         return members
@@ -110,7 +110,7 @@ extension Verdict {
         default: break
         }
         if let timestamp = refusal.timestamp {
-            meaning += ", since \(WallTime(milliseconds: timestamp).utcText) at the latest"
+            meaning += ", since \(timestamp.utcText) at the latest"
         }
         if let seconds = refusal.retryAfter { advice += "; wait at least \(seconds) s" }
         self.init(kind, meaning, advice: advice, refusal: refusal)

@@ -43,10 +43,10 @@ struct SendOrder: Sendable {
             throw Failure(.usage, "no content: give --title and --body, or --payload '{…}'; --help lists more")
         }
         message = Message(
-            id: id, app: app.id, pushType: type, priority: priority, expiresAt: expiresAt,
+            id: id, app: app.id, pushType: type, priority: priority, expiry: Expiry(expiresAt: expiresAt),
             collapseID: collapse.flatMap { CollapseID($0) }, payload: payload)
         var options = PushOptions(
-            message, topic: Topic(app.topic, type), now: now)
+            message, topic: Topic(app.topic, for: type), now: now)
         options.collapseID = collapse
         if channel != nil { options.target = .broadcast }
         findings = PayloadRules.findings(in: payload, for: options)

@@ -122,7 +122,9 @@ struct SendPreview {
             headers.append(("apns-push-type", message.pushType.rawValue))
             headers.append(("apns-priority", "\(message.priority.rawValue)"))
         }
-        if let time = message.expiresAt { headers.append((isBinary ? "expiration" : "apns-expiration", "\(time)")) }
+        if let time = message.expiry.expiresAt {
+            headers.append((isBinary ? "expiration" : "apns-expiration", "\(time)"))
+        }
         if let id = message.collapseID, !isBinary { headers.append(("apns-collapse-id", id.text)) }
         return headers
     }

@@ -114,7 +114,7 @@ struct SendVerb {
 
     private func broadcast(_ channels: AppChannels, to channel: ChannelID) async -> ExitCode {
         let broadcast = Broadcast(
-            order.message.payload, to: channel, expiration: order.message.expiresAt ?? 0,
+            order.message.payload, to: channel, expiration: order.message.expiry.expiresAt ?? 0,
             priority: order.message.priority)
         let begun = MonotonicTime.current()
         let result = await channels.call(.sending) { client, bundle, token in

@@ -13,7 +13,7 @@ struct StatsScreen {
     func text(_ now: StatsAnswer, since earlier: StatsAnswer?) -> String {
         // A restart resets all counters, so there is nothing to compare with.
         let before = earlier.flatMap { $0.startedAt == now.startedAt && $0.at < now.at ? $0 : nil }
-        let rates = Rates(seconds: before.map { Double(now.at - $0.at) / 1000 })
+        let rates = Rates(seconds: before.map { Double(now.at.milliseconds(since: $0.at)) / 1000 })
         return head(now) + "\n" + flow(now, since: before, rates: rates) + apps(now, since: before, rates: rates) + "\n"
             + rest(now, since: before, rates: rates)
     }
@@ -26,8 +26,8 @@ struct StatsScreen {
         let version = now.version.map { " \(PlainText.line($0, limit: 20))" } ?? ""
         let first =
             terminal.colored("Carillon\(version)", in: .bold)
-            + ", \(state), up \(GatewayTable.age(max(0, now.at - now.startedAt) / 1000)), "
-            + "\(WallTime(milliseconds: now.at).iso8601)\n"
+            + ", \(state), up \(GatewayTable.age(max(0, now.at.milliseconds(since: now.startedAt)) / 1000)), "
+            + "\(now.at.iso8601)\n"
         return first
             + now.obstacles.map { obstacle in
                 "  \(terminal.hanging(PlainText.line(obstacle), indent: 2) { terminal.colored($0, in: .red) })\n"
@@ -48,7 +48,7 @@ struct StatsScreen {
                 ))
         }
         if let backlog = now.backlog {
-            let due = backlog.nextDue.map { ", next due at \(WallTime(milliseconds: $0).iso8601)" } ?? ""
+            let due = backlog.nextDue.map { ", next due at \($0.iso8601)" } ?? ""
             rows.append(
                 (
                     "backlog",

@@ -171,16 +171,16 @@ struct TraceStory {
         let apps = Set(events.compactMap(\.app)).sorted()
         let description = EventDescription(
             target.kind == .device ? .device : target.kind == .message ? .message : .none)
-        let start = events.first?.time ?? 0
+        let start = events.first?.time
         let head =
             terminal.colored(target.title, in: .bold)
             + (apps.isEmpty ? "" : " of \(apps.map { PlainText.line($0, limit: 64) }.joined(separator: ", "))") + "\n"
-        let elapsed = events.map { "+" + Self.elapsed($0.time - start) }
+        let elapsed = events.map { event in "+" + Self.elapsed(start.map { event.time.milliseconds(since: $0) } ?? 0) }
         let width = elapsed.map(\.count).max() ?? 0
         let lines = zip(events, elapsed).map { event, elapsed in
             let app = apps.count > 1 ? event.app.map { "\(PlainText.line($0, limit: 64)): " } ?? "" : ""
             let sentence = app + description.sentence(event)
-            let time = WallTime(milliseconds: event.time).iso8601
+            let time = event.time.iso8601
             let painted = terminal.hanging(sentence, indent: time.count + width + 6) { line in
                 description.color(event).map { terminal.colored(line, in: $0) } ?? line
             }
@@ -224,7 +224,7 @@ struct TraceStory {
                 ("because", list.map { "\($0.value) \(PlainText.line($0.key, limit: 60))" }.joined(separator: ", ")))
         }
         if let first = events.first, let last = events.last {
-            rows.append(("within", Self.elapsed(last.time - first.time)))
+            rows.append(("within", Self.elapsed(last.time.milliseconds(since: first.time))))
         }
         return PlainText.rows(rows, on: terminal) + "\n"
     }

@@ -207,7 +207,7 @@ import Testing
 
     @Test func `An export that fails leaves no part of a file`() async throws {
         let directory = try TemporaryDirectory()
-        let old = try directory.write("devices.csv", "old")
+        let old = try directory.write("devices.csv", containing: "old")
         let arguments = ["devices", "export", "--data", directory.path, "--out", old]
         let ended = try await ChildProcess.run(ChildProcess.carillon, arguments)
         #expect(ended.status != 0)

@@ -25,7 +25,9 @@ import Testing
         events.commit(at: 1000) { writer, now in
             writer.add(accepted: LogWriter.message("late"), named: nil, at: now)
             writer.add(.sent(uniqueID: nil), of: done, to: Self.device, at: now)
-            writer.add(.rejected(Refusal(status: 400, reason: .badTopic)), of: done, to: Self.device, at: now)
+            writer.add(
+                .rejected(Refusal(status: 400, reason: .badTopic), deactivates: false), of: done, to: Self.device,
+                at: now)
             writer.add(.sent(uniqueID: nil), of: done, to: Self.device, at: now)
             writer.add(.messageDuplicate, message: "done", at: now)
             writer.complete(done, counts(sent: 2, rejected: 1), at: now)

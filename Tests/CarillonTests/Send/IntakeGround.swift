@@ -37,7 +37,9 @@ struct IntakeGround: Sendable {
         func record(_ deliveries: [DeliveryRecord], completed: [CompletedMessage]) {}
         func claim(_ pages: [ClaimPage], reply: @escaping @Sendable ([[ClaimVerdict]]) -> Void) {}
         func load(_ seqs: [UInt64], reply: @escaping @Sendable (Result<[AcceptedMessage], LedgerFault>) -> Void) {}
-        func due(at time: Int64, limit: Int, reply: @escaping @Sendable (Result<DueMessages, LedgerFault>) -> Void) {}
+        func due(
+            at time: UnixSeconds, limit: Int, reply: @escaping @Sendable (Result<DueMessages, LedgerFault>) -> Void
+        ) {}
     }
 
     let endpoint: String

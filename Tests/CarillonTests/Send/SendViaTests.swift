@@ -58,7 +58,7 @@ import Testing
                 (
                     ["--all", "--priority", "5", "--ttl", "0", "--collapse-id", "c", "--id", "mine"],
                     {
-                        $0.message.priority == .five && $0.message.expiresAt == 0
+                        $0.message.priority == .five && $0.message.expiry == .singleAttempt
                             && $0.message.collapseID?.text == "c" && $0.message.id.text == "mine"
                     }
                 ),

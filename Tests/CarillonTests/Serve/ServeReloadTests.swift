@@ -142,7 +142,7 @@ import Testing
                 "credential/shop/expiring", "--json",
             ])
         let record = try #require(EventRecord(Array(event.output.utf8)), "\(event)")
-        let left = (record.number("expires_at") ?? 0) - record.time
+        let left = (record.number("expires_at") ?? 0) - record.time.milliseconds
         #expect((19 * 86_400_000...21 * 86_400_000).contains(left), "\(event.output)")
         #expect(try await serve.stop().status == 0)
 

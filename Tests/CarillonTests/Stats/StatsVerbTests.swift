@@ -1,6 +1,7 @@
 import FoundationEssentials
 import Glibc
 import PushAdmin
+import PushTime
 import ServerTestSupport
 import TestSupport
 import Testing
@@ -8,7 +9,7 @@ import Testing
 @testable import carillon
 
 @Suite(.timeLimit(.minutes(10))) struct StatsVerbTests {
-    private static let start: Int64 = 1_767_225_600_000
+    private static let start: WallTime = 1_767_225_600_000
 
     /// Two responses, two seconds apart.
     static func answers() -> [StatsAnswer] {
@@ -83,7 +84,7 @@ import Testing
 
     @Test func `After a restart, totals are shown instead of rates`() {
         var (first, second) = (Self.answers()[0], Self.answers()[1])
-        first.startedAt -= 1
+        first.startedAt = first.startedAt - 1
         #expect(StatsScreen(Terminal(descriptor: -1)).text(second, since: first).contains("accepted 3,000, "))
         first = Self.answers()[0]
         second.intake?.accepted = 1

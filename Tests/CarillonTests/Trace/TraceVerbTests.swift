@@ -29,7 +29,8 @@ import Testing
         }
         events.commit(at: 1250) { writer, now in
             writer.add(
-                .rejected(Refusal(status: 410, reason: .unregistered)), of: message, to: Self.two, attempt: 2, at: now)
+                .rejected(Refusal(status: 410, reason: .unregistered), deactivates: false), of: message, to: Self.two,
+                attempt: 2, at: now)
             var counts = OutcomeCounts()
             (counts.sent, counts.rejected) = (1, 1)
             writer.complete(message, counts, at: now)
@@ -104,7 +105,9 @@ import Testing
         try await withPipeline { scene in
             let message = LogWriter.message("m")
             scene.events.commit { writer, now in
-                writer.add(.rejected(Refusal(status: 410, reason: .unregistered)), of: message, to: Self.one, at: now)
+                writer.add(
+                    .rejected(Refusal(status: 410, reason: .unregistered), deactivates: false), of: message,
+                    to: Self.one, at: now)
                 writer.add(.deviceRegistered, device: Self.one, at: now)
                 writer.add(.deviceDeactivated, device: Self.one, reason: "Unregistered", at: now)
             }
@@ -122,9 +125,11 @@ import Testing
             scene.events.commit { [request] writer, now in writer.add(accepted: request, at: now) }
             scene.events.commit(at: 2000) { writer, now in
                 for number in 0..<30 {
-                    let what: DeliveryRecord.What =
-                        number < 4 ? .rejected(Refusal(status: 410, reason: .unregistered)) : .sent(uniqueID: nil)
-                    writer.add(what, of: message, to: PipelineScene.id(UInt8(number)), at: now)
+                    let outcome: DeliveryOutcome =
+                        number < 4
+                        ? .rejected(Refusal(status: 410, reason: .unregistered), deactivates: false)
+                        : .sent(uniqueID: nil)
+                    writer.add(outcome, of: message, to: PipelineScene.id(UInt8(number)), at: now)
                 }
             }
             let ended = try await scene.run("trace", "news")
@@ -160,7 +165,7 @@ import Testing
                         DeliveryRecord(
                             seq: 1, fingerprint: PipelineScene.identities.message(of: message.app, id: message.id),
                             acceptedAt: now, message: message, device: device, apnsID: id, attempt: 1,
-                            what: .sent(uniqueID: nil)), at: now)
+                            outcome: .sent(uniqueID: nil)), at: now)
                 }
             }
             let ended = try await scene.run("trace", "--apns-id", "\(wanted)")

@@ -35,7 +35,7 @@ struct Accounts {
             switch book.terminal[number] {
             case nil:
                 faults.append("\(number) has no outcome")
-            case .accepted?:
+            case .sent?:
                 if times == 0 { faults.append("\(number) is reported as accepted, but Apple did not accept it: lost") }
                 // Apple may have accepted each unknown attempt, and no other one.
                 if times > 1 + unknown {
@@ -45,7 +45,7 @@ struct Accounts {
                 if times > 1 { faults.append("\(number) must not be sent again, but was accepted \(times) times") }
             case .rejected?, .expired?:
                 if times > unknown { faults.append("\(number) is reported as rejected, but Apple accepted it") }
-            case .retry?, .returned?:
+            case .retry?, .suppressed?:
                 faults.append("\(number) ended with an outcome that is not final")
             }
         }

@@ -87,7 +87,7 @@ private final class Chaos: @unchecked Sendable {
         self.random = random
     }
 
-    private static func refusal(_ word: String, _ status: Int) -> DeliveryEnding {
+    private static func refusal(_ word: String, _ status: Int) -> AttemptResult {
         .refused(Refusal(status: status, reason: ProviderReason(rawValue: word)))
     }
 
@@ -150,14 +150,15 @@ private final class Chaos: @unchecked Sendable {
         return Array(faults.prefix(5))
     }
 
-    private static func word(_ outcome: DeliveryOutcome) -> String {
+    private static func word(_ outcome: DeliveryOutcome?) -> String {
         switch outcome {
-        case .accepted: "accepted"
+        case .sent: "accepted"
         case .rejected: "rejected"
         case .retry: "retry"
         case .unknown: "unknown"
         case .expired: "expired"
-        case .returned: "returned"
+        case .suppressed: "suppressed"
+        case nil: "returned"
         }
     }
 }

@@ -71,7 +71,8 @@ final class GatewayScene: @unchecked Sendable {
     @discardableResult
     func submit(_ count: Int, expiresAt: Int64? = nil) -> [UInt64] {
         let message = Message(
-            id: MessageID("m-\(lastTicket)")!, app: Self.app, expiresAt: expiresAt, payload: Array("{}".utf8))
+            id: MessageID("m-\(lastTicket)")!, app: Self.app, expiry: Expiry(expiresAt: expiresAt),
+            payload: Array("{}".utf8))
         var batch: [Delivery] = []
         for _ in 0..<count {
             lastTicket += 1
@@ -99,7 +100,12 @@ final class GatewayScene: @unchecked Sendable {
         await on { $0.outcomes[ticket]?.last?.outcome }
     }
 
-    func allOutcomes() async -> [DeliveryOutcome] {
+    /// Whether the delivery came back unchanged.
+    func isReturned(_ ticket: UInt64) async -> Bool {
+        await on { scene in scene.outcomes[ticket]?.last.map { $0.outcome == nil } ?? false }
+    }
+
+    func allOutcomes() async -> [DeliveryOutcome?] {
         await on { scene in scene.outcomes.keys.sorted().flatMap { scene.outcomes[$0] ?? [] }.map(\.outcome) }
     }
 

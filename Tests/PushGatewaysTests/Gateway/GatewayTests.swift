@@ -9,7 +9,7 @@ import Testing
 @Suite struct GatewayTests {
     private let loop = EventLoop(name: "gateway", clock: .manual())
 
-    private static func refusal(_ word: String, _ status: Int = 403, after: Int? = nil) -> DeliveryEnding {
+    private static func refusal(_ word: String, _ status: Int = 403, after: Int? = nil) -> AttemptResult {
         .refused(Refusal(status: status, reason: ProviderReason(rawValue: word), retryAfter: after))
     }
 
@@ -18,7 +18,7 @@ import Testing
         await scene.on { _ = $0.submit(50) }
         await scene.pass(.milliseconds(100))
         let outcomes = await scene.allOutcomes()
-        #expect(outcomes == Array(repeating: .accepted(uniqueID: nil), count: 50))
+        #expect(outcomes == Array(repeating: .sent(uniqueID: nil), count: 50))
         #expect(await scene.on { $0.outcomes[1]?[0].latency } == .milliseconds(5))
         let status = await scene.gateway.status()
         #expect(status.state == .running && status.queue == 0 && status.outstanding == 0)
@@ -38,14 +38,14 @@ import Testing
         #expect(await scene.on { $0.window } == 0)
         await scene.on { _ = $0.submit(130) }
         await scene.pass(.milliseconds(1))
-        #expect(await scene.allOutcomes() == Array(repeating: .returned, count: 30))
+        #expect(await scene.allOutcomes() == Array(repeating: nil, count: 30))
         #expect(await scene.drain(within: .seconds(1)))
         let outcomes = await scene.allOutcomes()
-        #expect(outcomes.count { $0 == .unknown(.connectionLost) } == 10)
-        #expect(outcomes.count { $0 == .returned } == 140)
+        #expect(outcomes.count { $0 == .unknown(.connectionLost, isFinal: false) } == 10)
+        #expect(outcomes.count { $0 == nil } == 140)
         await scene.on { _ = $0.submit(1) }
         await scene.pass(.milliseconds(1))
-        #expect(await scene.outcome(151) == .returned)
+        #expect(await scene.isReturned(151))
         await loop.shutDown()
     }
 
@@ -61,7 +61,7 @@ import Testing
             ),
             (
                 "retry", 429, 7,
-                .retry(after: .seconds(7), Refusal(status: 429, reason: .init(rawValue: "retry"), retryAfter: 7))
+                .retry(Refusal(status: 429, reason: .init(rawValue: "retry"), retryAfter: 7), after: .seconds(7))
             ),
         ] as [(String, Int, Int?, DeliveryOutcome)])
     func `An answer becomes an outcome`(_ word: String, _ status: Int, _ after: Int?, _ outcome: DeliveryOutcome) async
@@ -81,7 +81,7 @@ import Testing
             _ = $0.submit(1, expiresAt: 0)
         }
         await scene.pass(.milliseconds(100))
-        guard case .retry(let wait, _) = await scene.outcome(1) else {
+        guard case .retry(_, let wait) = await scene.outcome(1) else {
             Issue.record("no retry")
             return
         }
@@ -113,7 +113,7 @@ import Testing
         #expect(await scene.allOutcomes() == [.expired, .expired])
         await scene.on { $0.world.failsToConnect = { _ in nil } }
         await scene.pass(.seconds(600))
-        #expect(await scene.allOutcomes() == [.expired, .expired, .accepted(uniqueID: nil)])
+        #expect(await scene.allOutcomes() == [.expired, .expired, .sent(uniqueID: nil)])
         #expect(await scene.drain(within: .seconds(1)))
         await loop.shutDown()
     }
@@ -124,7 +124,8 @@ import Testing
         await scene.pass(.seconds(2))
         let outcomes = await scene.allOutcomes()
         #expect(outcomes.count == 3)
-        #expect(outcomes.allSatisfy { if case .retry(_, Refusal(status: 0, reason: nil)) = $0 { true } else { false } })
+        #expect(
+            outcomes.allSatisfy { if case .retry(Refusal(status: 0, reason: nil), _)? = $0 { true } else { false } })
         #expect(await scene.gateway.status().counts.requeued == 48)
         #expect(await scene.drain(within: .seconds(1)))
         await loop.shutDown()
@@ -140,7 +141,7 @@ import Testing
             #expect(open == min(max(minimum, open), maximum))
         }
         await scene.pass(.seconds(10))
-        #expect(await scene.allOutcomes() == Array(repeating: .accepted(uniqueID: nil), count: 2000))
+        #expect(await scene.allOutcomes() == Array(repeating: .sent(uniqueID: nil), count: 2000))
         #expect(await scene.on { $0.world.breaches } == [])
         #expect(await scene.drain(within: .seconds(1)))
         await loop.shutDown()
@@ -164,7 +165,7 @@ import Testing
         await scene.on { $0.world.answer = { _, _ in .accepted(uniqueID: nil) } }
         scene.gateway.credentialChanged(connect: { [world = scene.world] in world.connect($0) }, tokens: nil)
         await scene.pass(.seconds(1))
-        #expect(await scene.allOutcomes() == Array(repeating: .accepted(uniqueID: nil), count: 60))
+        #expect(await scene.allOutcomes() == Array(repeating: .sent(uniqueID: nil), count: 60))
         #expect(await scene.on { $0.events.contains(.credentialRotated) })
         #expect(await scene.drain(within: .seconds(1)))
         await loop.shutDown()
@@ -182,7 +183,7 @@ import Testing
         await scene.pass(.milliseconds(100))
         #expect(await scene.on { Set($0.world.open.map(\.id)).isDisjoint(with: before) })
         await scene.pass(.seconds(20))
-        #expect(await scene.allOutcomes() == Array(repeating: .accepted(uniqueID: nil), count: 3000))
+        #expect(await scene.allOutcomes() == Array(repeating: .sent(uniqueID: nil), count: 3000))
         #expect(await scene.on { $0.world.breaches } == [])
         #expect(await scene.drain(within: .seconds(1)))
         await loop.shutDown()
@@ -196,7 +197,7 @@ import Testing
         }
         await scene.on { _ = $0.submit(40) }
         await scene.pass(.seconds(1))
-        #expect(await scene.allOutcomes() == Array(repeating: .accepted(uniqueID: nil), count: 40))
+        #expect(await scene.allOutcomes() == Array(repeating: .sent(uniqueID: nil), count: 40))
         #expect(await scene.on { $0.tokens?.refusals } == [1])
         #expect(await scene.on { $0.world.connections.count } == 2)
         #expect(await scene.drain(within: .seconds(1)))
@@ -211,7 +212,7 @@ import Testing
         }
         await scene.on { _ = $0.submit(5) }
         await scene.pass(.seconds(1))
-        #expect(await scene.allOutcomes() == Array(repeating: .accepted(uniqueID: nil), count: 5))
+        #expect(await scene.allOutcomes() == Array(repeating: .sent(uniqueID: nil), count: 5))
         await scene.on { $0.world.answer = { _, _ in Self.refusal("renewTokenOnce") } }
         await scene.on { _ = $0.submit(5) }
         await scene.pass(.seconds(10))
@@ -222,7 +223,7 @@ import Testing
         }
         #expect(await scene.on { $0.tokens?.refusals } == [1, 2])
         #expect(await scene.drain(within: .seconds(1)))
-        #expect(await scene.allOutcomes().count { $0 == .returned } == 5)
+        #expect(await scene.allOutcomes().count { $0 == nil } == 5)
         await loop.shutDown()
     }
 
@@ -258,7 +259,7 @@ import Testing
             Issue.record("not paused")
             return
         }
-        #expect(await well.allOutcomes().allSatisfy { $0 == .accepted(uniqueID: nil) })
+        #expect(await well.allOutcomes().allSatisfy { $0 == .sent(uniqueID: nil) })
         await ill.on { $0.world.answer = { _, _ in .accepted(uniqueID: nil) } }
         await ill.pass(.seconds(10))
         #expect(await ill.on { $0.window } == 1)
@@ -282,7 +283,7 @@ import Testing
         await scene.pass(.milliseconds(500))
         await scene.on { _ = $0.submit(1) }
         await scene.pass(.milliseconds(500))
-        #expect(await scene.outcome(61) == .accepted(uniqueID: nil))
+        #expect(await scene.outcome(61) == .sent(uniqueID: nil))
         #expect(await scene.gateway.status().state == .running)
         #expect(await scene.allOutcomes().count { if case .retry = $0 { true } else { false } } == 60)
         #expect(await scene.drain(within: .seconds(1)))
@@ -369,7 +370,7 @@ import Testing
         #expect(status.queue == 20)
         #expect(await scene.on { $0.world.connections.count } == 1)
         #expect(await scene.drain(within: .seconds(1)))
-        #expect(await scene.allOutcomes() == Array(repeating: .returned, count: 20))
+        #expect(await scene.allOutcomes() == Array(repeating: nil, count: 20))
         await loop.shutDown()
     }
 
@@ -390,7 +391,7 @@ import Testing
         await scene.pass(.seconds(1))
         #expect(await scene.on { $0.world.connections.count } == 2)
         #expect(await scene.on { $0.world.connections[1].accepted } > 0)
-        #expect(await scene.allOutcomes() == Array(repeating: .accepted(uniqueID: nil), count: 10))
+        #expect(await scene.allOutcomes() == Array(repeating: .sent(uniqueID: nil), count: 10))
         #expect(await scene.drain(within: .seconds(1)))
         await loop.shutDown()
     }

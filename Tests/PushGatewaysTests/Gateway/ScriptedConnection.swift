@@ -13,7 +13,7 @@ final class ScriptedWorld: @unchecked Sendable {
     var limit: (ConnectionRequest) -> Int = { _ in 10 }
     var connectTime: () -> Duration = { .milliseconds(20) }
     /// Returns the result of a delivery; nil if there is no answer.
-    var answer: (Delivery, ConnectionRequest) -> DeliveryEnding? = { _, _ in .accepted(uniqueID: nil) }
+    var answer: (Delivery, ConnectionRequest) -> AttemptResult? = { _, _ in .accepted(uniqueID: nil) }
     var answerTime: () -> Duration = { .milliseconds(5) }
     /// The delay of a report on its way to the gateway.
     var reportTime: () -> Duration = { .zero }
@@ -82,7 +82,7 @@ final class ScriptedConnection: PushConnection, @unchecked Sendable {
     }
 
     /// Sends a report after its delay, in order.
-    private func report(_ ended: [EndedDelivery], _ event: ConnectionEvent? = nil) {
+    private func report(_ ended: [AttemptReport], _ event: ConnectionEvent? = nil) {
         let report = ConnectionReport(id, ended: ended, event: event)
         reportsAt = max(reportsAt, world.loop.now + world.reportTime())
         if reportsAt == world.loop.now { return request.outlet.send(report) }
@@ -130,7 +130,7 @@ final class ScriptedConnection: PushConnection, @unchecked Sendable {
         if wasDrained { world.breaches.append("\(id) received deliveries after the drain command") }
         guard state == .open else {
             // The deliveries were on their way when the connection stopped taking any.
-            return report(deliveries.map { EndedDelivery($0, .notProcessed, latency: .zero) })
+            return report(deliveries.map { AttemptReport(of: $0, .notProcessed, latency: .zero) })
         }
         waiting += deliveries
         let ceiling = highestLimit + min(highestLimit, max(16, highestLimit / 4))
@@ -149,10 +149,10 @@ final class ScriptedConnection: PushConnection, @unchecked Sendable {
         }
     }
 
-    private func answer(_ delivery: Delivery, _ ending: DeliveryEnding, _ latency: Duration) {
+    private func answer(_ delivery: Delivery, _ ending: AttemptResult, _ latency: Duration) {
         guard inFlight.removeValue(forKey: delivery.ticket) != nil else { return }
         if case .accepted = ending { accepted += 1 }
-        report([EndedDelivery(delivery, ending, latency: latency)])
+        report([AttemptReport(of: delivery, ending, latency: latency)])
         if state == .open { send() }
         if state == .draining, inFlight.isEmpty { end(ConnectionEnd(wasDrained ? .byUs : .goAway, message: "drained")) }
     }
@@ -162,7 +162,7 @@ final class ScriptedConnection: PushConnection, @unchecked Sendable {
         if state == .connecting { return end(ConnectionEnd(.byUs, message: "closed by its owner")) }
         guard state == .open else { return }
         state = .draining
-        report(waiting.map { EndedDelivery($0, .notProcessed, latency: .zero) }, event)
+        report(waiting.map { AttemptReport(of: $0, .notProcessed, latency: .zero) }, event)
         waiting = []
         if inFlight.isEmpty { end(ConnectionEnd(event == nil ? .byUs : .goAway, message: "drained")) }
     }
@@ -170,10 +170,10 @@ final class ScriptedConnection: PushConnection, @unchecked Sendable {
     /// Simulates a GOAWAY that excludes the newest `unprocessed` deliveries.
     func goAway(reason: String? = nil, unprocessed: Int = 0) {
         guard state == .open else { return }
-        var back: [EndedDelivery] = []
+        var back: [AttemptReport] = []
         for ticket in inFlight.keys.sorted().suffix(unprocessed) {
             if let delivery = inFlight.removeValue(forKey: ticket) {
-                back.append(EndedDelivery(delivery, .notProcessed, latency: .milliseconds(1)))
+                back.append(AttemptReport(of: delivery, .notProcessed, latency: .milliseconds(1)))
             }
         }
         report(back)
@@ -193,8 +193,8 @@ final class ScriptedConnection: PushConnection, @unchecked Sendable {
         state = .closed
         let cause = UnknownCause.connectionLost
         var ended = inFlight.keys.sorted().compactMap { inFlight[$0] }
-            .map { EndedDelivery($0, .unknown(cause), latency: .milliseconds(3)) }
-        ended += waiting.map { EndedDelivery($0, .notProcessed, latency: .zero) }
+            .map { AttemptReport(of: $0, .unknown(cause), latency: .milliseconds(3)) }
+        ended += waiting.map { AttemptReport(of: $0, .notProcessed, latency: .zero) }
         inFlight = [:]
         waiting = []
         report(ended, .closed(end))

@@ -13,7 +13,7 @@ import Testing
             let owner = try ConnectionOwner(apple)
             owner.deliver(0..<3000)
             let endings = await owner.endings(3000)
-            #expect(endings.allSatisfy { $0.ending == .accepted(uniqueID: nil) })
+            #expect(endings.allSatisfy { $0.result == .accepted(uniqueID: nil) })
             #expect(Set(endings.map(\.number)).count == 3000)
             let events = owner.reports.events.compactMap(\.event)
             #expect(events.prefix(2) == [.ready(limit: 1), .limitChanged(1000)])
@@ -43,7 +43,7 @@ import Testing
             owner.deliver(
                 0..<1,
                 of: ConnectionOwner.message(pushType, expiresAt: expiresAt, collapseID: "order 4711", payload: payload))
-            #expect(await owner.endings(1).map(\.ending) == [.accepted(uniqueID: nil)])
+            #expect(await owner.endings(1).map(\.result) == [.accepted(uniqueID: nil)])
             let record = await apple.control("GET", "/received")
             #expect(record.contains(#""push_type":"\#(pushType.rawValue)""#), "\(record)")
             #expect(record.contains(#""topic":"com.example.shop\#(pushType.topicSuffix)""#), "\(record)")
@@ -65,8 +65,8 @@ import Testing
             #expect(end.kind == .goAway)
             let endings = await owner.endings(400)
             #expect(Set(endings.map(\.number)).count == 400)
-            let accepted = endings.filter { $0.ending == .accepted(uniqueID: nil) }
-            #expect(endings.count { $0.ending == .notProcessed } == 400 - accepted.count)
+            let accepted = endings.filter { $0.result == .accepted(uniqueID: nil) }
+            #expect(endings.count { $0.result == .notProcessed } == 400 - accepted.count)
             // The simulator's records must agree: it processed exactly the requests that it answered with 200.
             let received = await apple.control("GET", "/received")
             let processed = received.split(separator: "\n").count {
@@ -85,9 +85,9 @@ import Testing
             let owner = try ConnectionOwner(apple)
             owner.deliver(0..<10)
             let endings = await owner.endings(10).sorted { $0.number < $1.number }
-            #expect(endings.count { $0.ending == .accepted(uniqueID: nil) } == 8)
-            #expect(endings[2].ending == .notProcessed)
-            #expect(endings[4].ending == .unknown(.reset))
+            #expect(endings.count { $0.result == .accepted(uniqueID: nil) } == 8)
+            #expect(endings[2].result == .notProcessed)
+            #expect(endings[4].result == .unknown(.reset))
             owner.connection.close()
             await owner.closed()
         }
@@ -109,8 +109,8 @@ import Testing
             let end = await owner.closed()
             #expect(end.kind == .silent)
             let endings = await owner.endings(10)
-            #expect(endings.count { $0.ending == .accepted(uniqueID: nil) } == 4)
-            #expect(endings.count { if case .unknown = $0.ending { true } else { false } } == 6)
+            #expect(endings.count { $0.result == .accepted(uniqueID: nil) } == 4)
+            #expect(endings.count { if case .unknown = $0.result { true } else { false } } == 6)
         }
     }
 
@@ -122,12 +122,12 @@ import Testing
             let endings = await owner.endings(2000)
             #expect(Set(endings.map(\.number)).count == 2000)
             let received = try await apple.count("requests")
-            let accepted = endings.count { $0.ending == .accepted(uniqueID: nil) }
-            let unknown = endings.count { $0.ending == .unknown(.connectionLost) }
+            let accepted = endings.count { $0.result == .accepted(uniqueID: nil) }
+            let unknown = endings.count { $0.result == .unknown(.connectionLost) }
             #expect(accepted >= 4)
             // Every request that reached the simulator is accepted or unknown, and none counts as not processed.
             #expect(accepted + unknown >= received)
-            #expect(endings.count { $0.ending == .notProcessed } >= 900)
+            #expect(endings.count { $0.result == .notProcessed } >= 900)
         }
     }
 
@@ -140,12 +140,12 @@ import Testing
             stranger.deliver(0..<3)
             let end = await stranger.closed()
             #expect(end.kind == .broken)
-            #expect(await stranger.endings(3).allSatisfy { $0.ending == .notProcessed })
+            #expect(await stranger.endings(3).allSatisfy { $0.result == .notProcessed })
 
             let nobody = try ConnectionOwner(apple, to: "127.0.0.77")
             nobody.deliver(0..<3)
             #expect(await nobody.closed().kind == .unreachable)
-            #expect(await nobody.endings(3).allSatisfy { $0.ending == .notProcessed })
+            #expect(await nobody.endings(3).allSatisfy { $0.result == .notProcessed })
         }
     }
 
@@ -158,14 +158,14 @@ import Testing
                 text: Secret("not.a.token"), keyID: "X", teamID: "Y", generation: 2, mintedAt: .current())
             owner.connection.use(bad)
             owner.deliver(1..<2)
-            guard case .refused(let refusal)? = await owner.endings(2).last?.ending else {
+            guard case .refused(let refusal)? = await owner.endings(2).last?.result else {
                 Issue.record("an invalid token was accepted")
                 return
             }
             #expect(refusal.status == 403)
             owner.connection.use(try apple.token(generation: 3))
             owner.deliver(2..<3)
-            #expect(await owner.endings(3).last?.ending == .accepted(uniqueID: nil))
+            #expect(await owner.endings(3).last?.result == .accepted(uniqueID: nil))
             owner.connection.close()
             await owner.closed()
         }
@@ -177,8 +177,8 @@ import Testing
             owner.deliver(0..<250)
             #expect(await owner.closed().kind == .byUs)
             let endings = await owner.endings(250)
-            #expect(endings.count { $0.ending == .accepted(uniqueID: nil) } == 100)
-            #expect(endings.count { $0.ending == .notProcessed } == 150)
+            #expect(endings.count { $0.result == .accepted(uniqueID: nil) } == 100)
+            #expect(endings.count { $0.result == .notProcessed } == 150)
             #expect(owner.reports.events.contains { $0.event == .retiring })
         }
     }

@@ -9,7 +9,8 @@ import Testing
 /// Tests of the connection against the simulated legacy gateway, over real TLS.
 @Suite(.timeLimit(.minutes(10))) struct LegacyConnectionTests {
     private static let message = Message(
-        id: MessageID("m")!, app: AppID("shop")!, expiresAt: 0, payload: Array(#"{"aps":{"alert":"Hello"}}"#.utf8))
+        id: MessageID("m")!, app: AppID("shop")!, expiry: Expiry(expiresAt: 0),
+        payload: Array(#"{"aps":{"alert":"Hello"}}"#.utf8))
 
     private static func token(_ number: UInt64) -> DeviceToken { DeviceToken(words: (number, 1, 2, 3)) }
 
@@ -59,7 +60,7 @@ import Testing
             await reports.wait { $0.contains { $0.event != nil } }
         }
 
-        func untilClosed() async -> (end: ConnectionEnd, ended: [EndedDelivery]) {
+        func untilClosed() async -> (end: ConnectionEnd, ended: [AttemptReport]) {
             let all = await reports.wait { $0.contains { if case .closed? = $0.event { true } else { false } } }
             for (index, report) in all.enumerated() {
                 if case .closed(let end)? = report.event { return (end, all[..<index].flatMap(\.ended)) }
@@ -67,8 +68,8 @@ import Testing
             fatalError("no closed event found")
         }
 
-        var ended: [UInt64: DeliveryEnding] {
-            Dictionary(uniqueKeysWithValues: reports.events.flatMap(\.ended).map { ($0.delivery.ticket, $0.ending) })
+        var ended: [UInt64: AttemptResult] {
+            Dictionary(uniqueKeysWithValues: reports.events.flatMap(\.ended).map { ($0.delivery.ticket, $0.result) })
         }
     }
 
@@ -85,7 +86,7 @@ import Testing
             let (end, ended) = await line.untilClosed()
             #expect(end.kind == .byUs)
             #expect(ended.map(\.delivery.ticket) == Array(1...1000))
-            #expect(ended.allSatisfy { $0.ending == .accepted(uniqueID: nil) })
+            #expect(ended.allSatisfy { $0.result == .accepted(uniqueID: nil) })
             let seen = await apple.seen()
             #expect(seen.count == 1001 && seen.last?.status == 2)
             #expect(seen.dropLast().map(\.token) == Array(1...1000))
@@ -119,7 +120,7 @@ import Testing
         try await withLegacyApple { apple in
             let bad = Set((1...5000).filter { $0 % 263 == 7 }.map { UInt64($0) })
             for number in bad { await apple.forbid(Self.token(number).bytes) }
-            let endings = EventRecorder<(UInt64, DeliveryEnding)>()
+            let endings = EventRecorder<(UInt64, AttemptResult)>()
             let connections = EventRecorder<Int>()
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for lane in 0..<4 {
@@ -134,10 +135,10 @@ import Testing
                             #expect(ended.map(\.delivery.ticket) == left.map(\.ticket))
                             left = []
                             for end in ended {
-                                if end.ending == .notProcessed {
+                                if end.result == .notProcessed {
                                     left.append(end.delivery)
                                 } else {
-                                    endings.record((end.delivery.ticket, end.ending))
+                                    endings.record((end.delivery.ticket, end.result))
                                 }
                             }
                             connections.record(lane)
@@ -173,13 +174,13 @@ import Testing
             first.connection.deliver(Self.deliveries(1...200))
             let (end, ended) = await first.untilClosed()
             #expect(end.kind == .goAway && end.reason?.rawValue == "Shutdown")
-            #expect(ended.prefix(70).allSatisfy { $0.ending == .accepted(uniqueID: nil) })
-            #expect(ended.count == 200 && ended.dropFirst(70).allSatisfy { $0.ending == .notProcessed })
+            #expect(ended.prefix(70).allSatisfy { $0.result == .accepted(uniqueID: nil) })
+            #expect(ended.count == 200 && ended.dropFirst(70).allSatisfy { $0.result == .notProcessed })
             let second = try Line(apple, number: 2)
             second.connection.deliver(ended.dropFirst(70).map(\.delivery))
             await second.untilSent()
             second.connection.drain()
-            #expect(await second.untilClosed().ended.allSatisfy { $0.ending == .accepted(uniqueID: nil) })
+            #expect(await second.untilClosed().ended.allSatisfy { $0.result == .accepted(uniqueID: nil) })
             #expect(await apple.seen().filter { $0.status == 200 }.map(\.token) == Array(1...200))
         }
     }
@@ -195,7 +196,7 @@ import Testing
             let (end, ended) = await line.untilClosed()
             // No delivery was accepted before. An incomplete packet does not point to the certificate.
             #expect(end.kind == (fault.hasPrefix("half") ? .lost : .credential))
-            #expect(ended.count == 10 && ended.allSatisfy { $0.ending == .unknown(.connectionLost) })
+            #expect(ended.count == 10 && ended.allSatisfy { $0.result == .unknown(.connectionLost) })
             #expect(end.message.contains("incomplete error packet") == fault.hasPrefix("half"))
         }
     }
@@ -205,7 +206,7 @@ import Testing
             let line = try await Line.delivering(1...3, apple)
             let (end, ended) = await line.untilClosed()
             #expect(end.kind == .credential && end.message.contains("certificate"))
-            #expect(ended.count == 3 && ended.allSatisfy { $0.ending != .accepted(uniqueID: nil) })
+            #expect(ended.count == 3 && ended.allSatisfy { $0.result != .accepted(uniqueID: nil) })
         }
     }
 
@@ -213,11 +214,11 @@ import Testing
         try await withLegacyApple(script: #"{ rules: [{ on: "binary_connect", tls: "refuse" }] }"#) { apple in
             let refused = try await Line.delivering(1...3, apple)
             let first = await refused.untilClosed()
-            #expect(first.end.kind == .credential && first.ended.allSatisfy { $0.ending == .notProcessed })
+            #expect(first.end.kind == .credential && first.ended.allSatisfy { $0.result == .notProcessed })
             #expect(first.ended.count == 3)
             let nobody = try await Line.delivering(1...3, apple, to: HostPort(host: "127.0.0.1", port: 1))
             let second = await nobody.untilClosed()
-            #expect(second.end.kind == .unreachable && second.ended.allSatisfy { $0.ending == .notProcessed })
+            #expect(second.end.kind == .unreachable && second.ended.allSatisfy { $0.result == .notProcessed })
             nobody.connection.deliver(Self.deliveries(4...4))
             await nobody.reports.wait { $0.flatMap(\.ended).count == 4 }
             #expect(nobody.ended[4] == .notProcessed)
@@ -233,7 +234,7 @@ import Testing
             await apple.until { $0.connectionCount == 1 }
             await apple.clientLoop.advance(by: .seconds(10))
             let (end, ended) = await line.untilClosed()
-            #expect(end.kind == .unreachable && ended.allSatisfy { $0.ending == .notProcessed })
+            #expect(end.kind == .unreachable && ended.allSatisfy { $0.result == .notProcessed })
         }
     }
 
@@ -249,7 +250,7 @@ import Testing
             await apple.clientLoop.advance(by: .seconds(10))
             let (end, ended) = await line.untilClosed()
             #expect(end.kind == .silent && ended.count == 5)
-            #expect(ended.allSatisfy { $0.ending == .unknown(.timeout) })
+            #expect(ended.allSatisfy { $0.result == .unknown(.timeout) })
         }
     }
 
@@ -261,7 +262,7 @@ import Testing
             line.connection.close()
             let (end, ended) = await line.untilClosed()
             #expect(end.kind == .byUs && ended.count == 5)
-            #expect(ended.allSatisfy { $0.ending == .unknown(.connectionLost) })
+            #expect(ended.allSatisfy { $0.result == .unknown(.connectionLost) })
             let idle = try Line(apple)
             await idle.untilReady()
             idle.connection.drain()
@@ -269,7 +270,7 @@ import Testing
             let unborn = try Line(apple)
             unborn.connection.deliver(Self.deliveries(6...6))
             unborn.connection.close()
-            #expect(await unborn.untilClosed().ended.map(\.ending) == [.notProcessed])
+            #expect(await unborn.untilClosed().ended.map(\.result) == [.notProcessed])
         }
     }
 
@@ -279,7 +280,7 @@ import Testing
             let line = try await Line.delivering(1...50, apple, to: endpoint)
             let (end, ended) = await line.untilClosed()
             #expect(ended.map(\.delivery.ticket) == Array(1...50))
-            #expect(ended.allSatisfy { $0.ending == .unknown(.connectionLost) || $0.ending == .notProcessed })
+            #expect(ended.allSatisfy { $0.result == .unknown(.connectionLost) || $0.result == .notProcessed })
             #expect([.broken, .lost, .goAway].contains(end.kind))
         }
     }

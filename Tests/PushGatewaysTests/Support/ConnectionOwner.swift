@@ -28,7 +28,8 @@ struct ConnectionOwner: Sendable {
         collapseID: String? = nil, payload: String = #"{"aps":{"alert":"Hello"}}"#
     ) -> Message {
         Message(
-            id: MessageID("m")!, app: AppID("shop")!, pushType: pushType, priority: priority, expiresAt: expiresAt,
+            id: MessageID("m")!, app: AppID("shop")!, pushType: pushType, priority: priority,
+            expiry: Expiry(expiresAt: expiresAt),
             collapseID: collapseID.flatMap { CollapseID($0) }, payload: Array(payload.utf8))
     }
 
@@ -47,9 +48,9 @@ struct ConnectionOwner: Sendable {
     }
 
     /// Waits for the given number of endings, and returns them with the delivery numbers.
-    func endings(_ count: Int) async -> [(number: Int, ending: DeliveryEnding)] {
+    func endings(_ count: Int) async -> [(number: Int, result: AttemptResult)] {
         let all = await reports.wait { reports in reports.reduce(0) { $0 + $1.ended.count } >= count }
-        return all.flatMap(\.ended).map { (Int($0.delivery.ticket), $0.ending) }
+        return all.flatMap(\.ended).map { (Int($0.delivery.ticket), $0.result) }
     }
 
     func waitForEvent(_ isMeant: @escaping @Sendable (ConnectionEvent) -> Bool) async {

@@ -20,7 +20,7 @@ final class GatewayOwner {
         var isComplete: Bool { left == 0 }
         fileprivate(set) var left: Int
         var accepted: Int {
-            terminal.count { if case .accepted? = $0 { true } else { false } }
+            terminal.count { if case .sent? = $0 { true } else { false } }
         }
     }
 
@@ -90,16 +90,18 @@ final class GatewayOwner {
             return
         }
         switch report.outcome {
-        case .accepted, .rejected, .expired:
-            end(number, report.outcome)
-        case .unknown:
+        case .sent(let uniqueID): end(number, .sent(uniqueID: uniqueID))
+        case .rejected(let refusal, let deactivates): end(number, .rejected(refusal, deactivates: deactivates))
+        case .expired: end(number, .expired)
+        case .suppressed(let reason): end(number, .suppressed(reason))
+        case .unknown(let cause, let isFinal):
             book.unknown[number] += 1
-            if resendsUnknown { again(number) } else { end(number, report.outcome) }
-        case .retry(let delay, _):
+            if resendsUnknown { again(number) } else { end(number, .unknown(cause, isFinal: isFinal)) }
+        case .retry(_, let delay):
             book.retries += 1
             // The provider's delay in seconds is tested elsewhere, and would only cost time here.
             loop.schedule(after: min(delay, .milliseconds(20))) { [weak self] in self?.again(number) }
-        case .returned:
+        case nil:
             again(number)
         }
     }

@@ -81,7 +81,7 @@ import Testing
         let bench = MachineBench()
         bench.deliver(1...3)
         bench.close()
-        #expect(bench.takeEnded().map(\.ending) == Array(repeating: .notProcessed, count: 3))
+        #expect(bench.takeEnded().map(\.result) == Array(repeating: .notProcessed, count: 3))
     }
 
     @Test func `Only requests that have timed out expire, oldest first, and late answers are ignored`() {
@@ -197,11 +197,11 @@ import Testing
 
 struct Ended: Equatable {
     var number: UInt64
-    var ending: DeliveryEnding
+    var result: AttemptResult
 
-    init(_ number: UInt64, _ ending: DeliveryEnding) {
+    init(_ number: UInt64, _ result: AttemptResult) {
         self.number = number
-        self.ending = ending
+        self.result = result
     }
 }
 
@@ -267,14 +267,14 @@ final class MachineBench {
     func close() { machine.closed(now: now) }
     func expireOldest(after time: Duration = .zero) -> UInt64? { machine.expireOldest(now: now + time) }
     func answer(tag: UInt64) { machine.answered(tag, with: .accepted(uniqueID: nil), now: now) }
-    func takeWhole() -> [EndedDelivery] { machine.takeEnded() }
+    func takeWhole() -> [AttemptReport] { machine.takeEnded() }
 
-    func answer(_ number: UInt64, _ ending: DeliveryEnding) {
+    func answer(_ number: UInt64, _ ending: AttemptResult) {
         machine.answered(tag(number), with: ending, now: now)
     }
 
     func takeEnded() -> [Ended] {
-        machine.takeEnded().map { Ended($0.delivery.ticket, $0.ending) }
+        machine.takeEnded().map { Ended($0.delivery.ticket, $0.result) }
     }
 }
 
@@ -331,7 +331,7 @@ final class MachineMirror {
         hold(stages.values.allSatisfy { $0 == .over })
     }
 
-    private func end(_ number: UInt64, _ ending: DeliveryEnding) {
+    private func end(_ number: UInt64, _ ending: AttemptResult) {
         stages[number] = .over
         expected.append(Ended(number, ending))
     }
@@ -372,7 +372,7 @@ final class MachineMirror {
 
     private func answer(_ random: inout SeededRandom) {
         guard let number = inFlight.randomElement(using: &random) else { return }
-        let ending: DeliveryEnding =
+        let ending: AttemptResult =
             Bool.random(using: &random)
             ? .accepted(uniqueID: nil) : .refused(Refusal(status: 503, reason: nil))
         bench.answer(number, ending)

@@ -1,4 +1,5 @@
 import PushModel
+import PushTime
 import TestSupport
 
 @testable import PushLogic
@@ -44,7 +45,7 @@ final class DedupeEngine {
     struct Outcome {
         var seq: UInt64
         var delivery: UInt64
-        var end: DeliveryEnd
+        var end: FinalOutcome
         var acceptedAt: Int64
     }
 
@@ -107,7 +108,8 @@ final class DedupeEngine {
         var row = KeyRow(number: group.first, accepted: group.accepted)
         for outcome in outcomes {
             let key = try machine.end(
-                outcome.seq, as: outcome.end, acceptedAt: outcome.acceptedAt, at: now, in: &group,
+                outcome.seq, as: outcome.end, acceptedAt: WallTime(milliseconds: outcome.acceptedAt),
+                at: WallTime(milliseconds: now), in: &group,
                 delivery: { outcome.delivery },
                 scheduledKey: { (seq) throws(Fault) in try look(before.scheduled[seq]) })
             if let key { row.ended.append(key) }
@@ -148,7 +150,9 @@ final class DedupeEngine {
 
     func first(of id: Int) -> UInt64? { machine.messages.first(of: DedupeNames.message(id)) }
     func nextKeyRow() -> DedupeMachine.NextKeyRow { machine.nextKeyRow() }
-    func isBeyondWindow(_ time: Int64, at now: Int64) -> Bool { machine.isBeyondWindow(time, at: now) }
+    func isBeyondWindow(_ time: Int64, at now: Int64) -> Bool {
+        machine.isBeyondWindow(WallTime(milliseconds: time), at: WallTime(milliseconds: now))
+    }
     func recoveredCounts(of seq: UInt64) -> OutcomeCounts { machine.recoveredCounts(of: seq) }
 
     // MARK: Trimming and restarting
@@ -165,7 +169,7 @@ final class DedupeEngine {
             case .pinned(let number): found = after.rows.firstIndex { $0.keys.number == number }
             case .after(let number): found = after.rows.firstIndex { $0.keys.number > number }
             }
-            guard let found, machine.isBeyondWindow(after.rows[found].time, at: now) else {
+            guard let found, isBeyondWindow(after.rows[found].time, at: now) else {
                 if case .pinned = next { continue }
                 hasMore = false
                 break

@@ -21,7 +21,7 @@ import Testing
     }
 
     private func outcome(
-        _ seq: UInt64, _ id: Int, _ device: Int, _ end: DeliveryEnd = .sent, acceptedAt: Int64 = 0
+        _ seq: UInt64, _ id: Int, _ device: Int, _ end: FinalOutcome = .sent, acceptedAt: Int64 = 0
     ) -> DedupeEngine.Outcome {
         DedupeEngine.Outcome(seq: seq, delivery: N.delivery(id, device), end: end, acceptedAt: acceptedAt)
     }
@@ -148,21 +148,21 @@ import Testing
     /// The message is for device 1 or for devices 1 and 2, is scheduled or not, and ends after some milliseconds.
     @Test(
         arguments: [
-            ([1], false, 999, DeliveryEnd.sent, nil), ([1], false, 1000, .sent, (true, true)),
+            ([1], false, 999, FinalOutcome.sent, nil), ([1], false, 1000, .sent, (true, true)),
             ([1], true, 0, .sent, (true, true)), ([1, 2], false, 0, .sent, (true, false)),
             ([1, 2], true, 0, .sent, (true, false)), ([1, 2], false, 0, .suppressed, (false, false)),
             ([1], false, 1000, .suppressed, (false, true)), ([1, 2], false, 0, .unknown, (true, false)),
             ([1, 2], false, 0, .rejected, (true, false)), ([1, 2], false, 0, .expired, (true, false)),
-        ] as [([Int], Bool, Int64, DeliveryEnd, (Bool, Bool)?)])
+        ] as [([Int], Bool, Int64, FinalOutcome, (Bool, Bool)?)])
     func `A delivery is stored unless the key of its message is enough`(
-        devices: [Int], isScheduled: Bool, waited: Int64, end: DeliveryEnd, expected: (isClaimed: Bool, isOnly: Bool)?
+        devices: [Int], isScheduled: Bool, waited: Int64, end: FinalOutcome, expected: (isClaimed: Bool, isOnly: Bool)?
     ) {
         let engine = engine()
         _ = engine.write([request(N.request(1, to: devices), isScheduled: isScheduled)], at: 0)
         _ = engine.write(outcomes: [outcome(1, 1, 1, end)], completed: [1], at: waited)
         let stored = expected.map { facts in
             EndedKey(
-                fingerprint: N.delivery(1, 1), seq: 1, end: end, isClaimed: facts.isClaimed, isOnly: facts.isOnly)
+                fingerprint: N.delivery(1, 1), seq: 1, outcome: end, isClaimed: facts.isClaimed, isOnly: facts.isOnly)
         }
         #expect(engine.disk.rows.last?.keys.ended == stored.map { [$0] } ?? [])
         #expect(engine.machine.endedOnly.count == (stored.map { $0.isClaimed && $0.isOnly } == true ? 1 : 0))

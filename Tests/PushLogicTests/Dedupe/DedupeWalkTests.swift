@@ -140,7 +140,7 @@ private final class DedupeWalk {
             if retained.completed.contains(message.seq) || chance(1, of: 3) { continue }
             var sending = message.sending
             for device in message.sending.sorted() where message.isSingle || chance(1, of: 2) {
-                let end: DeliveryEnd = chance(1, of: 6) ? .rejected : chance(1, of: 8) ? .unknown : .sent
+                let end: FinalOutcome = chance(1, of: 6) ? .rejected : chance(1, of: 8) ? .unknown : .sent
                 add(end, of: message, device)
                 sending.remove(device)
             }
@@ -157,7 +157,7 @@ private final class DedupeWalk {
         outcome.seq == message.seq && outcome.delivery == N.delivery(message.id, device)
     }
 
-    private func add(_ end: DeliveryEnd, of message: Known, _ device: Int) {
+    private func add(_ end: FinalOutcome, of message: Known, _ device: Int) {
         retained.outcomes.append(
             DedupeEngine.Outcome(
                 seq: message.seq, delivery: N.delivery(message.id, device), end: end, acceptedAt: message.acceptedAt))

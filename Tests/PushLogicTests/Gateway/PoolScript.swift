@@ -127,7 +127,7 @@ final class PoolScript {
     func close(
         _ id: ConnectionID, _ kind: ConnectionEnd.Kind, reason: String? = nil, disposition: Disposition = .retry
     ) {
-        let end = ConnectionEnd(kind, "scripted", reason: reason.map(ProviderReason.init(rawValue:)))
+        let end = ConnectionEnd(kind, message: "scripted", reason: reason.map(ProviderReason.init(rawValue:)))
         input { $0.closed(id, end: end, disposition: disposition, now: $1) }
     }
 

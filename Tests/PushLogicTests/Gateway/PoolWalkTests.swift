@@ -183,7 +183,7 @@ private final class PoolWalk {
             end(id, tally)
         }
         peers[id] = nil
-        run(machine.closed(id, end: ConnectionEnd(kind, "walk"), disposition: disposition, now: now))
+        run(machine.closed(id, end: ConnectionEnd(kind, message: "walk"), disposition: disposition, now: now))
     }
 
     // MARK: Events

@@ -33,7 +33,7 @@ import Testing
         #expect(scene.frames().count == 5)
         scene.deliver(6...6)
         scene.take(scene.machine.errorReceived(status: status, identifier: 3, now: scene.now))
-        let third: DeliveryEnding =
+        let third: AttemptResult =
             code == 0
             ? .notProcessed : .refused(Refusal(status: code, reason: ProviderReason(rawValue: reason)))
         #expect(scene.endings[1] == .accepted(uniqueID: nil) && scene.endings[2] == .accepted(uniqueID: nil))
@@ -46,7 +46,7 @@ import Testing
     @Test func `Only status 8 has the reason that deactivates a device`() {
         for status in UInt8.min...UInt8.max where status != 8 {
             for attempt in [1, 2] as [UInt16] {
-                if case .refused(let refusal) = LegacyStatus(rawValue: status).ending(attempt: attempt) {
+                if case .refused(let refusal) = LegacyStatus(rawValue: status).result(attempt: attempt) {
                     #expect(refusal.reason?.rawValue != "BadDeviceToken" && refusal.disposition != .deactivate)
                 }
             }
@@ -172,8 +172,8 @@ import Testing
         scene.deliver(1...1, payload: 11)
         scene.deliver(2...2, payload: 0)
         scene.deliver(3...3, payload: 10)
-        #expect(scene.endings[1] == LegacyStatus.invalidPayloadSize.ending(attempt: 1))
-        #expect(scene.endings[2] == LegacyStatus.missingPayload.ending(attempt: 1))
+        #expect(scene.endings[1] == LegacyStatus.invalidPayloadSize.result(attempt: 1))
+        #expect(scene.endings[2] == LegacyStatus.missingPayload.result(attempt: 1))
         #expect(scene.frames() == [.sent(3, 1)])
     }
 
@@ -189,7 +189,7 @@ import Testing
         let identifier = identifiers[Int(bad) - 1]
         scene.take(scene.machine.errorReceived(status: 8, identifier: identifier, now: scene.now))
         #expect((1..<bad).allSatisfy { scene.endings[$0] == .accepted(uniqueID: nil) })
-        #expect(scene.endings[bad] == LegacyStatus.invalidToken.ending(attempt: 1))
+        #expect(scene.endings[bad] == LegacyStatus.invalidToken.result(attempt: 1))
         #expect((bad...5).dropFirst().allSatisfy { scene.endings[$0] == .notProcessed })
     }
 
@@ -219,7 +219,7 @@ import Testing
         #expect(scene.frames() == [.probe(4)])
         scene.take(scene.machine.errorReceived(status: 8, identifier: 2, now: scene.now))
         #expect(scene.endings[1] == .accepted(uniqueID: nil) && scene.endings[3] == .notProcessed)
-        #expect(scene.endings[2] == LegacyStatus.invalidToken.ending(attempt: 1))
+        #expect(scene.endings[2] == LegacyStatus.invalidToken.result(attempt: 1))
     }
 
     @Test func `A probe without an answer leaves the deliveries in the ring unknown`() {
@@ -303,7 +303,7 @@ struct LegacyScene: ~Copyable {
 
     var machine: LegacyMachine
     var now = MonotonicTime(nanoseconds: 1_000_000_000)
-    var endings: [UInt64: DeliveryEnding] = [:]
+    var endings: [UInt64: AttemptResult] = [:]
     var latencies: [UInt64: Duration] = [:]
     var order: [UInt64] = []
     var end: ConnectionEnd?
@@ -347,7 +347,7 @@ struct LegacyScene: ~Copyable {
 
     mutating func take(_ action: LegacyMachine.Action) {
         for ended in action.ended {
-            #expect(endings.updateValue(ended.ending, forKey: ended.delivery.ticket) == nil, "ended twice")
+            #expect(endings.updateValue(ended.result, forKey: ended.delivery.ticket) == nil, "ended twice")
             latencies[ended.delivery.ticket] = ended.latency
             order.append(ended.delivery.ticket)
         }

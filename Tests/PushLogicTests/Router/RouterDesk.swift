@@ -13,7 +13,7 @@ final class RouterDesk {
     var out: [Delivery] = []
     var records: [DeliveryRecord] = []
     var completed: [CompletedMessage] = []
-    var candidates: [DeactivationCandidate] = []
+    var candidates: [Deactivation] = []
     var pages: [RouterActions.PageRequest] = []
     var claims: [(messages: [MessageHandle], pages: [ClaimPage])] = []
     var loads: [RouterActions.LoadRequest] = []
@@ -64,15 +64,19 @@ final class RouterDesk {
         run()
     }
 
-    func report(_ outcomes: [(Delivery, DeliveryOutcome)], credit: Int = 1000) {
-        let reports = outcomes.map { DeliveryReport($0.0, $0.1, latency: .zero) }
+    func report(_ outcomes: [(Delivery, DeliveryOutcome?)], credit: Int = 1000) {
+        let reports = outcomes.map { DeliveryReport(of: $0.0, $0.1, latency: .zero) }
         machine.reported(GatewayReport(app: F.shop, deliveries: reports, credit: credit, taken: taken))
         run()
     }
 
-    func endAll(_ outcome: DeliveryOutcome = .accepted(uniqueID: nil)) {
+    func endAll(_ outcome: DeliveryOutcome? = .sent(uniqueID: nil)) {
+        endAll { _ in outcome }
+    }
+
+    func endAll(_ outcome: (Message) -> DeliveryOutcome?) {
         let all = out
         out = []
-        report(all.map { ($0, outcome) })
+        report(all.map { ($0, outcome($0.message)) })
     }
 }

@@ -22,7 +22,7 @@ import Testing
         let desk = RouterDesk()
         desk.accept(F.accepted(1, to: F.tokens(1..<2)))
         let busy = Refusal(status: 503, reason: nil)
-        desk.endAll(.retry(after: .seconds(3600), busy))
+        desk.endAll(.retry(busy, after: .seconds(3600)))
         _ = desk.machine.gateChanged(F.shop, isThere: false)
         let messages = [2, 3].map { F.accepted($0, to: F.tokens(1..<2)) }
         desk.accept(messages[0])
@@ -51,7 +51,7 @@ import Testing
         _ = desk.machine.gateChanged(F.shop, isThere: false)
         #expect(desk.machine.drop(F.shop) == 2)
         desk.pass(.seconds(5))
-        desk.report(out.map { ($0, .accepted(uniqueID: nil)) }, credit: 0)
+        desk.report(out.map { ($0, .sent(uniqueID: nil)) }, credit: 0)
         #expect(desk.completed.map(\.seq) == [1, 2])
         #expect(desk.completed.map(\.counts.sent) == [1, 1])
         #expect(desk.completed.map(\.counts.expired) == [0, 3])
@@ -65,7 +65,7 @@ import Testing
         let late = F.accepted(2, to: F.tokens(1..<2), notBefore: F.second + 600)
         desk.accept(early, late)
         desk.pass(.seconds(60))
-        desk.machine.due(.success(DueMessages(messages: [early], next: F.second + 600)))
+        desk.machine.due(.success(DueMessages(messages: [early], next: UnixSeconds(F.second + 600))))
         desk.run()
         #expect(desk.machine.drop(F.shop) == 1)
         // Without this message nothing would wait, and the drop would end.

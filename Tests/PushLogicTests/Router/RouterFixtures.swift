@@ -29,10 +29,12 @@ enum RouterFixtures {
         at: Int64 = second, counts: OutcomeCounts = OutcomeCounts()
     ) -> AcceptedMessage {
         let message = Message(
-            id: MessageID("m-\(seq)")!, app: app, priority: priority, expiresAt: expiresAt, payload: [1, 2, 3],
-            onUnknown: onUnknown, notBefore: notBefore)
+            id: MessageID("m-\(seq)")!, app: app, priority: priority, expiry: Expiry(expiresAt: expiresAt),
+            payload: [1, 2, 3],
+            onUnknown: onUnknown, notBefore: notBefore.map { UnixSeconds($0) })
         return AcceptedMessage(
-            seq: seq, acceptedAt: at * 1000, fingerprint: identities.message(of: app, id: message.id), message: message,
+            seq: seq, acceptedAt: WallTime(seconds: at), fingerprint: identities.message(of: app, id: message.id),
+            message: message,
             audience: audience, needsClaim: needsClaim ?? (audience.named != 1),
             isScheduled: notBefore.map { $0 > at } ?? false, counts: counts)
     }

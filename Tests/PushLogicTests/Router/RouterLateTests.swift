@@ -1,6 +1,7 @@
 import PushLogic
 import PushModel
 import PushTime
+import TestSupport
 import Testing
 
 /// The expiry of messages that wait too long, in memory or on disk.
@@ -59,25 +60,29 @@ import Testing
         #expect(desk.out.isEmpty)
     }
 
-    @Test func `A delivery with expires_at 0 contains the latest start of its attempt`() {
+    @Test func `A delivery contains the time from which no attempt may begin`() {
         let desk = RouterDesk()
-        desk.accept(F.accepted(1, to: F.tokens(1..<2), expiresAt: 0), F.accepted(2, to: F.tokens(1..<2)))
-        #expect(desk.out.map(\.latestStart) == [UInt32(F.second + 10), 0])
-        #expect(!desk.out[0].isExpired(at: WallTime(milliseconds: (F.second + 10) * 1000 - 1)))
-        #expect(desk.out[0].isExpired(at: WallTime(milliseconds: (F.second + 10) * 1000)))
-        #expect(!desk.out[1].isExpired(at: WallTime(milliseconds: .max)))
+        desk.accept(
+            F.accepted(1, to: F.tokens(1..<2), expiresAt: 0), F.accepted(2, to: F.tokens(1..<2)),
+            F.accepted(3, to: F.tokens(1..<2), expiresAt: F.second + 77))
+        let week: Int64 = 7 * 86_400
+        #expect(desk.out.map(\.deadline?.value) == [F.second + 10, F.second + week, F.second + 77])
+        for delivery in desk.out {
+            let end = WallTime(delivery.deadline!)
+            #expect(!delivery.isExpired(at: end - 1) && delivery.isExpired(at: end))
+        }
     }
 
     @Test func `A returned delivery with expires_at 0 is sent again only until its latest start`() {
         let desk = RouterDesk()
         desk.accept(F.accepted(1, to: F.tokens(1..<2), expiresAt: 0))
         desk.pass(.seconds(9))
-        desk.endAll(.returned)
+        desk.endAll(nil)
         #expect(desk.out.count == 1)
         let delivery = desk.out[0]
         desk.out = []
         desk.pass(.seconds(1))
-        desk.report([(delivery, .returned)])
+        desk.report([(delivery, nil)])
         #expect(desk.out.isEmpty)
         #expect(desk.completed.map(\.counts.expired) == [1])
     }
@@ -90,7 +95,7 @@ import Testing
             desk.pass(.seconds(9))
             let out = desk.out
             desk.out = []
-            desk.report(out.map { ($0, .accepted(uniqueID: nil)) }, credit: 100)
+            desk.report(out.map { ($0, .sent(uniqueID: nil)) }, credit: 100)
         }
         #expect(desk.out.count == 100)
         desk.pass(.seconds(11))
@@ -102,7 +107,7 @@ import Testing
         let desk = RouterDesk(credit: 100)
         desk.accept(F.accepted(1, to: F.tokens(0..<500), expiresAt: 0))
         let out = desk.out
-        desk.report(out.map { ($0, .accepted(uniqueID: nil)) }, credit: 0)
+        desk.report(out.map { ($0, .sent(uniqueID: nil)) }, credit: 0)
         for _ in 0..<4 { desk.pass(.seconds(5)) }
         #expect(desk.completed.map(\.counts.sent) == [100])
         #expect(desk.completed.map(\.counts.expired) == [400])
@@ -169,7 +174,7 @@ import Testing
         desk.out = []
         _ = desk.machine.gateChanged(F.shop, isThere: false)
         // The gateway stops and returns what it has not sent.
-        desk.report(out.map { ($0, .returned) }, credit: 0)
+        desk.report(out.map { ($0, nil) }, credit: 0)
         let messages = (2...3000 as ClosedRange<UInt64>).map { F.accepted($0, to: F.tokens(1..<2)) }
         desk.machine.accepted(messages)
         desk.run()

@@ -14,7 +14,7 @@ import Testing
 
     private func kinds(_ records: [DeliveryRecord]) -> [String] {
         records.map {
-            switch $0.what {
+            switch $0.outcome {
             case .sent: "sent"
             case .rejected: "rejected"
             case .retry: "retry"
@@ -188,7 +188,7 @@ import Testing
         let desk = Desk()
         desk.accept(F.accepted(1, to: F.tokens(0..<1)))
         let first = desk.out[0]
-        desk.endAll(.retry(after: .seconds(10), later))
+        desk.endAll(.retry(later, after: .seconds(10)))
         desk.pass(.seconds(9))
         #expect(desk.out.isEmpty)
         #expect(desk.machine.status().apps[0].retrying == 1)
@@ -206,7 +206,7 @@ import Testing
     ) {
         let desk = Desk()
         desk.accept(F.accepted(1, to: F.tokens(0..<1), expiresAt: expiresAt, onUnknown: policy))
-        desk.endAll(.unknown(.timeout))
+        desk.endAll { .unanswered(.timeout, of: $0) }
         desk.endAll()
         #expect(kinds(desk.records) == expected)
         #expect(desk.completed.count == 1)
@@ -215,14 +215,14 @@ import Testing
     @Test func `A message with expires_at 0 is not retried`() {
         let desk = Desk()
         desk.accept(F.accepted(1, to: F.tokens(0..<1), expiresAt: 0))
-        desk.endAll(.retry(after: .seconds(1), later))
+        desk.endAll { .refused(later, retryAfter: .seconds(1), of: $0) }
         #expect(kinds(desk.records) == ["rejected"])
     }
 
     @Test func `A returned delivery is sent again, and nothing is recorded`() {
         let desk = Desk()
         desk.accept(F.accepted(1, to: F.tokens(0..<1)))
-        desk.endAll(.returned)
+        desk.endAll(nil)
         #expect(desk.records.isEmpty)
         desk.endAll()
         #expect(kinds(desk.records) == ["sent"])
@@ -236,7 +236,7 @@ import Testing
             (all[0], .rejected(gone, deactivates: true)),
             (all[1], .rejected(Refusal(status: 400, reason: .badDeviceToken), deactivates: true)),
         ])
-        #expect(desk.candidates.map(\.evidenceAt) == [77, F.second * 1000])
+        #expect(desk.candidates.map(\.evidence.milliseconds) == [77, F.second * 1000])
         #expect(desk.candidates.map(\.device) == [F.device(0), F.device(1)])
     }
 
@@ -245,7 +245,7 @@ import Testing
         desk.accept(F.accepted(1, to: F.tokens(0..<1)))
         let delivery = desk.out[0]
         desk.endAll()
-        desk.report([(delivery, .accepted(uniqueID: nil))])
+        desk.report([(delivery, .sent(uniqueID: nil))])
         #expect(desk.records.count == 1)
         #expect(desk.machine.surplus == 1)
     }
@@ -305,7 +305,7 @@ import Testing
     @Test func `A delivery that expires before its retry is recorded as expired on time`() {
         let desk = Desk()
         desk.accept(F.accepted(1, to: F.tokens(0..<1), expiresAt: F.second + 5))
-        desk.endAll(.retry(after: .seconds(900), later))
+        desk.endAll(.retry(later, after: .seconds(900)))
         desk.pass(.seconds(5))
         #expect(kinds(desk.records) == ["retry", "expired"])
         #expect(desk.completed.count == 1)
@@ -330,7 +330,7 @@ import Testing
         desk.pass(.seconds(29))
         #expect(desk.due.isEmpty)
         desk.pass(.seconds(1))
-        #expect(desk.due.map(\.time) == [F.second + 30])
+        #expect(desk.due.map(\.time.value) == [F.second + 30])
         // A message that is accepted during the request is not forgotten.
         desk.accept(F.accepted(2, to: F.tokens(1..<2), notBefore: F.second + 40, at: desk.wall.seconds))
         desk.machine.due(
@@ -338,7 +338,7 @@ import Testing
                 DueMessages(messages: [F.accepted(1, to: F.tokens(0..<1), notBefore: F.second + 30)], next: nil)))
         desk.run()
         #expect(desk.out.count == 1)
-        #expect(desk.machine.status().nextDue == F.second + 40)
+        #expect(desk.machine.status().nextDue?.value == F.second + 40)
     }
 
     @Test func `While the ledger cannot write, nothing is sent, and outcomes are kept`() {
@@ -368,7 +368,7 @@ import Testing
         // The old gateway returns its deliveries and still reports credit.
         desk.machine.reported(
             GatewayReport(
-                app: F.shop, deliveries: desk.out.map { DeliveryReport($0, .returned, latency: .zero) }, credit: 50,
+                app: F.shop, deliveries: desk.out.map { DeliveryReport(of: $0, nil, latency: .zero) }, credit: 50,
                 taken: 2))
         desk.out = []
         desk.run()
@@ -404,7 +404,7 @@ import Testing
         desk.machine.reported(
             GatewayReport(
                 app: F.shop, source: ObjectIdentifier(old),
-                deliveries: [DeliveryReport(last[0], .accepted(uniqueID: nil), latency: .zero)], credit: 0, taken: 1))
+                deliveries: [DeliveryReport(of: last[0], .sent(uniqueID: nil), latency: .zero)], credit: 0, taken: 1))
         desk.accept(F.accepted(2, to: F.tokens(0..<2)))
         #expect(desk.out.count == 7)
     }
@@ -430,7 +430,7 @@ import Testing
         let desk = Desk(policy)
         desk.accept(F.accepted(1, to: F.tokens(0..<30)))
         #expect(desk.out.count == 10)
-        desk.endAll(.retry(after: .seconds(5), later))
+        desk.endAll(.retry(later, after: .seconds(5)))
         #expect(desk.out.isEmpty)
         desk.pass(.seconds(5))
         #expect(desk.out.count == 10)

@@ -120,13 +120,14 @@ import Testing
         private func answer(_ deliveries: [Delivery], _ app: AppID) {
             let outcome: DeliveryOutcome
             switch stuck[app] {
-            case .retrying?: outcome = .retry(after: .seconds(3600), Refusal(status: 503, reason: nil))
-            case nil: outcome = .accepted(uniqueID: nil)
+            case .retrying?: outcome = .retry(Refusal(status: 503, reason: nil), after: .seconds(3600))
+            case nil: outcome = .sent(uniqueID: nil)
             default: return
             }
             machine.reported(
                 GatewayReport(
-                    app: app, deliveries: deliveries.map { DeliveryReport($0, outcome, latency: .zero) }, credit: 50,
+                    app: app, deliveries: deliveries.map { DeliveryReport(of: $0, outcome, latency: .zero) },
+                    credit: 50,
                     taken: taken[app] ?? 0))
         }
 

@@ -77,7 +77,7 @@ private final class RouterWalk {
     private var accepted: [UInt64: AcceptedMessage] = [:]
     private var tally: [UInt64: OutcomeCounts] = [:]
     private var waiting: Set<UInt64> = []
-    private var scheduled: [(time: Int64, seq: UInt64)] = []
+    private var scheduled: [(time: UnixSeconds, seq: UInt64)] = []
     private var claims: [Claimed: UInt64] = [:]
     private var ended: Set<Known> = []
     private var done: Set<UInt64> = []
@@ -194,22 +194,22 @@ private final class RouterWalk {
                 }
             let message = Message(
                 id: known?.message.id ?? MessageID("m-\(seq)")!, app: apps[app],
-                priority: PushPriority.allCases.randomElement(using: &random)!, expiresAt: expiresAt,
+                priority: PushPriority.allCases.randomElement(using: &random)!, expiry: Expiry(expiresAt: expiresAt),
                 payload: [1, 2, 3], onUnknown: chance(3) ? .drop : .resend,
-                notBefore: isFuture ? wall.seconds + Int64.random(in: 0...15, using: &random) : nil)
+                notBefore: isFuture ? UnixSeconds(wall.seconds + Int64.random(in: 0...15, using: &random)) : nil)
             let fingerprint = known?.fingerprint ?? MessageFingerprint(seq)
             let needsClaim = known != nil || audience.named != 1 || audience.isDynamic || chance(3)
             let one = AcceptedMessage(
-                seq: seq, acceptedAt: wall.milliseconds, fingerprint: fingerprint, message: message,
+                seq: seq, acceptedAt: wall, fingerprint: fingerprint, message: message,
                 audience: audience, needsClaim: needsClaim,
-                isScheduled: message.notBefore.map { $0 > wall.seconds } ?? false)
+                isScheduled: message.notBefore.map { $0 > wall.unixSeconds } ?? false)
             if !needsClaim, case .tokens(let tokens) = audience {
                 claims[Claimed(message: fingerprint, device: F.identities.device(of: apps[app], token: tokens[0]))] =
                     seq
             }
             accepted[seq] = one
             tally[seq] = OutcomeCounts()
-            if let time = message.notBefore, time > wall.seconds {
+            if let time = message.notBefore, time > wall.unixSeconds {
                 scheduled.append((time, seq))
             } else {
                 waiting.insert(seq)
@@ -239,7 +239,7 @@ private final class RouterWalk {
     private func report(_ app: Int) {
         if let older = gates[app].older.popLast() {
             let reports = older.out.map {
-                DeliveryReport($0, chance(2) ? .returned : .accepted(uniqueID: nil), latency: .zero)
+                DeliveryReport(of: $0, chance(2) ? nil : .sent(uniqueID: nil), latency: .zero)
             }
             comeBack(older.out)
             machine.reported(GatewayReport(app: apps[app], deliveries: reports, credit: 0, taken: older.taken))
@@ -251,7 +251,7 @@ private final class RouterWalk {
         gates[app].out.removeLast(count)
         let credit = Int.random(in: isWell ? 1...200 : 0...30, using: &random)
         gates[app].window = gates[app].taken + UInt64(credit)
-        let reports = back.map { DeliveryReport($0, outcome(), latency: .zero) }
+        let reports = back.map { DeliveryReport(of: $0, outcome(of: $0.message), latency: .zero) }
         comeBack(back)
         machine.tick(now: now, wall: wall)
         machine.reported(
@@ -265,16 +265,17 @@ private final class RouterWalk {
         }
     }
 
-    private func outcome() -> DeliveryOutcome {
+    private func outcome(of message: Message) -> DeliveryOutcome? {
         let busy = Refusal(status: 503, reason: nil)
         return switch Int.random(in: 0..<(isWell ? 12 : 9), using: &random) {
         case 0: .rejected(Refusal(status: 410, reason: .unregistered, timestamp: 1), deactivates: true)
         case 1: .rejected(busy, deactivates: false)
-        case 2: .retry(after: .milliseconds(Int.random(in: 0...9000, using: &random)), busy)
-        case 3: .unknown(.timeout)
+        case 2:
+            .refused(busy, retryAfter: .milliseconds(Int.random(in: 0...9000, using: &random)), of: message)
+        case 3: .unanswered(.timeout, of: message)
         case 4: .expired
-        case 5: .returned
-        default: .accepted(uniqueID: nil)
+        case 5: nil
+        default: .sent(uniqueID: nil)
         }
     }
 
@@ -399,11 +400,11 @@ private final class RouterWalk {
     }
 
     private func note(_ record: DeliveryRecord) {
-        check(waiting.contains(record.seq), "\(record.seq) is not waiting: \(record.what)")
-        guard let end = record.end else { return }
+        check(waiting.contains(record.seq), "\(record.seq) is not waiting: \(record.outcome)")
+        guard let final = record.outcome.final else { return }
         let isNew = ended.insert(Known(seq: record.seq, device: record.device)).inserted
-        check(isNew, "a delivery of \(record.seq) ended twice: \(record.what)")
-        tally[record.seq]?.add(end)
+        check(isNew, "a delivery of \(record.seq) ended twice: \(record.outcome)")
+        tally[record.seq]?.add(final)
     }
 
     private func note(_ completed: CompletedMessage) {
@@ -425,7 +426,7 @@ private final class RouterWalk {
         case .devices(let devices): expected = Set(devices)
         case .users, .tags, .everyone:
             // The search for devices ended when the message expired.
-            if let end = message.message.expiresAt, end == 0 || wall.seconds >= end { return }
+            if let end = message.message.expiry.expiresAt, end == 0 || wall.seconds >= end { return }
             let app = message.message.app
             expected = Set(members(apps.firstIndex(of: app)!).map { F.device($0, app: app) })
         }
@@ -442,7 +443,7 @@ private final class RouterWalk {
         check(gates[app].taken <= gates[app].window, "more than the credit of \(apps[app])")
         for delivery in submission.deliveries {
             check(delivery.message.app == apps[app], "a delivery of another app")
-            check(!delivery.message.isExpired(at: wall), "an expired delivery")
+            check(!delivery.message.expiry.isPast(at: wall) && !delivery.isExpired(at: wall), "an expired delivery")
             if delivery.ticket & 15 == 0 {
                 let id = APNSID.derived(app: apps[app], message: delivery.message.id, token: delivery.token)
                 check(delivery.apnsID == id, "a wrong apns-id")

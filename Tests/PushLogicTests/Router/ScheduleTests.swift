@@ -1,4 +1,5 @@
 import PushTime
+import TestSupport
 import Testing
 
 @testable import PushLogic

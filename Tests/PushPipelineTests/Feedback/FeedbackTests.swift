@@ -12,8 +12,8 @@ import Testing
     private static let shop = AppID("shop")!
     private static let news = AppID("news")!
     private static let identities = Identities(secret: Array(1...32))!
-    /// The time of the registry's clock at the start, in milliseconds.
-    private static let start: Int64 = 1_000_000_000
+    /// The time of the registry's clock at the start.
+    private static let start: WallTime = 1_000_000_000
 
     /// Feedback on a real loop, with a real registry on disk and the events between them.
     private struct Scene: Sendable {
@@ -21,7 +21,7 @@ import Testing
         let registry: Registry
         let ledger: NotingLedger
         let feedback: Feedback
-        let clock: Locked<Int64>
+        let clock: Locked<WallTime>
 
         static func run(
             limits: Feedback.Limits = Feedback.Limits(), _ body: (Scene) async throws -> Void
@@ -36,7 +36,7 @@ import Testing
             let loop = EventLoop(name: "feedback", clock: .manual(start: MonotonicTime(nanoseconds: 1)))
             let feedback = Feedback(
                 on: loop, registry: registry, ledger: ledger, identities: identities, limits: limits,
-                wallClock: { WallTime(milliseconds: clock.withLock { $0 }) },
+                wallClock: { clock.withLock { $0 } },
                 log: Logger("feedback", to: LogOutput(level: .error)))
             let scene = Scene(loop: loop, registry: registry, ledger: ledger, feedback: feedback, clock: clock)
             try await body(scene)
@@ -51,7 +51,7 @@ import Testing
         }
 
         /// Reports answers of the push service, and candidates among them.
-        func report(answers: Int = 0, _ candidates: [DeactivationCandidate] = [], app: AppID = FeedbackTests.shop) {
+        func report(answers: Int = 0, _ candidates: [Deactivation] = [], app: AppID = FeedbackTests.shop) {
             feedback.take([ProviderAnswers(app: app, count: answers, candidates: candidates)])
         }
 
@@ -80,11 +80,11 @@ import Testing
     private static func id(_ number: Int) -> DeviceID { identities.device(of: shop, token: token(number)) }
 
     private static func candidate(
-        _ number: Int, _ reason: ProviderReason = .unregistered, at evidence: Int64 = start + 100, app: AppID = shop
-    ) -> DeactivationCandidate {
-        DeactivationCandidate(
-            device: identities.device(of: app, token: token(number)), app: app, reason: reason, evidenceAt: evidence,
-            apnsID: APNSID(high: 7, low: UInt64(number)), messageID: MessageID("m-\(number)")!)
+        _ number: Int, _ reason: ProviderReason = .unregistered, at evidence: WallTime = start + 100, app: AppID = shop
+    ) -> Deactivation {
+        Deactivation(
+            of: identities.device(of: app, token: token(number)), app: app, reason: reason.rawValue, evidence: evidence,
+            messageID: MessageID("m-\(number)")!, apnsID: APNSID(high: 7, low: UInt64(number)))
     }
 
     @Test func `A dead device becomes an event with its evidence, and the registry acts on that`() async throws {
@@ -97,7 +97,7 @@ import Testing
             #expect(event?.kind == .deviceDeactivated && event?.app == Self.shop && event?.device == Self.id(1))
             #expect(event?.reason == "Unregistered" && event?.messageID?.text == "m-1")
             #expect(event?.apnsID == APNSID(high: 7, low: 1))
-            #expect(event?.details == [EventDraft.Detail("time", value: .number(Self.start + 100))])
+            #expect(event?.evidence == Self.start + 100)
             // The hold is in force from the event on, before the registry has applied it.
             #expect(scene.registry.inactive.contains(Self.id(1)) && !scene.registry.inactive.contains(Self.id(2)))
             try await scene.applied()
@@ -194,7 +194,7 @@ import Testing
             }
             _ = await scene.settled { $0.stopped.isEmpty }
             let release = scene.ledger.events.last { $0.kind == .deviceBrake }
-            #expect(release?.details.first == EventDraft.Detail("state", .text("off")))
+            #expect(release?.details.first == EventDraft.Detail("state", value: .text("off")))
             scene.report([Self.candidate(1, .badDeviceToken)])
             _ = await scene.settled(taken: 802)
             #expect(scene.ledger.deactivated.last == Self.id(1))
@@ -369,11 +369,7 @@ private final class NotingLedger: Ledger, EventLog {
 
     var events: [EventDraft] { state.withLock { $0.events } }
     var deactivated: [DeviceID] { events.filter { $0.kind == .deviceDeactivated }.compactMap(\.device) }
-    var evidence: [Int64] {
-        events.filter { $0.kind == .deviceDeactivated }.flatMap(\.details).compactMap { detail in
-            if case .number(let time) = detail.value { time } else { nil }
-        }
-    }
+    var evidence: [WallTime] { events.filter { $0.kind == .deviceDeactivated }.compactMap(\.evidence) }
 
     func onNote(_ tell: @escaping @Sendable ([EventDraft]) -> Void) { state.withLock { $0.onNote = tell } }
 
@@ -383,7 +379,7 @@ private final class NotingLedger: Ledger, EventLog {
         state.withLock { $0.onNote }?(events)
         let first: UInt64? = state.withLock { state in
             if state.refuses { return nil }
-            let time: Int64 = 5_000_000_000
+            let time: WallTime = 5_000_000_000
             state.writer.begin(time: time, reserving: 256)
             for event in events { state.writer.add(event, at: time) }
             let segment = state.writer.finish()
@@ -410,7 +406,7 @@ private final class NotingLedger: Ledger, EventLog {
     func load(_ seqs: [UInt64], reply: @escaping @Sendable (Result<[AcceptedMessage], LedgerFault>) -> Void) {
         fatalError()
     }
-    func due(at time: Int64, limit: Int, reply: @escaping @Sendable (Result<DueMessages, LedgerFault>) -> Void) {
+    func due(at time: UnixSeconds, limit: Int, reply: @escaping @Sendable (Result<DueMessages, LedgerFault>) -> Void) {
         fatalError()
     }
 }

@@ -1,4 +1,5 @@
 import PushModel
+import PushTime
 import Testing
 
 @testable import PushPipeline
@@ -8,7 +9,7 @@ import Testing
     private static let shop = AppID("shop")!
     private static let news = AppID("news")!
 
-    private func message(_ app: AppID = shop, notBefore: Int64? = nil) -> Message {
+    private func message(_ app: AppID = shop, notBefore: UnixSeconds? = nil) -> Message {
         Message(id: MessageID("a")!, app: app, payload: [], notBefore: notBefore)
     }
 
@@ -19,7 +20,7 @@ import Testing
     }
 
     @Test func `deliveries of a message for several devices are remembered too`() throws {
-        var quotas = AppQuotas(limits: limits { $0.remembered = 5 }, window: 100)
+        var quotas = AppQuotas(limits: limits { $0.remembered = 5 }, window: .seconds(100))
         let tokens = (1...3).map { DeviceToken(words: (UInt64($0), 2, 3, 4)) }
         for (run, room) in [(UInt64(1), true), (2, true), (3, false)] {
             let quota = quotas.admit(message(), at: 0, run: run, share: nil) { _ in AppLoad() }
@@ -31,7 +32,7 @@ import Testing
     }
 
     @Test func `a group of several apps is answered by runs`() {
-        var quotas = AppQuotas(window: 100)
+        var quotas = AppQuotas(window: .seconds(100))
         let messages = [Self.shop, Self.shop, Self.news, Self.shop].map { message($0) }
         for message in messages {
             let quota = quotas.admit(message, at: 0, run: 1, share: nil) { _ in AppLoad() }
@@ -52,7 +53,7 @@ import Testing
     }
 
     @Test func `what was handed in counts until it is answered, and then by what the app holds`() {
-        var quotas = AppQuotas(limits: limits { $0.waiting = 3 }, window: 100)
+        var quotas = AppQuotas(limits: limits { $0.waiting = 3 }, window: .seconds(100))
         var load = AppLoad(waiting: 1)
         func admit(_ run: UInt64, _ app: AppID = Self.shop) -> AppQuota? {
             quotas.admit(message(app), at: 0, run: run, share: nil) { _ in load }
@@ -73,7 +74,7 @@ import Testing
     }
 
     @Test func `what the app holds is asked once for each run`() {
-        var quotas = AppQuotas(window: 100)
+        var quotas = AppQuotas(window: .seconds(100))
         var asked = 0
         for run in [1, 1, 1, 2, 2] as [UInt64] {
             _ = quotas.admit(message(), at: 0, run: run, share: nil) { _ in
@@ -89,9 +90,9 @@ import Testing
             limits: limits {
                 $0.waiting = 1
                 $0.scheduled = 2
-            }, window: 100)
-        func admit(_ notBefore: Int64?, at now: Int64 = 10) -> AppQuota? {
-            quotas.admit(message(notBefore: notBefore), at: now, run: UInt64(now), share: nil) { _ in
+            }, window: .seconds(100))
+        func admit(_ notBefore: UnixSeconds?, at now: UnixSeconds = 10) -> AppQuota? {
+            quotas.admit(message(notBefore: notBefore), at: now, run: UInt64(now.value), share: nil) { _ in
                 AppLoad(waiting: 0, scheduled: 1)
             }
         }
@@ -104,7 +105,7 @@ import Testing
     }
 
     @Test func `where all together hold too much, those with their share wait`() {
-        var quotas = AppQuotas(window: 100)
+        var quotas = AppQuotas(window: .seconds(100))
         func admit(_ app: AppID, holding waiting: Int) -> AppQuota? {
             quotas.admit(message(app), at: 0, run: 1, share: 100) { _ in AppLoad(waiting: waiting) }
         }
@@ -114,11 +115,11 @@ import Testing
     }
 
     @Test func `ids are remembered for the window, by pieces`() {
-        var quotas = AppQuotas(limits: limits { $0.remembered = 2 }, window: 64)
-        func admit(at now: Int64) -> AppQuota? {
-            quotas.admit(message(), at: now, run: UInt64(now), share: nil) { _ in AppLoad() }
+        var quotas = AppQuotas(limits: limits { $0.remembered = 2 }, window: .seconds(64))
+        func admit(at now: UnixSeconds) -> AppQuota? {
+            quotas.admit(message(), at: now, run: UInt64(now.value), share: nil) { _ in AppLoad() }
         }
-        for now in [0, 2] as [Int64] {
+        for now in [0, 2] as [UnixSeconds] {
             #expect(admit(at: now) == nil)
             quotas.answered(message(), isNew: true, at: now)
         }
@@ -132,8 +133,8 @@ import Testing
     }
 
     @Test func `a limit that was reached is worth one report a second`() {
-        var quotas = AppQuotas(window: 100)
-        let calls: [(AppQuota, AppID, Int64)] = [
+        var quotas = AppQuotas(window: .seconds(100))
+        let calls: [(AppQuota, AppID, UnixSeconds)] = [
             (.waiting, Self.shop, 1), (.waiting, Self.shop, 1), (.waiting, Self.news, 1), (.scheduled, Self.shop, 1),
             (.waiting, Self.shop, 2),
         ]
@@ -144,7 +145,7 @@ import Testing
 
 extension AppQuotas {
     /// Records the answer to one message.
-    fileprivate mutating func answered(_ message: Message, isNew: Bool, at now: Int64) {
+    fileprivate mutating func answered(_ message: Message, isNew: Bool, at now: UnixSeconds) {
         answered([PushRequest(message, to: .everyone)], [isNew ? .accepted(seq: 1) : .duplicate(seq: 1)], at: now)
     }
 }

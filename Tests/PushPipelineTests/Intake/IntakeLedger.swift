@@ -79,7 +79,7 @@ final class IntakeLedger: Ledger {
                 if let known = state.known[key] {
                     return known.payload == message.payload ? .duplicate(seq: known.seq) : .conflict(seq: known.seq)
                 }
-                if message.isExpired(at: .current()) { return .expired }
+                if message.expiry.isPast(at: .current()) { return .expired }
                 state.seq += 1
                 state.known[key] = (state.seq, message.payload)
                 return .accepted(seq: state.seq)
@@ -110,7 +110,7 @@ final class IntakeLedger: Ledger {
     func load(_ seqs: [UInt64], reply: @escaping @Sendable (Result<[AcceptedMessage], LedgerFault>) -> Void) {
         preconditionFailure("not for intake")
     }
-    func due(at time: Int64, limit: Int, reply: @escaping @Sendable (Result<DueMessages, LedgerFault>) -> Void) {
+    func due(at time: UnixSeconds, limit: Int, reply: @escaping @Sendable (Result<DueMessages, LedgerFault>) -> Void) {
         preconditionFailure("not for intake")
     }
 }

@@ -131,13 +131,13 @@ import Testing
         world.router.accepted([world.single(1)])
         await world.settle()
         let first = world.gate.waiting
-        world.router.report(world.gate.report(1, .retry(after: .seconds(20), refusal), credit: 10))
+        world.router.report(world.gate.report(1, .retry(refusal, after: .seconds(20)), credit: 10))
         await world.pass(19)
         #expect(world.gate.waiting.isEmpty)
         await world.pass(1)
         #expect(world.gate.waiting.map(\.apnsID) == first.map(\.apnsID))
         await world.finish()
-        #expect(world.ledger.state.withLock { $0.records.compactMap(\.end) } == [.sent])
+        #expect(world.ledger.state.withLock { $0.records.compactMap(\.outcome.final) } == [.sent])
         await world.loop.shutDown()
     }
 
@@ -208,7 +208,7 @@ import Testing
         await world.settle()
         #expect(world.gate.waiting.count == 3)
         world.router.appChanged(world.shop, gate: nil)
-        world.router.report(world.gate.report(3, .returned, credit: 0))
+        world.router.report(world.gate.report(3, nil, credit: 0))
         world.router.accepted([world.single(11)])
         world.ledger.state.withLock { $0.messages[11] = world.single(11) }
         await world.settle()
@@ -232,11 +232,10 @@ import Testing
         let gone = Refusal(status: 410, reason: .unregistered, timestamp: 99)
         world.router.report(world.gate.report(1, .rejected(gone, deactivates: true), credit: 10))
         let answers = await world.answers.wait(count: 1)
-        let candidate = DeactivationCandidate(
-            device: RouterWorld.identities.device(world.shop, RouterWorld.token(1)), app: world.shop,
-            reason: .unregistered, evidenceAt: 99,
-            apnsID: APNSID.derived(app: world.shop, message: MessageID("m1")!, token: RouterWorld.token(1)),
-            messageID: MessageID("m1")!)
+        let candidate = Deactivation(
+            of: RouterWorld.identities.device(of: world.shop, token: RouterWorld.token(1)), app: world.shop,
+            reason: "Unregistered", evidence: 99, messageID: MessageID("m1")!,
+            apnsID: APNSID.derived(app: world.shop, message: MessageID("m1")!, token: RouterWorld.token(1)))
         #expect(answers == [[ProviderAnswers(app: world.shop, count: 1, candidates: [candidate])]])
         await world.loop.shutDown()
     }
@@ -252,7 +251,7 @@ import Testing
         router.report(gate.report(1, credit: 10))
         await world.settle()
         #expect(gate.waiting.count == 1)
-        router.report(gate.report(1, .returned, credit: 10))
+        router.report(gate.report(1, nil, credit: 10))
         await drained
         #expect(world.ledger.state.withLock { $0.completedCount } == 1)
         #expect(gate.waiting.isEmpty)

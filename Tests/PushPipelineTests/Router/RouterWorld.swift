@@ -67,7 +67,7 @@ final class FakeLedger: Ledger {
         reply(result)
     }
 
-    func due(at time: Int64, limit: Int, reply: @escaping @Sendable (Result<DueMessages, LedgerFault>) -> Void) {
+    func due(at time: UnixSeconds, limit: Int, reply: @escaping @Sendable (Result<DueMessages, LedgerFault>) -> Void) {
         let due = state.withLock { state in
             state.dues += 1
             let ready = state.scheduled.prefix { $0.message.notBefore! <= time }.prefix(limit)
@@ -111,7 +111,7 @@ final class FakeRegistry: DeviceRegistry {
         return AudiencePage(devices: devices, next: end < count.withLock { $0 } ? AudienceCursor("\(end)") : nil)
     }
 
-    func lastSeen(_ devices: [DeviceID]) async throws -> [Int64?] { devices.map { _ in nil } }
+    func lastSeen(_ devices: [DeviceID]) async throws -> [WallTime?] { devices.map { _ in nil } }
 }
 
 /// Keeps deliveries in order until the test reports their results.
@@ -140,12 +140,12 @@ final class FakeGate: DeliveryGate {
     var waiting: [Delivery] { state.withLock { $0.waiting } }
 
     /// Reports the given outcome for the first deliveries, and new credit.
-    func report(_ count: Int = .max, _ outcome: DeliveryOutcome = .accepted(uniqueID: nil), credit: Int)
+    func report(_ count: Int = .max, _ outcome: DeliveryOutcome? = .sent(uniqueID: nil), credit: Int)
         -> GatewayReport
     {
         state.withLock { state in
             let ended = state.waiting.prefix(count)
-            let reports = ended.map { DeliveryReport($0, outcome, latency: .milliseconds(3)) }
+            let reports = ended.map { DeliveryReport(of: $0, outcome, latency: .milliseconds(3)) }
             state.waiting.removeFirst(ended.count)
             return GatewayReport(app: app, deliveries: reports, credit: credit, taken: state.taken)
         }
@@ -215,10 +215,12 @@ final class RouterWorld: Sendable {
         expiresAt: Int64? = nil, notBefore: Int64? = nil, counts: OutcomeCounts = OutcomeCounts()
     ) -> AcceptedMessage {
         let message = Message(
-            id: MessageID("m\(seq)")!, app: app ?? shop, priority: priority, expiresAt: expiresAt, payload: [1],
-            notBefore: notBefore)
+            id: MessageID("m\(seq)")!, app: app ?? shop, priority: priority, expiry: Expiry(expiresAt: expiresAt),
+            payload: [1],
+            notBefore: notBefore.map { UnixSeconds($0) })
         return AcceptedMessage(
-            seq: seq, acceptedAt: Self.begin * 1000, fingerprint: MessageFingerprint(seq), message: message,
+            seq: seq, acceptedAt: WallTime(milliseconds: Self.begin * 1000), fingerprint: MessageFingerprint(seq),
+            message: message,
             audience: audience, needsClaim: audience.named != 1,
             isScheduled: notBefore.map { $0 > Self.begin } ?? false, counts: counts)
     }

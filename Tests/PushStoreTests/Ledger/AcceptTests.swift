@@ -174,7 +174,7 @@ import Testing
                     Lane(app: shop, priority: high, isBroad: true): [3, 4],
                     Lane(app: AppID("other")!, priority: high, isBroad: false): [5],
                 ])
-            #expect(scene.backlog.nextDue == scene.now + 100)
+            #expect(scene.backlog.nextDue?.value == scene.now + 100)
             let loaded = try await scene.load(Array(1...8))
             #expect(loaded.map(\.message.id.text) == ["a", "b", "c", "d", "e", "f", "h"])
             #expect(loaded.map(\.needsClaim) == [false, false, true, true, false, false, false])

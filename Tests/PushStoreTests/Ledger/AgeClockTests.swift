@@ -1,5 +1,6 @@
 import PushModel
 import PushTime
+import TestSupport
 import Testing
 
 @testable import PushStore
@@ -8,82 +9,85 @@ import Testing
     private static let day: Int64 = 86_400_000
     private static let year = 365 * day
 
+    private func ms(_ milliseconds: Int64) -> WallTime { WallTime(milliseconds: milliseconds) }
+
     private func steady(_ milliseconds: Int64) -> MonotonicTime { MonotonicTime(nanoseconds: milliseconds * 1_000_000) }
 
     @Test func `The age clock follows the wall clock`() {
-        var clock = AgeClock(last: nil, wall: 1000, steady: steady(5))
-        #expect(clock.time == 1000)
-        clock.advance(wall: 2500, steady: steady(1505))
-        #expect(clock.time == 2500)
+        var clock = AgeClock(last: nil, wall: ms(1000), steady: steady(5))
+        #expect(clock.time == ms(1000))
+        clock.advance(wall: ms(2500), steady: steady(1505))
+        #expect(clock.time == ms(2500))
         // The wall clock is ahead by less than an hour, as after a machine has slept.
-        clock.advance(wall: 3_000_000, steady: steady(1506))
-        #expect(clock.time == 3_000_000)
-        clock.advance(wall: 5, steady: steady(1507))
-        #expect(clock.time == 5)
+        clock.advance(wall: ms(3_000_000), steady: steady(1506))
+        #expect(clock.time == ms(3_000_000))
+        clock.advance(wall: ms(5), steady: steady(1507))
+        #expect(clock.time == ms(5))
     }
 
     @Test func `A wall clock that jumps ahead and comes back is not followed`() {
-        var clock = AgeClock(last: nil, wall: 1000, steady: steady(0))
-        clock.advance(wall: Self.year, steady: steady(10))
-        #expect(clock.time == 1010)
-        clock.advance(wall: Self.year + 3_600_000, steady: steady(3_600_010))
-        #expect(clock.time == 3_601_010)
-        clock.advance(wall: 3_601_020, steady: steady(3_600_020))
-        #expect(clock.time == 3_601_020)
+        var clock = AgeClock(last: nil, wall: ms(1000), steady: steady(0))
+        clock.advance(wall: ms(Self.year), steady: steady(10))
+        #expect(clock.time == ms(1010))
+        clock.advance(wall: ms(Self.year + 3_600_000), steady: steady(3_600_010))
+        #expect(clock.time == ms(3_601_010))
+        clock.advance(wall: ms(3_601_020), steady: steady(3_600_020))
+        #expect(clock.time == ms(3_601_020))
         // From now on it must be ahead for a whole day again.
-        clock.advance(wall: Self.year + Self.day, steady: steady(Self.day))
-        #expect(clock.time == Self.day + 1000)
+        clock.advance(wall: ms(Self.year + Self.day), steady: steady(Self.day))
+        #expect(clock.time == ms(Self.day + 1000))
     }
 
     @Test func `A wall clock that stays ahead for a day is followed`() {
-        var clock = AgeClock(last: nil, wall: 1000, steady: steady(0))
-        clock.advance(wall: Self.year, steady: steady(0))
-        clock.advance(wall: Self.year + Self.day - 1, steady: steady(Self.day - 1))
-        #expect(clock.time == Self.day + 999)
-        clock.advance(wall: Self.year + Self.day, steady: steady(Self.day))
-        #expect(clock.time == Self.year + Self.day)
+        var clock = AgeClock(last: nil, wall: ms(1000), steady: steady(0))
+        clock.advance(wall: ms(Self.year), steady: steady(0))
+        clock.advance(wall: ms(Self.year + Self.day - 1), steady: steady(Self.day - 1))
+        #expect(clock.time == ms(Self.day + 999))
+        clock.advance(wall: ms(Self.year + Self.day), steady: steady(Self.day))
+        #expect(clock.time == ms(Self.year + Self.day))
     }
 
     @Test func `After a long pause the day counts from the start of the process`() {
-        var clock = AgeClock(last: AgeClock.Stored(time: 1000), wall: Self.year, steady: steady(7))
-        #expect(clock.time == 1000)
-        clock.advance(wall: Self.year + Self.day, steady: steady(Self.day + 7))
-        #expect(clock.time == Self.year + Self.day)
+        var clock = AgeClock(last: AgeClock.Stored(time: ms(1000)), wall: ms(Self.year), steady: steady(7))
+        #expect(clock.time == ms(1000))
+        clock.advance(wall: ms(Self.year + Self.day), steady: steady(Self.day + 7))
+        #expect(clock.time == ms(Self.year + Self.day))
     }
 
     @Test func `Processes that run for less than a day add up to the day`() {
-        var clock = AgeClock(last: AgeClock.Stored(time: 1000), wall: Self.year, steady: steady(7))
-        #expect(clock.stored == AgeClock.Stored(time: 1000, aheadSince: Self.year))
-        clock = AgeClock(last: clock.stored, wall: Self.year + Self.day / 2, steady: steady(3))
-        #expect(clock.time == 1000)
-        clock.advance(wall: Self.year + Self.day - 1, steady: steady(Self.day / 2 + 2))
-        #expect(clock.time == Self.day / 2 + 999)
-        clock = AgeClock(last: clock.stored, wall: Self.year + Self.day, steady: steady(9))
-        #expect(clock.stored == AgeClock.Stored(time: Self.year + Self.day))
+        var clock = AgeClock(last: AgeClock.Stored(time: ms(1000)), wall: ms(Self.year), steady: steady(7))
+        #expect(clock.stored == AgeClock.Stored(time: ms(1000), aheadSince: ms(Self.year)))
+        clock = AgeClock(last: clock.stored, wall: ms(Self.year + Self.day / 2), steady: steady(3))
+        #expect(clock.time == ms(1000))
+        clock.advance(wall: ms(Self.year + Self.day - 1), steady: steady(Self.day / 2 + 2))
+        #expect(clock.time == ms(Self.day / 2 + 999))
+        clock = AgeClock(last: clock.stored, wall: ms(Self.year + Self.day), steady: steady(9))
+        #expect(clock.stored == AgeClock.Stored(time: ms(Self.year + Self.day)))
     }
 
     @Test func `After the wall clock was set back, the day counts from its next jump`() {
-        let stored = AgeClock.Stored(time: 1000, aheadSince: Self.year)
-        var clock = AgeClock(last: stored, wall: 5000, steady: steady(0))
-        #expect(clock.stored == AgeClock.Stored(time: 5000))
+        let stored = AgeClock.Stored(time: ms(1000), aheadSince: ms(Self.year))
+        var clock = AgeClock(last: stored, wall: ms(5000), steady: steady(0))
+        #expect(clock.stored == AgeClock.Stored(time: ms(5000)))
         // The second jump is smaller, so that the stored time lies ahead of it.
-        clock = AgeClock(last: stored, wall: Self.year / 2, steady: steady(0))
-        #expect(clock.time == 1000)
-        clock.advance(wall: Self.year / 2 + Self.day - 1, steady: steady(Self.day - 1))
-        #expect(clock.time == Self.day + 999)
-        clock.advance(wall: Self.year / 2 + Self.day, steady: steady(Self.day))
-        #expect(clock.time == Self.year / 2 + Self.day)
+        clock = AgeClock(last: stored, wall: ms(Self.year / 2), steady: steady(0))
+        #expect(clock.time == ms(1000))
+        clock.advance(wall: ms(Self.year / 2 + Self.day - 1), steady: steady(Self.day - 1))
+        #expect(clock.time == ms(Self.day + 999))
+        clock.advance(wall: ms(Self.year / 2 + Self.day), steady: steady(Self.day))
+        #expect(clock.time == ms(Self.year / 2 + Self.day))
     }
 
-    @Test(arguments: [.min, -1, 0, .max] as [Int64], [.min, 0, .max] as [Int64])
-    func `Extreme times do not overflow`(last: Int64, wall: Int64) {
-        for since in [nil, .min, 0, .max] as [Int64?] {
+    @Test(
+        arguments: [.distantPast, -1, 0, .distantFuture] as [WallTime], [.distantPast, 0, .distantFuture] as [WallTime])
+    func `Extreme times do not overflow`(last: WallTime, wall: WallTime) {
+        for since in [nil, .distantPast, 0, .distantFuture] as [WallTime?] {
             let stored = AgeClock.Stored(time: last, aheadSince: since)
             var clock = AgeClock(last: stored, wall: wall, steady: MonotonicTime(nanoseconds: .min))
             clock.advance(wall: wall, steady: .distantFuture)
-            clock.advance(wall: .max, steady: steady(0))
-            clock.advance(wall: .min, steady: .distantFuture)
-            #expect(clock.time == .min)
+            clock.advance(wall: .distantFuture, steady: steady(0))
+            clock.advance(wall: .distantPast, steady: .distantFuture)
+            #expect(clock.time == .distantPast)
         }
     }
 

@@ -45,7 +45,7 @@ extension LogSegment {
             func text(_ range: Range<Int>?) -> String? { range.map { String(decoding: bytes[$0], as: UTF8.self) } }
             events.append(
                 SeenEvent(
-                    seq: event.seq, prev: event.prev, time: event.time,
+                    seq: event.seq, prev: event.prev, time: event.time.milliseconds,
                     topic: event.kind.topic(of: event.app.map { apps[$0] }), message: text(event.messageID),
                     device: event.device, reason: text(event.reason), details: text(event.details)))
             return true
@@ -147,7 +147,7 @@ final class LedgerScene {
 
     func due(at time: Int64, limit: Int = 100) async throws -> DueMessages {
         try await withCheckedContinuation { continuation in
-            ledger.due(at: time, limit: limit) { continuation.resume(returning: $0) }
+            ledger.due(at: UnixSeconds(time), limit: limit) { continuation.resume(returning: $0) }
         }.get()
     }
 
@@ -181,14 +181,14 @@ final class LedgerScene {
     }
 
     func records(
-        _ message: AcceptedMessage, _ tokens: [DeviceToken], _ what: DeliveryRecord.What
+        _ message: AcceptedMessage, _ tokens: [DeviceToken], _ outcome: DeliveryOutcome
     ) -> [DeliveryRecord] {
         tokens.map { token in
             DeliveryRecord(
                 seq: message.seq, fingerprint: message.fingerprint, acceptedAt: message.acceptedAt,
                 message: message.message, device: device(token),
                 apnsID: APNSID.derived(app: message.message.app, message: message.message.id, token: token),
-                attempt: 1, what: what)
+                attempt: 1, outcome: outcome)
         }
     }
 
@@ -223,8 +223,8 @@ func push(
 ) -> PushRequest {
     PushRequest(
         Message(
-            id: MessageID(id)!, app: app, priority: priority, expiresAt: expiresAt, payload: payload,
-            notBefore: notBefore, traceparent: traceparent), to: audience, again: again)
+            id: MessageID(id)!, app: app, priority: priority, expiry: Expiry(expiresAt: expiresAt), payload: payload,
+            notBefore: notBefore.map { UnixSeconds($0) }, traceparent: traceparent), to: audience, again: again)
 }
 
 extension Acceptance {

@@ -1,4 +1,5 @@
 import PushModel
+import PushTime
 import PushWire
 import TestSupport
 import Testing
@@ -18,7 +19,7 @@ import Testing
         #expect(read.message.id == message.id)
         #expect(read.message.pushType == message.pushType)
         #expect(read.message.priority == message.priority)
-        #expect(read.message.expiresAt == message.expiresAt)
+        #expect(read.message.expiry == message.expiry)
         #expect(read.message.notBefore == message.notBefore)
         #expect(read.message.collapseID == message.collapseID)
         #expect(read.message.traceparent == message.traceparent)
@@ -60,7 +61,8 @@ import Testing
     /// Existing files contain this form.
     @Test func `The binary form of a record does not change`() {
         let message = Message(
-            id: MessageID("m-1")!, app: LedgerScene.shop, pushType: .background, priority: .five, expiresAt: 100,
+            id: MessageID("m-1")!, app: LedgerScene.shop, pushType: .background, priority: .five,
+            expiry: Expiry(expiresAt: 100),
             collapseID: CollapseID("c")!, payload: [0x7b, 0x7d], onUnknown: .drop, notBefore: -1, traceparent: "t")
         var bytes: [UInt8] = []
         MessageRecord.append(message, to: .users(["ann"]), needsClaim: true, &bytes)
@@ -107,10 +109,10 @@ extension SeededRandom {
             Message(
                 id: MessageID(text(Int.random(in: 1...40, using: &self), &self))!, app: LedgerScene.shop,
                 pushType: type, priority: PushPriority.allCases.randomElement(using: &self),
-                expiresAt: time(&self),
+                expiry: Expiry(expiresAt: time(&self)),
                 collapseID: Bool.random(using: &self) ? CollapseID(text(9, &self)) : nil,
                 payload: bytes(Int.random(in: 0...300, using: &self)),
-                onUnknown: Bool.random(using: &self) ? .drop : .resend, notBefore: time(&self),
+                onUnknown: Bool.random(using: &self) ? .drop : .resend, notBefore: time(&self).map { UnixSeconds($0) },
                 traceparent: Bool.random(using: &self) ? text(55, &self) : nil), to: audience)
     }
 

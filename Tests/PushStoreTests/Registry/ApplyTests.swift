@@ -152,7 +152,8 @@ import Testing
             _ = try await registry.remove([Scene.id(1)])
             #expect(registry.hold([Scene.id(1)]) == [Scene.id(1)])
             let event = EventDraft.deactivated(
-                Scene.id(1), app: Scene.shop, reason: "removed", evidence: scene.now, erases: true)
+                Deactivation(
+                    of: Scene.id(1), app: Scene.shop, reason: Deactivation.removed, evidence: scene.now, erases: true))
             scene.log.note([event], at: scene.now)
             try await registry.apply(scene.log.segments)
             #expect(!registry.inactive.contains(Scene.id(1)))
@@ -184,7 +185,8 @@ import Testing
             await registry.close()
             scene.now += 10
             let event = EventDraft.deactivated(
-                Scene.id(1), app: Scene.shop, reason: "removed", evidence: scene.now, erases: true)
+                Deactivation(
+                    of: Scene.id(1), app: Scene.shop, reason: Deactivation.removed, evidence: scene.now, erases: true))
             scene.log.note([event], at: scene.now)
             let again = try await scene.open()
             try await again.catchUp(from: scene.log)

@@ -14,7 +14,7 @@ final class RegistryScene: Sendable {
 
     let folder: String
     let log = MemoryLog()
-    let clock = Locked<Int64>(1_000_000)
+    let clock = Locked(WallTime(milliseconds: 1_000_000))
 
     private init(_ folder: String) {
         self.folder = folder
@@ -56,7 +56,7 @@ final class RegistryScene: Sendable {
         return copy
     }
 
-    var now: Int64 {
+    var now: WallTime {
         get { clock.withLock { $0 } }
         set { clock.withLock { $0 = newValue } }
     }
@@ -77,13 +77,16 @@ final class RegistryScene: Sendable {
     }
 
     /// Returns the event that feedback would write.
+    ///
+    /// - Parameter isEarly: Whether it is written as early versions did: with the evidence among the details.
     static func deactivated(
-        _ id: DeviceID, _ app: AppID = shop, reason: String = "Unregistered", evidence: Int64
+        _ id: DeviceID, _ app: AppID = shop, reason: String = "Unregistered", evidence: WallTime, isEarly: Bool = false
     ) -> EventDraft {
-        var event = EventDraft(.deviceDeactivated, app: app)
-        event.device = id
-        event.reason = reason
-        event.add("time", number: evidence)
+        var event = EventDraft.deactivated(Deactivation(of: id, app: app, reason: reason, evidence: evidence))
+        if isEarly {
+            event.evidence = nil
+            event.add("time", number: evidence.milliseconds)
+        }
         return event
     }
 }
@@ -106,7 +109,7 @@ final class MemoryLog: EventLog {
     var segments: [LogSegment] { state.withLock { $0.segments } }
 
     @discardableResult
-    func note(_ drafts: [EventDraft], at time: Int64) -> UInt64? {
+    func note(_ drafts: [EventDraft], at time: WallTime) -> UInt64? {
         state.withLock { state in
             if state.refuses { return nil }
             state.writer.begin(time: time, reserving: 256)

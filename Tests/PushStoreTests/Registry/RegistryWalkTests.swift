@@ -1,4 +1,5 @@
 import PushModel
+import PushTime
 import TestSupport
 import Testing
 
@@ -11,7 +12,7 @@ import Testing
     private struct Mirror {
         var user: String?
         var tags: Set<String> = []
-        var seen: Int64?
+        var seen: WallTime?
         var isActive: Bool
     }
 
@@ -51,10 +52,14 @@ import Testing
                     mirror[number] = device
                 case 5..<8:
                     let evidence = scene.now - Int64.random(in: -3...12, using: &random)
-                    scene.log.note([Scene.deactivated(Scene.id(number), evidence: evidence)], at: scene.now)
+                    let event = Scene.deactivated(
+                        Scene.id(number), evidence: evidence, isEarly: Bool.random(using: &random))
+                    scene.log.note([event], at: scene.now)
                     try await registry.catchUp(from: scene.log)
                     if let device = mirror[number] {
-                        if (device.seen ?? .min) <= min(evidence, scene.now) { mirror[number]?.isActive = false }
+                        if (device.seen ?? .distantPast) <= min(evidence, scene.now) {
+                            mirror[number]?.isActive = false
+                        }
                     } else {
                         mirror[number] = Mirror(isActive: false)
                     }

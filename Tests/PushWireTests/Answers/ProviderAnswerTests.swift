@@ -23,7 +23,7 @@ import Testing
     ) {
         let answer = ProviderAnswer(body: Array(body.utf8))
         #expect(answer.reason?.rawValue == reason)
-        #expect(answer.timestamp == timestamp)
+        #expect(answer.timestamp?.milliseconds == timestamp)
         #expect(ProviderAnswer.reason(in: body.utf8)?.rawValue == reason)
     }
 

@@ -1,9 +1,10 @@
 import PushModel
+import PushTime
 import PushWire
 
 /// The apps and helper functions for tests of intake, and a usual envelope.
 enum EnvelopeExamples {
-    static let now: Int64 = 1_767_000_000
+    static let now: UnixSeconds = 1_767_000_000
     static let apps = AppTable([
         AppFacts(id: AppID("shop")!, topic: "com.example.shop", usesToken: true),
         AppFacts(id: AppID("bank")!, topic: "com.example.bank", usesToken: false),
@@ -35,7 +36,7 @@ enum EnvelopeExamples {
     static func read(
         _ envelope: [UInt8], frame: [UInt8]? = Array(frame.utf8),
         by reader: EnvelopeReader = EnvelopeReader(apps: apps),
-        now: Int64 = now
+        now: UnixSeconds = now
     ) -> Result<PushRequest, EnvelopeFault> {
         let text = Lent(envelope)
         let payload = frame.map { Lent($0) }

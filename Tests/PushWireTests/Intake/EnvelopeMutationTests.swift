@@ -112,7 +112,7 @@ import Testing
         #expect(
             value("priority").map { json.integer($0) } ?? message.priority.rawValue.signed
                 == message.priority.rawValue.signed)
-        #expect(value("expires_at").flatMap { json.integer($0) } == message.expiresAt)
+        #expect(value("expires_at").flatMap { json.integer($0) } == message.expiry.expiresAt)
         #expect(value("collapse_id").flatMap { json.string($0) } == message.collapseID?.text)
         #expect(value("traceparent").flatMap { json.string($0) } == message.traceparent)
         #expect(JSONDocument.isObject(message.payload))

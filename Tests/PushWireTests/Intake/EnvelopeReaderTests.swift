@@ -1,5 +1,6 @@
 import PushModel
 import PushWire
+import TestSupport
 import Testing
 
 @Suite struct EnvelopeReaderTests {
@@ -16,7 +17,7 @@ import Testing
         #expect(message.app.name == "shop")
         #expect(message.pushType == .background)
         #expect(message.priority == .one)
-        #expect(message.expiresAt == 1_767_225_600)
+        #expect(message.expiry.expiresAt == 1_767_225_600)
         #expect(message.notBefore == 1_767_200_000)
         #expect(message.collapseID?.text == "order-4711")
         #expect(message.onUnknown == .drop)
@@ -30,7 +31,7 @@ import Testing
         let request = try Examples.request()
         #expect(request.message.pushType == .alert)
         #expect(request.message.priority == .ten)
-        #expect(request.message.expiresAt == nil)
+        #expect(request.message.expiry.expiresAt == nil)
         #expect(request.message.notBefore == nil)
         #expect(request.message.collapseID == nil)
         #expect(request.message.onUnknown == .resend)
@@ -72,12 +73,12 @@ import Testing
 
     @Test(arguments: [1_766_999_999, 1_767_000_000] as [Int64])
     func `An expires_at in the past is accepted, since the ledger decides about it`(time: Int64) throws {
-        #expect(try Examples.request(#""expires_at":\#(time)"#).message.expiresAt == time)
+        #expect(try Examples.request(#""expires_at":\#(time)"#).message.expiry.expiresAt == time)
     }
 
     @Test func `A message for a single attempt may be scheduled`() throws {
         let request = try Examples.request(#""expires_at":0,"not_before":\#(Examples.now + 60)"#)
-        #expect(request.message.expiresAt == 0)
+        #expect(request.message.expiry.expiresAt == 0)
         #expect(request.message.notBefore == Examples.now + 60)
     }
 

@@ -10,7 +10,7 @@ import Testing
         _ payload: String = "{}", expiresAt: Int64? = nil, priority: PushPriority = .ten
     ) -> Message {
         Message(
-            id: MessageID("m")!, app: AppID("shop")!, priority: priority, expiresAt: expiresAt,
+            id: MessageID("m")!, app: AppID("shop")!, priority: priority, expiry: Expiry(expiresAt: expiresAt),
             payload: Array(payload.utf8))
     }
 

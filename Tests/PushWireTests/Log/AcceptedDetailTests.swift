@@ -1,4 +1,5 @@
 import PushModel
+import PushTime
 import Testing
 
 @testable import PushWire
@@ -24,8 +25,10 @@ import Testing
         collapseID: String? = nil, onUnknown: UnknownPolicy = .resend
     ) -> Message {
         Message(
-            id: MessageID("m")!, app: AppID("shop")!, pushType: type, priority: priority, expiresAt: expiresAt,
-            collapseID: collapseID.flatMap { CollapseID($0) }, payload: [], onUnknown: onUnknown, notBefore: notBefore)
+            id: MessageID("m")!, app: AppID("shop")!, pushType: type, priority: priority,
+            expiry: Expiry(expiresAt: expiresAt),
+            collapseID: collapseID.flatMap { CollapseID($0) }, payload: [], onUnknown: onUnknown,
+            notBefore: notBefore.map { UnixSeconds($0) })
     }
 
     @Test func `With defaults, an acceptance contains only the number of named devices`() throws {

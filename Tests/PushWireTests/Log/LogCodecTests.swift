@@ -1,4 +1,5 @@
 import PushModel
+import PushTime
 import PushWire
 import TestSupport
 import Testing
@@ -8,12 +9,12 @@ import Testing
     private let shop = AppID("shop")!
 
     private func record(
-        _ message: Message, _ what: DeliveryRecord.What, acceptedAt: Int64 = 900, attempt: UInt16 = 1
+        _ message: Message, _ outcome: DeliveryOutcome, acceptedAt: WallTime = 900, attempt: UInt16 = 1
     ) -> DeliveryRecord {
         DeliveryRecord(
             seq: 1, fingerprint: MessageFingerprint(1), acceptedAt: acceptedAt, message: message,
             device: DeviceID(high: 0x0102_0304_0506_0708, low: 0x1112_1314_1516_1718),
-            apnsID: APNSID(high: 0x2122_2324_2526_2728, low: 0x3132_3334_3536_3738), attempt: attempt, what: what)
+            apnsID: APNSID(high: 0x2122_2324_2526_2728, low: 0x3132_3334_3536_3738), attempt: attempt, outcome: outcome)
     }
 
     @Test("Segments are written in the documented format") func goldenBytes() throws {
@@ -23,7 +24,9 @@ import Testing
         let tokens = (0..<2).map { DeviceToken(words: ($0, 1, 2, 3)) }
         writer.add(accepted: PushRequest(message, to: .tokens(tokens)), at: 1000)
         writer.add(
-            record(message, .rejected(Refusal(status: 410, reason: ProviderReason(rawValue: "Gone")))), at: 999)
+            record(
+                message, .rejected(Refusal(status: 410, reason: ProviderReason(rawValue: "Gone")), deactivates: false)),
+            at: 999)
         writer.add(EventDraft(.connectionUp, app: nil), at: 1064)
         let segment = writer.finish()
         #expect(segment.first == 300 && segment.count == 3 && segment.time == 1000 && segment.last == 302)
@@ -63,6 +66,38 @@ import Testing
                 \(ids),"attempt":2,"status":503,"latency_ms":101,"traceparent":"00-a","retry_after_ms":2000}
 
                 """)
+    }
+
+    @Test(arguments: [900, 1000, 1001, -5, WallTime.distantPast, .distantFuture] as [WallTime], [false, true])
+    func `A deactivation is read back, also as early versions wrote it`(evidence: WallTime, erases: Bool) throws {
+        let written = Deactivation(
+            of: DeviceID(high: 1, low: 2), app: shop, reason: "Unregistered", evidence: evidence,
+            messageID: MessageID("m1")!, apnsID: APNSID(high: 3, low: 4), erases: erases)
+        var early = EventDraft.deactivated(written)
+        early.evidence = nil
+        early.erases = false
+        early.add("time", number: evidence.milliseconds)
+        if erases { early.details.append(.init("erased", value: .flag(true))) }
+        var texts: [[UInt8]] = []
+        for draft in [EventDraft.deactivated(written), early] {
+            var writer = LogWriter(next: 1)
+            writer.begin(time: 990, reserving: 0)
+            writer.add(draft, at: 1000)
+            var text = EventText()
+            var line: [UInt8] = []
+            var read: [Deactivation] = []
+            try writer.finish().walk { event, apps, bytes in
+                text.append(event, of: apps, texts: bytes, to: &line)
+                read += event.deactivation(apps: apps, bytes: bytes).map { [$0] } ?? []
+                return true
+            }
+            texts.append(line)
+            let expected = Deactivation(
+                of: written.device, app: shop, reason: "Unregistered", evidence: evidence, erases: erases)
+            #expect(read == [expected])
+        }
+        #expect(texts[0] == texts[1])
+        #expect(try ReadEvent(texts[0]).number("time") == evidence.milliseconds)
     }
 
     /// Tests each optional field of a draft, alone and with others, for every kind.
@@ -112,9 +147,9 @@ import Testing
         let refusals = [
             Refusal(status: 410, reason: ProviderReason(rawValue: "Unregistered")), Refusal(status: -1, reason: nil),
         ]
-        let whats: [DeliveryRecord.What] =
+        let whats: [DeliveryOutcome] =
             [.sent(uniqueID: nil), .sent(uniqueID: "u"), .expired, .suppressed(.inactive), .suppressed(.unknownDevice)]
-            + refusals.map { .rejected($0) } + refusals.map { .retry($0, after: .milliseconds(3)) }
+            + refusals.map { .rejected($0, deactivates: false) } + refusals.map { .retry($0, after: .milliseconds(3)) }
             + [.unknown(.timeout, isFinal: true), .unknown(.reset, isFinal: false)]
         let messages = [nil, "00-trace"].map {
             Message(id: MessageID("m-\($0 ?? "")")!, app: shop, payload: [], traceparent: $0)
@@ -141,11 +176,11 @@ import Testing
             #expect(line.text("device") == record.device.description)
             #expect(line.text("apns_id") == record.apnsID.description)
             #expect(line.number("attempt") == (record.attempt == 0 ? nil : Int64(record.attempt)))
-            switch record.what {
+            switch record.outcome {
             case .sent(let id):
                 #expect(line.text("kind") == "sent" && line.number("status") == 200 && line.number("latency_ms") == 100)
                 #expect(line.text("apns_unique_id") == id)
-            case .rejected(let refusal), .retry(let refusal, _):
+            case .rejected(let refusal, _), .retry(let refusal, _):
                 #expect(line.number("status") == Int64(max(0, refusal.status)))
                 #expect(line.text("reason") == refusal.reason?.rawValue)
                 #expect(line.number("latency_ms") == 100)
@@ -179,10 +214,10 @@ import Testing
         let message = Message(id: MessageID("m")!, app: shop, payload: [])
         var writer = LogWriter(next: 1)
         writer.begin(time: 1_000_000, reserving: 0)
-        let times: [Int64] = [1_000_000, 1, 0, -5, .max, .min, 999_999]
+        let times: [WallTime] = [1_000_000, 1, 0, -5, .distantFuture, .distantPast, 999_999]
         for time in times { writer.add(record(message, .sent(uniqueID: nil), acceptedAt: 1_000_001), at: time) }
         let lines = try writer.finish().lines()
-        #expect(lines.map { $0.number("ts") } == times)
+        #expect(lines.map { $0.number("ts") } == times.map(\.milliseconds))
         #expect(lines[0].number("latency_ms") == 0 && lines[1].number("latency_ms") == 0)
     }
 

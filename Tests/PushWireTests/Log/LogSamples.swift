@@ -1,12 +1,13 @@
 import Foundation
 import PushModel
+import PushTime
 import PushWire
 import TestSupport
 
 /// Random events of every kind, and their content as Foundation parses it.
 struct LogSamples {
     var random: SeededRandom
-    var now: Int64 = 1_763_000_000_000
+    var now: WallTime = 1_763_000_000_000
     private let apps = (0..<7).map { AppID("app\($0)")! }
     private var messages: [Message] = []
 
@@ -63,9 +64,9 @@ struct LogSamples {
         let refusal = Refusal(
             status: .random(in: 400...503, using: &random),
             reason: Bool.random(using: &random) ? ProviderReason(rawValue: "Unregistered") : nil)
-        let what: DeliveryRecord.What =
+        let outcome: DeliveryOutcome =
             switch Int.random(in: 0..<8, using: &random) {
-            case 0: .rejected(refusal)
+            case 0: .rejected(refusal, deactivates: false)
             case 1: .retry(refusal, after: .milliseconds(1500))
             case 2: .unknown(.connectionLost, isFinal: Bool.random(using: &random))
             case 3: .expired
@@ -78,7 +79,7 @@ struct LogSamples {
             seq: 1, fingerprint: MessageFingerprint(1), acceptedAt: now + .random(in: -5000...50, using: &random),
             message: message(), device: DeviceID(high: random.next(), low: random.next()),
             apnsID: hasID ? APNSID(high: random.next(), low: random.next()) : APNSID(high: 0, low: 0),
-            attempt: .random(in: 0...3, using: &random), what: what)
+            attempt: .random(in: 0...3, using: &random), outcome: outcome)
     }
 }
 

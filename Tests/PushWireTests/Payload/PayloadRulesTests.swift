@@ -301,7 +301,8 @@ import Testing
 
     @Test func `Options are created from a message`() throws {
         let message = Message(
-            id: MessageID("m")!, app: AppID("shop")!, pushType: .background, expiresAt: 5, collapseID: CollapseID("c"),
+            id: MessageID("m")!, app: AppID("shop")!, pushType: .background, expiry: Expiry(expiresAt: 5),
+            collapseID: CollapseID("c"),
             payload: Array(Self.wakes.utf8))
         let options = PushOptions(message, topic: Topic(PayloadTests.shop, for: .background))
         #expect(options.priority == 5 && options.expiration == 5 && options.collapseID == "c")

@@ -1,4 +1,5 @@
 import PushModel
+import PushTime
 
 @testable import PushWire
 
@@ -56,7 +57,8 @@ private enum EnvelopeCheck {
             unsafe (frame ?? []).withUnsafeBytes { payload in
                 do throws(EnvelopeFault) {
                     return .success(
-                        unsafe try reader.read(bytes, payload: frame == nil ? nil : payload, now: 1_767_000_000))
+                        unsafe try reader.read(
+                            bytes, payload: frame == nil ? nil : payload, now: UnixSeconds(1_767_000_000)))
                 } catch {
                     return .failure(error)
                 }
@@ -112,7 +114,7 @@ private enum EnvelopeCheck {
         var results: [Result<PushRequest, EnvelopeFault>] = []
         unsafe bytes.withUnsafeBytes { bytes in
             do throws(Rejection) {
-                unsafe try reader.readBatch(bytes, now: 1_767_000_000) { results.append($0) }
+                unsafe try reader.readBatch(bytes, now: UnixSeconds(1_767_000_000)) { results.append($0) }
             } catch {
                 require(lines.isEmpty, "a batch is rejected: \(error)")
             }

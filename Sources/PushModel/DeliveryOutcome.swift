@@ -1,0 +1,92 @@
+/// What became of a delivery. The gateway reports it, the router counts and records it, and the event states it.
+package enum DeliveryOutcome: Sendable, Equatable {
+    /// The provider accepted it. The name is not "delivered", because status 200 means acceptance only. `uniqueID` is
+    /// its name in the delivery log of the sandbox.
+    case sent(uniqueID: String?)
+    /// A permanent failure. `deactivates`: the token is dead or wrong, and the registry decides about the device.
+    case rejected(Refusal, deactivates: Bool)
+    /// A temporary refusal: the delivery is sent again, no earlier than after this pause.
+    case retry(Refusal, after: Duration)
+    /// The request was written and never answered. `isFinal`: the delivery is not sent again.
+    case unknown(UnknownCause, isFinal: Bool)
+    /// It was too late for an attempt.
+    case expired
+    /// It was never given to a gateway.
+    case suppressed(Suppression)
+
+    package enum Suppression: String, Sendable {
+        /// The registry lists the device as inactive.
+        case inactive
+        /// The device already received a message with this id.
+        case duplicate
+        /// The registry does not know the device id.
+        case unknownDevice = "unknown_device"
+    }
+
+    /// Returns the outcome of a temporary refusal: the end if the message has a single attempt.
+    package static func refused(_ refusal: Refusal, retryAfter delay: Duration, of message: Message) -> DeliveryOutcome
+    {
+        message.expiry.isSingleAttempt ? .rejected(refusal, deactivates: false) : .retry(refusal, after: delay)
+    }
+
+    /// Returns the outcome of an attempt that was never answered: the end if the message has a single attempt or its
+    /// producer prefers a loss to a duplicate.
+    package static func unanswered(_ cause: UnknownCause, of message: Message) -> DeliveryOutcome {
+        .unknown(cause, isFinal: message.expiry.isSingleAttempt || message.onUnknown == .drop)
+    }
+
+    /// The final outcome; nil if the delivery is sent again.
+    package var final: FinalOutcome? {
+        switch self {
+        case .sent: .sent
+        case .rejected: .rejected
+        case .retry: nil
+        case .unknown(_, let isFinal): isFinal ? .unknown : nil
+        case .expired: .expired
+        case .suppressed: .suppressed
+        }
+    }
+
+    /// Whether the provider answered the last attempt.
+    package var isAnswer: Bool {
+        switch self {
+        case .sent, .rejected, .retry: true
+        case .unknown, .expired, .suppressed: false
+        }
+    }
+}
+
+/// The final outcome of a delivery, as the ledger stores and counts it.
+package enum FinalOutcome: UInt8, Sendable, CaseIterable {
+    case sent = 1
+    case rejected = 2
+    case expired = 3
+    case suppressed = 4
+    /// The request was written, never answered, and is not sent again.
+    case unknown = 5
+}
+
+/// The numbers of deliveries of a message by final outcome.
+package struct OutcomeCounts: Sendable, Hashable {
+    package var sent: UInt32 = 0
+    package var rejected: UInt32 = 0
+    package var expired: UInt32 = 0
+    package var suppressed: UInt32 = 0
+    package var unknown: UInt32 = 0
+
+    package init() {}
+
+    package var total: UInt64 {
+        UInt64(sent) + UInt64(rejected) + UInt64(expired) + UInt64(suppressed) + UInt64(unknown)
+    }
+
+    package mutating func add(_ outcome: FinalOutcome) {
+        switch outcome {
+        case .sent: sent += 1
+        case .rejected: rejected += 1
+        case .expired: expired += 1
+        case .suppressed: suppressed += 1
+        case .unknown: unknown += 1
+        }
+    }
+}

@@ -1,0 +1,32 @@
+package import PushTime
+
+/// The end of a device: proposed by the answer of a provider, checked by feedback, recorded as an event, and applied by
+/// the registry.
+package struct Deactivation: Sendable, Equatable {
+    package let device: DeviceID
+    package let app: AppID
+    package let reason: String?
+    /// When the device was known to be gone: the timestamp of a 410, or else the time at which the delivery was given
+    /// to the gateway. A device that was seen later stays active.
+    package let evidence: WallTime
+    package let messageID: MessageID?
+    package let apnsID: APNSID?
+    /// Whether the registry erases the device with all of its data.
+    package let erases: Bool
+
+    package init(
+        of device: DeviceID, app: AppID, reason: String?, evidence: WallTime, messageID: MessageID? = nil,
+        apnsID: APNSID? = nil, erases: Bool = false
+    ) {
+        self.device = device
+        self.app = app
+        self.reason = reason
+        self.evidence = evidence
+        self.messageID = messageID
+        self.apnsID = apnsID
+        self.erases = erases
+    }
+
+    /// The reason in the event of an erased device.
+    package static let removed = "removed"
+}
