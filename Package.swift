@@ -89,7 +89,7 @@ let package = Package(
             name: "PushAdmin",
             dependencies: [
                 "PushConfiguration", "PushStore", "PushWire", "PushModel", "PushTime", "PushText", "PushTransport",
-                "PushLoop", "JSON5",
+                "PushLoop",
             ], swiftSettings: settings),
 
         // Floor 6: the server, put together.

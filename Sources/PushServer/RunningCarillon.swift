@@ -113,16 +113,17 @@ package final class RunningCarillon: Sendable {
             forcedStop.gateways = gateways
 
             // The control server stops before the parts that its requests use are closed.
-            let control = try await AdminServer(
-                at: .socket(path: "\(lock.directory)/\(ControlSocket.fileName)"), on: home, limits: .controlSocket,
-                routes: Self.controlRoutes(pipeline, gateways: gateways))
-            self.control = control
-            services.add { _ in await control.stop() }
             let health = ServedHealth(
                 gateways: gateways, pipeline: pipeline, pipelineMetrics: PipelineMetrics(in: metrics),
                 registry: metrics)
+            let endpoints = Self.endpoints(pipeline, gateways: gateways, health: health)
+            let control = try await AdminServer(
+                at: .socket(path: "\(lock.directory)/\(ControlSocket.fileName)"), on: home, limits: .controlSocket,
+                table: endpoints, door: ControlDoor())
+            self.control = control
+            services.add { _ in await control.stop() }
             let http = try await Self.http(
-                configuration.http, on: home, files: files, connections: limits.http, health: health)
+                configuration.http, on: home, files: files, connections: limits.http, endpoints: endpoints)
             self.http = http
             if let http { services.add { _ in await http.stop() } }
             services.add { _ in await expiry.stop() }
@@ -167,25 +168,31 @@ package final class RunningCarillon: Sendable {
     /// The maximum time that the shutdown waits for a reload which reads files.
     private static let reloadEndsWithin: Duration = .seconds(2)
 
-    private static func controlRoutes(_ pipeline: Pipeline, gateways: ServedGateways) -> AdminRoutes {
-        AdminRoutes(
-            GatewayRoutes.all(gateways) + BacklogRoutes.all { await pipeline.router.drop($0) }
-                + PipelineRoutes.all(
-                    devices: pipeline.registry, events: pipeline.ledger, waiting: pipeline.waiting,
-                    statistics: ServedStatistics(pipeline: pipeline, gateways: gateways),
-                    identities: pipeline.ledger.identities, apps: { await gateways.statuses().map(\.app.id) }))
+    /// Returns the endpoints of both servers.
+    private static func endpoints(
+        _ pipeline: Pipeline, gateways: ServedGateways, health: ServedHealth
+    ) -> EndpointTable {
+        let all =
+            HealthEndpoints.all(health) + GatewayEndpoints.all(gateways)
+            + [AnyEndpoint(DropBacklog { await pipeline.router.drop($0) })]
+            + PipelineEndpoints.all(
+                devices: pipeline.registry, events: pipeline.ledger, waiting: pipeline.waiting,
+                statistics: ServedStatistics(pipeline: pipeline, gateways: gateways),
+                identities: pipeline.ledger.identities, apps: { await gateways.statuses().map(\.app.id) })
+        return EndpointTable(
+            all + [AnyEndpoint(now: GetOpenAPI(describing: all, version: Release.version))])
     }
 
     private static func http(
         _ settings: Configuration.HTTP, on loop: EventLoop, files: BlockingPool, connections: Int,
-        health: ServedHealth
+        endpoints: EndpointTable
     ) async throws -> AdminServer? {
         guard let listen = settings.listen else { return nil }
         var tls: TLSContext?
         if let settings = settings.tls { tls = try await context(settings, on: files) }
         return try await AdminServer(
             at: .port(listen, setting: "http.listen", tls: tls), on: loop,
-            limits: .monitoring(connections: connections), routes: AdminRoutes(HealthRoutes.all(health)))
+            limits: .monitoring(connections: connections), table: endpoints, door: OpenDoor())
     }
 
     private static func context(

@@ -44,11 +44,11 @@ package func withPipeline(
 ) async throws {
     let devices = FakeDevices(PipelineScene.identities)
     let events = FakeEvents()
-    let routes = PipelineRoutes.all(
+    let endpoints = PipelineEndpoints.all(
         devices: devices, events: events, waiting: events.waiting, statistics: FakeStatistics(statistics),
         identities: PipelineScene.identities, apps: { [PipelineScene.shop, PipelineScene.news] },
         maxWait: PipelineScene.maxWait)
-    try await withControl(limits: .patient, more: routes) { control in
+    try await withControl(limits: .patient, more: endpoints) { control in
         try await body(PipelineScene(control: control, devices: devices, events: events))
     }
 }

@@ -19,7 +19,7 @@ package struct RunningControl: Sendable {
 }
 
 package func withControl(
-    limits: HTTP1Limits = .controlSocket, clock: LoopClock = .monotonic, more routes: [AdminRoute] = [],
+    limits: HTTP1Limits = .controlSocket, clock: LoopClock = .monotonic, more endpoints: [AnyEndpoint] = [],
     body: (RunningControl) async throws -> Void
 ) async throws {
     let directory = try TemporaryDirectory()
@@ -29,7 +29,7 @@ package func withControl(
     let gateways = ScriptedGateways()
     let server = try await AdminServer(
         at: .socket(path: "\(data)/\(ControlSocket.fileName)"), on: loop, limits: limits,
-        routes: AdminRoutes(GatewayRoutes.all(gateways) + routes))
+        table: EndpointTable(GatewayEndpoints.all(gateways) + endpoints), door: ControlDoor())
     do {
         try await body(RunningControl(directory: directory, loop: loop, server: server, gateways: gateways))
     } catch {

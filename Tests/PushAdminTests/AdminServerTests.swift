@@ -52,21 +52,30 @@ import Testing
         ("GET", "/v1/gateways/shop/connections/3", "", 404, "not_found", ""),
         ("POST", "/v1/gateways", "", 405, "method_not_allowed", "POST is not allowed at /v1/gateways; use GET, HEAD"),
         ("GET", "/v1/gateways/shop/connections", "", 405, "method_not_allowed", "use PUT"),
-        ("GET", "/v1/gateways?verbose=1", "", 400, "bad_request", "no query parameter \"verbose\""),
+        ("GET", "/v1/gateways?verbose=1", "", 422, "invalid", "no query parameter \"verbose\""),
         ("GET", "/v1/gateways/nobody", "", 404, "unknown_app", "there is no app \"nobody\""),
-        ("GET", "/v1/gateways/a%2Fb", "", 404, "unknown_app", "there is no app \"a/b\""),
+        ("GET", "/v1/gateways/a%2Fb", "", 422, "invalid", "app: the value is invalid"),
         ("PUT", "/v1/gateways/nobody/connections", #"{"min":1,"max":2}"#, 404, "unknown_app", "nobody"),
-        ("PUT", "/v1/gateways/shop/connections", "", 400, "bad_request", "the body is not JSON"),
-        ("PUT", "/v1/gateways/shop/connections", "[1]", 400, "bad_request", "the body is an array, not an object"),
-        ("PUT", "/v1/gateways/shop/connections", "{}", 400, "bad_request", "min and max are required"),
-        ("PUT", "/v1/gateways/shop/connections", #"{"min":1}"#, 400, "bad_request", "min and max are required"),
-        ("PUT", "/v1/gateways/shop/connections", #"{"min":1,"max":"2"}"#, 400, "bad_request", "whole numbers"),
-        ("PUT", "/v1/gateways/shop/connections", #"{"min":1,"max":2.5}"#, 400, "bad_request", "whole numbers"),
-        ("PUT", "/v1/gateways/shop/connections", #"{"min":0,"max":2}"#, 400, "bad_request", "from 1 to 1000"),
-        ("PUT", "/v1/gateways/shop/connections", #"{"min":1,"max":1001}"#, 400, "bad_request", "from 1 to 1000"),
-        ("PUT", "/v1/gateways/shop/connections", #"{"min":3,"max":2}"#, 400, "bad_request", "min is 3 and max is 2"),
-        ("PUT", "/v1/gateways/shop/connections", #"{"min":1,"max":2,"now":1}"#, 400, "bad_request", "no key \"now\""),
-        ("PUT", "/v1/gateways/shop/connections", #"{"min":1,"min":1}"#, 400, "bad_request", "required once"),
+        ("PUT", "/v1/gateways/shop/connections", "", 400, "bad_json", "the body is not JSON"),
+        ("PUT", "/v1/gateways/shop/connections", "[1]", 422, "invalid", "an object is expected, not an array"),
+        ("PUT", "/v1/gateways/shop/connections", "{}", 422, "invalid", "/min: the value is missing"),
+        ("PUT", "/v1/gateways/shop/connections", #"{"min":1}"#, 422, "invalid", "/max: the value is missing"),
+        (
+            "PUT", "/v1/gateways/shop/connections", #"{"min":1,"max":"2"}"#, 422, "invalid",
+            "/max: a whole number is expected, not a string"
+        ),
+        (
+            "PUT", "/v1/gateways/shop/connections", #"{"min":1,"max":2.5}"#, 422, "invalid",
+            "/max: a whole number from 1 to 1000 is expected, not 2.5"
+        ),
+        ("PUT", "/v1/gateways/shop/connections", #"{"min":0,"max":2}"#, 422, "invalid", "from 1 to 1000"),
+        ("PUT", "/v1/gateways/shop/connections", #"{"min":1,"max":1001}"#, 422, "invalid", "from 1 to 1000"),
+        ("PUT", "/v1/gateways/shop/connections", #"{"min":3,"max":2}"#, 422, "invalid", "min is 3 and max is 2"),
+        ("PUT", "/v1/gateways/shop/connections", #"{"min":1,"max":2,"now":1}"#, 422, "invalid", "no key \"now\""),
+        (
+            "PUT", "/v1/gateways/shop/connections", #"{"min":1,"min":1}"#, 422, "invalid",
+            "the key \"min\" is given twice"
+        ),
     ]
 
     @Test func `A wrong request is answered with status, code and reason`() async throws {
@@ -74,8 +83,8 @@ import Testing
             for (method, path, body, status, code, message) in Self.refused {
                 let answer = try await control.client.send(method, to: path, body: Array(body.utf8))
                 #expect(answer.status == status, "\(method) \(path) \(body)")
-                let fault = try JSONDecoder().decode(AdminAnswer.Refusal.self, from: Data(answer.body)).error
-                #expect(fault.code == code && fault.message.contains(message), "\(fault)")
+                let problem = try JSONDecoder().decode(Problem.self, from: Data(answer.body))
+                #expect(problem.code.rawValue == code && problem.detail.contains(message), "\(problem)")
             }
             #expect(control.gateways.scaled.isEmpty)
             let raw = try control.raw()
@@ -87,7 +96,7 @@ import Testing
     @Test func `An error of a gateway becomes an answer`() async throws {
         try await withControl { control in
             control.gateways.state.withLock {
-                $0.refusal = AdminFault(409, code: "draining", message: "shop is being removed")
+                $0.refusal = Problem(.conflict, detail: "shop is being removed")
             }
             let body = Array(#"{"min":1,"max":1}"#.utf8)
             let failure = await #expect(throws: AdminClientError.self) {
@@ -100,7 +109,10 @@ import Testing
             #expect(answer.status == 500)
             #expect(
                 String(decoding: answer.body, as: UTF8.self)
-                    == "{\"error\":{\"code\":\"internal\",\"message\":\"no luck\"}}\n")
+                    == """
+                    {"code":"internal","detail":"no luck","status":500,"title":"The server failed","type":"about:blank"}
+
+                    """)
         }
     }
 
@@ -124,7 +136,7 @@ import Testing
             let deep = String(repeating: "[", count: 60_000)
             let answer = try await control.client.send(
                 "PUT", to: "/v1/gateways/shop/connections", body: Array(deep.utf8))
-            #expect(answer.status == 400)
+            #expect(answer.status == 422)
             #expect(try await control.client.send("GET", to: "/v1/gateways").status == 200)
         }
     }
@@ -184,7 +196,7 @@ import Testing
         let directory = try TemporaryDirectory()
         let path = "\(directory.path)/\(ControlSocket.fileName)"
         let loop = EventLoop(name: "control-test")
-        let routes = AdminRoutes(GatewayRoutes.all(ScriptedGateways()))
+        let table = EndpointTable(GatewayEndpoints.all(ScriptedGateways()))
         // A killed process leaves a socket file on which no process listens.
         var address = sockaddr_un()
         address.sun_family = sa_family_t(AF_UNIX)
@@ -197,13 +209,17 @@ import Testing
         }
         #expect(bound == 0)
         close(stale)
-        let server = try await AdminServer(at: .socket(path: path), on: loop, limits: .controlSocket, routes: routes)
+        let server = try await AdminServer(
+            at: .socket(path: path), on: loop, limits: .controlSocket, table: table,
+            door: ControlDoor())
         // This must not throw, because the server has to be stopped.
         let client = AdminClient(dataDirectory: directory.path, deadline: .seconds(120))
         let status = try? await client.send("GET", to: "/v1/gateways").status
         #expect(status == 200)
         let failure = await #expect(throws: StartError.self) {
-            _ = try await AdminServer(at: .socket(path: path), on: loop, limits: .controlSocket, routes: routes)
+            _ = try await AdminServer(
+                at: .socket(path: path), on: loop, limits: .controlSocket, table: table,
+                door: ControlDoor())
         }
         #expect(failure?.code == .tryAgain)
         #expect(failure?.description.contains("another process listens there") == true)
@@ -219,7 +235,7 @@ import Testing
         let failure = await #expect(throws: StartError.self) {
             _ = try await AdminServer(
                 at: .socket(path: "\(long)/\(ControlSocket.fileName)"), on: loop, limits: .controlSocket,
-                routes: AdminRoutes([]))
+                table: EndpointTable([]), door: ControlDoor())
         }
         #expect(failure?.description.contains("choose a data directory with a shorter path") == true)
         let other = await #expect(throws: AdminClientError.self) {
@@ -231,23 +247,33 @@ import Testing
 
     @Test func `Stopping the server waits for requests that have arrived`() async throws {
         let (asked, answer) = (Latch(), Latch())
-        let route = AdminRoute(.get, at: "/slow") { _ in
-            asked.open()
-            await answer.wait()
-            return ["done": true]
-        }
-        try await withControl(more: [route]) { control in
+        let endpoint = AnyEndpoint(SlowEndpoint(asked: asked, answer: answer))
+        try await withControl(more: [endpoint]) { control in
             async let slow = control.client.send("GET", to: "/slow")
             await asked.wait()
             async let stopped: Void = control.server.stop(within: .seconds(60))
             answer.open()
             let body = try await slow.body
-            #expect(String(decoding: body, as: UTF8.self) == "{\"done\":true}\n")
+            #expect(String(decoding: body, as: UTF8.self) == "{\"device\":\"x\",\"removed\":true}\n")
             await stopped
             let failure = await #expect(throws: AdminClientError.self) {
                 _ = try await control.client.send("GET", to: "/slow")
             }
             #expect(failure?.code == .notRunning)
         }
+    }
+}
+
+/// An endpoint that answers when its test says so.
+private struct SlowEndpoint: Endpoint {
+    static let operation = Operation(.get, at: "/slow", access: .open, subject: "Test", summary: "Answers late.")
+
+    let asked: Latch
+    let answer: Latch
+
+    func answer(_ input: NoInput, for caller: Caller) async -> Reply<RemovalAnswer> {
+        asked.open()
+        await answer.wait()
+        return Reply(RemovalAnswer(id: "x", removed: true))
     }
 }

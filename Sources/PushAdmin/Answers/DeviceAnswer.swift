@@ -1,9 +1,10 @@
 import PushLoop
 package import PushModel
 package import PushTime
+package import PushWire
 
 /// A device, without its token. Times are milliseconds since 1970; unknown values are left out.
-package struct DeviceAnswer: Codable, Sendable, Equatable {
+package struct DeviceAnswer: JSONAnswer, Equatable {
     package var id: String
     package var app: String
     package var active: Bool
@@ -37,10 +38,9 @@ package struct DeviceAnswer: Codable, Sendable, Equatable {
     }
 }
 
-package struct DeviceListAnswer: Codable, Sendable, Equatable {
+package struct DeviceListAnswer: JSONAnswer, Equatable {
     package var devices: [DeviceAnswer]
-    /// The value of `after` for the next page; left out on the last page.
-    package var next: String?
+    package var next: PageCursor
 }
 
 /// A device with its token, for a backup.
@@ -70,18 +70,18 @@ package struct ExportedDevice: Codable, Sendable, Equatable {
     }
 }
 
-package struct DeviceExportAnswer: Codable, Sendable, Equatable {
+package struct DeviceExportAnswer: JSONAnswer, Equatable {
     package var devices: [ExportedDevice]
-    package var next: String?
+    package var next: PageCursor
 }
 
 /// The result of one registration.
-package struct RegistrationAnswer: Codable, Sendable, Equatable {
+package struct RegistrationAnswer: JSONAnswer, Equatable {
     package var id: String?
     /// `registered`, `known` or `reactivated`.
     package var change: String?
     /// The reason why the registration was rejected; then `id` and `change` are left out.
-    package var error: AdminFault?
+    package var error: Problem?
 
     package enum CodingKeys: String, CodingKey {
         case change, error
@@ -93,17 +93,17 @@ package struct RegistrationAnswer: Codable, Sendable, Equatable {
         change = device.change.rawValue
     }
 
-    package init(refused fault: AdminFault) {
-        error = fault
+    package init(refused problem: Problem) {
+        error = problem
     }
 }
 
 /// The results of a list of registrations, in the order of the request.
-package struct RegistrationListAnswer: Codable, Sendable, Equatable {
+package struct RegistrationListAnswer: JSONAnswer, Equatable {
     package var devices: [RegistrationAnswer]
 }
 
-package struct DeactivationAnswer: Codable, Sendable, Equatable {
+package struct DeactivationAnswer: JSONAnswer, Equatable {
     package var id: String
     /// False if the device was already inactive.
     package var deactivated: Bool
@@ -114,12 +114,33 @@ package struct DeactivationAnswer: Codable, Sendable, Equatable {
     }
 }
 
-package struct RemovalAnswer: Codable, Sendable, Equatable {
+package struct RemovalAnswer: JSONAnswer, Equatable {
     package var id: String
     package var removed: Bool
 
     package enum CodingKeys: String, CodingKey {
         case removed
         case id = "device"
+    }
+}
+
+extension RegistrationListAnswer {
+    /// The result of a request for one device, or for a list.
+    package enum OneOrMany: AnswerBody {
+        case one(RegistrationAnswer)
+        case many(RegistrationListAnswer)
+
+        package static var mediaType: String { RegistrationAnswer.mediaType }
+
+        package func bytes() throws -> [UInt8] {
+            switch self {
+            case .one(let answer): try answer.bytes()
+            case .many(let answers): try answers.bytes()
+            }
+        }
+
+        package static func schema(in book: inout SchemaBook) -> JSONValue {
+            ["oneOf": [RegistrationAnswer.schema(in: &book), RegistrationListAnswer.schema(in: &book)]]
+        }
     }
 }

@@ -15,7 +15,7 @@ package protocol GatewayControl: Sendable {
 }
 
 /// The state of a gateway. Unknown values are left out of the JSON.
-package struct GatewayAnswer: Codable, Sendable, Equatable {
+package struct GatewayAnswer: JSONAnswer, Equatable {
     package struct Scale: Codable, Sendable, Equatable {
         package var min: Int
         package var max: Int
@@ -141,7 +141,7 @@ extension GatewayAnswer.Connection {
     }
 }
 
-package struct GatewayList: Codable, Sendable, Equatable {
+package struct GatewayList: JSONAnswer, Equatable {
     package var gateways: [GatewayAnswer]
 
     package init(

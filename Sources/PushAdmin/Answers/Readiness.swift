@@ -1,5 +1,5 @@
 /// Whether pushes can be sent now, app by app.
-package struct Readiness: Codable, Sendable, Equatable {
+package struct Readiness: JSONAnswer, Equatable {
     package struct App: Codable, Sendable, Equatable {
         package let app: String
         package let ready: Bool
@@ -30,5 +30,11 @@ package struct Readiness: Codable, Sendable, Equatable {
         self.warnings = warnings.isEmpty ? nil : warnings
         // Without an app nothing can be sent.
         ready = obstacle == nil && !apps.isEmpty && apps.allSatisfy(\.ready)
+    }
+
+    /// Returns the readiness of one app; nil if there is no such app.
+    package func only(_ app: String) -> Readiness? {
+        guard let one = apps.first(where: { $0.app == app }) else { return nil }
+        return Readiness([one], obstacle: reason, warnings: warnings ?? [])
     }
 }

@@ -4,7 +4,7 @@ package import PushTime
 ///
 /// Counters start with the process and never decrease; a client computes rates from two answers. Unknown values are
 /// left out of the JSON.
-package struct StatsAnswer: Codable, Sendable, Equatable {
+package struct StatsAnswer: JSONAnswer, Equatable {
     /// The time of the statistics.
     package var at: WallTime
     /// The start of the process.

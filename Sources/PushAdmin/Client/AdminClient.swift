@@ -45,7 +45,7 @@ package struct AdminClient: Sendable {
         _ method: String, at path: String, body: [UInt8] = [], for type: Value.Type = Value.self
     ) async throws -> Value {
         let answer = try await send(method, to: path, body: body)
-        guard answer.status == 200 else { throw Self.refusal(answer) }
+        guard (200...299).contains(answer.status) else { throw Self.refusal(answer) }
         do {
             return try JSONDecoder().decode(Value.self, from: Data(answer.body))
         } catch {
@@ -67,7 +67,7 @@ package struct AdminClient: Sendable {
             let response = try await Self.pool.run { [request, socketPath, deadline] in
                 try HTTP1SocketCall.send(request, to: socketPath, until: MonotonicTime.current() + deadline)
             }
-            return AdminAnswer(status: response.status, body: response.body)
+            return AdminAnswer(status: response.status, body: response.body, headers: response.headers)
         } catch let error as HTTP1CallError {
             throw self.error(error)
         }
@@ -75,8 +75,8 @@ package struct AdminClient: Sendable {
 
     /// Returns the error for a response with another status than 200.
     package static func refusal(_ answer: AdminAnswer) -> AdminClientError {
-        let fault = try? JSONDecoder().decode(AdminAnswer.Refusal.self, from: Data(answer.body)).error
-        let text = fault?.message ?? String(decoding: answer.body.prefix(500), as: UTF8.self)
+        let problem = try? JSONDecoder().decode(Problem.self, from: Data(answer.body))
+        let text = problem?.detail ?? String(decoding: answer.body.prefix(500), as: UTF8.self)
         return AdminClientError(
             code: .refused(status: answer.status),
             description: text.isEmpty ? "the server responded with status \(answer.status)" : text)

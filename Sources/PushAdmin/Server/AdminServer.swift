@@ -5,7 +5,7 @@ package import PushTransport
 /// An HTTP/1.1 server that answers with the routes it is given: on the control socket, or on a TCP port.
 ///
 /// The mode of the socket's file, 0600, decides who may connect to it: the user that Carillon runs as, and root. Each
-/// request runs as a task, a connection has at most one request at a time, and the number of connections is bounded.
+/// connection has at most one request at a time, and the number of connections is bounded.
 package final class AdminServer: Sendable {
     /// The endpoint on which a server listens.
     package enum Endpoint: Sendable {
@@ -22,17 +22,12 @@ package final class AdminServer: Sendable {
 
     /// Starts to listen.
     package init(
-        at endpoint: Endpoint, on loop: EventLoop, limits: HTTP1Limits, routes: AdminRoutes
+        at endpoint: Endpoint, on loop: EventLoop, limits: HTTP1Limits, table: EndpointTable, door: any Door
     ) async throws(StartError) {
         let tls: TLSContext? = if case .port(_, _, let tls) = endpoint { tls } else { nil }
         let server = await loop.run {
-            let server = HTTP1Server(on: loop, limits: limits, tls: tls) { request, responder in
-                let responder = LoopBound(responder, on: loop)
-                Task {
-                    let answer = await routes.answer(request)
-                    loop.executeUnlessStopped { Self.send(answer, to: responder.wrapped) }
-                }
-            }
+            let dispatcher = Dispatcher(table: table, door: door, loop: loop)
+            let server = HTTP1Server(on: loop, limits: limits, tls: tls) { dispatcher.handle($0, with: $1) }
             return LoopBound(server, on: loop)
         }
         self.server = server
@@ -66,13 +61,6 @@ package final class AdminServer: Sendable {
         case .port(let endpoint, let setting, _):
             return StartError(.unavailable, "cannot open \(setting) \(endpoint): \(error)")
         }
-    }
-
-    private static func send(_ answer: AdminAnswer, to responder: HTTP1Responder) {
-        var headers: HTTP1Headers = ["Content-Type": answer.type, "Cache-Control": "no-store"]
-        if let allow = answer.allow { headers.add("Allow", value: allow) }
-        // It throws if the client has gone.
-        try? responder.respond(status: answer.status, headers: headers, body: answer.body)
     }
 
     /// Serves connections accepted from now on with `tls`.

@@ -1,10 +1,12 @@
 /// The status and body of a response.
 package struct HTTP1Response: Equatable, Sendable {
     package let status: Int
+    package let headers: HTTP1Headers
     package let body: [UInt8]
 
-    package init(status: Int, body: [UInt8]) {
+    package init(status: Int, headers: HTTP1Headers = [:], body: [UInt8]) {
         self.status = status
+        self.headers = headers
         self.body = body
     }
 }
@@ -28,7 +30,7 @@ package struct HTTP1ResponseMachine {
     private enum State {
         case head
         /// `length` is nil for a body that ends with the connection.
-        case body(status: Int, length: Int?)
+        case body(status: Int, headers: HTTP1Headers, length: Int?)
     }
 
     private var state = State.head
@@ -49,21 +51,21 @@ package struct HTTP1ResponseMachine {
             state = try Self.head(bytes[..<end])
             bytes.removeSubrange(..<(end + 4))
         }
-        guard case .body(let status, let length) = state else { return nil }
+        guard case .body(let status, let headers, let length) = state else { return nil }
         guard bytes.count <= Self.bodyLimit else {
             throw Fault("the response is longer than \(Self.bodyLimit >> 20) MiB")
         }
         guard let length else { return nil }
         guard bytes.count <= length else { throw Fault("the body is longer than its Content-Length") }
-        return bytes.count == length ? HTTP1Response(status: status, body: bytes) : nil
+        return bytes.count == length ? HTTP1Response(status: status, headers: headers, body: bytes) : nil
     }
 
     /// Notes that the connection has ended, which completes a response without a length.
     package mutating func ended() throws(Fault) -> HTTP1Response {
-        guard case .body(let status, nil) = state else {
+        guard case .body(let status, let headers, nil) = state else {
             throw Fault(bytes.isEmpty ? "no response" : "the response is incomplete", isCutOff: true)
         }
-        return HTTP1Response(status: status, body: bytes)
+        return HTTP1Response(status: status, headers: headers, body: bytes)
     }
 
     private mutating func headEnd() -> Int? {
@@ -83,10 +85,12 @@ package struct HTTP1ResponseMachine {
             let status = Int(words[1]), (200...599).contains(status)
         else { throw Fault("not an HTTP response") }
         var length: Int?
+        var headers: HTTP1Headers = [:]
         for line in lines.dropFirst() {
             let parts = line.split(separator: ":", maxSplits: 1)
             guard parts.count == 2 else { continue }
             let value = parts[1].drop { $0 == " " }
+            headers.add(String(parts[0]), value: String(value))
             switch parts[0].lowercased() {
             case "content-length":
                 guard let number = Int(value), (0...bodyLimit).contains(number), length == nil else {
@@ -97,6 +101,6 @@ package struct HTTP1ResponseMachine {
             default: break
             }
         }
-        return .body(status: status, length: status == 204 ? 0 : length)
+        return .body(status: status, headers: headers, length: status == 204 ? 0 : length)
     }
 }

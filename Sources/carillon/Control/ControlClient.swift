@@ -30,9 +30,9 @@ struct ControlClient: Sendable {
         }
     }
 
-    /// Parses the response to a request for events.
-    static func page(_ answer: AdminAnswer) throws(Failure) -> EventPage {
-        guard let page = EventPage(answer.body) else {
+    /// Returns the page of events that was parsed from a response; nil if the response is malformed.
+    static func page(_ page: EventPage?) throws(Failure) -> EventPage {
+        guard let page else {
             throw Failure(.failed, "cannot parse the response; is it the same version of Carillon?")
         }
         return page

@@ -31,10 +31,10 @@ enum DevicesExport {
             let page = try await client.ask(
                 "GET",
                 at: "/v1/export/devices"
-                    + (try DevicesVerb.query(arguments, after: cursor, limit: DeviceRoutes.maxPageSize)),
+                    + (try DevicesVerb.query(arguments, after: cursor, limit: DeviceSearch.maxPageSize)),
                 for: DeviceExportAnswer.self)
             try run.write(page.devices)
-            cursor = page.next
+            cursor = page.next.text
         } while cursor != nil
         try run.finish()
         return .done

@@ -157,7 +157,7 @@ struct ImportRun {
         switch item {
         case .device(let line, let device):
             let text = device.json.bytes
-            if lines.count == DeviceRoutes.maxRegistrations || body.count + text.count > Self.maxBytes {
+            if lines.count == RegisterDevices.maxRegistrations || body.count + text.count > Self.maxBytes {
                 try await send()
             }
             body += lines.isEmpty ? Array("{\"devices\":[".utf8) : [UInt8(ascii: ",")]
@@ -186,7 +186,7 @@ struct ImportRun {
             case "registered": counts.new += 1
             case "known": counts.known += 1
             case "reactivated": counts.reactivated += 1
-            default: refuse(line, because: device.error?.message ?? "rejected without a reason")
+            default: refuse(line, because: device.error?.detail ?? "rejected without a reason")
             }
         }
         lastDone = lines.last ?? lastDone

@@ -158,7 +158,7 @@ enum DevicesVerb {
         repeat {
             let page = try await client.ask(
                 "GET",
-                at: "/v1/devices" + (try query(arguments, after: cursor, limit: min(left, DeviceRoutes.maxPageSize))),
+                at: "/v1/devices" + (try query(arguments, after: cursor, limit: min(left, DeviceSearch.maxPageSize))),
                 for: DeviceListAnswer.self)
             let text =
                 arguments.has("json")
@@ -167,7 +167,7 @@ enum DevicesVerb {
             guard Terminal.output.write(text) else { return .done }
             count += page.devices.count
             left -= page.devices.count
-            cursor = page.next
+            cursor = page.next.text
         } while cursor != nil && left > 0
         if arguments.has("json") {
             // Notes go to the standard error, because a program reads the lines.

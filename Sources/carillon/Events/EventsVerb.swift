@@ -75,7 +75,7 @@ struct EventsRun: Sendable {
     }
 
     func last(_ count: Int) async throws -> ExitCode {
-        var left = min(count, EventRoutes.maxEvents)
+        var left = min(count, ReadEvents.maxEvents)
         let page = try await ask([("last", "\(left)")])
         report(damaged: page)
         _ = show(page, atMost: &left)
@@ -102,7 +102,7 @@ struct EventsRun: Sendable {
                 page = try await ask([
                     ("since", "\(at)"), ("limit", "\(min(left, 1000))"),
                     ("since_at", since.map { "\($0)" }), ("until_at", until.map { "\($0)" }),
-                    ("wait", follows ? "\(EventRoutes.maxWait)" : nil),
+                    ("wait", follows ? "\(ReadEvents.maxWait)" : nil),
                 ])
             } catch let failure as Failure where hasAnswered && follows && failure.mayPass {
                 try await connection.lost(failure)
@@ -130,7 +130,7 @@ struct EventsRun: Sendable {
         let answer = try await client.send(
             "GET", to: "/v1/events" + AdminQuery.encoded(query + [("prefix", prefix)]))
         guard answer.status == 200 else { throw ControlClient.refusal(answer) }
-        return try ControlClient.page(answer)
+        return try ControlClient.page(EventPage(lines: answer))
     }
 
     private func report(damaged page: EventPage) {

@@ -69,7 +69,7 @@ enum MessagesVerb {
                         ("app", arguments.text("app")), ("state", arguments.text("state")), ("after", cursor),
                         ("user", arguments.text("user")), ("since", since.map { "\($0)" }),
                         ("until", until.map { "\($0)" }),
-                        ("limit", "\(min(limit - messages.count, MessageRoutes.maxPageSize))"),
+                        ("limit", "\(min(limit - messages.count, ListMessages.maxPageSize))"),
                     ]), for: MessagePage.self)
             messages += page.messages
             cursor = page.next

@@ -35,7 +35,7 @@ enum TraceVerb {
                 + AdminQuery.encoded(
                     subject.query + [("since", since.map { "\($0)" }), ("until", until.map { "\($0)" })]))
         guard answer.status == 200 else { throw ControlClient.refusal(answer) }
-        let page = try ControlClient.page(answer)
+        let page = try ControlClient.page(EventPage(trace: answer.body))
         guard !page.lines.isEmpty else {
             throw Failure(
                 .badInput,

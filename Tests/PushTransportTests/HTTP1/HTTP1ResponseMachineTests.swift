@@ -6,7 +6,9 @@ import Testing
 @Suite struct HTTP1ResponseMachineTests {
     private static let golden =
         "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\ncontent-length: 9\r\n\r\n{\"a\":\"\r\n}"
-    private static let whole = HTTP1Response(status: 200, body: Array("{\"a\":\"\r\n}".utf8))
+    private static let whole = HTTP1Response(
+        status: 200, headers: ["Content-Type": "application/json", "content-length": "9"],
+        body: Array("{\"a\":\"\r\n}".utf8))
 
     private func read(_ pieces: [[UInt8]], ends: Bool) throws -> HTTP1Response? {
         var machine = HTTP1ResponseMachine()

@@ -1,0 +1,50 @@
+package import PushModel
+import PushWire
+
+extension Form where Value == AppID {
+    package static var app: Form<AppID> {
+        .parsed(
+            schema: ["type": "string", "pattern": "^[A-Za-z0-9._-]{1,64}$"], example: AppID("shop")!,
+            rule: "has 1 to 64 letters, digits, '.', '_' and '-'"
+        ) { AppID($0) }
+    }
+}
+
+extension Form where Value == DeviceID {
+    package static var device: Form<DeviceID> {
+        let length = DeviceID.textLength
+        return .parsed(
+            schema: ["type": "string", "pattern": .string("^[0-9a-f]{\(length)}$")],
+            example: DeviceID(String(repeating: "0", count: length))!,
+            rule: "has \(length) lower-case hexadecimal digits"
+        ) { DeviceID($0) }
+    }
+}
+
+extension Form where Value == MessageID {
+    package static var message: Form<MessageID> {
+        .parsed(
+            schema: ["type": "string", "minLength": 1, "maxLength": 128], example: MessageID("order-4711")!,
+            rule: "has 1 to 128 bytes without control characters"
+        ) { MessageID($0) }
+    }
+}
+
+extension Form where Value == APNSID {
+    package static var apnsID: Form<APNSID> {
+        .parsed(
+            schema: ["type": "string", "format": "uuid"], example: APNSID("6851d77c-dfe0-5021-a5a1-7e79436331fb")!,
+            rule: "is a UUID"
+        ) { APNSID($0) }
+    }
+}
+
+extension Form where Value == DeviceToken {
+    /// A token in hexadecimal digits.
+    package static var token: Form<DeviceToken> {
+        .parsed(
+            schema: ["type": "string", "minLength": 2], example: DeviceToken(bytes: [0])!,
+            rule: "is an even number of hexadecimal digits, at most \(2 * DeviceToken.maxLength)"
+        ) { DeviceToken(hex: $0) }
+    }
+}

@@ -1,0 +1,50 @@
+/// The faults that were found in an input so far, and the place that is being read.
+struct InputFaults {
+    /// The maximum number of faults in an answer. Further ones are counted only.
+    static let limit = 100
+
+    private(set) var list: [InputFault] = []
+    private(set) var count = 0
+    /// The place of the value that is being read.
+    private(set) var place = InputFault.Place.pointer("")
+
+    var isEmpty: Bool { count == 0 }
+
+    mutating func add(_ code: InputFault.Code, detail: String) {
+        add(InputFault(code, at: place, detail: detail))
+    }
+
+    mutating func add(_ fault: InputFault) {
+        count += 1
+        if list.count < Self.limit { list.append(fault) }
+    }
+
+    /// Runs `body` with the place of a member or an element of the present place.
+    mutating func inside<Value>(_ name: String, body: (inout InputFaults) -> Value) -> Value {
+        let outer = place
+        defer { place = outer }
+        if case .pointer(let pointer) = outer { place = .pointer(pointer + "/" + Self.escaped(name)) }
+        return body(&self)
+    }
+
+    mutating func at<Value>(_ place: InputFault.Place, body: (inout InputFaults) -> Value) -> Value {
+        let outer = self.place
+        defer { self.place = outer }
+        self.place = place
+        return body(&self)
+    }
+
+    /// Escapes a name for a JSON pointer (RFC 6901, section 3).
+    static func escaped(_ name: String) -> String {
+        guard name.utf8.contains(where: { $0 == UInt8(ascii: "~") || $0 == UInt8(ascii: "/") }) else { return name }
+        var text = ""
+        for scalar in name.unicodeScalars {
+            switch scalar {
+            case "~": text += "~0"
+            case "/": text += "~1"
+            default: text.unicodeScalars.append(scalar)
+            }
+        }
+        return text
+    }
+}

@@ -1,0 +1,70 @@
+/// The reason why a request is not carried out, for programs. The set is closed: `/openapi.json` lists it, and a code
+/// never changes its meaning or its status.
+package enum ProblemCode: String, CaseIterable, Codable, Sendable {
+    case badJSON = "bad_json"
+    case unauthenticated
+    case clockSkew = "clock_skew"
+    case replayed
+    case forbidden
+    case crossOrigin = "cross_origin"
+    case notFound = "not_found"
+    case unknownApp = "unknown_app"
+    case unknownDevice = "unknown_device"
+    case unknownMessage = "unknown_message"
+    case unknownKey = "unknown_key"
+    case methodNotAllowed = "method_not_allowed"
+    case conflict
+    case tooLate = "too_late"
+    case tooLarge = "too_large"
+    case unsupportedMediaType = "unsupported_media_type"
+    case unknownHost = "unknown_host"
+    case invalid
+    case tooManyRequests = "too_many_requests"
+    case `internal`
+    case unavailable
+
+    package var status: Int {
+        switch self {
+        case .badJSON: 400
+        case .unauthenticated, .clockSkew, .replayed: 401
+        case .forbidden, .crossOrigin: 403
+        case .notFound, .unknownApp, .unknownDevice, .unknownMessage, .unknownKey: 404
+        case .methodNotAllowed: 405
+        case .conflict, .tooLate: 409
+        case .tooLarge: 413
+        case .unsupportedMediaType: 415
+        case .unknownHost: 421
+        case .invalid: 422
+        case .tooManyRequests: 429
+        case .internal: 500
+        case .unavailable: 503
+        }
+    }
+
+    /// The same words for every problem with this code.
+    package var title: String {
+        switch self {
+        case .badJSON: "The body is not JSON"
+        case .unauthenticated: "The request is not authenticated"
+        case .clockSkew: "The clocks of client and server differ"
+        case .replayed: "The request was received before"
+        case .forbidden: "The key has no right to do this"
+        case .crossOrigin: "The request comes from another site"
+        case .notFound: "There is nothing at this path"
+        case .unknownApp: "There is no such app"
+        case .unknownDevice: "There is no such device"
+        case .unknownMessage: "There is no such message"
+        case .unknownKey: "There is no such key"
+        case .methodNotAllowed: "The path does not have this method"
+        case .conflict: "The present state does not allow this"
+        case .tooLate: "It is too late for this"
+        case .tooLarge: "The body is too large"
+        case .unsupportedMediaType: "The media type of the body is not supported"
+        case .unknownHost: "The server does not serve this host"
+        case .invalid: "The request is invalid"
+        case .tooManyRequests: "There are too many requests"
+        case .internal: "The server failed"
+        case .unavailable: "The server cannot do this now"
+        }
+    }
+}

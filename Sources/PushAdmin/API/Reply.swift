@@ -1,0 +1,14 @@
+package import PushTransport
+
+/// The answer of an endpoint: a status, a body, and header fields.
+package struct Reply<Body: AnswerBody>: Sendable {
+    package let status: Int
+    package let body: Body
+    package var headers: HTTP1Headers
+
+    package init(_ body: Body, status: Int = 200, headers: HTTP1Headers = [:]) {
+        self.status = status
+        self.body = body
+        self.headers = headers
+    }
+}

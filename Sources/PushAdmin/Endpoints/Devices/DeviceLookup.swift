@@ -1,0 +1,17 @@
+import PushModel
+
+/// Finds the devices of endpoints that name one.
+struct DeviceLookup: Sendable {
+    let devices: any DeviceBook
+
+    /// Returns the device.
+    ///
+    /// - Throws: `unknown_device`, also if the device belongs to an app for which the caller has no right: a key must
+    ///   not find out which devices other apps have.
+    func device(_ id: DeviceID, for caller: Caller) async throws -> DeviceRecord {
+        guard let device = try await devices.device(id), caller.has(device.app) else {
+            throw Problem(.unknownDevice, detail: "there is no device \(id)")
+        }
+        return device
+    }
+}

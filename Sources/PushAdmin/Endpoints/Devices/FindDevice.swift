@@ -1,0 +1,33 @@
+package import PushModel
+import PushWire
+
+/// `POST /v1/devices/find`: the device with a token. The token is in the body, because paths and queries are logged.
+package struct FindDevice: Endpoint {
+    package struct Input: EndpointInput {
+        let app: AppID
+        let token: DeviceToken
+
+        package init(_ read: inout InputReader) {
+            app = read.body("app", as: .app, about: "The app.")
+            token = read.body("token", as: .token, about: "The token of the device.")
+        }
+    }
+
+    package static let operation = Operation(
+        .post, at: "/v1/devices/find", access: .roles([.observe, .register]), subject: "Devices",
+        summary: "Returns the device with a token.", body: .json, problems: [.unknownDevice])
+
+    private let lookup: DeviceLookup
+    private let identities: Identities
+
+    package init(devices: any DeviceBook, identities: Identities) {
+        lookup = DeviceLookup(devices: devices)
+        self.identities = identities
+    }
+
+    package func answer(_ input: Input, for caller: Caller) async throws -> Reply<DeviceAnswer> {
+        try caller.check(input.app)
+        let id = identities.device(of: input.app, token: input.token)
+        return Reply(DeviceAnswer(try await lookup.device(id, for: caller)))
+    }
+}

@@ -1,0 +1,26 @@
+package import PushModel
+
+/// `GET /v1/devices/{device}`: one device.
+package struct GetDevice: Endpoint {
+    package struct Input: EndpointInput {
+        let device: DeviceID
+
+        package init(_ read: inout InputReader) {
+            device = read.path("device", as: .device, about: "The device id.")
+        }
+    }
+
+    package static let operation = Operation(
+        .get, at: "/v1/devices/{device}", access: .role(.observe), subject: "Devices",
+        summary: "Returns a device without its token.", problems: [.unknownDevice])
+
+    private let lookup: DeviceLookup
+
+    package init(devices: any DeviceBook) {
+        lookup = DeviceLookup(devices: devices)
+    }
+
+    package func answer(_ input: Input, for caller: Caller) async throws -> Reply<DeviceAnswer> {
+        Reply(DeviceAnswer(try await lookup.device(input.device, for: caller)))
+    }
+}

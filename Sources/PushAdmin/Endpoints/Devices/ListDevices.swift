@@ -1,0 +1,24 @@
+package import PushModel
+
+/// `GET /v1/devices`: the devices of the registry.
+package struct ListDevices: Endpoint {
+    package typealias Input = DeviceSearch
+
+    package static let operation = Operation(
+        .get, at: "/v1/devices", access: .role(.observe), subject: "Devices",
+        summary: "Returns devices without their tokens, in a stable order.", problems: [.unknownApp])
+
+    private let devices: any DeviceBook
+    private let apps: KnownApps
+
+    package init(devices: any DeviceBook, apps: KnownApps) {
+        self.devices = devices
+        self.apps = apps
+    }
+
+    package func answer(_ input: DeviceSearch, for caller: Caller) async throws -> Reply<DeviceListAnswer> {
+        let list = try await input.page(of: devices, apps: apps, for: caller)
+        return Reply(
+            DeviceListAnswer(devices: list.devices.map { DeviceAnswer($0) }, next: PageCursor(list.next?.text)))
+    }
+}

@@ -1,0 +1,126 @@
+package import PushModel
+import PushText
+import PushWire
+
+/// `POST /v1/devices`: registers one device, or a list of them, for a backend or an import.
+///
+/// Each device of a list has its own result; a fault of a single device is the problem of the request.
+package struct RegisterDevices: RawBodyEndpoint {
+    /// The maximum number of devices in one request.
+    package static let maxRegistrations = 1000
+
+    package struct Input: EndpointInput {
+        let isTrial: Bool
+
+        package init(_ read: inout InputReader) {
+            isTrial =
+                read.query("dry_run", as: .flag, about: "Returns the results without registering anything.") ?? false
+        }
+    }
+
+    package static let operation = Operation(
+        .post, at: "/v1/devices", access: .roles([.register, .operate]), subject: "Devices",
+        summary: "Registers a device, or a list of up to 1000 devices.", body: .raw(["application/json"]),
+        problems: [.unknownApp, .badJSON])
+
+    private let devices: any DeviceBook
+    private let identities: Identities
+    private let apps: KnownApps
+
+    package init(devices: any DeviceBook, identities: Identities, apps: KnownApps) {
+        self.devices = devices
+        self.identities = identities
+        self.apps = apps
+    }
+
+    package func answer(
+        _ input: Input, body: [UInt8], for caller: Caller
+    ) async throws -> Reply<RegistrationListAnswer.OneOrMany> {
+        let document = try RequestInput.document(body)
+        if let key = document.repeatedKey() {
+            let name = PlainText.line(document.string(key) ?? "", limit: 60)
+            throw Problem.invalid(
+                InputFault(
+                    .repeated, at: .pointer(""), detail: "the key \"\(name)\" is given twice in one object"))
+        }
+        guard let list = document.value("devices", in: document.root) else {
+            let answer = try await register([document.root], of: document, isTrial: input.isTrial, for: caller)[0]
+            if let problem = answer.error { throw problem }
+            return Reply(.one(answer))
+        }
+        guard document.kind(list) == .array, document.members(document.root).reduce(0, { count, _ in count + 1 }) == 1
+        else {
+            throw Problem.invalid(
+                InputFault(
+                    .badValue, at: .pointer(""), detail: "send {\"devices\":[…]} and nothing else, or one device"))
+        }
+        let elements = Array(document.elements(list))
+        guard (1...Self.maxRegistrations).contains(elements.count) else {
+            throw Problem.invalid(
+                InputFault(
+                    elements.isEmpty ? .tooFew : .tooMany, at: .pointer("/devices"),
+                    detail:
+                        "there are \(elements.count) devices; 1 to \(Self.maxRegistrations) are allowed in a request"))
+        }
+        return Reply(
+            .many(
+                RegistrationListAnswer(
+                    devices: try await register(elements, of: document, isTrial: input.isTrial, for: caller))))
+    }
+
+    private func register(
+        _ elements: [JSONDocument.Position], of document: JSONDocument, isTrial: Bool, for caller: Caller
+    ) async throws -> [RegistrationAnswer] {
+        let known = await apps.list()
+        var answers: [RegistrationAnswer?] = []
+        var taken: [DeviceRegistration] = []
+        for element in elements {
+            do throws(Problem) {
+                let device = try Self.device(document, at: element)
+                if let known, !known.contains(device.app) { throw .unknownApp(device.app.name) }
+                try caller.check(device.app)
+                taken.append(device)
+                answers.append(nil)
+            } catch {
+                answers.append(RegistrationAnswer(refused: error))
+            }
+        }
+        let done = isTrial ? try await preview(taken) : taken.isEmpty ? [] : try await devices.register(taken)
+        guard done.count == taken.count else {
+            throw Problem(
+                .internal, detail: "the registry returned \(done.count) results for \(taken.count) devices")
+        }
+        var next = done.makeIterator()
+        return answers.map { answer in answer ?? next.next().map { RegistrationAnswer($0) } }.compactMap { $0 }
+    }
+
+    private static func device(
+        _ document: JSONDocument, at position: JSONDocument.Position
+    ) throws(Problem) -> DeviceRegistration {
+        do {
+            return try DeviceInput(document, at: position).checked()
+        } catch {
+            throw .invalid(InputFault(.badValue, at: .pointer(""), detail: error.description))
+        }
+    }
+
+    /// Returns the results that a registration would have, without registering anything.
+    private func preview(_ registrations: [DeviceRegistration]) async throws -> [RegisteredDevice] {
+        var result: [RegisteredDevice] = []
+        var seen: Set<DeviceID> = []
+        for registration in registrations {
+            let id = identities.device(of: registration.app, token: registration.token)
+            let isFirst = seen.insert(id).inserted
+            let device = try await devices.device(id)
+            let change: RegisteredDevice.Change =
+                switch device?.isActive {
+                case _ where !isFirst: .known
+                case nil: .registered
+                case true?: .known
+                case false?: .reactivated
+                }
+            result.append(RegisteredDevice(id: id, change: change))
+        }
+        return result
+    }
+}

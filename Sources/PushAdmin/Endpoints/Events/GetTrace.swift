@@ -1,0 +1,59 @@
+import PushModel
+import PushStore
+import PushTime
+
+/// `GET /v1/trace`: the story of a message, a device, a delivery or a user.
+package struct GetTrace: Endpoint {
+    package struct Input: EndpointInput {
+        let message: MessageID?
+        let app: AppID?
+        let device: DeviceID?
+        let apnsID: APNSID?
+        let user: String?
+        let since: WallTime
+        let until: WallTime
+
+        package init(_ read: inout InputReader) {
+            message = read.query("message", as: .message, about: "A message id.")
+            app = read.query("app", as: .app, about: "Only messages of this app.")
+            device = read.query("device", as: .device, about: "A device id.")
+            apnsID = read.query("apns_id", as: .apnsID, about: "The apns-id of a delivery.")
+            user = read.query("user", as: .text(1...1024), about: "A user, for the devices that belong to it now.")
+            since = read.query("since", as: .time, about: "Only events at this time or later.") ?? .distantPast
+            until = read.query("until", as: .time, about: "Only events at this time or earlier.") ?? .distantFuture
+            let subjects = [message != nil, device != nil, apnsID != nil, user != nil].count { $0 }
+            read.require(
+                subjects == 1, atQuery: "message", code: subjects == 0 ? .missing : .badValue,
+                detail: "name one subject to trace: message, device, apns_id or user")
+            read.require(
+                app == nil || message != nil, atQuery: "app", detail: "app can only be combined with message")
+        }
+    }
+
+    package static let operation = Operation(
+        .get, at: "/v1/trace", access: .role(.observe), subject: "Events",
+        summary: "Returns the events of one message, device, delivery or user, in order.")
+
+    private let traces: Traces
+
+    package init(traces: Traces) {
+        self.traces = traces
+    }
+
+    package func answer(_ input: Input, for caller: Caller) async throws -> Reply<WrittenAnswer<TraceKind>> {
+        let app = input.message == nil ? nil : try caller.app(for: input.app)
+        guard input.since <= input.until else { return Reply(traces.written(TraceSearch.Found(), for: caller)) }
+        let search = TraceSearch(log: traces.log, span: input.since...input.until)
+        let found: TraceSearch.Found
+        if let message = input.message {
+            found = try await search.message(message, app: app)
+        } else if let device = input.device {
+            found = try await search.device(device)
+        } else if let id = input.apnsID {
+            found = try await search.apnsID(id)
+        } else {
+            found = try await traces.user(input.user ?? "", in: search)
+        }
+        return Reply(traces.written(found, for: caller))
+    }
+}

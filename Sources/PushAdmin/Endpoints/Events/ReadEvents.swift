@@ -1,0 +1,125 @@
+import PushLoop
+package import PushModel
+import PushStore
+import PushTime
+import PushTransport
+
+/// `GET /v1/events`: the stored events, as the same lines that monitors receive.
+///
+/// The position for the next request and the range of stored events are in header fields, because the body contains
+/// nothing but events.
+package struct ReadEvents: Endpoint {
+    package static let maxEvents = 10_000
+    package static let maxWait: UInt64 = 10
+    /// The maximum number of requests that wait for events at the same time. Each of them occupies a connection, and
+    /// other requests need connections, too.
+    package static let maxWaiting = 16
+
+    package struct Input: EndpointInput {
+        let since: UInt64?
+        let sinceAt: WallTime?
+        let untilAt: WallTime?
+        let last: Int?
+        let prefix: String
+        let limit: Int?
+        let wait: UInt64
+
+        package init(_ read: inout InputReader) {
+            since = read.query(
+                "since", as: .integer(0...UInt64(Int64.max)), about: "Only events with a greater number; 0 for all.")
+            sinceAt = read.query("since_at", as: .time, about: "Only events at this time or later.")
+            untilAt = read.query("until_at", as: .time, about: "Only events at this time or earlier.")
+            last = read.query("last", as: .integer(0...maxEvents), about: "Only as many of the newest events.")
+            prefix =
+                read.query(
+                    "prefix", as: .text(1...128), about: "Only topics (family/app/kind) that begin with this text.")
+                ?? ""
+            limit = read.query(
+                "limit", as: .integer(1...maxEvents), about: "The maximum number of events; 1000 by default.")
+            wait =
+                read.query(
+                    "wait", as: .integer(0...3600), about: "The time to wait for an event if there is none, in seconds."
+                )
+                ?? 0
+            let isMixed = since != nil || sinceAt != nil || untilAt != nil || wait > 0 || limit != nil
+            read.require(
+                last == nil || !isMixed, atQuery: "last",
+                detail: "last cannot be combined with since, since_at, until_at, limit or wait")
+        }
+    }
+
+    package static let operation = Operation(
+        .get, at: "/v1/events", access: .role(.observe), subject: "Events",
+        summary: "Returns stored events, one JSON object on each line, with their numbers of the event log.",
+        answers: [
+            .init(
+                200,
+                about: "The events. Carillon-Next is the since of the next request; Carillon-Oldest and "
+                    + "Carillon-Newest are the range of stored events; Carillon-More is true if there are more.")
+        ], problems: [.tooManyRequests])
+
+    private let reader: EventReader
+    private let waiting: any EventWaiting
+    private let maxWait: UInt64
+    private let waiters = Locked(0)
+
+    /// Creates the endpoint.
+    ///
+    /// - Parameter maxWait: the maximum wait for events, in seconds. Longer waits end then.
+    package init(events: any EventLog, waiting: any EventWaiting, maxWait: UInt64 = ReadEvents.maxWait) {
+        reader = EventReader(log: events)
+        self.waiting = waiting
+        self.maxWait = maxWait
+    }
+
+    package func answer(_ input: Input, for caller: Caller) async throws -> Reply<WrittenAnswer<LinesKind>> {
+        if let last = input.last { return reply(try await reader.last(last, prefix: input.prefix), for: caller) }
+        let span = EventReader.Span(since: input.sinceAt ?? .distantPast, until: input.untilAt ?? .distantFuture)
+        var start = input.since ?? 0
+        if let sinceAt = input.sinceAt { start = max(start, try await reader.number(before: sinceAt)) }
+        let limit = input.limit ?? 1000
+        var found = try await reader.forward(since: start, prefix: input.prefix, limit: limit, span: span)
+        guard input.wait > 0, found.isEmpty else { return reply(found, for: caller) }
+        let isFree = waiters.withLock { count -> Bool in
+            guard count < Self.maxWaiting else { return false }
+            count += 1
+            return true
+        }
+        guard isFree else {
+            throw Problem(
+                .tooManyRequests, detail: "\(Self.maxWaiting) requests are waiting for events; try again later")
+        }
+        defer { waiters.withLock { $0 -= 1 } }
+        let deadline = MonotonicTime.current() + .seconds(Int64(min(input.wait, maxWait)))
+        while found.isEmpty {
+            let left = deadline - MonotonicTime.current()
+            guard left > .zero else { break }
+            await waiting.waitForEvents(after: max(found.next, found.newest), for: left)
+            found = try await reader.forward(since: found.next, prefix: input.prefix, limit: limit, span: span)
+        }
+        return reply(found, for: caller)
+    }
+
+    private func reply(_ found: EventReader.Found, for caller: Caller) -> Reply<WrittenAnswer<LinesKind>> {
+        var body: [UInt8] = []
+        body.reserveCapacity(found.bytes + found.lines.count)
+        for line in found.lines where EventLines.isVisible(line, to: caller) {
+            body += line
+            body.append(UInt8(ascii: "\n"))
+        }
+        var headers: HTTP1Headers = [
+            EventPage.nextHeader: "\(found.next)", EventPage.oldestHeader: "\(found.oldest)",
+            EventPage.newestHeader: "\(found.newest)", EventPage.moreHeader: "\(found.hasMore)",
+        ]
+        if !found.damaged.isEmpty {
+            // The numbers of the first ones are enough to see that something is wrong, and where.
+            let numbers = found.damaged.prefix(100).map { "\($0)" }.joined(separator: ",")
+            headers.add(EventPage.damagedHeader, value: numbers)
+        }
+        return Reply(WrittenAnswer(body), headers: headers)
+    }
+}
+
+extension EventReader.Found {
+    fileprivate var isEmpty: Bool { lines.isEmpty && !hasMore && damaged.isEmpty }
+}

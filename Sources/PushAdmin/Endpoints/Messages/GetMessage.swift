@@ -1,0 +1,33 @@
+import PushModel
+package import PushStore
+
+/// `GET /v1/apps/{app}/messages/{id}`: one message of an app.
+package struct GetMessage: Endpoint {
+    package struct Input: EndpointInput {
+        let app: AppID
+        let id: MessageID
+
+        package init(_ read: inout InputReader) {
+            app = read.path("app", as: .app, about: "The app.")
+            id = read.path("id", as: .message, about: "The message id.")
+        }
+    }
+
+    package static let operation = Operation(
+        .get, at: "/v1/apps/{app}/messages/{id}", access: .role(.observe), subject: "Messages",
+        summary: "Returns a message with its audience, options, client and counts.", problems: [.unknownMessage])
+
+    private let history: MessageHistory
+
+    package init(history: MessageHistory) {
+        self.history = history
+    }
+
+    package func answer(_ input: Input, for caller: Caller) async throws -> Reply<MessageSummary> {
+        try caller.check(input.app)
+        guard let message = try await history.one(input.id, app: input.app).first else {
+            throw FindMessage.unknown(input.id)
+        }
+        return Reply(message)
+    }
+}

@@ -1,0 +1,37 @@
+package import PushModel
+import PushStore
+
+/// The endpoints of the pipeline: devices, messages, events and statistics.
+package enum PipelineEndpoints {
+    /// Returns all these endpoints.
+    ///
+    /// - Parameters:
+    ///   - waiting: the object that wakes requests which wait for events; ``CommittedEvents`` in a server.
+    ///   - apps: returns the apps of the configuration in force; if it is nil, any app is accepted.
+    ///   - maxWait: the maximum wait for events, in seconds.
+    package static func all(
+        devices: any DeviceBook, events: any EventLog, waiting: any EventWaiting,
+        statistics: any PipelineStatistics, identities: Identities, apps: (@Sendable () async -> [AppID])? = nil,
+        maxWait: UInt64 = ReadEvents.maxWait
+    ) -> [AnyEndpoint] {
+        let apps = KnownApps(apps)
+        let history = MessageHistory(log: events)
+        let traces = Traces(log: events, devices: devices)
+        return [
+            AnyEndpoint(ListDevices(devices: devices, apps: apps)),
+            AnyEndpoint(raw: RegisterDevices(devices: devices, identities: identities, apps: apps)),
+            AnyEndpoint(FindDevice(devices: devices, identities: identities)),
+            AnyEndpoint(GetDevice(devices: devices)),
+            AnyEndpoint(DeactivateDevice(devices: devices)),
+            AnyEndpoint(RemoveDevice(devices: devices)),
+            AnyEndpoint(ExportDevices(devices: devices, apps: apps)),
+            AnyEndpoint(TraceDevice(traces: traces)),
+            AnyEndpoint(ListMessages(history: history)),
+            AnyEndpoint(FindMessage(history: history)),
+            AnyEndpoint(GetMessage(history: history)),
+            AnyEndpoint(ReadEvents(events: events, waiting: waiting, maxWait: maxWait)),
+            AnyEndpoint(GetTrace(traces: traces)),
+            AnyEndpoint(GetStatistics(source: statistics)),
+        ]
+    }
+}

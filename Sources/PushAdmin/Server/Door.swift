@@ -1,0 +1,26 @@
+package import PushTransport
+
+/// The entrance of a server: it decides whether a request may be carried out. It is called on the loop of its server,
+/// before the body is parsed.
+package protocol Door: Sendable {
+    func admit(_ request: HTTP1Request, to operation: Operation) throws(Problem) -> Caller
+}
+
+/// The control socket. Whoever may open its file may do everything.
+package struct ControlDoor: Door {
+    package init() {}
+
+    package func admit(_ request: HTTP1Request, to operation: Operation) -> Caller { .local }
+}
+
+/// A door without keys, which admits requests for what is open to all.
+package struct OpenDoor: Door {
+    package init() {}
+
+    package func admit(_ request: HTTP1Request, to operation: Operation) throws(Problem) -> Caller {
+        guard operation.access == .open else {
+            throw Problem(.unauthenticated, detail: "this needs an API key, and the server has none")
+        }
+        return .anyone
+    }
+}
