@@ -88,8 +88,8 @@ let package = Package(
         .target(
             name: "PushAdmin",
             dependencies: [
-                "PushConfiguration", "PushStore", "PushWire", "PushModel", "PushTime", "PushText", "PushTransport",
-                "PushLoop",
+                "PushConfiguration", "PushPipeline", "PushStore", "PushWire", "PushModel", "PushTime", "PushText",
+                "PushTransport", "PushLoop",
             ], swiftSettings: settings),
 
         // Floor 6: the server, put together.

@@ -116,7 +116,8 @@ package final class RunningCarillon: Sendable {
             let health = ServedHealth(
                 gateways: gateways, pipeline: pipeline, pipelineMetrics: PipelineMetrics(in: metrics),
                 registry: metrics)
-            let endpoints = Self.endpoints(pipeline, gateways: gateways, health: health)
+            let streams = EventStreams()
+            let endpoints = Self.endpoints(pipeline, gateways: gateways, health: health, streams: streams)
             let control = try await AdminServer(
                 at: .socket(path: "\(lock.directory)/\(ControlSocket.fileName)"), on: home, limits: .controlSocket,
                 table: endpoints, door: ControlDoor())
@@ -126,6 +127,7 @@ package final class RunningCarillon: Sendable {
                 configuration.http, on: home, files: files, connections: limits.http, endpoints: endpoints)
             self.http = http
             if let http { services.add { _ in await http.stop() } }
+            services.add { _ in await streams.end() }
             services.add { _ in await expiry.stop() }
 
             let fileReloads = FileReloads { [reloads = logs.reloads] configuration, changes in
@@ -170,13 +172,16 @@ package final class RunningCarillon: Sendable {
 
     /// Returns the endpoints of both servers.
     private static func endpoints(
-        _ pipeline: Pipeline, gateways: ServedGateways, health: ServedHealth
+        _ pipeline: Pipeline, gateways: ServedGateways, health: ServedHealth, streams: EventStreams
     ) -> EndpointTable {
         let all =
             HealthEndpoints.all(health) + GatewayEndpoints.all(gateways)
-            + [AnyEndpoint(DropBacklog { await pipeline.router.drop($0) })]
+            + [
+                AnyEndpoint(DropBacklog { await pipeline.router.drop($0) }),
+                AnyEndpoint(responding: PushMessages(intake: pipeline.intake)),
+            ]
             + PipelineEndpoints.all(
-                devices: pipeline.registry, events: pipeline.ledger, waiting: pipeline.waiting,
+                on: pipeline.intake.loop, streams: streams, devices: pipeline.registry, events: pipeline.ledger, waiting: pipeline.waiting,
                 statistics: ServedStatistics(pipeline: pipeline, gateways: gateways),
                 identities: pipeline.ledger.identities, apps: { await gateways.statuses().map(\.app.id) })
         return EndpointTable(

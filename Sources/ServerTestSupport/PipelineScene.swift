@@ -22,6 +22,7 @@ package struct PipelineScene: Sendable {
     package let control: RunningControl
     package let devices: FakeDevices
     package let events: FakeEvents
+    package let streams: EventStreams
 
     package static let identities = Identities(secret: Array(0..<32))!
     /// Longer than any test takes on a busy machine, so that a wait ends by an event and not by its time limit.
@@ -44,12 +45,22 @@ package func withPipeline(
 ) async throws {
     let devices = FakeDevices(PipelineScene.identities)
     let events = FakeEvents()
-    let endpoints = PipelineEndpoints.all(
-        devices: devices, events: events, waiting: events.waiting, statistics: FakeStatistics(statistics),
-        identities: PipelineScene.identities, apps: { [PipelineScene.shop, PipelineScene.news] },
-        maxWait: PipelineScene.maxWait)
+    let streams = EventStreams()
+    let endpoints = { (loop: EventLoop) in
+        PipelineEndpoints.all(
+            on: loop, streams: streams, devices: devices, events: events, waiting: events.waiting,
+            statistics: FakeStatistics(statistics),
+            identities: PipelineScene.identities, apps: { [PipelineScene.shop, PipelineScene.news] },
+            maxWait: PipelineScene.maxWait)
+    }
     try await withControl(limits: .patient, more: endpoints) { control in
-        try await body(PipelineScene(control: control, devices: devices, events: events))
+        do {
+            try await body(PipelineScene(control: control, devices: devices, events: events, streams: streams))
+        } catch {
+            await streams.end()
+            throw error
+        }
+        await streams.end()
     }
 }
 

@@ -19,7 +19,8 @@ package struct RunningControl: Sendable {
 }
 
 package func withControl(
-    limits: HTTP1Limits = .controlSocket, clock: LoopClock = .monotonic, more endpoints: [AnyEndpoint] = [],
+    limits: HTTP1Limits = .controlSocket, clock: LoopClock = .monotonic,
+    more endpoints: (EventLoop) -> [AnyEndpoint] = { _ in [] },
     body: (RunningControl) async throws -> Void
 ) async throws {
     let directory = try TemporaryDirectory()
@@ -29,7 +30,7 @@ package func withControl(
     let gateways = ScriptedGateways()
     let server = try await AdminServer(
         at: .socket(path: "\(data)/\(ControlSocket.fileName)"), on: loop, limits: limits,
-        table: EndpointTable(GatewayEndpoints.all(gateways) + endpoints), door: ControlDoor())
+        table: EndpointTable(GatewayEndpoints.all(gateways) + endpoints(loop)), door: ControlDoor())
     do {
         try await body(RunningControl(directory: directory, loop: loop, server: server, gateways: gateways))
     } catch {

@@ -248,7 +248,7 @@ import Testing
     @Test func `Stopping the server waits for requests that have arrived`() async throws {
         let (asked, answer) = (Latch(), Latch())
         let endpoint = AnyEndpoint(SlowEndpoint(asked: asked, answer: answer))
-        try await withControl(more: [endpoint]) { control in
+        try await withControl(more: { _ in [endpoint] }) { control in
             async let slow = control.client.send("GET", to: "/slow")
             await asked.wait()
             async let stopped: Void = control.server.stop(within: .seconds(60))

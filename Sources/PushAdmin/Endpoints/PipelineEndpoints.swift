@@ -1,3 +1,4 @@
+package import PushLoop
 package import PushModel
 import PushStore
 
@@ -6,11 +7,13 @@ package enum PipelineEndpoints {
     /// Returns all these endpoints.
     ///
     /// - Parameters:
+    ///   - loop: the loop of the server.
     ///   - waiting: the object that wakes requests which wait for events; ``CommittedEvents`` in a server.
     ///   - apps: returns the apps of the configuration in force; if it is nil, any app is accepted.
     ///   - maxWait: the maximum wait for events, in seconds.
     package static func all(
-        devices: any DeviceBook, events: any EventLog, waiting: any EventWaiting,
+        on loop: EventLoop, streams: EventStreams, devices: any DeviceBook, events: any EventLog,
+        waiting: any EventWaiting,
         statistics: any PipelineStatistics, identities: Identities, apps: (@Sendable () async -> [AppID])? = nil,
         maxWait: UInt64 = ReadEvents.maxWait
     ) -> [AnyEndpoint] {
@@ -29,7 +32,9 @@ package enum PipelineEndpoints {
             AnyEndpoint(ListMessages(history: history)),
             AnyEndpoint(FindMessage(history: history)),
             AnyEndpoint(GetMessage(history: history)),
-            AnyEndpoint(ReadEvents(events: events, waiting: waiting, maxWait: maxWait)),
+            AnyEndpoint(
+                responding: ReadEvents(
+                    on: loop, events: events, waiting: waiting, streams: streams, maxWait: maxWait)),
             AnyEndpoint(GetTrace(traces: traces)),
             AnyEndpoint(GetStatistics(source: statistics)),
         ]

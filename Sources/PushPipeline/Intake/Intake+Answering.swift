@@ -18,22 +18,22 @@ extension Intake {
         var run = (caller: RequestGroup.nobody, since: tally.totals)
         unsafe group.identities.withUnsafeBytes { identities in
             for entry in group.entries {
-                let identity = unsafe UnsafeRawBufferPointer(
-                    rebasing: identities[entry.identityStart..<entry.identityStart + entry.identityLength])
                 if entry.caller != run.caller {
                     tally.attribute(since: run.since, to: group.client(run.caller))
                     run = (entry.caller, tally.totals)
                 }
                 switch entry.answer {
                 case .one:
-                    write(acceptances[next], of: group.requests[next], to: &answer)
+                    let outcome = write(acceptances[next], of: group.requests[next], to: &answer)
                     next += 1
-                    unsafe say("ack/1", to: identity, entry.hasDelimiter)
+                    unsafe send("ack/1", outcome, to: entry.receiver, of: group, identities)
                 case .batch(let number):
                     let lines = group.batches[number]
-                    lines.write(to: &answer) { write(acceptances[next + $0], of: group.requests[next + $0], to: &$1) }
+                    lines.write(to: &answer) {
+                        _ = write(acceptances[next + $0], of: group.requests[next + $0], to: &$1)
+                    }
                     next += lines.requestCount
-                    unsafe say("ack-batch/1", to: identity, entry.hasDelimiter)
+                    unsafe send("ack-batch/1", .lines, to: entry.receiver, of: group, identities)
                 case .none:
                     settle(acceptances[next], of: group.requests[next])
                     next += 1
@@ -51,29 +51,59 @@ extension Intake {
         endIfIdle()
     }
 
-    private func write(_ acceptance: Acceptance, of request: PushRequest, to text: inout [UInt8]) {
+    /// Sends the text in `answer` to the receiver of an entry, and clears it.
+    private func send(
+        _ kind: StaticString, _ outcome: DirectAnswer.Outcome, to receiver: RequestGroup.Receiver,
+        of group: RequestGroup, _ identities: UnsafeRawBufferPointer
+    ) {
+        switch receiver {
+        case .routed(let start, let length, let hasDelimiter):
+            let identity = unsafe UnsafeRawBufferPointer(rebasing: identities[start..<start + length])
+            unsafe say(kind, to: identity, hasDelimiter)
+        case .direct(let index): send(outcome, to: group.replies[index])
+        case .nobody: answer.removeAll(keepingCapacity: true)
+        }
+    }
+
+    /// Sends the text in `answer` as the answer to a call, and clears it.
+    func send(_ outcome: DirectAnswer.Outcome, to reply: DirectReply) {
+        let text = answer
+        answer = []
+        reply(DirectAnswer(outcome: outcome, text: text))
+    }
+
+    private func write(
+        _ acceptance: Acceptance, of request: PushRequest, to text: inout [UInt8]
+    ) -> DirectAnswer.Outcome {
         let id = request.message.id
         switch acceptance {
         case .accepted(let seq):
             tally.accepted += 1
             AckText.accepted(id: id, seq: seq, findings: request.findings, to: &text)
+            return .accepted
         case .duplicate(let seq):
             tally.duplicate += 1
             AckText.duplicate(id: id, seq: seq, findings: request.findings, to: &text)
-        case .conflict(let seq): reject(Self.conflict(seq), request, &text)
-        case .expired: reject(expired(request.message), request, &text)
+            return .duplicate
+        case .conflict(let seq): return reject(Self.conflict(seq), request, &text)
+        case .expired: return reject(expired(request.message), request, &text)
         case .failed(let reason):
             tally.busy += 1
             tally.failed += 1
             sayFailure(reason)
-            AckText.busy(id: id.text, retryAfterMS: Self.retryAfterFault.wholeMilliseconds, to: &text)
+            let wait = Self.retryAfterFault.wholeMilliseconds
+            AckText.busy(id: id.text, retryAfterMS: wait, to: &text)
+            return .busy(retryAfterMilliseconds: wait)
         }
     }
 
-    private func reject(_ rejection: Rejection, _ request: PushRequest, _ text: inout [UInt8]) {
+    private func reject(
+        _ rejection: Rejection, _ request: PushRequest, _ text: inout [UInt8]
+    ) -> DirectAnswer.Outcome {
         let id = request.message.id.text
         AckText.rejected(id: id, rejection, to: &text)
         tell(EnvelopeFault(id: id, rejection: rejection, app: request.message.app), of: request.client)
+        return .rejected(rejection.reason)
     }
 
     /// Handles the reply to a request from PULL, which has no ack.

@@ -62,40 +62,44 @@ extension Intake {
             unsafe say("ack-batch/1", to: frames.identity, frames.hasDelimiter)
             return
         }
-        let caller = frames.caller
-        let wait = retryAfter
-        var lines = BatchLines()
         do throws(Rejection) {
-            unsafe try reader.readBatch(text, now: now) { result in
-                switch allow(result, caller) {
-                case .success(let request):
-                    if isFull {
-                        lines.say { sayBusy(request.message.id, wait, to: &$0) }
-                    } else if let quota = admit(request.message, canWait: true) {
-                        lines.say { sayBusy(request.message.id, quota.retryAfter, to: &$0) }
-                    } else {
-                        group.addLine(request)
-                        lines.asked()
-                        unanswered += 1
-                    }
-                case .failure(let fault):
-                    lines.say { AckText.rejected(id: fault.id, fault.rejection, to: &$0) }
-                    tell(fault, of: frames.caller.name)
-                }
+            let lines = unsafe try readLines(text, of: frames.caller)
+            if lines.requestCount == 0 {
+                lines.write(to: &answer) { _, _ in }
+                unsafe say("ack-batch/1", to: frames.identity, frames.hasDelimiter)
+            } else {
+                unsafe group.add(
+                    lines, from: frames.identity, hasDelimiter: frames.hasDelimiter, client: frames.caller.name)
+                weigh(0, text.count)
             }
         } catch {
             // The batch as a whole is invalid, so there is one status and not one for each line.
             refuse(EnvelopeFault(id: nil, rejection: error, app: nil), "ack-batch/1", frames)
-            return
         }
-        if lines.requestCount == 0 {
-            lines.write(to: &answer) { _, _ in }
-            unsafe say("ack-batch/1", to: frames.identity, frames.hasDelimiter)
-        } else {
-            unsafe group.add(
-                lines, from: frames.identity, hasDelimiter: frames.hasDelimiter, client: frames.caller.name)
-            weigh(0, text.count)
+    }
+
+    /// Adds the requests of a batch to the group, and returns the lines for its ack.
+    func readLines(_ text: UnsafeRawBufferPointer, of caller: Caller) throws(Rejection) -> BatchLines {
+        let wait = retryAfter
+        var lines = BatchLines()
+        unsafe try reader.readBatch(text, now: now) { result in
+            switch allow(result, caller) {
+            case .success(let request):
+                if isFull {
+                    lines.say { sayBusy(request.message.id, wait, to: &$0) }
+                } else if let quota = admit(request.message, canWait: true) {
+                    lines.say { sayBusy(request.message.id, quota.retryAfter, to: &$0) }
+                } else {
+                    group.addLine(request)
+                    lines.asked()
+                    unanswered += 1
+                }
+            case .failure(let fault):
+                lines.say { AckText.rejected(id: fault.id, fault.rejection, to: &$0) }
+                tell(fault, of: caller.name)
+            }
         }
+        return lines
     }
 
     private func refuse(_ fault: EnvelopeFault, _ kind: StaticString, _ frames: RequestFrames) {
@@ -106,7 +110,7 @@ extension Intake {
 
     /// Answers `busy` for each line of a batch, with its id, when intake is full. A batch that is invalid in any case
     /// is answered `rejected` once.
-    private func refuseLines(_ text: UnsafeRawBufferPointer, of client: String?) {
+    func refuseLines(_ text: UnsafeRawBufferPointer, of client: String?) {
         let wait = retryAfter.wholeMilliseconds
         var (start, lines) = (0, 0)
         while start < text.count {
@@ -179,7 +183,7 @@ extension Intake {
 
     // MARK: Shared by both sockets
 
-    private func read(
+    func read(
         _ envelope: UnsafeRawBufferPointer, _ payload: UnsafeRawBufferPointer?, from caller: Caller
     ) throws(EnvelopeFault) -> PushRequest {
         var request = unsafe try reader.read(envelope, payload: payload, now: now)
@@ -190,7 +194,7 @@ extension Intake {
         return request
     }
 
-    private func allow(
+    func allow(
         _ result: Result<PushRequest, EnvelopeFault>, _ caller: Caller
     ) -> Result<PushRequest, EnvelopeFault> {
         guard case .success(var request) = result else { return result }
@@ -218,7 +222,7 @@ extension Intake {
     /// - Parameter canWait: whether the producer can send the request again (ROUTER). A request from PULL would be
     ///   lost, so it is admitted while the pipeline is crowded, and the PULL socket is paused when the pipeline is
     ///   full.
-    private func admit(_ message: Message, canWait: Bool) -> AppQuota? {
+    func admit(_ message: Message, canWait: Bool) -> AppQuota? {
         let isCrowded = canWait && backlogNow + unanswered >= limits.backlog
         let share = isCrowded ? limits.backlog / quotas.appCount : nil
         let quota = quotas.admit(message, at: now, run: runNumber, share: share, load: load)
@@ -230,7 +234,7 @@ extension Intake {
         return quota
     }
 
-    private func sayBusy(_ id: MessageID, _ wait: Duration, to text: inout [UInt8]) {
+    func sayBusy(_ id: MessageID, _ wait: Duration, to text: inout [UInt8]) {
         tally.busy += 1
         AckText.busy(id: id.text, retryAfterMS: wait.wholeMilliseconds, to: &text)
     }
@@ -243,7 +247,7 @@ extension Intake {
             app: app)
     }
 
-    private func weigh(_ requests: Int, _ bytes: Int) {
+    func weigh(_ requests: Int, _ bytes: Int) {
         unanswered += requests
         unansweredBytes += bytes
         group.byteCount += bytes

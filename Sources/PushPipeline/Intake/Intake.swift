@@ -76,6 +76,8 @@ package actor Intake {
     private var pressureTimer: TimerID?
     private var ackTimer: TimerID?
     private var ackDelay = Intake.firstAckDelay
+    /// Whether requests are taken. A call may arrive before intake opens.
+    private(set) var isOpen = false
     private var isStopping = false
     private var isClosed = false
     private var stopWaiters: [CheckedContinuation<Void, Never>] = []
@@ -168,6 +170,7 @@ package actor Intake {
                 pull = socket
                 places.pull = place
             }
+            isOpen = true
             return IntakeEndpoints(router: places.router, pull: places.pull)
         } catch {
             closeSockets()
@@ -247,6 +250,7 @@ package actor Intake {
     private func close() {
         guard !isClosed else { return }
         isClosed = true
+        isOpen = false
         closeSockets()
         for timer in [pressureTimer, ackTimer] { if let timer { loop.cancel(timer) } }
         tally.droppedAcks += UInt64(waiting.removeAll())
@@ -285,6 +289,8 @@ package actor Intake {
 
     private func flush() {
         isFlushAsked = false
+        // Calls have no end of their own, unlike messages of a socket.
+        isRunBegun = false
         if !notes.isEmpty {
             ledger.note(notes, done: nil)
             notes = []

@@ -15,13 +15,19 @@ struct RequestGroup: Sendable {
         case none
     }
 
-    /// The receiver of an ack: a routing id in `identities`.
+    /// The receiver of an ack.
+    enum Receiver {
+        case nobody
+        /// A routing id in `identities`. Its length is at most 255: the socket drops messages of connections with a
+        /// longer one.
+        case routed(start: Int, length: Int, hasDelimiter: Bool)
+        /// An element of `replies`.
+        case direct(Int)
+    }
+
     struct Entry {
         let answer: Answer
-        let identityStart: Int
-        /// At most 255: the socket drops messages of connections with a longer routing id.
-        let identityLength: Int
-        let hasDelimiter: Bool
+        let receiver: Receiver
         /// The index of the client in `callers`; ``nobody`` without CURVE.
         let caller: Int32
     }
@@ -30,6 +36,7 @@ struct RequestGroup: Sendable {
     private(set) var entries: [Entry] = []
     private(set) var batches: [BatchLines] = []
     private(set) var identities: [UInt8] = []
+    private(set) var replies: [DirectReply] = []
     private var callers: [String] = []
     /// The size of the envelopes, payloads and batches as received.
     var byteCount = 0
@@ -53,9 +60,24 @@ struct RequestGroup: Sendable {
     mutating func add(_ request: PushRequest) {
         requests.append(request)
         entries.append(
-            Entry(
-                answer: .none, identityStart: 0, identityLength: 0, hasDelimiter: false,
-                caller: caller(request.client)))
+            Entry(answer: .none, receiver: .nobody, caller: caller(request.client)))
+    }
+
+    /// Adds a request whose ack goes to `reply`.
+    mutating func add(_ request: PushRequest, reply: @escaping DirectReply) {
+        requests.append(request)
+        append(.one, reply: reply, client: request.client)
+    }
+
+    /// Adds a batch, whose lines were added before, and whose ack goes to `reply`.
+    mutating func add(_ batch: BatchLines, reply: @escaping DirectReply, client: String?) {
+        batches.append(batch)
+        append(.batch(batches.count - 1), reply: reply, client: client)
+    }
+
+    private mutating func append(_ answer: Answer, reply: @escaping DirectReply, client: String?) {
+        replies.append(reply)
+        entries.append(Entry(answer: answer, receiver: .direct(replies.count - 1), caller: caller(client)))
     }
 
     /// Returns the index of the client in `callers`. Messages of one client arrive in runs, so it is compared with the
@@ -83,14 +105,16 @@ struct RequestGroup: Sendable {
     ) {
         var start = identities.count
         // Messages of one producer arrive in runs, so the routing id is compared with the last one only.
-        if let last = entries.last, last.identityLength == identity.count, unsafe isAt(last.identityStart, identity) {
-            start = last.identityStart
+        if case .routed(let lastStart, let length, _)? = entries.last?.receiver, length == identity.count,
+            unsafe isAt(lastStart, identity)
+        {
+            start = lastStart
         } else {
             unsafe identities.append(contentsOf: identity)
         }
         entries.append(
             Entry(
-                answer: answer, identityStart: start, identityLength: identity.count, hasDelimiter: hasDelimiter,
+                answer: answer, receiver: .routed(start: start, length: identity.count, hasDelimiter: hasDelimiter),
                 caller: caller(client)))
     }
 

@@ -40,6 +40,8 @@ enum Caller {
     /// The sender on a socket without CURVE, which may push to every app.
     case anyone
     case client(Rights.Client)
+    /// The sender of a request that reached intake by a call.
+    case direct(DirectSender)
     /// The sender used a key that was removed or replaced after it connected.
     case stranger(userID: String)
 
@@ -48,6 +50,7 @@ enum Caller {
         switch self {
         case .anyone, .stranger: nil
         case .client(let client): client.name
+        case .direct(let sender): sender.name
         }
     }
 
@@ -59,6 +62,14 @@ enum Caller {
         case .client(let client):
             Rejection(
                 .forbidden, detail: "client \(client.name) may not push to \(app): its \"push\" does not list that app")
+        case .direct(let sender):
+            sender.apps.flatMap { apps in
+                apps.contains(app)
+                    ? nil
+                    : Rejection(
+                        .forbidden, detail: "the key \(sender.name ?? "-") has no right to push to \(app): its apps do not "
+                            + "include that app")
+            }
         case .stranger(let userID):
             Rejection(
                 .forbidden,

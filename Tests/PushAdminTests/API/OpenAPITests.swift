@@ -1,4 +1,5 @@
 import FoundationEssentials
+import PushLoop
 import PushModel
 import PushStore
 import PushTime
@@ -10,12 +11,15 @@ import Testing
 
 /// The OpenAPI document, and the answers that it promises.
 @Suite struct OpenAPITests {
+    private static let loop = EventLoop(name: "openapi-test")
+
     private static func document() throws -> JSONValue {
         let events = FakeEvents()
         let endpoints =
             GatewayEndpoints.all(ScriptedGateways())
             + PipelineEndpoints.all(
-                devices: FakeDevices(PipelineScene.identities), events: events, waiting: events.waiting,
+                on: loop, streams: EventStreams(), devices: FakeDevices(PipelineScene.identities), events: events,
+                waiting: events.waiting,
                 statistics: FakeStatistics([StatsAnswer(at: 2000, startedAt: 1000, ready: true)]),
                 identities: PipelineScene.identities)
         return OpenAPIDocument.make(of: endpoints, version: "1")

@@ -1,14 +1,17 @@
-import PushLoop
+package import PushLoop
 package import PushModel
 import PushStore
 import PushTime
-import PushTransport
+package import PushTransport
 
 /// `GET /v1/events`: the stored events, as the same lines that monitors receive.
 ///
-/// The position for the next request and the range of stored events are in header fields, because the body contains
+/// With `Accept: text/event-stream`, it is a live stream, which begins after `Last-Event-ID` or `since`, or with the
+/// next new event. Otherwise, the position for the next request and the range of stored events are in header fields, because the body contains
 /// nothing but events.
-package struct ReadEvents: Endpoint {
+package struct ReadEvents: RespondingEndpoint {
+    package typealias Output = WrittenAnswer<LinesKind>
+
     package static let maxEvents = 10_000
     package static let maxWait: UInt64 = 10
     /// The maximum number of requests that wait for events at the same time. Each of them occupies a connection, and
@@ -58,21 +61,83 @@ package struct ReadEvents: Endpoint {
                     + "Carillon-Newest are the range of stored events; Carillon-More is true if there are more.")
         ], problems: [.tooManyRequests])
 
+    private let loop: EventLoop
     private let reader: EventReader
     private let waiting: any EventWaiting
     private let maxWait: UInt64
     private let waiters = Locked(0)
+    private let streams: EventStreams
 
-    /// Creates the endpoint.
+    /// Creates the endpoint. Its server must be on `loop`.
     ///
     /// - Parameter maxWait: the maximum wait for events, in seconds. Longer waits end then.
-    package init(events: any EventLog, waiting: any EventWaiting, maxWait: UInt64 = ReadEvents.maxWait) {
+    package init(
+        on loop: EventLoop, events: any EventLog, waiting: any EventWaiting, streams: EventStreams,
+        maxWait: UInt64 = ReadEvents.maxWait
+    ) {
+        self.loop = loop
+        self.streams = streams
         reader = EventReader(log: events)
         self.waiting = waiting
         self.maxWait = maxWait
     }
 
-    package func answer(_ input: Input, for caller: Caller) async throws -> Reply<WrittenAnswer<LinesKind>> {
+    package func begin(
+        _ input: Input, of request: HTTP1Request, for caller: Caller, responder: HTTP1Responder
+    ) throws(Problem) {
+        if request.headers.all("Accept").contains(where: { $0.contains(Self.streamType) }) {
+            return try stream(input, of: request, for: caller, responder: responder)
+        }
+        let bound = LoopBound(responder, on: loop)
+        Task { [loop] in
+            let answer: AdminAnswer
+            do {
+                answer = try AdminAnswer(try await self.answer(input, for: caller))
+            } catch {
+                answer = AdminAnswer(failedBy: error)
+            }
+            loop.executeUnlessStopped { Dispatcher.send(answer, to: bound.wrapped) }
+        }
+    }
+
+    private static let streamType = "text/event-stream"
+
+    private func stream(
+        _ input: Input, of request: HTTP1Request, for caller: Caller, responder: HTTP1Responder
+    ) throws(Problem) {
+        guard input.last == nil, input.sinceAt == nil, input.untilAt == nil, input.limit == nil, input.wait == 0 else {
+            throw .invalid(
+                InputFault(
+                    .badValue, at: .parameter("since"), detail: "a live stream takes only since and prefix"))
+        }
+        var since = input.since
+        if let text = request.headers["Last-Event-ID"] {
+            guard let number = UInt64(text), number <= UInt64(Int64.max) else {
+                throw .invalid(
+                    InputFault(
+                        .badValue, at: .parameter("Last-Event-ID"), detail: "the number of an event is expected"))
+            }
+            since = number
+        }
+        let stream = EventStream(reader: reader, waiting: waiting, prefix: input.prefix, caller: caller)
+        let task = Locked<Task<Void, Never>?>(nil)
+        let writer = StreamWriter(responder, on: loop) { task.withLock { $0?.cancel() } }
+        let begun = streams.begin { [since] in await stream.run(since: since, to: writer) }
+        guard let begun else {
+            throw Problem(
+                .tooManyRequests,
+                detail: "\(EventStreams.limit) streams of events are open, or the server stops; try again later")
+        }
+        task.withLock { $0 = begun }
+        // It throws if the client has gone; then the first chunk is refused, and the stream ends.
+        try? responder.start(
+            status: 200,
+            headers: [
+                "Content-Type": Self.streamType, "Cache-Control": "no-store", "X-Accel-Buffering": "no",
+            ])
+    }
+
+    private func answer(_ input: Input, for caller: Caller) async throws -> Reply<WrittenAnswer<LinesKind>> {
         if let last = input.last { return reply(try await reader.last(last, prefix: input.prefix), for: caller) }
         let span = EventReader.Span(since: input.sinceAt ?? .distantPast, until: input.untilAt ?? .distantFuture)
         var start = input.since ?? 0

@@ -1,0 +1,57 @@
+import PushLoop
+
+/// The live streams of events of a server. Their number is bounded, and they end with the server.
+package final class EventStreams: Sendable {
+    /// The maximum number of streams. Each occupies a connection and a task.
+    package static let limit = 64
+
+    private struct State {
+        var tasks: [UInt64: Task<Void, Never>] = [:]
+        var count = 0
+        var last: UInt64 = 0
+        var isEnding = false
+    }
+
+    private let state = Locked(State())
+
+    package init() {}
+
+    /// Runs a stream as a task.
+    ///
+    /// - Returns: the task; nil if there are as many streams as allowed, or if the server ends.
+    func begin(_ body: @escaping @Sendable () async -> Void) -> Task<Void, Never>? {
+        let id = state.withLock { state -> UInt64? in
+            guard !state.isEnding, state.count < Self.limit else { return nil }
+            state.count += 1
+            state.last += 1
+            return state.last
+        }
+        guard let id else { return nil }
+        let task = Task {
+            await body()
+            state.withLock { state in
+                state.count -= 1
+                state.tasks[id] = nil
+            }
+        }
+        let isEnding = state.withLock { state in
+            // The task may have ended already; then a finished task stays until the server ends, which is harmless.
+            state.tasks[id] = task
+            return state.isEnding
+        }
+        if isEnding { task.cancel() }
+        return task
+    }
+
+    /// Ends all streams, and begins no more.
+    package func end() async {
+        let tasks = state.withLock { state in
+            state.isEnding = true
+            return Array(state.tasks.values)
+        }
+        for task in tasks { task.cancel() }
+        for task in tasks { await task.value }
+    }
+
+    package var count: Int { state.withLock { $0.count } }
+}
