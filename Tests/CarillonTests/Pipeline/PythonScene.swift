@@ -18,15 +18,18 @@ enum PythonScene {
         throw ChildProcess.NotStarted(description: "no Python that can import zmq; Tools/setup installs one")
     }
 
-    static func run(_ file: String, _ scene: String) async throws {
+    /// Runs a scene with further variables (`NAME=VALUE`), and returns its output.
+    @discardableResult
+    static func run(_ file: String, _ scene: String, variables: [String] = []) async throws -> String {
         let ended = try await ChildProcess.run(
             "env",
-            [
+            variables + [
                 "CARILLON_PROGRAM=\(ChildProcess.carillon)", try await interpreter(), "-B", "\(directory)/\(file).py",
                 scene,
             ])
         // The last line of a traceback names the error. It goes first, because a summary shows only the first line.
         let last = ended.errors.split(separator: "\n").last ?? ""
         #expect(ended.status == 0, "\(file) \(scene): \(last)\n\(ended.output)\(ended.errors)")
+        return ended.output
     }
 }
