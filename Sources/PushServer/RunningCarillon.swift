@@ -92,14 +92,16 @@ package final class RunningCarillon: Sendable {
 
         do {
             let limits = ConnectionLimits(descriptors: DescriptorLimit.raise())
+            let metrics = MetricsRegistry()
             let pipeline = try await Pipeline(
                 configuration,
-                on: Pipeline.Dependencies(loops: loops, log: log, directory: lock.directory, limits: limits))
+                on: Pipeline.Dependencies(
+                    loops: loops, log: log, directory: lock.directory, limits: limits, metrics: metrics))
             self.pipeline = pipeline
             services.add { _ in await pipeline.close() }
 
-            let metrics = MetricsRegistry()
             ProcessMetrics.register(in: metrics)
+            Release.register(in: metrics)
             let expiry = await CredentialExpiry.open(directory: configuration.data, on: home, files: files, log: log) {
                 pipeline.announce($0)
             }
@@ -120,7 +122,8 @@ package final class RunningCarillon: Sendable {
             services.add { _ in await control.stop() }
             let health = ServedHealth(
                 gateways: gateways, pipeline: pipeline, pipelineMetrics: PipelineMetrics(in: metrics),
-                registry: metrics)
+                registry: metrics, disk: DiskSpace(of: lock.directory, files: files, in: metrics))
+            health.disk.refresh()
             let http = try await Self.http(
                 configuration.http, on: home, files: files, connections: limits.http, health: health)
             self.http = http
@@ -185,7 +188,8 @@ package final class RunningCarillon: Sendable {
         if let settings = settings.tls { tls = try await context(settings, on: files) }
         return try await AdminServer(
             at: .port(listen, setting: "http.listen", tls: tls), on: loop,
-            limits: .monitoring(connections: connections), routes: AdminRoutes(HealthRoutes.all(health)))
+            limits: .monitoring(connections: connections),
+            routes: AdminRoutes(HealthRoutes.all(health), countedIn: health.registry))
     }
 
     private static func context(

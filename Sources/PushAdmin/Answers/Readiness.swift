@@ -31,4 +31,11 @@ package struct Readiness: Codable, Sendable, Equatable {
         // Without an app nothing can be sent.
         ready = obstacle == nil && !apps.isEmpty && apps.allSatisfy(\.ready)
     }
+
+    /// Returns the readiness of one app, whatever the state of the others; nil if there is no such app. What all apps
+    /// share still counts.
+    package func alone(_ name: String) -> Readiness? {
+        guard let app = apps.first(where: { $0.app == name }) else { return nil }
+        return Readiness([app], obstacle: reason)
+    }
 }

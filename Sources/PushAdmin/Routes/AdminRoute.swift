@@ -25,6 +25,8 @@ package struct AdminRoute: Sendable {
     }
 
     let method: HTTP1Method
+    /// The path with the names of its parameters in braces, as given to `init`.
+    let pattern: String
     /// The query parameters that the route takes.
     let query: [String]
     let answer: AnsweringHandler
@@ -48,6 +50,7 @@ package struct AdminRoute: Sendable {
 
     private init(_ method: HTTP1Method, pattern: String, query: [String], answer: @escaping AnsweringHandler) {
         self.method = method
+        self.pattern = pattern
         self.query = query
         self.answer = answer
         parts = pattern.split(separator: "/").map { part in

@@ -1,14 +1,35 @@
+package import PushLoop
 package import PushTransport
 
 /// The routes of a server, and the answer to every request.
 package struct AdminRoutes: Sendable {
     private let routes: [AdminRoute]
+    private let metrics: HTTPMetrics?
+    /// The handle of each route, in the order of `routes`, and the one of requests without a route.
+    private let handles: [HTTPMetrics.Route]
+    private let unknown: HTTPMetrics.Route?
 
-    package init(_ routes: [AdminRoute]) {
+    /// - Parameter registry: the registry in which requests are counted; nil if they are not counted.
+    package init(_ routes: [AdminRoute], countedIn registry: MetricsRegistry? = nil) {
         self.routes = routes
+        let metrics = registry.map { HTTPMetrics(routes.map(\.pattern), in: $0) }
+        self.metrics = metrics
+        handles = metrics.map { metrics in routes.map { metrics.route($0.pattern) } } ?? []
+        unknown = metrics?.route(HTTPMetrics.unknownRoute)
     }
 
     package func answer(_ request: HTTP1Request) async -> AdminAnswer {
+        guard let metrics, let unknown else { return await respond(request) }
+        let start = MonotonicTime.current()
+        let place = routes.firstIndex { $0.match(request.path) != nil }
+        let answer = await respond(request)
+        metrics.record(
+            place.map { handles[$0] } ?? unknown, method: request.method.rawValue, status: answer.status,
+            time: .current() - start)
+        return answer
+    }
+
+    private func respond(_ request: HTTP1Request) async -> AdminAnswer {
         let matches = routes.compactMap { route in route.match(request.path).map { (route: route, parameters: $0) } }
         guard !matches.isEmpty else {
             return .refused(AdminFault(404, code: "not_found", message: "there is nothing at \(request.target)"))

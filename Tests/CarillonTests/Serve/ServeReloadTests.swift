@@ -156,7 +156,9 @@ import Testing
         try scene.issue(days: 300)
         serve.reload()
         try await serve.line("connection.up", "connection=3")
-        #expect(try await serve.get("/metrics").body.contains(#"carillon_credential_expiry_seconds{app="shop"} 259"#))
+        #expect(
+            try await serve.get("/metrics").body.contains(
+                #"carillon_credential_expiry_timestamp_seconds{app="shop"} 1"#))
         let ended = try await serve.stop()
         #expect(ended.status == 0)
         #expect(!ended.output.contains("credential.expiring"))
