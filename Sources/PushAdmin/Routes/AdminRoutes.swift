@@ -19,18 +19,27 @@ package struct AdminRoutes: Sendable {
     }
 
     package func answer(_ request: HTTP1Request) async -> AdminAnswer {
-        guard let metrics, let unknown else { return await respond(request) }
         let start = MonotonicTime.current()
-        let place = routes.firstIndex { $0.match(request.path) != nil }
-        let answer = await respond(request)
-        metrics.record(
-            place.map { handles[$0] } ?? unknown, method: request.method.rawValue, status: answer.status,
-            time: .current() - start)
+        let matches = routes.indices.compactMap { index in
+            routes[index].match(request.path).map { Match(index: index, route: routes[index], parameters: $0) }
+        }
+        let answer = await answer(request, matches: matches)
+        if let metrics, let unknown {
+            metrics.record(
+                matches.first.map { handles[$0.index] } ?? unknown, method: request.method.rawValue,
+                status: answer.status, time: .current() - start)
+        }
         return answer
     }
 
-    private func respond(_ request: HTTP1Request) async -> AdminAnswer {
-        let matches = routes.compactMap { route in route.match(request.path).map { (route: route, parameters: $0) } }
+    /// A route whose pattern the path of a request matches.
+    private struct Match {
+        let index: Int
+        let route: AdminRoute
+        let parameters: [String: String]
+    }
+
+    private func answer(_ request: HTTP1Request, matches: [Match]) async -> AdminAnswer {
         guard !matches.isEmpty else {
             return .refused(AdminFault(404, code: "not_found", message: "there is nothing at \(request.target)"))
         }

@@ -60,7 +60,6 @@ def settle(serve, condition):
 def busy_scene():
     """Returns a running Carillon whose metrics all have series."""
     scene = Scene()
-    certificate = scene.simulator.places["certificate"] if "certificate" in scene.simulator.places else None
     scene.simulator.device("bad*", state="bad")
     serve = scene.serve()
     producer, monitor = Producer(serve), Monitor(serve)
@@ -70,20 +69,22 @@ def busy_scene():
     assert producer.push({"id": "x", "app": "shop"})["status"] == "rejected"
     assert producer.push(note("m1", token(1)))["status"] == "duplicate"
     monitor.completed(*(f"m{n}" for n in range(50)), "bad")
-    return scene, serve, producer, monitor, certificate
+    return serve
 
 
 def documented():
     """A real page is valid for Prometheus. The documentation names each metric with its type and labels, and the
     dashboard and the rules use no other metrics."""
-    scene, serve, producer, monitor, _ = busy_scene()
+    serve = busy_scene()
     http(serve.places["http"] + "/readyz")
     settle(serve, lambda now: now.get("carillon_disk_size_bytes", 0) > 0)
     text = settle(serve, lambda now: now['carillon_messages_waiting{app="shop"}'] == 0)
+    # All events are published and applied in the end.
+    text = settle(serve, lambda now: now["carillon_events_unpublished"] == now["carillon_registry_unapplied_events"] == 0)
     assert promtool("check", "metrics", text=text) == ""
     real = types(text)
     with open(os.path.join(ROOT, "Documentation", "Monitoring.md")) as file:
-        rows = re.findall(r"^\| `((?:carillon|process)_\w+)` \| (\w+) \|([^|]*)\|", file.read(), re.MULTILINE)
+        rows = re.findall(r"^- `((?:carillon|process)_\w+)`\s\((\w+)(?:;\s([^)]*))?\):", file.read(), re.MULTILINE)
     table = {name: (kind, re.findall(r"`(\w+)`", names)) for name, kind, names in rows}
     assert len(table) == len(rows), "a metric is documented twice"
     # Only clients with keys and apps with a certificate have these.
@@ -171,6 +172,13 @@ def ages():
     serve = scene.serve()
     now = series(settle(serve, lambda now: now.get('carillon_messages_waiting{app="down"}', 0) > 0))
     assert now['carillon_oldest_waiting_seconds{app="down",audience="few"}'] >= 2, now
+    # What waits stays visible when the app is removed from the configuration.
+    del scene.apps["down"]
+    serve.reload()
+    now = series(page(serve))
+    assert now['carillon_oldest_waiting_seconds{app="down",audience="few"}'] >= 2, now
+    assert now['carillon_messages_waiting{app="down"}'] >= 1 and 'carillon_app_ready{app="down"}' not in now, now
+    assert now["carillon_ready"] == 1 and http(serve.places["http"] + "/readyz?app=down")[0] == 404
     serve.stop()
 
 
