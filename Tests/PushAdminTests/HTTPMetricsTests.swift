@@ -1,4 +1,5 @@
 import PushLoop
+import TestSupport
 import Testing
 
 @testable import PushAdmin
@@ -38,6 +39,36 @@ import Testing
         let lines = registry.render().split(separator: "\n").filter { $0.hasPrefix("carillon_http_requests_total{") }
         #expect(lines.count <= 2 * 6 * 23)
         #expect(lines.allSatisfy { $0.contains(#"route="none",method="other""#) || $0.contains(#"route="/readyz""#) })
+    }
+
+    @Test func `A server counts what it answers, with the pattern of the route and not the path`() async throws {
+        let directory = try TemporaryDirectory()
+        let loop = EventLoop(name: "counted")
+        let registry = MetricsRegistry()
+        let routes = [
+            AdminRoute(.get, at: "/v1/things/{thing}") { ["thing": $0.parameter("thing")] },
+            AdminRoute(.get, at: "/v1/broken") { _ in throw AdminFault(503, code: "busy", message: "later") },
+        ]
+        let server = try await AdminServer(
+            at: .socket(path: "\(directory.path)/\(ControlSocket.fileName)"), on: loop, limits: .controlSocket,
+            routes: AdminRoutes(routes, countedIn: registry))
+        let client = AdminClient(dataDirectory: directory.path)
+        for (method, path) in [
+            ("GET", "/v1/things/a"), ("GET", "/v1/things/b"), ("PUT", "/v1/things/c"), ("GET", "/v1/broken"),
+            ("GET", "/v1/nothing"), ("GET", "/"),
+        ] {
+            _ = try? await client.send(method, to: path)
+        }
+        let lines = registry.render().split(separator: "\n").filter { $0.hasPrefix("carillon_http_requests_total{") }
+        #expect(
+            lines.sorted() == [
+                #"carillon_http_requests_total{route="/v1/broken",method="GET",status="503"} 1"#,
+                #"carillon_http_requests_total{route="/v1/things/{thing}",method="GET",status="200"} 2"#,
+                #"carillon_http_requests_total{route="/v1/things/{thing}",method="PUT",status="405"} 1"#,
+                #"carillon_http_requests_total{route="none",method="GET",status="404"} 2"#,
+            ])
+        await server.stop()
+        await loop.shutDown()
     }
 
     @Test func `One app can be judged alone`() {
