@@ -19,6 +19,7 @@ final class AppMetrics: Sendable {
         var answers: [Answer: Counter] = [:]
         var outcomes: [OutcomeLabel: Counter] = [:]
         var latency: Histogram?
+        var delivery: Histogram?
     }
 
     private struct Answer: Hashable {
@@ -32,6 +33,14 @@ final class AppMetrics: Sendable {
     }
 
     private static let latencyName = "carillon_answer_seconds"
+    private static let deliveryName = "carillon_delivery_seconds"
+
+    /// Bounds from a millisecond to an hour. A message may wait for long while its push service cannot be reached.
+    private static let deliveryBuckets = HistogramBuckets.durations([
+        .milliseconds(1), .milliseconds(2), .milliseconds(5), .milliseconds(10), .milliseconds(20), .milliseconds(50),
+        .milliseconds(100), .milliseconds(200), .milliseconds(500), .seconds(1), .seconds(2), .seconds(5), .seconds(10),
+        .seconds(30), .seconds(60), .seconds(300), .seconds(1800), .seconds(3600),
+    ])
 
     private let app: AppID
     private let registry: MetricsRegistry
@@ -94,6 +103,7 @@ final class AppMetrics: Sendable {
         let made = current.withLock { current in
             current.isRemoved = true
             current.latency = nil
+            current.delivery = nil
             return exchange(&current.made, with: [])
         }
         for (name, labels) in made { registry.remove(name, labels: labels) }
@@ -140,6 +150,20 @@ final class AppMetrics: Sendable {
                 Self.latencyName, help: "Time from sending a request to the provider's response.", labels: labels)
             current.made.append((Self.latencyName, labels))
             return current.latency
+        }
+    }
+
+    /// The histogram of the times from acceptance to response. It is nil after the app was removed.
+    var deliveryTimes: Histogram? {
+        current.withLock { current in
+            if current.isRemoved || current.delivery != nil { return current.delivery }
+            let labels: MetricLabels = ["app": app.name]
+            current.delivery = registry.histogram(
+                Self.deliveryName,
+                help: "Time from the acceptance of a message, or its not_before, to the provider's response.",
+                buckets: Self.deliveryBuckets, labels: labels)
+            current.made.append((Self.deliveryName, labels))
+            return current.delivery
         }
     }
 

@@ -22,11 +22,16 @@ final class CountedLedger: Ledger {
     private let ledger: any Ledger
     private let clock: @Sendable () -> WallTime
     private let counts = Locked<[AppID: Counts]>([:])
+    /// The metrics of the apps that are served. They outlive a reload, and end with the app.
+    private let metrics = Locked<[AppID: AppMetrics]>([:])
 
     init(_ ledger: any Ledger, clock: @escaping @Sendable () -> WallTime = { .current() }) {
         self.ledger = ledger
         self.clock = clock
     }
+
+    /// Passes the times of deliveries to the metrics of an app, or to none.
+    func measure(_ app: AppID, into metrics: AppMetrics?) { self.metrics.withLock { $0[app] = metrics } }
 
     func counts(of app: AppID) -> Counts { counts.withLock { $0[app] ?? Counts() } }
 
@@ -40,18 +45,22 @@ final class CountedLedger: Ledger {
         counts.withLock { all in
             var app = deliveries[0].message.app
             var counts = all[app] ?? Counts()
+            var times = metrics.withLock { $0[app] }?.deliveryTimes
             for record in deliveries {
                 if record.message.app != app {
                     all[app] = counts
                     app = record.message.app
                     counts = all[app] ?? Counts()
+                    times = metrics.withLock { $0[app] }?.deliveryTimes
                 }
                 switch record.outcome {
                 case .sent:
                     counts.sent += 1
+                    times?.observe(Self.time(of: record, at: now))
                     counts.latencies[Self.bucket(now.milliseconds(since: record.acceptedAt))] += 1
                 case .rejected:
                     counts.rejected += 1
+                    times?.observe(Self.time(of: record, at: now))
                     counts.latencies[Self.bucket(now.milliseconds(since: record.acceptedAt))] += 1
                 case .retry: counts.retries += 1
                 case .unknown: counts.unknown += 1
@@ -61,6 +70,12 @@ final class CountedLedger: Ledger {
             }
             all[app] = counts
         }
+    }
+
+    /// Returns the time since the message could first be sent, which is zero if the clock was set back.
+    private static func time(of record: DeliveryRecord, at now: WallTime) -> Duration {
+        let due = record.message.notBefore.map { WallTime($0) } ?? .distantPast
+        return .milliseconds(max(0, now.milliseconds(since: max(record.acceptedAt, due))))
     }
 
     private static func bucket(_ milliseconds: Int64) -> Int {

@@ -85,6 +85,9 @@ actor CredentialExpiry {
         while let writing { await writing.value }
     }
 
+    /// The time at which the credential of an app expires, if that was announced in this run or an earlier one.
+    func announcedExpiry(of app: AppID) -> WallTime? { announced[app.name]?.notAfter }
+
     // MARK: Calls on the loop
 
     private func remove(_ name: String) {

@@ -38,10 +38,10 @@ final class GatewayMetrics: Sendable {
             gauges(registry, named: name, help: help) { Double($0.status.gateway.map(read) ?? 0) }
         }
         gauges(
-            registry, named: "carillon_credential_expiry_seconds",
-            help: "Time until the credential expires; negative after that."
+            registry, named: "carillon_credential_expiry_timestamp_seconds",
+            help: "Unix time at which the credential expires or has expired; absent for keys, which do not expire."
         ) {
-            $0.credential.notAfter.map { Double($0.milliseconds - WallTime.current().milliseconds) / 1000 }
+            $0.credential.notAfter.map { Double($0.milliseconds) / 1000 }
         }
         gauges(
             registry, named: "carillon_provider_token_age_seconds", help: "Age of the provider token in use."

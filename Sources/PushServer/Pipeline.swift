@@ -26,6 +26,7 @@ final class Pipeline: Sendable {
         let log: Logger
         let directory: String
         let limits: ConnectionLimits
+        let metrics: MetricsRegistry
     }
 
     let ledger: SQLiteLedger
@@ -72,6 +73,9 @@ final class Pipeline: Sendable {
         let security = try PipelineSecurity(configuration.security)
         var settings = SQLiteLedger.Settings(directory: dependencies.directory)
         settings.retention = configuration.ledgerRetention
+        let commits = dependencies.metrics.histogram(
+            "carillon_ledger_commit_seconds", help: "Duration of the commits of the ledger, including the sync.")
+        settings.committed = { commits.observe($0) }
         let contexts = try ZMQContexts()
         self.contexts = contexts
         let refused = RefusedHandshakes(configuration.security.directory, log: log)
@@ -243,9 +247,17 @@ final class Pipeline: Sendable {
 
     var endpoints: Endpoints? { state.withLock { $0.endpoints } }
 
+    /// A group of writes that takes longer shows that the disk does not answer.
+    private static let ledgerHangsAfter: Duration = .seconds(10)
+
     /// The reason why no message can be carried out now, independent of the gateways; nil if there is none.
     var obstacle: String? {
         let troubles = troubles
+        let busy = ledger.busyTime(at: .current())
+        if busy >= Self.ledgerHangsAfter {
+            return "the ledger has waited \(busy.components.seconds) s for the disk: check the disk of "
+                + dependencies.directory
+        }
         return state.withLock { state in
             state.fault?.description ?? troubles.everywhere.first ?? (state.isTakingIn ? nil : "intake is closed")
         }

@@ -1,3 +1,4 @@
+import PushAdmin
 import PushLoop
 import PushModel
 import PushPipeline
@@ -12,13 +13,15 @@ final class PipelineMetrics: Sendable {
         var ledger = SQLiteLedger.Status()
         var events = EventBusStatus()
         var devices = Registry.Status()
-        var stopped = 0
         var refused: [RefusedHandshakes.Key: UInt64] = [:]
         var isReady = false
+        var busy: Duration = .zero
     }
 
     private let current = Locked(Current())
     private let registry: MetricsRegistry
+    private let backlog: BacklogMetrics
+    private let brakes = Locked<[(app: AppID, isOn: Bool)]>([])
     /// The clients that have series.
     private let clients = Locked<Set<String>>([])
     /// The maximum number of clients with series of their own.
@@ -26,6 +29,7 @@ final class PipelineMetrics: Sendable {
 
     init(in registry: MetricsRegistry) {
         self.registry = registry
+        backlog = BacklogMetrics(in: registry)
         for (status, read) in Self.statuses {
             counter(
                 registry, named: "carillon_intake_requests_total", help: "Requests of producers, by status.",
@@ -68,22 +72,14 @@ final class PipelineMetrics: Sendable {
         gauge(registry, named: "carillon_intake_unanswered", help: "Requests that wait until they are on disk.") {
             Double($0.intake.unanswered)
         }
-        gauge(registry, named: "carillon_messages_waiting", help: "Accepted messages that are due and not completed.") {
-            Double($0.ledger.waiting)
-        }
-        gauge(registry, named: "carillon_messages_scheduled", help: "Accepted messages whose not_before is ahead.") {
-            Double($0.ledger.scheduled)
-        }
-        counter(registry, named: "carillon_ledger_commits_total", help: "Commits of the ledger, written and synced.") {
-            $0.ledger.commits.count
-        }
         counter(registry, named: "carillon_ledger_events_total", help: "Events recorded since the ledger was created.")
         {
             $0.ledger.newest
         }
-        registry.computedCounter(
-            "carillon_ledger_commit_seconds_total", help: "Time spent in commits, including the sync."
-        ) { [current] in current.withLock { $0.ledger.commits.total.inSeconds } }
+        gauge(
+            registry, named: "carillon_ledger_busy_seconds",
+            help: "Time for which the ledger has worked on its current group of writes; 0 if it has no work."
+        ) { $0.busy.inSeconds }
         gauge(registry, named: "carillon_ledger_log_bytes", help: "Size of the event log on disk.") {
             Double($0.ledger.logBytes)
         }
@@ -113,6 +109,13 @@ final class PipelineMetrics: Sendable {
         ) {
             $0.events.dropped
         }
+        gauge(
+            registry, named: "carillon_events_unpublished", help: "Recorded events that are not published yet."
+        ) { Double(Self.lag(of: $0.events.rendered, behind: $0.ledger.newest)) }
+        gauge(
+            registry, named: "carillon_registry_unapplied_events",
+            help: "Recorded events that the registry has not applied yet."
+        ) { Double(Self.lag(of: $0.devices.applied, behind: $0.ledger.newest)) }
         counter(registry, named: "carillon_replay_requests_total", help: "Requests for replay.") {
             $0.events.replayRequests
         }
@@ -126,11 +129,11 @@ final class PipelineMetrics: Sendable {
         ) {
             Double($0.devices.inactive)
         }
-        gauge(
-            registry, named: "carillon_brakes_on",
-            help: "Apps whose deactivations are stopped after a flood of bad tokens."
-        ) {
-            Double($0.stopped)
+        registry.computedGauges(
+            "carillon_brake_on", help: "1 while deactivations of the app are stopped after a flood of bad tokens.",
+            labels: ["app"]
+        ) { [brakes] in
+            brakes.withLock { $0 }.map { MetricValue(labels: [$0.app.name], value: $0.isOn ? 1 : 0) }
         }
         gauge(registry, named: "carillon_ready", help: "1 if pushes can be sent now for every app.") {
             $0.isReady ? 1 : 0
@@ -145,18 +148,30 @@ final class PipelineMetrics: Sendable {
             }
         } + [RefusedHandshakes.Key(socket: nil, cause: .malformed)]
 
-    func refresh(_ pipeline: Pipeline, isReady: Bool) async {
+    /// Reads the state of all parts. It waits for loops only, and never for the disk: a scrape must show that the disk
+    /// hangs.
+    func refresh(_ pipeline: Pipeline, served: [ServedStatus]) async {
         var now = Current()
         now.intake = await pipeline.intake.counts
-        now.ledger = await pipeline.ledger.status()
         now.events = await pipeline.bus.status
         now.devices = pipeline.registry.status
-        now.stopped = await pipeline.feedback.status.stopped.count
         now.refused = pipeline.refusedHandshakes.counts
-        now.isReady = isReady
+        let obstacle = pipeline.obstacle
+        now.isReady = Readiness(served, obstacle: obstacle).ready
+        let waits = await pipeline.router.waits()
+        let stopped = await pipeline.feedback.status.stopped
+        // The ledger is read last, so that no other part is ahead of it.
+        now.ledger = pipeline.ledger.latest
+        now.busy = pipeline.ledger.busyTime(at: .current())
         let read = now
         current.withLock { $0 = read }
+        backlog.update(AppBacklogRow.all(served: served, obstacle: obstacle, ledger: now.ledger, waits: waits))
+        brakes.withLock { $0 = served.map { ($0.app.id, stopped.contains($0.app.id)) } }
         register(now.intake.clients.keys.sorted())
+    }
+
+    private static func lag(of number: UInt64, behind newest: UInt64) -> UInt64 {
+        newest > number ? newest - number : 0
     }
 
     private static let connections: [(String, @Sendable (Current) -> Int)] = [

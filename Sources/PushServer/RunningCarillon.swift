@@ -92,14 +92,16 @@ package final class RunningCarillon: Sendable {
 
         do {
             let limits = ConnectionLimits(descriptors: DescriptorLimit.raise())
+            let metrics = MetricsRegistry()
             let pipeline = try await Pipeline(
                 configuration,
-                on: Pipeline.Dependencies(loops: loops, log: log, directory: lock.directory, limits: limits))
+                on: Pipeline.Dependencies(
+                    loops: loops, log: log, directory: lock.directory, limits: limits, metrics: metrics))
             self.pipeline = pipeline
             services.add { _ in await pipeline.close() }
 
-            let metrics = MetricsRegistry()
             ProcessMetrics.register(in: metrics)
+            Release.register(in: metrics)
             let expiry = await CredentialExpiry.open(directory: configuration.data, on: home, files: files, log: log) {
                 pipeline.announce($0)
             }
@@ -115,7 +117,8 @@ package final class RunningCarillon: Sendable {
             // The control server stops before the parts that its requests use are closed.
             let health = ServedHealth(
                 gateways: gateways, pipeline: pipeline, pipelineMetrics: PipelineMetrics(in: metrics),
-                registry: metrics)
+                registry: metrics, disk: DiskSpace(of: lock.directory, files: files, in: metrics))
+            health.disk.refresh()
             let streams = EventStreams()
             let endpoints = Self.endpoints(pipeline, gateways: gateways, health: health, streams: streams)
             let control = try await AdminServer(
@@ -124,7 +127,8 @@ package final class RunningCarillon: Sendable {
             self.control = control
             services.add { _ in await control.stop() }
             let http = try await Self.http(
-                configuration.http, on: home, files: files, connections: limits.http, endpoints: endpoints)
+                configuration.http, on: home, files: files, connections: limits.http, endpoints: endpoints,
+                metrics: HTTPMetrics(endpoints.endpoints.map(\.operation.path), in: metrics))
             self.http = http
             if let http { services.add { _ in await http.stop() } }
             services.add { _ in await streams.end() }
@@ -190,14 +194,14 @@ package final class RunningCarillon: Sendable {
 
     private static func http(
         _ settings: Configuration.HTTP, on loop: EventLoop, files: BlockingPool, connections: Int,
-        endpoints: EndpointTable
+        endpoints: EndpointTable, metrics: HTTPMetrics
     ) async throws -> AdminServer? {
         guard let listen = settings.listen else { return nil }
         var tls: TLSContext?
         if let settings = settings.tls { tls = try await context(settings, on: files) }
         return try await AdminServer(
             at: .port(listen, setting: "http.listen", tls: tls), on: loop,
-            limits: .monitoring(connections: connections), table: endpoints, door: OpenDoor())
+            limits: .monitoring(connections: connections), table: endpoints, door: OpenDoor(), metrics: metrics)
     }
 
     private static func context(

@@ -134,9 +134,7 @@ actor ServedGateways {
 
     private func open(_ loaded: LoadedApp, connections: ClosedRange<Int>, journal known: GatewayJournal?) {
         let app = loaded.app
-        let journal =
-            known
-            ?? GatewayJournal(app.id, log: dependencies.log, metrics: AppMetrics(app.id, in: dependencies.metrics))
+        let journal = known ?? makeJournal(app.id)
         if known != nil {
             dependencies.log.notice(
                 "credential accepted", [.app: app.id.name, .event: "credential.rotated"])
@@ -216,8 +214,7 @@ actor ServedGateways {
         event.add("message", text: fault.description)
         dependencies.pipeline.announce(event)
         guard let served = apps[app.id] else {
-            let journal = GatewayJournal(
-                app.id, log: dependencies.log, metrics: AppMetrics(app.id, in: dependencies.metrics))
+            let journal = makeJournal(app.id)
             apps[app.id] = ServedApp(
                 app: app, loaded: nil, gateway: nil, fault: fault.description, connections: app.gateway.connections,
                 journal: journal)
@@ -228,6 +225,12 @@ actor ServedGateways {
         if served.app.gateway.connections != app.gateway.connections {
             setConnections(app.gateway.connections, of: app.id)
         }
+    }
+
+    private func makeJournal(_ app: AppID) -> GatewayJournal {
+        let metrics = AppMetrics(app, in: dependencies.metrics)
+        dependencies.pipeline.counted.measure(app, into: metrics)
+        return GatewayJournal(app, log: dependencies.log, metrics: metrics)
     }
 
     private func setConnections(_ connections: ClosedRange<Int>, of id: AppID) {
@@ -242,6 +245,7 @@ actor ServedGateways {
             "app removed from the configuration, its gateway drains", [.app: id.name])
         // The metrics are removed at once, because an app of the same name may be added while this gateway drains.
         served.journal.metrics.remove()
+        dependencies.pipeline.counted.measure(id, into: nil)
         dependencies.pipeline.gatewayChanged(nil, app: id)
         if let poller = served.poller { retire(poller, of: id) }
         guard let gateway = served.gateway else { return }
@@ -296,11 +300,16 @@ actor ServedGateways {
     /// happen.
     func refreshMetrics() async -> [ServedStatus] {
         let statuses = await statuses()
-        metrics.update(
-            statuses.map { status in
-                GatewayMetrics.Row(
-                    status: status, credential: apps[status.app.id]?.journal.metrics.credential ?? .init())
-            })
+        var rows: [GatewayMetrics.Row] = []
+        for status in statuses {
+            var credential = apps[status.app.id]?.journal.metrics.credential ?? .init()
+            // A certificate that had expired before the start was never loaded.
+            if credential.notAfter == nil, status.fault != nil, !credential.usesTokens {
+                credential.notAfter = await dependencies.expiry.announcedExpiry(of: status.app.id)
+            }
+            rows.append(GatewayMetrics.Row(status: status, credential: credential))
+        }
+        metrics.update(rows)
         return statuses
     }
 }

@@ -7,12 +7,14 @@ struct ServedHealth: HealthSource {
     let pipeline: Pipeline
     let pipelineMetrics: PipelineMetrics
     let registry: MetricsRegistry
+    let disk: DiskSpace
 
     func readiness() async -> Readiness { pipeline.readiness(of: await gateways.statuses()) }
 
     func metrics() async -> String {
+        disk.refresh()
         let statuses = await gateways.refreshMetrics()
-        await pipelineMetrics.refresh(pipeline, isReady: pipeline.readiness(of: statuses).ready)
+        await pipelineMetrics.refresh(pipeline, served: statuses)
         return registry.render()
     }
 }

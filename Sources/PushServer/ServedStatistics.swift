@@ -23,11 +23,24 @@ struct ServedStatistics: PipelineStatistics {
         let counts = await pipeline.intake.counts
         answer.intake = StatsAnswer.Intake(
             accepted: counts.accepted, duplicate: counts.duplicate, rejected: counts.rejections, busy: counts.busy)
-        answer.apps = served.map(app)
-        let ledger = await pipeline.ledger.status()
+        let waits = Dictionary(
+            await pipeline.router.waits().map { ($0.app, $0) }, uniquingKeysWith: { first, _ in first })
+        // The ledger's own thread may hang with the disk, so the last published state is shown.
+        let ledger = pipeline.ledger.latest
+        let now = WallTime.current()
+        answer.apps = served.map { status in
+            var app = app(status)
+            let backlog = ledger.apps[status.app.id] ?? AppBacklog()
+            (app.waiting, app.scheduled) = (UInt64(backlog.waiting), UInt64(backlog.scheduled))
+            let wait = waits[status.app.id]
+            app.oldestWaitingMilliseconds = wait?.messages.age(at: now).wholeMilliseconds ?? 0
+            app.oldestUnansweredMilliseconds = wait?.unanswered.age(at: now).wholeMilliseconds ?? 0
+            return app
+        }
         answer.backlog = StatsAnswer.Backlog(
             waiting: UInt64(ledger.waiting), scheduled: UInt64(ledger.scheduled),
-            nextDue: (await pipeline.router.status().nextDue).map { WallTime($0) })
+            nextDue: (await pipeline.router.nextDue).map { WallTime($0) },
+            oldestWaitingMilliseconds: waits.values.map { $0.messages.age(at: now).wholeMilliseconds }.max() ?? 0)
         answer.ledger = StatsAnswer.Ledger(ledger)
         answer.registry = StatsAnswer.Registry(pipeline.registry.status)
         let events = await pipeline.bus.status

@@ -62,12 +62,13 @@ import Testing
 
     static var statistics: StatsAnswer {
         var answer = StatsAnswer(at: now, startedAt: now, ready: true)
-        answer.backlog = .init(waiting: 1, scheduled: 1, nextDue: now)
+        answer.backlog = .init(waiting: 1, scheduled: 1, nextDue: now, oldestWaitingMilliseconds: 5)
         var ledger = StatsAnswer.Ledger()
         ledger.lastCommitMilliseconds = 1.5
         answer.ledger = ledger
         var app = StatsAnswer.App(app: "shop", state: "up")
         app.latency = Latency(bounds: [1], counts: [1, 2])
+        (app.oldestWaitingMilliseconds, app.oldestUnansweredMilliseconds) = (5, 7)
         answer.apps = [app]
         return answer
     }

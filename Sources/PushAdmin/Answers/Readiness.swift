@@ -32,9 +32,10 @@ package struct Readiness: JSONAnswer, Equatable {
         ready = obstacle == nil && !apps.isEmpty && apps.allSatisfy(\.ready)
     }
 
-    /// Returns the readiness of one app; nil if there is no such app.
-    package func only(_ app: String) -> Readiness? {
-        guard let one = apps.first(where: { $0.app == app }) else { return nil }
-        return Readiness([one], obstacle: reason, warnings: warnings ?? [])
+    /// Returns the readiness of one app, whatever the state of the others; nil if there is no such app. What all apps
+    /// share still counts.
+    package func alone(_ name: String) -> Readiness? {
+        guard let app = apps.first(where: { $0.app == name }) else { return nil }
+        return Readiness([app], obstacle: reason)
     }
 }

@@ -38,14 +38,21 @@ package struct StatsAnswer: JSONAnswer, Equatable {
         package var scheduled: UInt64?
         /// The time at which the next scheduled message is due.
         package var nextDue: WallTime?
+        /// The age of the oldest message that is due and not completed; 0 if there is none.
+        package var oldestWaitingMilliseconds: Int64?
 
-        package init(waiting: UInt64? = nil, scheduled: UInt64? = nil, nextDue: WallTime? = nil) {
+        package init(
+            waiting: UInt64? = nil, scheduled: UInt64? = nil, nextDue: WallTime? = nil,
+            oldestWaitingMilliseconds: Int64? = nil
+        ) {
             (self.waiting, self.scheduled, self.nextDue) = (waiting, scheduled, nextDue)
+            self.oldestWaitingMilliseconds = oldestWaitingMilliseconds
         }
 
         package enum CodingKeys: String, CodingKey {
             case waiting, scheduled
             case nextDue = "next_due_at"
+            case oldestWaitingMilliseconds = "oldest_waiting_ms"
         }
     }
 
@@ -68,6 +75,13 @@ package struct StatsAnswer: JSONAnswer, Equatable {
         package var unknown: UInt64?
         /// The time from the acceptance of a message to the provider's response.
         package var latency: Latency?
+        /// The messages of the app that are not completed, as in ``Backlog``.
+        package var waiting: UInt64?
+        package var scheduled: UInt64?
+        /// The age of the oldest message that is due and not completed, and of the oldest delivery that a gateway has
+        /// and that has no result; 0 if there is none.
+        package var oldestWaitingMilliseconds: Int64?
+        package var oldestUnansweredMilliseconds: Int64?
 
         package init(app: String, state: String) {
             (self.app, self.state) = (app, state)
@@ -75,8 +89,10 @@ package struct StatsAnswer: JSONAnswer, Equatable {
 
         package enum CodingKeys: String, CodingKey {
             case app, environment, state, connections, credit, queue, sent, rejected, expired, suppressed, retries
-            case unknown, latency
+            case unknown, latency, waiting, scheduled
             case inFlight = "in_flight"
+            case oldestWaitingMilliseconds = "oldest_waiting_ms"
+            case oldestUnansweredMilliseconds = "oldest_unanswered_ms"
         }
     }
 

@@ -22,11 +22,12 @@ package final class AdminServer: Sendable {
 
     /// Starts to listen.
     package init(
-        at endpoint: Endpoint, on loop: EventLoop, limits: HTTP1Limits, table: EndpointTable, door: any Door
+        at endpoint: Endpoint, on loop: EventLoop, limits: HTTP1Limits, table: EndpointTable, door: any Door,
+        metrics: HTTPMetrics? = nil
     ) async throws(StartError) {
         let tls: TLSContext? = if case .port(_, _, let tls) = endpoint { tls } else { nil }
         let server = await loop.run {
-            let dispatcher = Dispatcher(table: table, door: door, loop: loop)
+            let dispatcher = Dispatcher(table: table, door: door, loop: loop, metrics: metrics)
             let server = HTTP1Server(on: loop, limits: limits, tls: tls) { dispatcher.handle($0, with: $1) }
             return LoopBound(server, on: loop)
         }

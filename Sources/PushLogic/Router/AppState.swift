@@ -20,6 +20,8 @@ struct AppState {
     /// The number of deliveries that are at a gateway, and of those that wait for a retry.
     var out = 0
     var retrying = 0
+    /// The times at which the deliveries at a gateway were given to it.
+    var unanswered = WaitTimes()
     /// The number of deliveries that are at the gateway, wait for a retry, or are about to be sent again.
     var underWay = 0
     /// Whether something has changed since the app was last dispatched.

@@ -12,6 +12,8 @@ struct LaneState {
     /// Deliveries that are to be sent again.
     var retryQueue = DeliveryQueue()
 
+    /// The times since which the messages of the lane wait, until they are done.
+    var waits = WaitTimes()
     /// The number of messages that are begun and not completely dispatched.
     var begun = 0
     /// The number of devices in `ready` messages, including those that are still requested for them.

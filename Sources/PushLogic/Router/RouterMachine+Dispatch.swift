@@ -35,6 +35,7 @@ extension RouterMachine {
         if !batch.isEmpty {
             apps[app].submitted += UInt64(batch.count)
             apps[app].out += batch.count
+            apps[app].unanswered.add(wall, count: batch.count)
             actions.submissions.append(RouterActions.Submission(app: app, deliveries: batch))
         }
         guard work <= 0, batch.count < credit else { return false }

@@ -313,6 +313,8 @@ extension RouterMachine {
                 seq: messages[message].accepted.seq, message: messages[message].accepted.message,
                 counts: messages[message].counts, isExpired: isExpired, failure: failure))
         unfinished -= 1
+        let (lane, begin) = (messages[message].lane, messages[message].begin)
+        lanes[lane].waits.remove(begin)
         release(message)
     }
 

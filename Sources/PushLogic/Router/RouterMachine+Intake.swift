@@ -15,9 +15,12 @@ extension RouterMachine {
         for (lane, seqs) in backlog.lanes where !seqs.isEmpty {
             let app = index(of: lane.app)
             let lane = LaneID(app: app, kind: LaneKind(lane.priority, isBroad: lane.isBroad))
+            var row = 0
             for seq in seqs {
                 lanes[lane].spilled.append(seq)
                 newest = max(newest, seq)
+                let time = backlog.time(of: seq, row: &row, otherwise: wall)
+                lanes[lane].waits.add(time)
             }
             unfinished += seqs.count
             apps[app].isDirty = true
@@ -41,6 +44,8 @@ extension RouterMachine {
         unfinished += 1
         apps[app].isDirty = true
         let message = HeldMessage(accepted, lane: lane)
+        let begin = message.begin
+        lanes[lane].waits.add(begin)
         guard
             apps[app].hasGate, lanes[lane].spilled.isEmpty, lanes[lane].memory.loading == 0,
             hasRoom(lane, for: message.cost)
@@ -153,11 +158,14 @@ extension RouterMachine {
                 return ledgerRetry.failed(fault.description, at: now, backoff: policy.retryBackoff)
             }
             unfinished -= 1
+            lanes[lane].waits.removeOldest(1)
             endDamaged(one, app: apps[app].id, fault: fault)
         case .success(let messages):
             ledgerRetry.succeeded(at: now)
             let unread = unread(of: seqs, after: messages.last?.seq)
-            unfinished -= seqs.count - unread.count - messages.count
+            let doneCount = seqs.count - unread.count - messages.count
+            unfinished -= doneCount
+            lanes[lane].waits.removeOldest(doneCount)
             if lookedAt == lane { return looked(at: messages, of: lane, unread: unread) }
             var tooMany: [UInt64] = []
             for message in messages {

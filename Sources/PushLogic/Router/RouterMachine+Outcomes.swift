@@ -40,6 +40,8 @@ extension RouterMachine {
             return
         }
         apps[app].out -= 1
+        let givenAt = deliveries[delivery.handle].givenAt
+        apps[app].unanswered.remove(givenAt)
         switch report.outcome {
         case nil: retryNow(delivery)
         case .retry(let refusal, let delay)?:

@@ -108,11 +108,34 @@ package struct DueMessages: Sendable {
 package struct LedgerBacklog: Sendable {
     /// The numbers of the messages of each lane, ascending.
     package var lanes: [(lane: Lane, seqs: [UInt64])]
+    /// When the messages were accepted: each time holds from its number on, until the next number. Ascending.
+    package var times: [(first: UInt64, time: WallTime)]
     /// When the next scheduled message is due; nil if there is none.
     package var nextDue: UnixSeconds?
 
-    package init(lanes: [(lane: Lane, seqs: [UInt64])] = [], nextDue: UnixSeconds? = nil) {
+    package init(
+        lanes: [(lane: Lane, seqs: [UInt64])] = [], times: [(first: UInt64, time: WallTime)] = [],
+        nextDue: UnixSeconds? = nil
+    ) {
         self.lanes = lanes
+        self.times = times
         self.nextDue = nextDue
+    }
+
+    /// Returns when a message was accepted, or `unknown` if there is no time for it.
+    ///
+    /// - Parameter row: the index in ``times`` of an earlier message, which becomes that of this message. Successive
+    ///   messages mostly have the same one.
+    package func time(of seq: UInt64, row: inout Int, otherwise unknown: WallTime) -> WallTime {
+        guard row < times.count else { return unknown }
+        if row + 1 < times.count, times[row + 1].first <= seq {
+            var (low, high) = (row + 1, times.count)
+            while low < high {
+                let middle = low + (high - low) / 2
+                if times[middle].first <= seq { low = middle + 1 } else { high = middle }
+            }
+            row = low - 1
+        }
+        return times[row].first <= seq ? times[row].time : unknown
     }
 }

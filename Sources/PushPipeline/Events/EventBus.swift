@@ -212,6 +212,7 @@ package actor EventBus {
 
     package var status: EventBusStatus {
         var status = counts
+        status.rendered = counts.last
         status.prefixCount = prefixes.all.count
         status.prefixes = prefixes.all.prefix(EventBusStatus.shownPrefixes).map { String(decoding: $0, as: UTF8.self) }
             .sorted()

@@ -114,6 +114,8 @@ package struct EventBusStatus: Sendable, Equatable {
     package var rendersAll = false
     /// The newest number that was handed in.
     package var last: UInt64 = 0
+    /// The newest number that was published, or passed over because it has no subscriber.
+    package var rendered: UInt64 = 0
     /// The events that were handed to libzmq for at least one subscription. libzmq may still drop them for slow
     /// subscribers.
     package var published: UInt64 = 0

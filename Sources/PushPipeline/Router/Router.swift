@@ -131,6 +131,12 @@ package actor Router {
 
     package func status() -> RouterStatus { machine.status() }
 
+    /// Returns what waits, for each app that the router knows.
+    package func waits() -> [AppWaits] { machine.waits() }
+
+    /// The time at which the next scheduled message is due; nil if none is scheduled.
+    package var nextDue: UnixSeconds? { machine.nextDue }
+
     /// Ends the waiting messages of an app without a gateway. Returns their number; nil if the app has a gateway, or
     /// never had a message.
     package func drop(_ app: AppID) -> Int? {

@@ -1,5 +1,6 @@
 import PushLogic
 import PushModel
+import PushTime
 import PushWire
 
 /// Opening the ledger: its state in memory is rebuilt from the rows.
@@ -24,19 +25,18 @@ extension LedgerCore {
             settings: settings)
         try core.readLog()
         try core.readTraces()
-        let lanes = try core.readMessages()
+        let (lanes, times) = try core.readMessages()
         let scheduled = try core.readScheduled()
         try core.readKeys(Set(scheduled.map(\.seq)))
         try core.dedupe.finishRestoring(scheduled: scheduled) { (seq) throws(StoreError) in try core.key(of: seq) }
         core.keyRow = nil
-        var backlog = LedgerBacklog(nextDue: try core.nextDue())
+        var backlog = LedgerBacklog(times: times, nextDue: try core.nextDue())
         for (lane, seqs) in lanes {
             let open = seqs.filter { core.dedupe.pending.contains($0) }
             core.backlog.add(lane.app, waiting: open.count)
             if !open.isEmpty { backlog.lanes.append((lane, open)) }
         }
-        let backlogs = core.backlog
-        core.published.withLock { $0 = backlogs }
+        core.publish(isWhole: true)
         return (core, backlog)
     }
 
@@ -119,14 +119,16 @@ extension LedgerCore {
     }
 
     /// Reads the heads of all stored messages. Their bodies stay on disk.
-    private func readMessages() throws(StoreError) -> [Lane: [UInt64]] {
-        let rows = try connection.prepare("SELECT first, count, apps, heads FROM messages ORDER BY first")
+    private func readMessages() throws(StoreError) -> ([Lane: [UInt64]], times: [(first: UInt64, time: WallTime)]) {
+        let rows = try connection.prepare("SELECT first, count, apps, heads, time FROM messages ORDER BY first")
         var lanes: [Lane: [UInt64]] = [:]
+        var times: [(first: UInt64, time: WallTime)] = []
         while try rows.step() {
             let first = rows.word(0)
             try check(first, count: Int(clamping: rows.number(1)), "messages")
             let apps = MessageRow.apps(rows.text(2))
             let size = unsafe rows.withBlob(3) { $0.count / MessageRowBuilder.headSize }
+            times.append((first, rows.time(4)))
             var segment = PendingMessages.Segment(first: first, count: min(max(0, Int(clamping: rows.number(1))), size))
             unsafe rows.withBlob(3) { bytes in
                 for index in 0..<segment.count {
@@ -139,7 +141,7 @@ extension LedgerCore {
             }
             dedupe.addPending(segment)
         }
-        return lanes
+        return (lanes, times)
     }
 
     private func readScheduled() throws(StoreError) -> [DedupeMachine.ScheduledMessage] {

@@ -45,7 +45,7 @@ extension LedgerCore {
             try store(segments)
             let tracing = try storeTrace()
             try statements.commit.run()
-            commits.add(.current() - start)
+            countCommit(.current() - start)
             committed(tracing)
             retained = LedgerGroup()
             retainedCount = 0
@@ -56,7 +56,7 @@ extension LedgerCore {
             if connection.isInTransaction { try? statements.rollBack.run() }
             writer.revert()
             dedupe.undo(decided)
-            backlog = published.withLock { $0 }
+            backlog = published.withLock { $0.backlogs }
             refused(group, written, LedgerFault("\(error)"))
         }
     }
@@ -221,8 +221,7 @@ extension LedgerCore {
         _ group: LedgerGroup, _ intake: Intake, _ outcomes: Outcomes, _ segments: [LogSegment]
     ) {
         for row in intake.rows { dedupe.addPending(row.finished()) }
-        let backlog = backlog
-        published.withLock { $0 = backlog }
+        publish()
         for message in intake.scheduled where message.due < released.due {
             overtaken.add(message.seq, due: message.due)
         }

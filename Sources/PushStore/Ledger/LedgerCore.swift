@@ -55,8 +55,10 @@ final class LedgerCore {
     var scheduledCount = 0
     /// The number of unfinished messages per app, including the current group.
     var backlog = AppBacklogs()
-    /// The same numbers as of the last commit, for other threads.
-    let published = Locked(AppBacklogs())
+    /// The state as of the last commit, for other threads.
+    let published = Locked(PublishedLedger())
+    /// Called with the duration of each commit.
+    private let committing: @Sendable (Duration) -> Void
     /// The keys of the numbers that were looked up among the scheduled messages during the current group.
     var scheduledSeen: [UInt64: AcceptedKey?] = [:]
     /// The position in the schedule up to which messages were handed out.
@@ -80,7 +82,7 @@ final class LedgerCore {
     var messageRow: MessageRow?
     /// The row of the table `keys` that was read last.
     var keyRow: (number: UInt64, accepted: [UInt8])?
-    var commits = LedgerCommits()
+    private(set) var commits = LedgerCommits()
     /// The number of the last event that is part of a stored trace run.
     var traced: UInt64 = 0
     /// The trace run that is being stored.
@@ -97,6 +99,7 @@ final class LedgerCore {
         retention = settings.retention
         dedupe = DedupeMachine(window: settings.retention.window, limit: settings.retention.keyLimit)
         (clock, steady) = (settings.clock, settings.steadyClock)
+        committing = settings.committed
         storedAge = age
         ageClock = AgeClock(last: age, wall: clock(), steady: steady())
     }
@@ -136,7 +139,10 @@ final class LedgerCore {
         if !held.isEmpty, !isOverfull {
             for (pages, reply) in exchange(&held, with: []) { reply(claim(pages)) }
         }
-        return retention.map { trim($0) } ?? false
+        guard let retention else { return false }
+        let hasMore = trim(retention)
+        publish(isWhole: true)
+        return hasMore
     }
 
     private var refusal: LedgerFault { fault ?? LedgerFault("cannot write \(connection.path); retrying") }
@@ -144,7 +150,13 @@ final class LedgerCore {
     func healthIs(_ fault: LedgerFault?) {
         guard fault != self.fault else { return }
         self.fault = fault
+        publish()
         witness?.healthChanged(fault)
+    }
+
+    func countCommit(_ time: Duration) {
+        commits.add(time)
+        committing(time)
     }
 
     // MARK: Claims

@@ -31,6 +31,9 @@ package final class SQLiteLedger: Ledger, Sendable {
         /// keep the log from restarting, so that it grows; from four times this size on, the writer waits for them
         /// briefly.
         package var checkpointPages = 3072
+        /// Called on the writing thread with the duration of each commit, from the start of the transaction to the end
+        /// of the sync.
+        package var committed: @Sendable (Duration) -> Void = { _ in }
 
         package init(directory: String) {
             self.directory = directory
@@ -86,7 +89,7 @@ package final class SQLiteLedger: Ledger, Sendable {
     private let progress: Confined<Progress>
     private let retention: Locked<LedgerRetention>
     private let checkpointPages: Int
-    private let backlogs: Locked<AppBacklogs>
+    private let published: Locked<PublishedLedger>
 
     /// State that only the writing thread uses.
     private final class Progress {
@@ -148,7 +151,7 @@ package final class SQLiteLedger: Ledger, Sendable {
         headsAtOpen = known.heads
         retention = Locked(settings.retention)
         checkpointPages = max(1, settings.checkpointPages)
-        backlogs = core.value.published
+        published = core.value.published
         progress = Confined(Progress())
     }
 
@@ -163,7 +166,22 @@ package final class SQLiteLedger: Ledger, Sendable {
 
     /// Returns the number of unfinished messages of an app as of the last committed group. It does not wait, and any
     /// thread may call it.
-    package func backlog(of app: AppID) -> AppBacklog { backlogs.withLock { $0[app] } }
+    package func backlog(of app: AppID) -> AppBacklog { published.withLock { $0.backlogs[app] } }
+
+    /// The state as of the last committed group. To read it does not wait for the writing thread, which may hang with
+    /// the disk. The sizes are at most a second old.
+    package var latest: Status {
+        let published = published.withLock { $0 }
+        var status = published.status
+        status.apps = published.backlogs.byApp
+        return status
+    }
+
+    /// How long the writing thread has worked on its current group; zero while it has no work. More than a few seconds
+    /// mean that the disk does not answer.
+    package func busyTime(at now: MonotonicTime) -> Duration {
+        published.withLock { $0.busySince }.map { max(.zero, now - $0) } ?? .zero
+    }
 
     /// Removes expired data. Call this regularly.
     package func trim() {
@@ -207,22 +225,8 @@ package final class SQLiteLedger: Ledger, Sendable {
     package func status() async -> Status {
         let status: Status? = await unlessClosed(on: writing) { [core] in
             guard let core = core.valueUnlessClosed else { return nil }
-            var status = Status()
-            status.newest = core.writer.next - 1
-            status.oldest = core.oldest
-            status.waiting = core.dedupe.pending.count
-            status.scheduled = core.scheduledCount
+            var status = core.status(keyBytes: core.dedupe.byteCount)
             status.apps = core.backlog.byApp
-            status.messageKeys = core.dedupe.messages.idCount
-            status.deliveryKeys = core.dedupe.deliveryCount
-            status.remembered = core.dedupe.rememberedCount
-            status.refusedByLimit = core.dedupe.refusedCount
-            status.keyBytes = core.dedupe.byteCount
-            status.writeAheadPages = core.connection.logPages
-            status.steps = core.connection.steps
-            status.logBytes = core.logBytes
-            status.commits = core.commits
-            status.fault = core.fault
             return status
         }
         return status ?? Status()
@@ -298,6 +302,7 @@ package final class SQLiteLedger: Ledger, Sendable {
         // The ledger was closed in the meantime.
         guard let core = core.valueUnlessClosed else { return }
         let progress = progress.value
+        defer { published.withLock { $0.busySince = nil } }
         // Under load a short wait collects more calls for each sync. An idle ledger does not wait.
         if progress.lastWeight >= 32, MonotonicTime.current() - progress.lastEnd < .milliseconds(1),
             inbox.withLock({ $0.weight }) < Self.worthwhile
@@ -313,6 +318,7 @@ package final class SQLiteLedger: Ledger, Sendable {
         var rest = work[...]
         while !rest.isEmpty || core.fault != nil {
             let group = Self.group(of: &rest)
+            published.withLock { $0.busySince = .current() }
             if core.process(group) { trim() }
             progress.lastEnd = .current()
             if core.fault != nil, rest.isEmpty { break }

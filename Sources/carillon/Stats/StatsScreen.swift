@@ -48,11 +48,14 @@ struct StatsScreen {
                 ))
         }
         if let backlog = now.backlog {
+            let oldest =
+                backlog.oldestWaitingMilliseconds.flatMap { $0 >= 1000 ? $0 / 1000 : nil }
+                .map { ", the oldest for \(GatewayTable.age($0))" } ?? ""
             let due = backlog.nextDue.map { ", next due at \($0.iso8601)" } ?? ""
             rows.append(
                 (
                     "backlog",
-                    "\(Self.number(backlog.waiting)) waiting, \(Self.number(backlog.scheduled)) scheduled\(due)"
+                    "\(Self.number(backlog.waiting)) waiting\(oldest), \(Self.number(backlog.scheduled)) scheduled\(due)"
                 ))
         }
         return rows.isEmpty ? "" : PlainText.rows(rows, on: terminal) + "\n"

@@ -59,14 +59,16 @@ import Testing
             #"carillon_gateway_state{app="shop",status="halted"} 0"#, #"carillon_breaker_open{app="shop"} 0"#,
             #"carillon_in_flight{app="shop"} 0"#, #"carillon_queue{app="shop"} 0"#, #"carillon_credit{app="shop"} "#,
             #"carillon_connects_total{app="shop"} 1"#, "carillon_metrics_refused_series_total 0",
-            #"carillon_credential_expiry_seconds{app="shop"} 259"#,
+            #"carillon_credential_expiry_timestamp_seconds{app="shop"} 1"#,
             #"carillon_provider_token_age_seconds{app="news"} "#, "process_open_fds ",
         ] {
             #expect(page.contains("\n" + line), "\(line)")
         }
         // Counters without events have no series.
         #expect(!page.contains("carillon_deliveries_total") && !page.contains("carillon_answers_total"))
-        #expect(!page.contains(#"expiry_seconds{app="news"}"#) && !page.contains(#"token_age_seconds{app="shop"}"#))
+        #expect(
+            !page.contains(#"expiry_timestamp_seconds{app="news"}"#)
+                && !page.contains(#"token_age_seconds{app="shop"}"#))
         #expect(try await serve.get("/metrics/x").status == "404")
         #expect(try await serve.stop().status == 0)
     }

@@ -156,10 +156,39 @@ import Testing
         try scene.issue(days: 300)
         serve.reload()
         try await serve.line("connection.up", "connection=3")
-        #expect(try await serve.get("/metrics").body.contains(#"carillon_credential_expiry_seconds{app="shop"} 259"#))
+        #expect(
+            try await serve.get("/metrics").body.contains(
+                #"carillon_credential_expiry_timestamp_seconds{app="shop"} 1"#))
         let ended = try await serve.stop()
         #expect(ended.status == 0)
         #expect(!ended.output.contains("credential.expiring"))
+    }
+
+    @Test func `The time at which a certificate expires stays in the metrics if the certificate is not usable`()
+        async throws
+    {
+        let scene = try await ServeScene()
+        try scene.issue(days: 20)
+        let file = try scene.configure(scene.app("shop", credential: "certificate: 'push.pem'"))
+        func expiry(_ serve: RunningServe) async throws -> Substring? {
+            try await serve.get("/metrics").body.split(separator: "\n").first {
+                $0.hasPrefix(#"carillon_credential_expiry_timestamp_seconds{app="shop"} "#)
+            }
+        }
+        var serve = try await RunningServe(file)
+        try await serve.line("expires in 20 days")
+        let first = try await expiry(serve)
+        #expect(first != nil)
+        _ = try scene.directory.write("push.pem", containing: "no certificate")
+        serve.reload()
+        try await serve.line("configuration.reloaded")
+        #expect(try await expiry(serve) == first)
+        #expect(try await serve.stop().status == 0)
+        // An expired certificate cannot be used at the start either. Its time is known from the announcement.
+        serve = try await RunningServe(file)
+        try await serve.line("credential.failed")
+        #expect(try await expiry(serve) == first)
+        #expect(try await serve.stop().status == 0)
     }
 
     @Test func `A refused credential halts its app until it is replaced`() async throws {

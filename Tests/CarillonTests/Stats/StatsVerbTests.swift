@@ -16,7 +16,8 @@ import Testing
         var first = StatsAnswer(at: start + 60_000, startedAt: start, ready: true)
         first.version = "0.1.0"
         first.intake = .init(accepted: 1000, duplicate: 0, rejected: 3, busy: 0)
-        first.backlog = .init(waiting: 1234, scheduled: 7, nextDue: start + 3_600_000)
+        first.backlog = .init(
+            waiting: 1234, scheduled: 7, nextDue: start + 3_600_000, oldestWaitingMilliseconds: 75_400)
         var shop = StatsAnswer.App(app: "shop", state: "up")
         (shop.connections, shop.credit, shop.queue, shop.inFlight) = (2, 900, 17, 12)
         (shop.sent, shop.rejected, shop.retries, shop.unknown) = (5000, 10, 0, 1)
@@ -46,7 +47,7 @@ import Testing
                     Carillon 0.1.0, ready, up 1m 2s, 2026-01-01T00:01:02.000Z
 
                       intake   accepted 1,000/s, duplicate 0.5/s, rejected 0/s, busy 0/s
-                      backlog  1,234 waiting, 7 scheduled, next due at 2026-01-01T01:00:00.000Z
+                      backlog  1,234 waiting, the oldest for 1m 15s, 7 scheduled, next due at 2026-01-01T01:00:00.000Z
 
                       app   state  conns  credit  queue  in flight  sent      rejected  retries  unknown  p50   p99
                       shop  up     2      900     17     12         12,400/s  0/s       0/s      0/s      16ms  >50ms

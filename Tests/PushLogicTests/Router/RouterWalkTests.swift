@@ -145,6 +145,32 @@ private final class RouterWalk {
         default: break
         }
         run()
+        checkWaits()
+    }
+
+    /// The time since which a message waits.
+    private func begin(_ seq: UInt64) -> WallTime {
+        let message = accepted[seq]!
+        return max(message.acceptedAt, message.message.notBefore.map { WallTime($0) } ?? .distantPast)
+    }
+
+    /// Compares the times since which messages and deliveries wait with those of the model.
+    private func checkWaits() {
+        let waits = machine.waits()
+        let count = waits.reduce(0) { $0 + $1.messages.count }
+        check(count == machine.unfinished, "\(count) messages wait, \(machine.unfinished) are unfinished")
+        for (index, app) in apps.enumerated() {
+            let times = waiting.filter { accepted[$0]!.message.app == app }.map(begin)
+            let wait = waits.first { $0.app == app }
+            check(
+                wait?.messages.oldest == times.min() && wait?.messages.count ?? 0 == times.count,
+                "\(app.name): \(String(describing: wait)) instead of \(times.count) since \(String(describing: times.min()))"
+            )
+            let away = gates[index].older.reduce(gates[index].out.count) { $0 + $1.out.count }
+            check(
+                wait?.unanswered.count ?? 0 == away,
+                "\(app.name): \(wait?.unanswered.count ?? 0) unanswered instead of \(away)")
+        }
     }
 
     /// Ends all failures. Every accepted message must complete.
@@ -297,7 +323,9 @@ private final class RouterWalk {
             lanes[Lane(of: accepted[seq]!.message, to: accepted[seq]!.audience), default: []].append(seq)
         }
         machine.backlog(
-            LedgerBacklog(lanes: lanes.map { ($0.key, $0.value) }, nextDue: scheduled.map(\.time).min()))
+            LedgerBacklog(
+                lanes: lanes.map { ($0.key, $0.value) }, times: waiting.sorted().map { ($0, begin($0)) },
+                nextDue: scheduled.map(\.time).min()))
     }
 
     // MARK: Requests of the machine

@@ -1,4 +1,7 @@
+import Dispatch
+import PushLoop
 import PushModel
+import PushWire
 import Testing
 
 @testable import PushStore
@@ -42,6 +45,30 @@ import Testing
         }
     }
 
+    @Test func `The state can be read while the writing thread hangs`() async throws {
+        try await withLedger { scene in
+            _ = await scene.accept([push("a"), push("b", app: Self.other)])
+            let (hanging, go) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+            // The thread hangs when it reports the commit, after it has published the state.
+            await scene.ledger.start(HangingWitness(hanging: hanging, go: go))
+            scene.ledger.accept([push("c")]) { _ in }
+            await withCheckedContinuation { continuation in
+                DispatchQueue.global().async {
+                    hanging.wait()
+                    continuation.resume()
+                }
+            }
+            let latest = scene.ledger.latest
+            #expect(latest.waiting == 3 && latest.newest == 3)
+            #expect(latest.apps == [LedgerScene.shop: backlog(2, 0), Self.other: backlog(1, 0)])
+            let later = MonotonicTime.current() + .seconds(30)
+            #expect(scene.ledger.busyTime(at: later) > .seconds(29))
+            go.signal()
+            await scene.settled()
+            #expect(scene.ledger.latest.waiting == 3)
+        }
+    }
+
     @Test func `At the key limit new messages are refused until older keys are forgotten`() async throws {
         try await withLedger { scene in
             scene.retention.keyLimit = 10
@@ -79,4 +106,23 @@ import Testing
             #expect(replies.compactMap(\.seq) == Array(1...10))
         }
     }
+}
+
+/// A witness that keeps the writing thread in its call until it may go.
+private final class HangingWitness: LedgerWitness {
+    private let hanging: DispatchSemaphore
+    private let go: DispatchSemaphore
+
+    init(hanging: DispatchSemaphore, go: DispatchSemaphore) {
+        self.hanging = hanging
+        self.go = go
+    }
+
+    func accepted(_ messages: [AcceptedMessage]) {
+        hanging.signal()
+        go.wait()
+    }
+
+    func committed(_ segment: LogSegment) {}
+    func healthChanged(_ fault: LedgerFault?) {}
 }

@@ -96,7 +96,7 @@ package struct ReadEvents: RespondingEndpoint {
             } catch {
                 answer = AdminAnswer(failedBy: error)
             }
-            loop.executeUnlessStopped { Dispatcher.send(answer, to: bound.wrapped) }
+            loop.executeUnlessStopped { answer.send(to: bound.wrapped) }
         }
     }
 

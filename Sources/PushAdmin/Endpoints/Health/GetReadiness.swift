@@ -25,7 +25,7 @@ package struct GetReadiness: Endpoint {
     package func answer(_ input: Input, for caller: Caller) async throws -> Reply<Readiness> {
         let all = await source.readiness()
         guard let app = input.app else { return Reply(all, status: all.ready ? 200 : 503) }
-        guard let one = all.only(app.name) else { throw Problem.unknownApp(app.name) }
+        guard let one = all.alone(app.name) else { throw Problem.unknownApp(app.name) }
         return Reply(one, status: one.ready ? 200 : 503)
     }
 }

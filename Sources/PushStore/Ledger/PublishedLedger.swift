@@ -1,0 +1,45 @@
+import PushLoop
+import PushTime
+
+/// The state of the ledger that other threads read without waiting for its thread, which may hang with the disk.
+struct PublishedLedger: Sendable {
+    /// The state as of the last commit, without the backlogs of the apps.
+    var status = SQLiteLedger.Status()
+    var backlogs = AppBacklogs()
+    /// The time at which the writing thread began the group that it works on; nil while it has no work.
+    var busySince: MonotonicTime?
+}
+
+extension LedgerCore {
+    /// Publishes the current state.
+    ///
+    /// - Parameter isWhole: Whether the size of the tables of keys is calculated too, which takes some microseconds.
+    func publish(isWhole: Bool = false) {
+        let keyBytes = isWhole ? dedupe.byteCount : published.withLock { $0.status.keyBytes }
+        let (status, backlog) = (status(keyBytes: keyBytes), backlog)
+        published.withLock {
+            $0.status = status
+            $0.backlogs = backlog
+        }
+    }
+
+    /// Returns the state without the backlogs of the apps.
+    func status(keyBytes: Int) -> SQLiteLedger.Status {
+        var status = SQLiteLedger.Status()
+        status.newest = writer.next - 1
+        status.oldest = oldest
+        status.waiting = dedupe.pending.count
+        status.scheduled = scheduledCount
+        status.messageKeys = dedupe.messages.idCount
+        status.deliveryKeys = dedupe.deliveryCount
+        status.remembered = dedupe.rememberedCount
+        status.refusedByLimit = dedupe.refusedCount
+        status.keyBytes = keyBytes
+        status.writeAheadPages = connection.logPages
+        status.steps = connection.steps
+        status.logBytes = logBytes
+        status.commits = commits
+        status.fault = fault
+        return status
+    }
+}
