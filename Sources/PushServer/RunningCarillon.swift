@@ -169,7 +169,8 @@ package final class RunningCarillon: Sendable {
 
     private static func controlRoutes(_ pipeline: Pipeline, gateways: ServedGateways) -> AdminRoutes {
         AdminRoutes(
-            GatewayRoutes.all(gateways) + BacklogRoutes.all { await pipeline.router.drop($0) }
+            GatewayRoutes.all(gateways) + CancelRoutes.all { await pipeline.cancel($0) }
+                + BacklogRoutes.all { await pipeline.router.drop($0) }
                 + PipelineRoutes.all(
                     devices: pipeline.registry, events: pipeline.ledger, waiting: pipeline.waiting,
                     statistics: ServedStatistics(pipeline: pipeline, gateways: gateways),

@@ -63,6 +63,7 @@ package struct StatsAnswer: Codable, Sendable, Equatable {
         package var rejected: UInt64?
         package var expired: UInt64?
         package var suppressed: UInt64?
+        package var cancelled: UInt64?
         /// The attempts that were repeated; `unknown` counts those that were never answered.
         package var retries: UInt64?
         package var unknown: UInt64?
@@ -75,7 +76,7 @@ package struct StatsAnswer: Codable, Sendable, Equatable {
 
         package enum CodingKeys: String, CodingKey {
             case app, environment, state, connections, credit, queue, sent, rejected, expired, suppressed, retries
-            case unknown, latency
+            case unknown, latency, cancelled
             case inFlight = "in_flight"
         }
     }

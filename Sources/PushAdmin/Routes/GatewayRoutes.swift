@@ -20,7 +20,18 @@ package enum GatewayRoutes {
                 }
                 return status
             },
+            pause(control, "pause", isPaused: true), pause(control, "resume", isPaused: false),
         ]
+    }
+
+    private static func pause(_ control: any GatewayControl, _ word: String, isPaused: Bool) -> AdminRoute {
+        AdminRoute(.post, at: "/v1/gateways/{app}/\(word)") { request in
+            let app = try app(request)
+            guard let status = try await control.setPaused(isPaused, app: app) else {
+                throw AdminFault.unknownApp(app.name)
+            }
+            return status
+        }
     }
 
     private static func app(_ request: AdminRequest) throws(AdminFault) -> AppID {

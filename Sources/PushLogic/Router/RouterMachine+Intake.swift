@@ -19,7 +19,7 @@ extension RouterMachine {
                 lanes[lane].spilled.append(seq)
                 newest = max(newest, seq)
             }
-            unfinished += seqs.count
+            queuedCount += seqs.count
             apps[app].isDirty = true
         }
         if let time = backlog.nextDue { schedule.note(time) }
@@ -38,7 +38,7 @@ extension RouterMachine {
             accepted.message.priority, isBroad: Lane(of: accepted.message, to: accepted.audience).isBroad)
         let lane = LaneID(app: app, kind: kind)
         if droppedApps > 0, hasDropped(app) { endDrop(of: app) }
-        unfinished += 1
+        queuedCount += 1
         apps[app].isDirty = true
         let message = HeldMessage(accepted, lane: lane)
         guard
@@ -152,12 +152,13 @@ extension RouterMachine {
             guard let one = fault.damaged, rest.count < seqs.count else {
                 return ledgerRetry.failed(fault.description, at: now, backoff: policy.retryBackoff)
             }
-            unfinished -= 1
+            queuedCount -= 1
             endDamaged(one, app: apps[app].id, fault: fault)
         case .success(let messages):
             ledgerRetry.succeeded(at: now)
             let unread = unread(of: seqs, after: messages.last?.seq)
-            unfinished -= seqs.count - unread.count - messages.count
+            if !lanes[lane].stale.isEmpty { forgetStale(seqs, unread: unread, in: lane) }
+            queuedCount -= seqs.count - unread.count - messages.count
             if lookedAt == lane { return looked(at: messages, of: lane, unread: unread) }
             var tooMany: [UInt64] = []
             for message in messages {

@@ -285,6 +285,11 @@ package actor Intake {
 
     private func flush() {
         isFlushAsked = false
+        handInGroup()
+    }
+
+    /// Hands the notes and requests of the tick so far to the ledger.
+    func handInGroup() {
         if !notes.isEmpty {
             ledger.note(notes, done: nil)
             notes = []
