@@ -110,7 +110,9 @@ struct StoredCancelPart: Equatable {
     func countsAfterCrash(_ recovered: OutcomeCounts) -> OutcomeCounts {
         var counts = recovered
         let answered = recovered.ended - min(ended, recovered.ended)
-        counts.unknown = UInt32(clamping: UInt64(counts.unknown) + underWay - min(underWay, answered))
+        // A damaged file may contain any number.
+        let lost = min(underWay - min(underWay, answered), UInt64(UInt32.max))
+        counts.unknown = UInt32(clamping: UInt64(counts.unknown) + lost)
         counts.cancelled = UInt32(clamping: cancelled)
         return counts
     }
