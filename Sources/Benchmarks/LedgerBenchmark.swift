@@ -94,6 +94,8 @@ private func traceTime(of ledger: SQLiteLedger, producer: LedgerProducer) async 
 
 /// Submits messages and, on a separate thread, records the deliveries of accepted ones.
 private final class LedgerProducer: LedgerWitness {
+    func cancelled(_ orders: [CancelOrder]) {}
+
     private let ledger: SQLiteLedger
     private let devices: Int
     private let carriesOut: Bool

@@ -47,6 +47,8 @@ enum LedgerCrash {
 
 /// Records deliveries to every device of every second message.
 private final class CrashWitness: LedgerWitness {
+    func cancelled(_ orders: [CancelOrder]) {}
+
     private let ledger: SQLiteLedger
 
     init(_ ledger: SQLiteLedger) {

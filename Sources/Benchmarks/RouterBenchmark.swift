@@ -130,6 +130,8 @@ private struct RouterRun {
 }
 
 private final class IdleGate: DeliveryGate {
+    func recall(_ number: UInt64) {}
+
     private let batches = Locked<[[Delivery]]>([])
 
     func submit(_ batch: [Delivery]) { batches.withLock { $0.append(batch) } }
@@ -143,6 +145,9 @@ private final class IdleGate: DeliveryGate {
 }
 
 private final class IdleLedger: Ledger {
+    func cancel(_ request: CancelRequest, reply: @escaping @Sendable (Cancellation) -> Void) { reply(.unknown) }
+    func ended(_ cancels: [CancelEnd], releasing claims: [ClaimPage]) {}
+
     private let count = Locked(0)
 
     var ended: Int { count.withLock { $0 } }

@@ -51,15 +51,32 @@ package struct DeliveryQueue: Sendable {
         return first
     }
 
-    /// Removes deliveries from the front until `limit` of them have not expired, and returns those. Passes the expired
-    /// ones to `expire`.
-    package mutating func take(upTo limit: Int, at time: WallTime, expire: (Delivery) -> Void) -> [Delivery] {
+    /// Removes deliveries from the front until `limit` of them may be sent, and returns those. Passes those that may
+    /// not be sent, because they have expired or their message was cancelled, to `drop`.
+    package mutating func take(upTo limit: Int, at time: WallTime, drop: (Delivery) -> Void) -> [Delivery] {
         var taken: [Delivery] = []
         taken.reserveCapacity(min(limit, count))
         while taken.count < limit, let delivery = popFirst() {
-            if delivery.isExpired(at: time) { expire(delivery) } else { taken.append(delivery) }
+            if delivery.isExpired(at: time) || delivery.message.isWithdrawn {
+                drop(delivery)
+            } else {
+                taken.append(delivery)
+            }
         }
         return taken
+    }
+
+    /// Removes the deliveries of cancelled messages, in one pass.
+    package mutating func removeWithdrawn() -> [Delivery] { removeAll { $0.message.isWithdrawn } }
+
+    /// Removes the deliveries for which `isMeant` returns true, and returns them in their order.
+    mutating func removeAll(where isMeant: (Delivery) -> Bool) -> [Delivery] {
+        var removed: [Delivery] = []
+        for _ in 0..<count {
+            guard let delivery = popFirst() else { break }
+            if isMeant(delivery) { removed.append(delivery) } else { append(delivery) }
+        }
+        return removed
     }
 
     package mutating func removeExpired(at time: WallTime, expire: (Delivery) -> Void) {

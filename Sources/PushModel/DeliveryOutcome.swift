@@ -73,10 +73,15 @@ package struct OutcomeCounts: Sendable, Hashable {
     package var expired: UInt32 = 0
     package var suppressed: UInt32 = 0
     package var unknown: UInt32 = 0
+    /// Deliveries that were not sent because the message was cancelled. They have no events and no outcome of their own.
+    package var cancelled: UInt32 = 0
 
     package init() {}
 
-    package var total: UInt64 {
+    package var total: UInt64 { ended + UInt64(cancelled) }
+
+    /// The number of deliveries that have a ``FinalOutcome``.
+    package var ended: UInt64 {
         UInt64(sent) + UInt64(rejected) + UInt64(expired) + UInt64(suppressed) + UInt64(unknown)
     }
 

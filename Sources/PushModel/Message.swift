@@ -1,4 +1,5 @@
 package import PushTime
+import Synchronization
 
 /// A notification as the producer requested it, without its audience. All deliveries of the message share one immutable
 /// instance.
@@ -16,6 +17,13 @@ package final class Message: Sendable {
     package let notBefore: UnixSeconds?
     /// The trace context as the producer gave it, for events.
     package let traceparent: String?
+    private let withdrawal = Atomic<Bool>(false)
+
+    /// Whether the message was cancelled: no attempt to deliver it starts any more. Any thread may ask.
+    package var isWithdrawn: Bool { withdrawal.load(ordering: .relaxed) }
+
+    /// Marks the message as cancelled, for all deliveries that share this instance.
+    package func withdraw() { withdrawal.store(true, ordering: .relaxed) }
 
     package init(
         id: MessageID, app: AppID, pushType: PushType = .alert, priority: PushPriority? = nil,

@@ -10,6 +10,8 @@ final class CountedLedger: Ledger {
         var unknown: UInt64 = 0
         var expired: UInt64 = 0
         var suppressed: UInt64 = 0
+        /// Deliveries that were not sent because their message was cancelled.
+        var cancelled: UInt64 = 0
         /// The histogram of the times from acceptance to response, with the buckets of ``CountedLedger/bounds``.
         var latencies = Array(repeating: UInt64(0), count: CountedLedger.bounds.count + 1)
     }
@@ -37,6 +39,9 @@ final class CountedLedger: Ledger {
 
     func record(_ deliveries: [DeliveryRecord], completed: [CompletedMessage]) {
         if !deliveries.isEmpty { count(deliveries) }
+        for message in completed where message.counts.cancelled > 0 {
+            counts.withLock { $0[message.message.app, default: Counts()].cancelled += UInt64(message.counts.cancelled) }
+        }
         ledger.record(deliveries, completed: completed)
     }
 
@@ -88,6 +93,12 @@ final class CountedLedger: Ledger {
     func accept(_ group: [PushRequest], reply: @escaping @Sendable ([Acceptance]) -> Void) {
         ledger.accept(group, reply: reply)
     }
+
+    func cancel(_ request: CancelRequest, reply: @escaping @Sendable (Cancellation) -> Void) {
+        ledger.cancel(request, reply: reply)
+    }
+
+    func ended(_ cancels: [CancelEnd], releasing claims: [ClaimPage]) { ledger.ended(cancels, releasing: claims) }
 
     func note(_ events: [EventDraft], done: (@Sendable (UInt64?) -> Void)?) { ledger.note(events, done: done) }
 

@@ -98,7 +98,8 @@ final class GatewayMetrics: Sendable {
 
 extension ServedStatus {
     fileprivate var stateLabel: String {
-        switch gateway?.state {
+        if pausedAt != nil { return "paused" }
+        return switch gateway?.state {
         case .running: "running"
         case .paused: "paused"
         case .probing: "probing"

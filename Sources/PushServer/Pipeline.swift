@@ -6,6 +6,7 @@ import PushLoop
 import PushModel
 import PushPipeline
 import PushStore
+import PushTime
 import PushTransport
 import PushWire
 
@@ -39,6 +40,8 @@ final class Pipeline: Sendable {
     let waiting = CommittedEvents()
     /// The numbers of messages that were waiting when the ledger was opened.
     let recovered: Backlog
+    /// The apps that operators have paused, as of the start.
+    let pausedAtOpen: [AppID: WallTime]
     private let follower: RegistryFollower
     private let dependencies: Dependencies
     private let contexts: ZMQContexts
@@ -115,6 +118,8 @@ final class Pipeline: Sendable {
                 on: back, ledger: counted, registry: registry, identities: ledger.identities, settings: routing)
         }
         self.router = router
+        pausedAtOpen = stores.backlog.paused
+        for app in pausedAtOpen.keys { router.setPaused(true, app: app) }
         var events = EventBusSettings(
             publish: configuration.events.publish.endpoint, replay: configuration.events.replay.endpoint)
         events.publishSecurity = configuration.events.publish.security(security.of(.publish))
@@ -293,6 +298,22 @@ final class Pipeline: Sendable {
     }
 
     func gatewayChanged(_ gateway: Gateway?, app: AppID) { router.appChanged(app, gate: gateway) }
+
+    /// Pauses an app or, if `time` is nil, lets it continue. Returns the fault if this cannot be stored.
+    func setPaused(_ app: AppID, since time: WallTime?) async -> LedgerFault? {
+        let fault = await withCheckedContinuation { continuation in
+            ledger.setPaused(app, since: time) { continuation.resume(returning: $0) }
+        }
+        if fault == nil { router.setPaused(time != nil, app: app) }
+        return fault
+    }
+
+    /// Cancels a message. Returns when the cancellation and its counts are on disk.
+    func cancel(_ request: CancelRequest) async -> Cancellation {
+        await withCheckedContinuation { continuation in
+            ledger.cancel(request) { continuation.resume(returning: $0) }
+        }
+    }
 
     func announce(_ event: EventDraft) { ledger.note([event], done: nil) }
 

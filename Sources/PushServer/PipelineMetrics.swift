@@ -200,7 +200,7 @@ final class PipelineMetrics: Sendable {
 
     private static let statuses: [(String, @Sendable (IntakeCounts) -> UInt64)] = [
         ("accepted", { $0.accepted }), ("duplicate", { $0.duplicate }), ("busy", { $0.busy }),
-        ("rejected", { $0.rejections }),
+        ("rejected", { $0.rejections }), ("cancelled", { $0.cancelled }), ("too_late", { $0.tooLate }),
     ]
 
     private func gauge(

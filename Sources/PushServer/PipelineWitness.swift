@@ -14,6 +14,8 @@ struct PipelineWitness: LedgerWitness {
 
     func accepted(_ messages: [AcceptedMessage]) { router.accepted(messages) }
 
+    func cancelled(_ orders: [CancelOrder]) { router.cancelled(orders) }
+
     func committed(_ segment: LogSegment) {
         bus.publish([segment])
         follower.committed(segment)

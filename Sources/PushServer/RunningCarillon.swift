@@ -181,6 +181,7 @@ package final class RunningCarillon: Sendable {
         let all =
             HealthEndpoints.all(health) + GatewayEndpoints.all(gateways)
             + [
+                AnyEndpoint(CancelMessage { await pipeline.cancel($0) }),
                 AnyEndpoint(DropBacklog { await pipeline.router.drop($0) }),
                 AnyEndpoint(responding: PushMessages(intake: pipeline.intake)),
             ]

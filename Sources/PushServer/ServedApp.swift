@@ -2,6 +2,7 @@ import PushAdmin
 import PushConfiguration
 import PushGateways
 import PushModel
+import PushTime
 
 /// The state of an app in ``ServedGateways``.
 struct ServedApp {
@@ -26,9 +27,19 @@ struct ServedStatus: Sendable {
     let fault: String?
     /// The status of the gateway; nil if the app has none, because its credential was not usable yet.
     let gateway: GatewayStatus?
+    /// When an operator paused the app; nil if it is not paused.
+    var pausedAt: WallTime?
+
+    private static let paused = "paused by an operator"
+
+    /// The state, with the pause of an operator before that of the gateway.
+    var state: String {
+        if pausedAt == nil { return gatewayState }
+        return gatewayState == "up" ? Self.paused : "\(Self.paused); \(gatewayState)"
+    }
 
     /// `up` if a connection accepts deliveries; otherwise the obstacle.
-    var state: String {
+    private var gatewayState: String {
         guard let gateway else { return "halted: \(fault ?? "there is no credential yet")" }
         switch gateway.state {
         case .running: return hasOpenConnection ? "up" : "connecting"
@@ -43,6 +54,7 @@ struct ServedStatus: Sendable {
 
     /// The reason why pushes cannot be sent now; nil if they can.
     var obstacle: String? {
+        if pausedAt != nil { return Self.paused }
         guard let gateway else { return state }
         switch gateway.state {
         case .running: return hasOpenConnection ? nil : missingConnection(gateway)
@@ -79,7 +91,7 @@ extension GatewayAnswer {
             app: served.app.id.name, environment: served.app.environment.rawValue, state: served.state,
             scale: Scale(gateway.map { $0.minimum...$0.maximum } ?? served.connections), queue: gateway?.queue ?? 0,
             credit: gateway?.credit ?? 0, connections: gateway?.connections.map(Connection.init) ?? [],
-            fault: served.connectionFault.map(Fault.init))
+            fault: served.connectionFault.map(Fault.init), pausedAt: served.pausedAt)
     }
 }
 

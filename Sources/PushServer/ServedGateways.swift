@@ -4,6 +4,7 @@ import PushGateways
 import PushLogic
 import PushLoop
 import PushModel
+import PushTime
 import PushTransport
 
 /// The gateways of all apps: it opens them, applies changes of the configuration and of credentials, and ends them.
@@ -32,6 +33,8 @@ actor ServedGateways {
     private let metrics: GatewayMetrics
     private let lookUps: SharedLookUps
     private var apps: [AppID: ServedApp] = [:]
+    /// The apps that operators have paused, and since when.
+    private var paused: [AppID: WallTime]
     private var leaving: [ObjectIdentifier: (gateway: Gateway, task: Task<Void, Never>)] = [:]
     /// The pollers that are ending, by app. The next poller of an app waits for them, because they use the same spool.
     private var retiring: [AppID: (number: UInt64, task: Task<Void, Never>)] = [:]
@@ -49,6 +52,7 @@ actor ServedGateways {
         self.dependencies = dependencies
         metrics = GatewayMetrics(in: dependencies.metrics)
         lookUps = SharedLookUps(dependencies.resolver)
+        paused = dependencies.pipeline.pausedAtOpen
     }
 
     // MARK: Changes
@@ -152,6 +156,7 @@ actor ServedGateways {
             tokens: tokens(loaded, reportingTo: journal))
         apps[app.id] = ServedApp(
             app: app, loaded: loaded, gateway: gateway, fault: nil, connections: connections, journal: journal)
+        if paused[app.id] != nil { gateway.setPaused(true) }
         watch(loaded, reportingTo: journal)
         dependencies.pipeline.gatewayChanged(gateway, app: app.id)
         pollFeedback(loaded)
@@ -293,7 +298,7 @@ actor ServedGateways {
     private func status(_ served: ServedApp) async -> ServedStatus {
         ServedStatus(
             app: served.app, connections: served.connections, fault: served.fault,
-            gateway: await served.gateway?.status())
+            gateway: await served.gateway?.status(), pausedAt: paused[served.app.id])
     }
 
     /// Updates the metrics that show the current state, and returns the statuses. Other metrics count events as they
@@ -326,6 +331,27 @@ extension ServedGateways: GatewayControl {
         guard apps[app] != nil else { return nil }
         setConnections(connections, of: app)
         // The gateway applies the change on its own loop. Without this wait, the status could be read before that.
+        await apps[app]?.gateway?.loop.run {}
+        return await gateway(app)
+    }
+
+    func setPaused(_ isPaused: Bool, app: AppID) async throws -> GatewayAnswer? {
+        guard apps[app] != nil else { return nil }
+        if (paused[app] != nil) != isPaused {
+            let time = isPaused ? WallTime.current() : nil
+            if let fault = await dependencies.pipeline.setPaused(app, since: time) {
+                throw Problem(
+                    .unavailable,
+                    detail: "the \(isPaused ? "pause" : "end of the pause") cannot be stored: \(fault); try again")
+            }
+            paused[app] = time
+            apps[app]?.gateway?.setPaused(isPaused)
+            dependencies.log.notice(
+                isPaused
+                    ? "app paused by an operator: nothing is sent until it is resumed" : "app resumed by an operator",
+                [.app: app.name, .event: isPaused ? "app.paused" : "app.resumed"])
+        }
+        // The gateway applies the change on its own loop.
         await apps[app]?.gateway?.loop.run {}
         return await gateway(app)
     }

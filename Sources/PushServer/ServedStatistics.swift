@@ -62,6 +62,7 @@ struct ServedStatistics: PipelineStatistics {
         app.rejected = counts.rejected
         app.expired = counts.expired
         app.suppressed = counts.suppressed
+        app.cancelled = counts.cancelled
         app.retries = counts.retries
         app.unknown = counts.unknown
         app.latency = Latency(bounds: CountedLedger.bounds, counts: counts.latencies)

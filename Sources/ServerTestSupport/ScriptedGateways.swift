@@ -52,6 +52,15 @@ package final class ScriptedGateways: GatewayControl {
         state.withLock { $0.gateways.first { $0.app == app.name } }
     }
 
+    package func setPaused(_ isPaused: Bool, app: AppID) async throws -> GatewayAnswer? {
+        try state.withLock { state throws -> GatewayAnswer? in
+            if let refusal = state.refusal.take() { throw refusal }
+            guard let index = state.gateways.firstIndex(where: { $0.app == app.name }) else { return nil }
+            state.gateways[index].pausedAt = isPaused ? WallTime(milliseconds: 1_767_225_600_000) : nil
+            return state.gateways[index]
+        }
+    }
+
     package func scale(_ app: AppID, to connections: ClosedRange<Int>) async throws -> GatewayAnswer? {
         try state.withLock { state throws -> GatewayAnswer? in
             if let refusal = state.refusal.take() { throw refusal }

@@ -9,7 +9,8 @@ enum Carillon {
     /// All verbs, in the order in which the help lists them.
     static let verbs: [Verb] = [
         ServeVerb.verb, CheckVerb.verb, SendVerb.verb, DevicesVerb.verb, MessagesVerb.verb, TraceVerb.verb,
-        EventsVerb.verb, StatsVerb.verb, ScaleVerb.verb, ChannelsVerb.verb, KeysVerb.verb, SimulateVerb.verb,
+        EventsVerb.verb, StatsVerb.verb, ScaleVerb.verb, PauseVerb.pause, PauseVerb.resume, ChannelsVerb.verb,
+        KeysVerb.verb, SimulateVerb.verb,
         BenchVerb.verb, VersionVerb.verb,
     ]
 

@@ -45,13 +45,11 @@ import Testing
         let directory = try TemporaryDirectory()
         let loop = EventLoop(name: "counted")
         let registry = MetricsRegistry()
-        let routes = [
-            AdminRoute(.get, at: "/v1/things/{thing}") { ["thing": $0.parameter("thing")] },
-            AdminRoute(.get, at: "/v1/broken") { _ in throw AdminFault(503, code: "busy", message: "later") },
-        ]
+        let endpoints = [AnyEndpoint(ThingEndpoint()), AnyEndpoint(now: BrokenEndpoint())]
         let server = try await AdminServer(
             at: .socket(path: "\(directory.path)/\(ControlSocket.fileName)"), on: loop, limits: .controlSocket,
-            routes: AdminRoutes(routes, countedIn: registry))
+            table: EndpointTable(endpoints), door: ControlDoor(),
+            metrics: HTTPMetrics(endpoints.map(\.operation.path), in: registry))
         let client = AdminClient(dataDirectory: directory.path)
         for (method, path) in [
             ("GET", "/v1/things/a"), ("GET", "/v1/things/b"), ("PUT", "/v1/things/c"), ("GET", "/v1/broken"),
@@ -64,8 +62,8 @@ import Testing
             lines.sorted() == [
                 #"carillon_http_requests_total{route="/v1/broken",method="GET",status="503"} 1"#,
                 #"carillon_http_requests_total{route="/v1/things/{thing}",method="GET",status="200"} 2"#,
-                #"carillon_http_requests_total{route="/v1/things/{thing}",method="PUT",status="405"} 1"#,
                 #"carillon_http_requests_total{route="none",method="GET",status="404"} 2"#,
+                #"carillon_http_requests_total{route="none",method="PUT",status="405"} 1"#,
             ])
         await server.stop()
         await loop.shutDown()
@@ -79,5 +77,30 @@ import Testing
         // What all apps share counts for each of them.
         let full = Readiness([.init(app: "shop", obstacle: nil)], obstacle: "the disk is full")
         #expect(full.alone("shop")?.ready == false && full.alone("shop")?.reason == "the disk is full")
+    }
+}
+
+private struct ThingEndpoint: Endpoint {
+    struct Input: EndpointInput {
+        let thing: String
+
+        init(_ read: inout InputReader) {
+            thing = read.path("thing", as: .text(1...9), about: "The thing.")
+        }
+    }
+
+    static let operation = Operation(
+        .get, at: "/v1/things/{thing}", access: .open, subject: "Test", summary: "Answers.")
+
+    func answer(_ input: Input, for caller: Caller) async -> Reply<RemovalAnswer> {
+        Reply(RemovalAnswer(id: input.thing, removed: true))
+    }
+}
+
+private struct BrokenEndpoint: ImmediateEndpoint {
+    static let operation = Operation(.get, at: "/v1/broken", access: .open, subject: "Test", summary: "Fails.")
+
+    func answerNow(_ input: NoInput, for caller: Caller) throws -> Reply<RemovalAnswer> {
+        throw Problem(.unavailable, detail: "later")
     }
 }

@@ -1,4 +1,5 @@
 package import PushModel
+package import PushTime
 
 /// The operations on gateways that the control server offers to operators. They may be called from any task.
 package protocol GatewayControl: Sendable {
@@ -12,6 +13,10 @@ package protocol GatewayControl: Sendable {
     ///
     /// - Returns: the gateway with the new range, or nil if there is no such app.
     func scale(_ app: AppID, to connections: ClosedRange<Int>) async throws -> GatewayAnswer?
+    /// Stops sending for the app, or continues. It is in force, also after a restart, when this returns.
+    ///
+    /// - Returns: the gateway, or nil if there is no such app.
+    func setPaused(_ isPaused: Bool, app: AppID) async throws -> GatewayAnswer?
 }
 
 /// The state of a gateway. Unknown values are left out of the JSON.
@@ -28,7 +33,8 @@ package struct GatewayAnswer: JSONAnswer, Equatable {
 
     package var app: String
     package var environment: String
-    /// `up` if a connection accepts deliveries; otherwise `connecting`, `draining`, `stopped`, or the obstacle.
+    /// `up` if a connection accepts deliveries; otherwise `connecting`, `draining`, `stopped`, or the obstacle. It begins
+    /// with `paused by an operator` if it is.
     package var state: String
     /// The minimum and maximum number of connections.
     package var scale: Scale
@@ -39,6 +45,13 @@ package struct GatewayAnswer: JSONAnswer, Equatable {
     package var connections: [Connection]
     /// The reason why no connection is open, if it is known.
     package var fault: Fault?
+    /// When an operator paused the app; left out if it is not paused.
+    package var pausedAt: WallTime?
+
+    package enum CodingKeys: String, CodingKey {
+        case app, environment, state, scale, queue, credit, connections, fault
+        case pausedAt = "paused_at"
+    }
 
     package init(
         app: String,
@@ -48,7 +61,8 @@ package struct GatewayAnswer: JSONAnswer, Equatable {
         queue: Int,
         credit: Int,
         connections: [Connection],
-        fault: Fault? = nil
+        fault: Fault? = nil,
+        pausedAt: WallTime? = nil
     ) {
         self.app = app
         self.environment = environment
@@ -58,6 +72,7 @@ package struct GatewayAnswer: JSONAnswer, Equatable {
         self.credit = credit
         self.connections = connections
         self.fault = fault
+        self.pausedAt = pausedAt
     }
 
     /// Mirrors `PushModel.ConnectionFault`.

@@ -70,6 +70,7 @@ package struct StatsAnswer: JSONAnswer, Equatable {
         package var rejected: UInt64?
         package var expired: UInt64?
         package var suppressed: UInt64?
+        package var cancelled: UInt64?
         /// The attempts that were repeated; `unknown` counts those that were never answered.
         package var retries: UInt64?
         package var unknown: UInt64?
@@ -89,7 +90,7 @@ package struct StatsAnswer: JSONAnswer, Equatable {
 
         package enum CodingKeys: String, CodingKey {
             case app, environment, state, connections, credit, queue, sent, rejected, expired, suppressed, retries
-            case unknown, latency, waiting, scheduled
+            case unknown, latency, waiting, scheduled, cancelled
             case inFlight = "in_flight"
             case oldestWaitingMilliseconds = "oldest_waiting_ms"
             case oldestUnansweredMilliseconds = "oldest_unanswered_ms"

@@ -51,6 +51,8 @@ package actor Gateway: DeliveryGate {
     var reports: [DeliveryReport] = []
     private var events: [GatewayEvent] = []
     private var lastWindow: UInt64?
+    private var recalled: UInt64 = 0
+    private var lastRecalled: UInt64 = 0
     var lastReportSize = 0
 
     private var isFlushRequested = false
@@ -83,6 +85,18 @@ package actor Gateway: DeliveryGate {
     /// Queues deliveries. Those above the queue's limit, and all after `drain`, are reported as returned.
     package nonisolated func submit(_ batch: [Delivery]) {
         enter { $0.take(batch) }
+    }
+
+    package nonisolated func recall(_ number: UInt64) {
+        enter { gateway in
+            for delivery in gateway.queue.removeWithdrawn() { gateway.report(delivery, as: nil) }
+            gateway.recalled = max(gateway.recalled, number)
+        }
+    }
+
+    /// Stops giving deliveries to connections, or continues. Those in flight end as usual, and connections stay open.
+    package nonisolated func setPaused(_ isPaused: Bool) {
+        enter { $0.run($0.machine.setPaused(isPaused, now: $0.loop.now)) }
     }
 
     package nonisolated func scale(minimum: Int, maximum: Int) {
@@ -307,7 +321,7 @@ package actor Gateway: DeliveryGate {
             guard let connection = connection(assignment.connection) else { continue }
             let batch = queue.take(upTo: assignment.count, at: time) {
                 hasExpired = true
-                report($0, as: .expired)
+                report($0, as: $0.message.isWithdrawn ? nil : .expired)
             }
             guard !batch.isEmpty else { continue }
             machine.gave(batch.count, to: assignment.connection)
@@ -340,12 +354,13 @@ package actor Gateway: DeliveryGate {
         let credit = credit(now)
         // Taking deliveries within the credit changes both numbers but not their sum, so it needs no report.
         let window = counts.taken &+ UInt64(credit)
-        guard !reports.isEmpty || !events.isEmpty || window != lastWindow else { return }
+        guard !reports.isEmpty || !events.isEmpty || window != lastWindow || recalled != lastRecalled else { return }
         lastWindow = window
+        lastRecalled = recalled
         lastReportSize = reports.count
         let report = GatewayReport(
             app: app, source: ObjectIdentifier(self), deliveries: reports, events: events, credit: credit,
-            taken: counts.taken)
+            taken: counts.taken, recalled: recalled)
         reports = []
         events = []
         client.send(report)

@@ -25,6 +25,8 @@ package struct DedupeGroup: ~Copyable {
     var endedOnly: [UInt64] = []
     /// The scheduled messages that are done and older than the dedupe window. They are forgotten with the commit.
     var forgotten: [(key: AcceptedKey, seq: UInt64)] = []
+    /// The ids that were cancelled.
+    var cancelled: [UInt64] = []
     /// The number of requests that were refused because of the limit.
     var refusedCount: UInt64 = 0
 

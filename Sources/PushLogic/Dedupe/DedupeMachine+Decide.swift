@@ -8,6 +8,8 @@ extension DedupeMachine {
         if let known = messages.first(of: request.fingerprint) {
             return try decide(request, knownAs: known, in: &group, storedKey: storedKey)
         }
+        // The cancellation is younger than the message, and is remembered for longer.
+        if let cancelled = cancelledIDs.value(of: request.fingerprint) { return .unverified(of: cancelled) }
         if let refusal = refusal(of: request, in: &group) { return refusal }
         let key = AcceptedKey(
             fingerprint: request.fingerprint, content: request.content, audience: request.audience,
@@ -28,6 +30,8 @@ extension DedupeMachine {
         }
         guard let first = try key(of: known, in: group) else { return .unverified(of: known) }
         guard first.content == request.content else { return .conflict(with: known) }
+        // Nothing of a cancelled id goes out, whatever the audience, and also if devices have joined it.
+        if cancelledIDs.contains(request.fingerprint) { return .duplicate(of: known) }
         if !(request.again && request.isDynamic) {
             if first.audience == request.audience { return .duplicate(of: known) }
             // The number is found by a hash of 64 bits: compare the key itself.

@@ -98,5 +98,6 @@ extension DedupeMachine {
         }
         for delivery in group.claimed { deliveries.remove(delivery) }
         for seq in group.closed { pending.reopen(seq) }
+        for id in group.cancelled { cancelledIDs.remove(id) }
     }
 }

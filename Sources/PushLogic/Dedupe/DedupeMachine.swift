@@ -34,6 +34,8 @@ package struct DedupeMachine: ~Copyable {
     let endedOnly = FingerprintTable(hasValues: false)
     /// The ended deliveries and outcome counts of messages that were not done at the restart.
     var recovered: [UInt64: Recovered] = [:]
+    /// The ids that were cancelled within the window, with the number of the cancellation: the first message of the id.
+    let cancelledIDs = FingerprintTable(hasValues: true)
     var pinned = PinnedKeys()
     /// The last row of keys that was removed or pinned.
     var examinedUpTo: UInt64 = 0
@@ -63,9 +65,11 @@ package struct DedupeMachine: ~Copyable {
     }
 
     /// The number of remembered ids and deliveries, which ``limit`` bounds.
-    package var rememberedCount: Int { messages.count + deliveries.count }
+    package var rememberedCount: Int { messages.count + deliveries.count + cancelledIDs.count }
     package var deliveryCount: Int { deliveries.count }
-    package var byteCount: Int { messages.byteCount + deliveries.byteCount + endedOnly.byteCount }
+    package var byteCount: Int {
+        messages.byteCount + deliveries.byteCount + endedOnly.byteCount + cancelledIDs.byteCount
+    }
 
     /// The outcomes that a message had before the restart.
     package func recoveredCounts(of seq: UInt64) -> OutcomeCounts {

@@ -17,6 +17,9 @@ struct LaterMessages {
     /// The lowest number. Call ``sort()`` first if numbers were appended out of order.
     var first: UInt64? { start < numbers.count ? numbers[start] : nil }
 
+    /// All numbers that are not removed.
+    var all: [UInt64] { numbers[start...].filter { $0 & Self.removed == 0 } }
+
     /// Appends a number. If it is not the highest, ``sort()`` must follow.
     mutating func append(_ number: UInt64) {
         if ordered == numbers.count, (numbers.last ?? 0) & ~Self.removed < number { ordered += 1 }

@@ -23,6 +23,12 @@ package struct RememberedMessages: ~Copyable {
 
     func first(of fingerprint: UInt64) -> UInt64? { firsts.value(of: fingerprint) }
 
+    /// Returns the messages with this id, the first one first.
+    func all(of fingerprint: UInt64) -> [UInt64] {
+        guard let first = firsts.value(of: fingerprint) else { return [] }
+        return [first] + (later[fingerprint]?.all ?? [])
+    }
+
     /// Returns a further message with this id that may be for this audience. The hash has 64 bits, so the caller
     /// compares the stored key.
     func later(of fingerprint: UInt64, for audience: UInt64) -> UInt64? {

@@ -17,7 +17,7 @@ extension GatewayMachine {
     /// and finishes with ``handedOut(waiting:now:)``.
     package mutating func assignments(waiting: Int, now: MonotonicTime) -> [Assignment] {
         self.waiting = waiting
-        guard waiting > 0, mode == .running || mode == .finishing, !breaker.isOpen else { return [] }
+        guard waiting > 0, !isPaused, mode == .running || mode == .finishing, !breaker.isOpen else { return [] }
         if breaker.isHalfOpen {
             guard breaker.wantsProbe,
                 let slot = slots.filter({ room($0) > 0 }).min(by: { $0.given < $1.given })
@@ -90,7 +90,7 @@ extension GatewayMachine {
 
     /// Returns the number of deliveries that the owner may still submit.
     package func credit(waiting: Int, now: MonotonicTime) -> Int {
-        guard mode == .running, !breaker.isOpen else { return 0 }
+        guard mode == .running, !isPaused, !breaker.isOpen else { return 0 }
         if breaker.isHalfOpen { return breaker.wantsProbe ? max(0, 1 - waiting) : 0 }
         if slots.contains(where: { $0.phase == .open }) {
             return max(0, min(slots.reduce(0) { $0 + room($1) }, policy.queueLimit) - waiting)

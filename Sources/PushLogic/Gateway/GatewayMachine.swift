@@ -40,6 +40,8 @@ package struct GatewayMachine: ~Copyable {
     /// The number of connections that are wanted now, within the range.
     package internal(set) var wanted: Int
     var mode = Mode.running
+    /// Whether an operator has stopped sending. Connections stay open, and deliveries in flight end as usual.
+    package private(set) var isPaused = false
     var slots: [PoolSlot] = []
     var lastID: UInt32 = 0
     var epoch: UInt32 = 1
@@ -114,7 +116,7 @@ package struct GatewayMachine: ~Copyable {
     /// Whether nothing can be handed out now or soon, so that the shell must look for expired deliveries in the queue.
     package var isBlocked: Bool {
         if case .halted = mode { return true }
-        return !breaker.isClosed || !slots.contains { $0.phase == .open }
+        return isPaused || !breaker.isClosed || !slots.contains { $0.phase == .open }
     }
 
     // MARK: Inputs
@@ -140,6 +142,13 @@ package struct GatewayMachine: ~Copyable {
         budget.raise(toMaximum: range.maximum)
         load.reset()
         announceScale(.asked)
+        return settle(now)
+    }
+
+    /// Stops handing out deliveries at an operator's request, or continues.
+    package mutating func setPaused(_ isPaused: Bool, now: MonotonicTime) -> [Action] {
+        self.isPaused = isPaused
+        load.reset()
         return settle(now)
     }
 
@@ -197,7 +206,7 @@ package struct GatewayMachine: ~Copyable {
     /// Whether the gateway is to finish and has nothing left to wait for.
     var isFinished: Bool {
         guard mode == .finishing, outstanding == 0 else { return false }
-        return waiting == 0 || (finishesWhenCutOff && !canSend)
+        return waiting == 0 || isPaused || (finishesWhenCutOff && !canSend)
     }
 
     private var canSend: Bool {

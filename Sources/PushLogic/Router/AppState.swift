@@ -5,6 +5,11 @@ import PushTime
 struct AppState {
     let id: AppID
     var hasGate = false
+    /// Whether an operator has paused the app. Its messages wait as if the gateway had no credit.
+    var isPaused = false
+    /// The number of recalls that were requested from the current gateway, and of those that it has reported.
+    var recallsAsked: UInt64 = 0
+    var recalled: UInt64 = 0
     /// The operator's decision to drop the waiting messages. It ends when the app has a gateway.
     var drop: Drop?
     /// The identity of the current gateway.
@@ -59,5 +64,5 @@ struct AppState {
     }
 
     /// The number of deliveries that may still be submitted.
-    var credit: Int { window > submitted ? Int(clamping: window - submitted) : 0 }
+    var credit: Int { !isPaused && window > submitted ? Int(clamping: window - submitted) : 0 }
 }

@@ -5,6 +5,8 @@ import PushTime
 struct LaneState {
     /// Messages on disk, of which only the numbers are in memory. They come after the messages in memory.
     var spilled = SpilledQueue()
+    /// The messages on disk that were cancelled, whose numbers may still be in `spilled`.
+    var stale: Set<UInt64> = []
     /// Messages in memory that are not begun.
     var loaded = MessageRing()
     /// Messages with devices to send to, in the order of their turns.
@@ -24,7 +26,7 @@ struct LaneState {
     var movedAt = MonotonicTime(nanoseconds: 0)
 
     /// The number of messages that are not begun.
-    var waiting: Int { spilled.count + memory.loading + loaded.count }
+    var waiting: Int { max(0, spilled.count + memory.loading - stale.count) + loaded.count }
     /// The number of messages in memory that wait to be sent, begun or not.
     var unsent: Int { loaded.count + ready.count }
 }

@@ -37,6 +37,20 @@ struct MessageRing: Sendable {
         return ring[(head + count) & (ring.count - 1)]
     }
 
+    /// Removes the messages for which `isMeant` returns true, and returns them in their order.
+    mutating func removeAll(where isMeant: (MessageHandle) -> Bool) -> [MessageHandle] {
+        var removed: [MessageHandle] = []
+        for _ in 0..<count {
+            guard let message = popFirst() else { break }
+            if isMeant(message) { removed.append(message) } else { append(message) }
+        }
+        return removed
+    }
+
+    func contains(_ message: MessageHandle) -> Bool {
+        (0..<count).contains { ring[(head + $0) & (ring.count - 1)] == message }
+    }
+
     /// Doubles the capacity, which is always a power of two.
     private mutating func grow() {
         let capacity = max(16, ring.count * 2)

@@ -45,6 +45,29 @@ struct RetryHeap {
         return delivery
     }
 
+    /// Removes the deliveries for which `isMeant` returns true, and returns them.
+    mutating func removeAll(where isMeant: (Delivery) -> Bool) -> [Delivery] {
+        var removed: [Delivery] = []
+        var kept: [Entry] = []
+        for entry in heap {
+            if let delivery = held[Int(entry.slot)], isMeant(delivery) {
+                removed.append(delivery)
+                held[Int(entry.slot)] = nil
+                free.append(entry.slot)
+            } else {
+                kept.append(entry)
+            }
+        }
+        if removed.isEmpty { return [] }
+        heap = []
+        for entry in kept {
+            heap.append(entry)
+            siftUp(heap.count - 1)
+        }
+        if heap.isEmpty { self = RetryHeap() }
+        return removed
+    }
+
     private mutating func siftUp(_ start: Int) {
         var child = start
         while child > 0 {

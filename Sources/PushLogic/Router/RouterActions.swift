@@ -42,10 +42,25 @@ package struct RouterActions: Sendable {
     package var claimants: [MessageHandle] = []
     package var loads: [LoadRequest] = []
     package var due: DueRequest?
+    /// The recalls to request from gateways, with the number of each.
+    package var recalls: [(app: AppIndex, number: UInt64)] = []
+    /// The orders that are carried out.
+    package var cancelEnds: [CancelEnd] = []
+    /// The claims of deliveries that are not sent because their message was cancelled.
+    package var releases: [ClaimPage] = []
     /// Acknowledged messages that the ledger cannot read, for the log.
     package var damaged: [LedgerFault] = []
 
     package init() {}
+
+    mutating func release(_ device: DeviceID, of message: AcceptedMessage) {
+        guard message.needsClaim else { return }
+        if let last = releases.indices.last, releases[last].seq == message.seq {
+            releases[last].devices.append(device)
+        } else {
+            releases.append(ClaimPage(seq: message.seq, fingerprint: message.fingerprint, devices: [device]))
+        }
+    }
 
     package var hasRecords: Bool { !records.isEmpty || !completed.isEmpty }
 }

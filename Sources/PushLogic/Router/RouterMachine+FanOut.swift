@@ -94,6 +94,11 @@ extension RouterMachine {
             let retry = messages[message].fanOut?.pageFailed(
                 error, answers: registryAnswers, at: now, backoff: policy.retryBackoff)
         else { preconditionFailure("router: page for message \(message), which did not request one") }
+        if isCancelled(message) {
+            endPageRequest(of: message)
+            messages[message].fanOut?.endSearch()
+            return settle(message)
+        }
         noteFailure(of: message, isAlone: retry.failsAlone)
         if !retry.failsAlone { registryTrouble = error }
         pagesToAsk.append(message)
@@ -111,7 +116,7 @@ extension RouterMachine {
     }
 
     /// Ends the page request of a message, answered or not.
-    private mutating func endPageRequest(of message: MessageHandle) {
+    mutating func endPageRequest(of message: MessageHandle) {
         let lane = messages[message].lane
         apps[lane.app].isDirty = true
         guard let reserved = messages[message].fanOut?.endPage() else {
@@ -203,7 +208,13 @@ extension RouterMachine {
             apps[self.messages[message].lane.app].isDirty = true
             guard index < verdicts.count, verdicts[index].count == count else {
                 failed = true
-                claimsToAsk.append(message)
+                if isCancelled(message) {
+                    _ = self.messages[message].fanOut?.endClaim()
+                    self.messages[message].fanOut?.endSearch()
+                    settle(message)
+                } else {
+                    claimsToAsk.append(message)
+                }
                 continue
             }
             apply(verdicts[index], to: message)
@@ -218,6 +229,7 @@ extension RouterMachine {
     /// Applies the verdicts to a page: suppresses duplicates and skips what ended before a restart.
     private mutating func apply(_ verdicts: [ClaimVerdict], to message: MessageHandle) {
         guard let page = messages[message].fanOut?.endClaim() else { return }
+        if isCancelled(message) { return dropClaimed(page, verdicts: verdicts, of: message) }
         for (index, suppressed) in page.suppressed.enumerated()
         where verdicts[page.devices.count + index] != .done {
             suppress(suppressed, of: message)
@@ -280,6 +292,10 @@ extension RouterMachine {
     private mutating func queue(_ page: [AudiencePage.Device], of message: MessageHandle) {
         let lane = messages[message].lane
         lanes[lane].prepared += page.count
+        if isCancelled(message) {
+            lanes[lane].prepared -= page.count
+            return dropFound(page, of: message)
+        }
         if messages[message].fanOut?.isAbandoned == true {
             _ = messages[message].fanOut?.add(page)
             expireRest(of: message)
@@ -307,12 +323,13 @@ extension RouterMachine {
     }
 
     mutating func complete(_ message: MessageHandle, isExpired: Bool = false) {
+        if !cancelled.isEmpty, !mayComplete(message) { return }
         let failure = failures.isEmpty ? nil : failures.removeValue(forKey: message)
         actions.completed.append(
             CompletedMessage(
                 seq: messages[message].accepted.seq, message: messages[message].accepted.message,
                 counts: messages[message].counts, isExpired: isExpired, failure: failure))
-        unfinished -= 1
+        queuedCount -= 1
         let (lane, begin) = (messages[message].lane, messages[message].begin)
         lanes[lane].waits.remove(begin)
         release(message)

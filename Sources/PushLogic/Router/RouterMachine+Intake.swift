@@ -22,7 +22,7 @@ extension RouterMachine {
                 let time = backlog.time(of: seq, row: &row, otherwise: wall)
                 lanes[lane].waits.add(time)
             }
-            unfinished += seqs.count
+            queuedCount += seqs.count
             apps[app].isDirty = true
         }
         if let time = backlog.nextDue { schedule.note(time) }
@@ -41,7 +41,7 @@ extension RouterMachine {
             accepted.message.priority, isBroad: Lane(of: accepted.message, to: accepted.audience).isBroad)
         let lane = LaneID(app: app, kind: kind)
         if droppedApps > 0, hasDropped(app) { endDrop(of: app) }
-        unfinished += 1
+        queuedCount += 1
         apps[app].isDirty = true
         let message = HeldMessage(accepted, lane: lane)
         let begin = message.begin
@@ -157,14 +157,15 @@ extension RouterMachine {
             guard let one = fault.damaged, rest.count < seqs.count else {
                 return ledgerRetry.failed(fault.description, at: now, backoff: policy.retryBackoff)
             }
-            unfinished -= 1
+            queuedCount -= 1
             lanes[lane].waits.removeOldest(1)
             endDamaged(one, app: apps[app].id, fault: fault)
         case .success(let messages):
             ledgerRetry.succeeded(at: now)
             let unread = unread(of: seqs, after: messages.last?.seq)
+            if !lanes[lane].stale.isEmpty { forgetStale(seqs, unread: unread, in: lane) }
             let doneCount = seqs.count - unread.count - messages.count
-            unfinished -= doneCount
+            queuedCount -= doneCount
             lanes[lane].waits.removeOldest(doneCount)
             if lookedAt == lane { return looked(at: messages, of: lane, unread: unread) }
             var tooMany: [UInt64] = []

@@ -13,6 +13,9 @@ extension RouterMachine {
             take(delivery, of: app, candidates: &answers.candidates)
         }
         if !answers.isEmpty { actions.answers.append(answers) }
+        if report.source == nil || report.source == apps[app].gate {
+            apps[app].recalled = max(apps[app].recalled, report.recalled)
+        }
         updateWindow(
             of: app, to: report.taken + UInt64(max(0, report.credit)), taken: report.taken, source: report.source)
         apps[app].isDirty = true
@@ -43,10 +46,15 @@ extension RouterMachine {
         let givenAt = deliveries[delivery.handle].givenAt
         apps[app].unanswered.remove(givenAt)
         switch report.outcome {
+        case nil where isCancelled(delivery): dropDelivery(delivery)
         case nil: retryNow(delivery)
         case .retry(let refusal, let delay)?:
             record(.retry(refusal, after: delay), of: delivery)
+            if isCancelled(delivery) { return dropDelivery(delivery) }
             retry(delivery, after: delay, of: app)
+        case .unknown(let cause, isFinal: false)? where isCancelled(delivery):
+            // It was written, and it is not sent again.
+            end(delivery, as: .unknown(cause, isFinal: true), of: app)
         case .unknown(let cause, isFinal: false)?:
             record(.unknown(cause, isFinal: false), of: delivery)
             retryNow(delivery)

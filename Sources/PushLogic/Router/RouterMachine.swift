@@ -48,6 +48,13 @@ package struct RouterMachine: ~Copyable {
     var fault: LedgerFault?
     /// The reasons why messages end before all their devices were found or sent to. Few messages have one.
     var failures: [MessageHandle: MessageFailure] = [:]
+    /// The messages in memory that were cancelled, until they are complete.
+    var cancelled: [MessageHandle: CancelledMessage] = [:]
+    /// The orders of this tick, and those that wait for a gateway to return deliveries.
+    var newCancels: [CancelOrder] = []
+    var recalls: [RecallingCancel] = []
+    /// The number of messages on disk that were cancelled and whose numbers are still in queues.
+    var staleCount = 0
     /// The number of messages that the ledger could not read.
     var damaged: UInt64 = 0
     var isStopped = false
@@ -63,7 +70,9 @@ package struct RouterMachine: ~Copyable {
     var newest: UInt64 = 0
 
     /// The number of messages that are accepted, not scheduled and not done.
-    package internal(set) var unfinished = 0
+    package var unfinished: Int { max(0, queuedCount - staleCount) }
+    /// The same with the messages whose numbers are stale.
+    var queuedCount = 0
     /// The number of reports about deliveries that are not at a gateway. Any value but 0 indicates a bug.
     package internal(set) var surplus = 0
 
@@ -104,6 +113,8 @@ package struct RouterMachine: ~Copyable {
         // The lanes try to read messages back again at once.
         for lane in app.lanes { lanes[lane].memory.forgetFull() }
         if isThere { endDrop(of: app) } else { unload(app) }
+        // The new gateway has none of their deliveries, and the old one gives out none of them.
+        apps[app].recalled = apps[app].recallsAsked
         return app
     }
 
@@ -142,6 +153,8 @@ package struct RouterMachine: ~Copyable {
     /// Returns everything that is to be done now. `hasMore` is true if another tick should follow at once.
     package mutating func run() -> (actions: RouterActions, hasMore: Bool) {
         var hasMore = false
+        if !newCancels.isEmpty { stopCancelled() }
+        if !recalls.isEmpty { endRecalls() }
         wake()
         // While the ledger cannot write, expired messages wait too: their records would fill the memory.
         if mayWork {
@@ -194,7 +207,7 @@ package struct RouterMachine: ~Copyable {
     }
 
     private mutating func sweepIfDue() {
-        guard !isStopped, unfinished > 0 else {
+        guard !isStopped, queuedCount > 0 else {
             sweepAt = nil
             return
         }

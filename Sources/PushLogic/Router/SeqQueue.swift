@@ -59,6 +59,17 @@ package struct SeqQueue: Sendable {
         return taken
     }
 
+    /// Removes the given numbers.
+    mutating func remove(_ numbers: Set<UInt64>) {
+        var kept = SeqQueue()
+        while true {
+            let some = take(Self.chunkSize)
+            if some.isEmpty { break }
+            for seq in some where !numbers.contains(seq) { kept.append(seq) }
+        }
+        self = kept
+    }
+
     private mutating func dropFirstChunk() {
         chunks[firstChunk] = []
         firstChunk += 1

@@ -77,6 +77,13 @@ protocol SlotHandle: Hashable, Sendable {
         }
     }
 
+    /// Calls `visit` for each element with its handle, in the order of their slots.
+    func forEach(_ visit: (Handle, borrowing Element) -> Void) {
+        for slot in generations.indices where generations[slot] & 1 == 1 {
+            visit(Handle(slot: UInt32(slot), generation: generations[slot]), unsafe elements[slot])
+        }
+    }
+
     mutating func remove(_ handle: Handle) {
         precondition(contains(handle), "router: the handle is not valid")
         unsafe (elements + Int(handle.slot)).deinitialize(count: 1)

@@ -10,6 +10,14 @@ package struct SpilledQueue: Sendable {
     package var isEmpty: Bool { passed.isEmpty && rest.isEmpty }
     package var reservedBytes: Int { passed.reservedBytes + rest.reservedBytes }
 
+    /// Removes the given numbers, and returns how many it had.
+    mutating func remove(_ numbers: Set<UInt64>) -> Int {
+        let before = count
+        passed.remove(numbers)
+        rest.remove(numbers)
+        return before - count
+    }
+
     package mutating func append(_ seq: UInt64) { rest.append(seq) }
 
     /// Inserts numbers at the front, in their order.

@@ -5,6 +5,7 @@ package enum EventKind: UInt8, CaseIterable, Sendable {
     case messageDuplicate = 3
     case messageExpired = 4
     case messageCompleted = 5
+    case messageCancelled = 6
     case deliverySent = 16
     case deliveryRejected = 17
     case deliveryRetry = 18
@@ -40,6 +41,7 @@ package enum EventKind: UInt8, CaseIterable, Sendable {
         case .messageDuplicate: "duplicate"
         case .messageExpired, .deliveryExpired: "expired"
         case .messageCompleted: "completed"
+        case .messageCancelled: "cancelled"
         case .deliverySent: "sent"
         case .deliveryRetry: "retry"
         case .deliveryUnknown: "unknown"

@@ -12,10 +12,12 @@ package struct GatewayReport: Sendable {
     package var credit: Int
     /// How many deliveries had arrived in total when `credit` was computed.
     package var taken: UInt64
+    /// The number of the last recall that was carried out.
+    package var recalled: UInt64
 
     package init(
         app: AppID, source: ObjectIdentifier? = nil, deliveries: [DeliveryReport] = [], events: [GatewayEvent] = [],
-        credit: Int, taken: UInt64
+        credit: Int, taken: UInt64, recalled: UInt64 = 0
     ) {
         self.app = app
         self.source = source
@@ -23,5 +25,6 @@ package struct GatewayReport: Sendable {
         self.events = events
         self.credit = credit
         self.taken = taken
+        self.recalled = recalled
     }
 }

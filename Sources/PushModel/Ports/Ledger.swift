@@ -11,6 +11,14 @@ package protocol Ledger: AnyObject, Sendable {
     /// fails, they are kept in memory and retried.
     func record(_ deliveries: [DeliveryRecord], completed: [CompletedMessage])
 
+    /// Cancels a message. Calls `reply` after the cancellation and its counts are on disk, and the witness in between,
+    /// which answers with ``ended(_:releasing:)``.
+    func cancel(_ request: CancelRequest, reply: @escaping @Sendable (Cancellation) -> Void)
+
+    /// Takes the answers to orders of ``LedgerWitness/cancelled(_:)``, and claims of deliveries that are not sent and
+    /// never will be.
+    func ended(_ cancels: [CancelEnd], releasing claims: [ClaimPage])
+
     /// Stores events that do not concern deliveries. Calls `done` with the number of the first one after they are on
     /// disk, or with nil if the ledger could not store them.
     func note(_ events: [EventDraft], done: (@Sendable (UInt64?) -> Void)?)
@@ -32,6 +40,9 @@ package protocol Ledger: AnyObject, Sendable {
 package protocol LedgerWitness: Sendable {
     /// Called with accepted messages, including those that are scheduled for later.
     func accepted(_ messages: [AcceptedMessage])
+    /// Called with the cancellations that are on disk. No call of ``Ledger/load(_:reply:)`` or
+    /// ``Ledger/due(at:limit:reply:)`` that is answered later returns their messages.
+    func cancelled(_ orders: [CancelOrder])
     /// Called with events that are synced to disk and may be published.
     func committed(_ segment: LogSegment)
     /// Called when the disk starts to fail, with the fault, and with nil when writing succeeds again.
@@ -70,7 +81,7 @@ package struct DamagedMessage: Sendable, Equatable {
 package struct ClaimPage: Sendable {
     package let seq: UInt64
     package let fingerprint: MessageFingerprint
-    package let devices: [DeviceID]
+    package var devices: [DeviceID]
     /// The number of devices, at the end of `devices`, that are only looked up and not claimed, because nothing is sent
     /// to them. The verdict tells whether their delivery ended before a restart.
     package let lookupCount: Int
@@ -112,14 +123,17 @@ package struct LedgerBacklog: Sendable {
     package var times: [(first: UInt64, time: WallTime)]
     /// When the next scheduled message is due; nil if there is none.
     package var nextDue: UnixSeconds?
+    /// The apps that operators have paused, and since when.
+    package var paused: [AppID: WallTime]
 
     package init(
         lanes: [(lane: Lane, seqs: [UInt64])] = [], times: [(first: UInt64, time: WallTime)] = [],
-        nextDue: UnixSeconds? = nil
+        nextDue: UnixSeconds? = nil, paused: [AppID: WallTime] = [:]
     ) {
         self.lanes = lanes
         self.times = times
         self.nextDue = nextDue
+        self.paused = paused
     }
 
     /// Returns when a message was accepted, or `unknown` if there is no time for it.

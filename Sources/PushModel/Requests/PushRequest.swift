@@ -33,6 +33,8 @@ package enum RejectionReason: String, CaseIterable, Sendable {
     case expired
     case forbidden
     case tooMany = "too_many"
+    /// Only of `cancel/1`: no message with this id is remembered.
+    case unknownMessage = "unknown_message"
 }
 
 package struct Rejection: Error, Sendable, Equatable {

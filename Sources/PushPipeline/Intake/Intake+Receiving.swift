@@ -16,11 +16,15 @@ extension Intake {
         switch (door, frames.kind) {
         case (.router, .single(let envelope, let payload)): unsafe ask(envelope, payload, in: frames)
         case (.router, .batch(let lines)): unsafe askBatch(lines, in: frames)
+        case (.router, .cancel(let request)): unsafe cancel(request, in: frames)
         case (.router, .bad(let rejection, let envelope)):
             let id = unsafe envelope.flatMap { unsafe EnvelopeSkim.id($0)?.text }
             refuse(EnvelopeFault(id: id, rejection: rejection, app: nil), "ack/1", frames)
         case (.pull, .single(let envelope, let payload)): unsafe take(envelope, payload, from: frames)
         case (.pull, .batch(let lines)): unsafe takeBatch(lines, from: frames)
+        case (.pull, .cancel):
+            let rejection = Rejection(.badFrame, detail: "cancel/1 has an ack, so it needs the ROUTER socket")
+            tell(EnvelopeFault(id: nil, rejection: rejection, app: nil), of: frames.caller.name)
         case (.pull, .bad(let rejection, let envelope)):
             let id = unsafe envelope.flatMap { unsafe EnvelopeSkim.id($0)?.text }
             tell(EnvelopeFault(id: id, rejection: rejection, app: nil), of: frames.caller.name)

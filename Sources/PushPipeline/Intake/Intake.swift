@@ -291,6 +291,11 @@ package actor Intake {
         isFlushAsked = false
         // Calls have no end of their own, unlike messages of a socket.
         isRunBegun = false
+        handInGroup()
+    }
+
+    /// Hands the notes and requests of the tick so far to the ledger.
+    func handInGroup() {
         if !notes.isEmpty {
             ledger.note(notes, done: nil)
             notes = []

@@ -6,6 +6,9 @@ package struct IntakeCounts: Sendable, Equatable {
     package var accepted: UInt64 = 0
     package var duplicate: UInt64 = 0
     package var busy: UInt64 = 0
+    /// Requests to cancel that were carried out, and those that came too late.
+    package var cancelled: UInt64 = 0
+    package var tooLate: UInt64 = 0
     /// The busy requests that the ledger could not write.
     package var failed: UInt64 = 0
     package var rejected: [RejectionReason: UInt64] = [:]

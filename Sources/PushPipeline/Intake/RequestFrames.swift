@@ -2,8 +2,8 @@ import Glibc
 import PushModel
 import PushTransport
 
-/// The parsed frames of a message: `["push/1", envelope, payload?]` or `["push-batch/1", lines]`, with or without an
-/// empty delimiter frame at the front.
+/// The parsed frames of a message: `["push/1", envelope, payload?]`, `["push-batch/1", lines]` or
+/// `["cancel/1", request]`, with or without an empty delimiter frame at the front.
 ///
 /// - Important: The pointers refer to the memory of the message. They are valid only while the message is borrowed.
 @safe
@@ -12,11 +12,13 @@ struct RequestFrames {
     enum Kind {
         case single(envelope: UnsafeRawBufferPointer, payload: UnsafeRawBufferPointer?)
         case batch(lines: UnsafeRawBufferPointer)
+        case cancel(request: UnsafeRawBufferPointer)
         /// An invalid request. `envelope` is the frame that may be the envelope; the ack takes the id from it.
         case bad(Rejection, envelope: UnsafeRawBufferPointer?)
     }
 
-    static let expected = "expected [\"push/1\", envelope, payload?] or [\"push-batch/1\", lines]"
+    static let expected =
+        "expected [\"push/1\", envelope, payload?], [\"push-batch/1\", lines] or [\"cancel/1\", request]"
 
     let kind: Kind
     /// The routing id to which the ack goes; empty for PULL.
@@ -68,6 +70,11 @@ struct RequestFrames {
             return unsafe .bad(
                 Rejection(.badFrame, detail: "push-batch/1 with \(count) frames; \(expected)"), envelope: nil)
         }
+        if unsafe matches(word, "cancel/1") {
+            if count == 2, let next = unsafe next { return unsafe .cancel(request: next) }
+            return unsafe .bad(
+                Rejection(.badFrame, detail: "cancel/1 with \(count) frames; \(expected)"), envelope: next)
+        }
         return unsafe .bad(Rejection(.badFrame, detail: problem(of: word)), envelope: next)
     }
 
@@ -82,7 +89,7 @@ struct RequestFrames {
         let isWord = unsafe word.count <= 24 && word.allSatisfy(isWordByte) && word.contains(UInt8(ascii: "/"))
         guard isWord else { return "the first frame is not a request kind; \(expected)" }
         let text = unsafe String(decoding: word, as: UTF8.self)
-        return "unknown request kind \(text); use push/1 or push-batch/1"
+        return "unknown request kind \(text); use push/1, push-batch/1 or cancel/1"
     }
 
     private static func isWordByte(_ byte: UInt8) -> Bool {

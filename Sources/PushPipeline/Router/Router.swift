@@ -68,6 +68,16 @@ package actor Router {
         enter { $0.machine.accepted(messages) }
     }
 
+    /// Stops the messages that were cancelled, and answers to the ledger.
+    package nonisolated func cancelled(_ orders: [CancelOrder]) {
+        answer { $0.machine.cancelled(orders) }
+    }
+
+    /// Pauses an app, or lets it continue.
+    package nonisolated func setPaused(_ isPaused: Bool, app: AppID) {
+        enter { $0.machine.setPaused(isPaused, app: app) }
+    }
+
     /// Takes the messages that waited when the ledger was opened. Called before any message is accepted.
     package nonisolated func backlog(_ backlog: LedgerBacklog) {
         enter { $0.machine.backlog(backlog) }
@@ -172,6 +182,10 @@ package actor Router {
     }
 
     private func carryOut(_ actions: RouterActions) {
+        // The event of a cancellation comes before the completion of its message.
+        if !actions.cancelEnds.isEmpty || !actions.releases.isEmpty {
+            ledger.ended(actions.cancelEnds, releasing: actions.releases)
+        }
         if actions.hasRecords { ledger.record(actions.records, completed: actions.completed) }
         for fault in actions.damaged { settings.damaged(fault) }
         if !actions.answers.isEmpty { settings.answered(actions.answers) }
@@ -181,6 +195,9 @@ package actor Router {
                 preconditionFailure("router: deliveries for an app that has no gateway")
             }
             gate.submit(submission.deliveries)
+        }
+        for recall in actions.recalls where recall.app.position < gates.count {
+            gates[recall.app.position]?.recall(recall.number)
         }
         ask(actions)
     }

@@ -58,6 +58,7 @@ package struct EventDetails {
         counts.expired = count("expired")
         counts.suppressed = count("suppressed")
         counts.unknown = count("unknown")
+        counts.cancelled = count("cancelled")
         return counts
     }
 }

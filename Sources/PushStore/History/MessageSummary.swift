@@ -11,6 +11,8 @@ package struct MessageSummary: Codable, Sendable, Equatable {
         case completed
         /// The message expired before it was sent to any device.
         case expired
+        /// The message was cancelled before all of it was sent.
+        case cancelled
         /// The message was not accepted.
         case rejected
     }
@@ -21,8 +23,10 @@ package struct MessageSummary: Codable, Sendable, Equatable {
         package var expired: UInt64 = 0
         package var suppressed: UInt64 = 0
         package var unknown: UInt64 = 0
+        /// The deliveries that were not sent because the message was cancelled.
+        package var cancelled: UInt64 = 0
 
-        package var total: UInt64 { sent + rejected + expired + suppressed + unknown }
+        package var total: UInt64 { sent + rejected + expired + suppressed + unknown + cancelled }
 
         static func += (left: inout Counts, right: Counts) {
             left.sent += right.sent
@@ -30,6 +34,7 @@ package struct MessageSummary: Codable, Sendable, Equatable {
             left.expired += right.expired
             left.suppressed += right.suppressed
             left.unknown += right.unknown
+            left.cancelled += right.cancelled
         }
     }
 
@@ -55,6 +60,8 @@ package struct MessageSummary: Codable, Sendable, Equatable {
     /// The reason why it was rejected.
     package var reason: String?
     package var detail: String?
+    /// The client that cancelled it, if it is known.
+    package var cancelledBy: String?
     /// Whether all kept events of the message were examined. If not, the counts are lower bounds.
     package var isWhole: Bool
 
@@ -63,6 +70,7 @@ package struct MessageSummary: Codable, Sendable, Equatable {
         case id = "message_id"
         case acceptedAt = "accepted_at"
         case completedAt = "completed_at"
+        case cancelledBy = "cancelled_by"
         case isWhole = "whole"
     }
 }
@@ -113,6 +121,7 @@ extension MessageSummary {
         completedAt = try fields.decodeIfPresent(WallTime.self, forKey: .completedAt)
         reason = try fields.decodeIfPresent(String.self, forKey: .reason)
         detail = try fields.decodeIfPresent(String.self, forKey: .detail)
+        cancelledBy = try fields.decodeIfPresent(String.self, forKey: .cancelledBy)
         isWhole = try fields.decode(Bool.self, forKey: .isWhole)
         request = try Request(from: decoder)
     }
@@ -132,6 +141,7 @@ extension MessageSummary {
         try fields.encodeIfPresent(completedAt, forKey: .completedAt)
         try fields.encodeIfPresent(reason, forKey: .reason)
         try fields.encodeIfPresent(detail, forKey: .detail)
+        try fields.encodeIfPresent(cancelledBy, forKey: .cancelledBy)
         try fields.encode(isWhole, forKey: .isWhole)
         try request.encode(to: encoder)
     }

@@ -10,6 +10,7 @@ package struct MessageTally: Sendable {
     private var duplicates = 0
     private var devices: UInt64? = 0
     private var isExpired = false
+    private var cancellation: (seq: UInt64, client: String?)?
     private var completions = 0
     private var completedAt: WallTime?
     private var completed = MessageSummary.Counts()
@@ -41,6 +42,9 @@ package struct MessageTally: Sendable {
             refusal = (event.seq, entry.reason, details?.text("detail"))
             if acceptances == 0 { request.client = details?.text("client") }
         case .messageExpired: isExpired = true
+        case .messageCancelled:
+            guard event.seq > cancellation?.seq ?? 0 else { return }
+            cancellation = (event.seq, entry.details?.text("by"))
         case .messageCompleted:
             completions += 1
             completedAt = completedAt.map { max($0, event.time) } ?? event.time
@@ -61,6 +65,8 @@ package struct MessageTally: Sendable {
         let state: MessageSummary.State =
             if acceptances == 0, completions == 0, !hasBegun, refusal != nil {
                 .rejected
+            } else if let cancellation, cancellation.seq > seq ?? 0 {
+                .cancelled
             } else if isCompleted {
                 isExpired && completed.total == 0 ? .expired : .completed
             } else {
@@ -72,6 +78,6 @@ package struct MessageTally: Sendable {
             counts: isCompleted ? completed : ended,
             retries: retries, completedAt: isCompleted ? completedAt : nil,
             reason: state == .rejected ? refusal?.reason : nil, detail: state == .rejected ? refusal?.detail : nil,
-            isWhole: isWhole)
+            cancelledBy: state == .cancelled ? cancellation?.client : nil, isWhole: isWhole)
     }
 }

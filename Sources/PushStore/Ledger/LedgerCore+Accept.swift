@@ -24,15 +24,24 @@ extension LedgerCore {
     /// Decides on each request, numbers the accepted ones and writes their events into the current segment. If it
     /// throws, the caller must undo `decided`.
     func decide(
-        _ groups: [([PushRequest], @Sendable ([Acceptance]) -> Void)], at now: WallTime, in decided: inout DedupeGroup,
-        into intake: inout Intake
+        _ group: LedgerGroup, at now: WallTime, in decided: inout DedupeGroup, into intake: inout Intake,
+        _ cancelGroup: inout CancelGroup
     ) throws(StoreError) {
-        for (requests, _) in groups {
+        var cancels = group.cancels[...]
+        func decideCancels(before place: Int) throws(StoreError) {
+            while let next = cancels.first, next.place <= place {
+                try decide(next.request, reply: next.reply, in: &decided, into: &cancelGroup)
+                cancels.removeFirst()
+            }
+        }
+        for (place, (requests, _)) in group.requests.enumerated() {
+            try decideCancels(before: place)
             var replies: [Acceptance] = []
             replies.reserveCapacity(requests.count)
             for request in requests { replies.append(try decide(request, at: now, in: &decided, into: &intake)) }
             intake.replies.append(replies)
         }
+        try decideCancels(before: .max)
     }
 
     private func decide(

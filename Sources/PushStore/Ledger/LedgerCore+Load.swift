@@ -14,7 +14,7 @@ extension LedgerCore {
         var messages: [AcceptedMessage] = []
         messages.reserveCapacity(seqs.count)
         var size = 0
-        for seq in seqs where unreadable.isEmpty || !unreadable.contains(seq) {
+        for seq in seqs where (unreadable.isEmpty || !unreadable.contains(seq)) && !cancels.contains(seq) {
             if size >= Self.answerSize { break }
             do {
                 guard let message = try load(seq) else { continue }
@@ -58,7 +58,7 @@ extension LedgerCore {
                 + "the message again with another id")
     }
 
-    private func load(_ seq: UInt64) throws(StoreError) -> AcceptedMessage? {
+    func load(_ seq: UInt64) throws(StoreError) -> AcceptedMessage? {
         guard dedupe.pending.contains(seq) else { return try scheduled(seq) }
         if !(messageRow?.covers(seq) ?? false) { messageRow = try row(of: seq) }
         guard let row = messageRow, row.covers(seq), let (app, read) = row.message(seq) else { throw damaged(seq) }
@@ -133,7 +133,7 @@ extension LedgerCore {
     ) throws(StoreError) {
         var size = 0
         while messages.count < limit, size < Self.answerSize, let seq = overtaken.next(at: time) {
-            if unreadable.contains(seq) { continue }
+            if unreadable.contains(seq) || cancels.contains(seq) { continue }
             do {
                 guard let message = try scheduled(seq) else { continue }
                 size += message.size
@@ -173,7 +173,7 @@ extension LedgerCore {
                 throw damaged(seq)
             }
             last = (due.seconds(1), seq)
-            guard let message else { continue }
+            guard let message, !cancels.contains(seq) else { continue }
             size += message.size
             messages.append(message)
         }

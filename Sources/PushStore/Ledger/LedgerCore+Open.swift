@@ -16,6 +16,7 @@ extension LedgerCore {
         try connection.run("PRAGMA journal_size_limit = \(settings.logLimit)")
         connection.followLog()
         try prepare(connection)
+        try connection.run(LedgerSchema.laterTables)
         // Truncate a large log that a killed process has left. If the disk fails here, the next write reports it.
         try? connection.checkpoint(.truncate)
         let identities = try identities(connection)
@@ -30,10 +31,14 @@ extension LedgerCore {
         try core.readKeys(Set(scheduled.map(\.seq)))
         try core.dedupe.finishRestoring(scheduled: scheduled) { (seq) throws(StoreError) in try core.key(of: seq) }
         core.keyRow = nil
-        var backlog = LedgerBacklog(times: times, nextDue: try core.nextDue())
+        for (lane, seqs) in lanes {
+            core.backlog.add(lane.app, waiting: seqs.count { core.dedupe.pending.contains($0) })
+        }
+        try core.readCancels()
+        var backlog = LedgerBacklog(
+            times: times, nextDue: try core.nextDue(), paused: try pausedApps(connection))
         for (lane, seqs) in lanes {
             let open = seqs.filter { core.dedupe.pending.contains($0) }
-            core.backlog.add(lane.app, waiting: open.count)
             if !open.isEmpty { backlog.lanes.append((lane, open)) }
         }
         core.publish(isWhole: true)
@@ -100,6 +105,16 @@ extension LedgerCore {
 
     private func check(_ number: UInt64, count: Int = 0, _ table: String) throws(StoreError) {
         try Self.check(connection, number, count: count, table)
+    }
+
+    private static func pausedApps(_ connection: SQLiteConnection) throws(StoreError) -> [AppID: WallTime] {
+        let rows = try connection.prepare(
+            "SELECT substr(name, 8), value FROM meta WHERE name > 'paused/' AND name < 'paused0'")
+        var paused: [AppID: WallTime] = [:]
+        while try rows.step() {
+            if let app = AppID(rows.text(0)) { paused[app] = rows.time(1) }
+        }
+        return paused
     }
 
     private static func storedAge(_ connection: SQLiteConnection) throws(StoreError) -> AgeClock.Stored? {

@@ -18,7 +18,8 @@ extension LedgerCore {
         do {
             let log = try trimLog()
             let keys = try trimKeys()
-            return log || keys
+            let cancels = try trimCancels(Self.rowsAtOnce, at: age(at: clock()).time)
+            return log || keys || cancels
         } catch {
             if connection.isInTransaction { try? statements.rollBack.run() }
             dedupe.examineAllRowsAgain()
@@ -119,7 +120,10 @@ extension LedgerCore {
             let (number, time) = (row.word(0), row.time(1))
             guard dedupe.isBeyondWindow(time, at: age.time) else {
                 row.reset()
-                if time > now + Self.tolerance { try date(statements.dateKeys, now) }
+                if time > now + Self.tolerance {
+                    try date(statements.dateKeys, now)
+                    try date(statements.dateCancels, now)
+                }
                 // The clock was set back, and the pinned row is not old enough any more. Start again with the oldest
                 // row.
                 if row === statements.pinnedKeys { dedupe.examineAllRowsAgain() }

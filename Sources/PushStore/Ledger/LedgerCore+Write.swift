@@ -21,11 +21,14 @@ extension LedgerCore {
         let first = writer.next
         var written = LedgerGroup()
         written.requests = group.requests
+        (written.cancels, written.pauses) = (group.cancels, group.pauses)
         written.outcomes = retained.outcomes + group.outcomes
         written.notes = retained.notes + group.notes
         let count = group.requests.reduce(0) { $0 + $1.0.count }
         var decided = DedupeGroup(first: first, reserving: count)
         var intake = Intake(reserving: count)
+        var cancelGroup = CancelGroup()
+        cancels.completing.removeAll(keepingCapacity: true)
         var segments: [LogSegment] = []
         scheduledSeen.removeAll(keepingCapacity: true)
         // A transaction whose rollback failed would block all later ones.
@@ -35,10 +38,14 @@ extension LedgerCore {
             if fault != nil { try probe() }
             try statements.begin.run()
             writer.begin(time: now, reserving: 64 * (1 + written.weight))
-            try decide(written.requests, at: now, in: &decided, into: &intake)
+            try decide(written, at: now, in: &decided, into: &intake, &cancelGroup)
             cut(&segments, at: now)
-            let outcomes = try add(written, intake, to: &segments, in: &decided, at: now)
+            let outcomes = try add(written, intake, to: &segments, in: &decided, &cancelGroup, at: now)
             try store(intake, at: now)
+            if !cancelGroup.new.isEmpty {
+                try store(&cancelGroup, first: first, accepted: intake.accepted, at: now)
+            }
+            for (app, time, _) in written.pauses { try store(pausedAt: time, of: app) }
             try storeKeys(
                 first, accepted: intake.keyWords, ended: outcomes.ended, completed: decided.completed, at: now)
             segments.append(writer.finish())
@@ -51,7 +58,7 @@ extension LedgerCore {
             retainedCount = 0
             scheduledCount += intake.scheduled.count - decided.unscheduledCount
             dedupe.commit(decided)
-            done(written, intake, outcomes, segments)
+            done(written, intake, cancelGroup, outcomes, segments)
         } catch {
             if connection.isInTransaction { try? statements.rollBack.run() }
             writer.revert()
@@ -78,7 +85,7 @@ extension LedgerCore {
     /// Writes outcomes and notes into the current segment.
     private func add(
         _ group: LedgerGroup, _ intake: Intake, to segments: inout [LogSegment], in decided: inout DedupeGroup,
-        at now: WallTime
+        _ cancelGroup: inout CancelGroup, at now: WallTime
     ) throws(StoreError) -> Outcomes {
         var outcomes = Outcomes()
         // Count here: to read `writer.count` for each record would copy the writer.
@@ -90,7 +97,8 @@ extension LedgerCore {
                 count = 0
             }
         }
-        for (deliveries, messages) in group.outcomes {
+        for (deliveries, messages, ends) in group.outcomes {
+            for end in ends { counted(try finish(end, in: &decided, into: &cancelGroup, at: now)) }
             for record in deliveries {
                 writer.add(record, at: now)
                 counted(1)
@@ -122,7 +130,8 @@ extension LedgerCore {
     }
 
     /// Takes a completed message and removes what only an unfinished one needs.
-    private func complete(_ message: CompletedMessage, in decided: inout DedupeGroup) throws(StoreError) {
+    func complete(_ message: CompletedMessage, in decided: inout DedupeGroup) throws(StoreError) {
+        if !cancels.numbers.isEmpty { cancels.complete(message) }
         let completion = try dedupe.complete(
             message.seq, in: &decided,
             scheduledKey: { (seq) throws(StoreError) in scheduledCount > 0 ? try scheduledKey(of: seq) : nil },
@@ -159,6 +168,17 @@ extension LedgerCore {
     }
 
     // MARK: Rows
+
+    private func store(pausedAt time: WallTime?, of app: AppID) throws(StoreError) {
+        if let time {
+            statements.setPaused.bind(1, app.name)
+            statements.setPaused.bind(2, time)
+            try statements.setPaused.run()
+        } else {
+            statements.removePaused.bind(1, app.name)
+            try statements.removePaused.run()
+        }
+    }
 
     private func store(_ intake: Intake, at now: WallTime) throws(StoreError) {
         for row in intake.rows {
@@ -218,7 +238,8 @@ extension LedgerCore {
     // MARK: After the transaction
 
     private func done(
-        _ group: LedgerGroup, _ intake: Intake, _ outcomes: Outcomes, _ segments: [LogSegment]
+        _ group: LedgerGroup, _ intake: Intake, _ cancelGroup: CancelGroup, _ outcomes: Outcomes,
+        _ segments: [LogSegment]
     ) {
         for row in intake.rows { dedupe.addPending(row.finished()) }
         publish()
@@ -228,6 +249,9 @@ extension LedgerCore {
         for segment in segments where segment.count > 0 { logBytes += Int64(segment.bytes.count) }
         for ((_, reply), replies) in zip(group.requests, intake.replies) { reply(replies) }
         if !intake.accepted.isEmpty { witness?.accepted(intake.accepted) }
+        let orders = done(cancelGroup)
+        if !orders.isEmpty { witness?.cancelled(orders) }
+        for (_, _, reply) in group.pauses { reply(nil) }
         for segment in segments where segment.count > 0 { witness?.committed(segment) }
         for ((_, done), number) in zip(group.notes, outcomes.notes) { done?(number) }
         healthIs(nil)
@@ -235,7 +259,7 @@ extension LedgerCore {
 
     private func refused(_ group: LedgerGroup, _ written: LedgerGroup, _ fault: LedgerFault) {
         retained.outcomes = written.outcomes
-        retainedCount = written.outcomes.reduce(0) { $0 + $1.0.count + $1.1.count }
+        retainedCount = written.outcomes.reduce(0) { $0 + $1.0.count + $1.1.count + $1.2.count }
         var written = written
         if isEnding {
             written.notes.removeAll { _, done in
@@ -254,13 +278,16 @@ extension LedgerCore {
         for (requests, reply) in group.requests {
             reply(Array(repeating: .failed(fault.description), count: requests.count))
         }
+        for (_, _, reply) in group.cancels { reply(.failed(fault.description)) }
+        for (_, _, reply) in group.pauses { reply(fault) }
         healthIs(fault)
     }
 }
 
 extension LedgerGroup {
     var weight: Int {
-        requests.reduce(0) { $0 + $1.0.count } + outcomes.reduce(0) { $0 + $1.0.count + $1.1.count }
+        requests.reduce(0) { $0 + $1.0.count } + cancels.count
+            + outcomes.reduce(0) { $0 + $1.0.count + $1.1.count + $1.2.count }
             + notes.reduce(0) { $0 + $1.0.count }
     }
 }

@@ -73,6 +73,8 @@ final class LedgerCore {
     var retainedCount = 0
     /// The claims that wait until the disk accepts writes again.
     private var held: [([ClaimPage], @Sendable ([[ClaimVerdict]]) -> Void)] = []
+    /// The cancellations that are not finished.
+    var cancels = LedgerCancels()
     /// The numbers of messages that were found to be damaged and reported.
     var unreadable: Set<UInt64> = []
     private(set) var fault: LedgerFault?
@@ -125,7 +127,12 @@ final class LedgerCore {
         for item in work {
             switch item {
             case .accept(let requests, let reply): group.requests.append((requests, reply))
-            case .record(let deliveries, let completed): group.outcomes.append((deliveries, completed))
+            case .record(let deliveries, let completed): group.outcomes.append((deliveries, completed, []))
+            case .cancel(let request, let reply): group.cancels.append((group.requests.count, request, reply))
+            case .endCancels(let ends, let claims):
+                if !ends.isEmpty { group.outcomes.append(([], [], ends)) }
+                for page in claims { release(page) }
+            case .pause(let app, let time, let reply): group.pauses.append((app, time, reply))
             case .note(let events, let done): group.notes.append((events, done))
             case .claim(let pages, let reply):
                 if isOverfull || !held.isEmpty { held.append((pages, reply)) } else { reply(claim(pages)) }
@@ -161,6 +168,10 @@ final class LedgerCore {
 
     // MARK: Claims
 
+    private func release(_ page: ClaimPage) {
+        dedupe.release(page.devices.map { identities.delivery(of: page.fingerprint, to: $0).value })
+    }
+
     private func claim(_ pages: [ClaimPage]) -> [[ClaimVerdict]] {
         pages.map { page in
             dedupe.claim(
@@ -174,12 +185,18 @@ final class LedgerCore {
 /// The calls that are committed together.
 struct LedgerGroup {
     var requests: [([PushRequest], @Sendable ([Acceptance]) -> Void)] = []
-    var outcomes: [([DeliveryRecord], [CompletedMessage])] = []
+    /// The requests to cancel, each with the number of entries of `requests` that precede it.
+    var cancels: [(place: Int, request: CancelRequest, reply: @Sendable (Cancellation) -> Void)] = []
+    /// The apps that are paused from now on, or with nil continue.
+    var pauses: [(app: AppID, time: WallTime?, reply: @Sendable (LedgerFault?) -> Void)] = []
+    var outcomes: [([DeliveryRecord], [CompletedMessage], [CancelEnd])] = []
     var notes: [([EventDraft], (@Sendable (UInt64?) -> Void)?)] = []
 
     /// The maximum number of events that are kept while writes fail. Beyond it the oldest are dropped, and their
     /// callers are answered with nil.
     static let notesKept = 10_000
 
-    var isEmpty: Bool { requests.isEmpty && outcomes.isEmpty && notes.isEmpty }
+    var isEmpty: Bool {
+        requests.isEmpty && cancels.isEmpty && pauses.isEmpty && outcomes.isEmpty && notes.isEmpty
+    }
 }

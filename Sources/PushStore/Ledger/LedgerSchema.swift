@@ -9,7 +9,7 @@ enum LedgerSchema {
 
     /// - `meta`: named values. `secret` is the key of the hashes in ``LedgerCore/identities``; `age` is the time of
     ///   ``AgeClock``; `age_ahead_since` is when the wall clock was found to be ahead of it; `probe` is written to test
-    ///   for free space.
+    ///   for free space; `paused/APP` is when an operator paused the app.
     /// - `log`: events, one `LogSegment` per row.
     /// - `heads`: the number of the newest event of each topic.
     /// - `messages`: accepted messages, many per row. A row is removed when all of its messages are done. The column
@@ -40,6 +40,18 @@ enum LedgerSchema {
         CREATE TABLE trace_runs (
             first INTEGER PRIMARY KEY, last INTEGER NOT NULL, lows BLOB NOT NULL, rows BLOB NOT NULL);
         CREATE TABLE trace_blocks (id INTEGER PRIMARY KEY, body BLOB NOT NULL);
+        """
+
+    /// The tables that files of earlier versions do not have. An earlier version ignores them.
+    ///
+    /// - `cancels`: the cancelled ids, until they are older than the dedupe window. `number` is that of the first
+    ///   message with the id. `sent` and `cancelled` are null until the messages are stopped. `parts` holds 32 bytes
+    ///   for each message (``StoredCancelPart``).
+    static let laterTables = """
+        CREATE TABLE IF NOT EXISTS cancels (
+            number INTEGER PRIMARY KEY, time INTEGER NOT NULL, fingerprint INTEGER NOT NULL, app TEXT NOT NULL,
+            id TEXT NOT NULL, client TEXT NOT NULL, sent INTEGER, cancelled INTEGER, parts BLOB NOT NULL);
+        CREATE INDEX IF NOT EXISTS cancels_by_time ON cancels (time);
         """
 }
 

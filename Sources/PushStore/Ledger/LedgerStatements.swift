@@ -32,6 +32,14 @@ struct LedgerStatements {
     let oldestTrace: SQLiteStatement
     let removeTraceRun: SQLiteStatement
     let removeTraceBlocks: SQLiteStatement
+    let addCancel: SQLiteStatement
+    let setCancel: SQLiteStatement
+    let findCancel: SQLiteStatement
+    let oldestCancel: SQLiteStatement
+    let removeCancel: SQLiteStatement
+    let dateCancels: SQLiteStatement
+    let setPaused: SQLiteStatement
+    let removePaused: SQLiteStatement
 
     init(_ connection: SQLiteConnection) throws(StoreError) {
         begin = try connection.prepare("BEGIN IMMEDIATE")
@@ -87,6 +95,20 @@ struct LedgerStatements {
         oldestTrace = try connection.prepare("SELECT first, last FROM trace_runs ORDER BY first LIMIT 1")
         removeTraceRun = try connection.prepare("DELETE FROM trace_runs WHERE first = ?")
         removeTraceBlocks = try connection.prepare("DELETE FROM trace_blocks WHERE id <= ?")
+        addCancel = try connection.prepare(
+            """
+            INSERT OR REPLACE INTO cancels (number, time, fingerprint, app, id, client, parts)
+            VALUES (?, ?, ?, ?, ?, ?, ?)
+            """)
+        setCancel = try connection.prepare(
+            "UPDATE cancels SET sent = ?, cancelled = ?, parts = ? WHERE number = ?")
+        findCancel = try connection.prepare("SELECT sent, cancelled FROM cancels WHERE number = ?")
+        oldestCancel = try connection.prepare(
+            "SELECT number, time, fingerprint FROM cancels ORDER BY time LIMIT 1")
+        removeCancel = try connection.prepare("DELETE FROM cancels WHERE number = ?")
+        dateCancels = try connection.prepare("UPDATE cancels SET time = ? WHERE time > ?")
+        setPaused = try connection.prepare("INSERT OR REPLACE INTO meta (name, value) VALUES ('paused/' || ?, ?)")
+        removePaused = try connection.prepare("DELETE FROM meta WHERE name = 'paused/' || ?")
         dateLog = try connection.prepare("UPDATE log SET time = ? WHERE time > ?")
     }
 }

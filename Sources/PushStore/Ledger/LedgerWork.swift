@@ -5,6 +5,9 @@ import PushTime
 enum LedgerWork: Sendable {
     case accept([PushRequest], @Sendable ([Acceptance]) -> Void)
     case record([DeliveryRecord], [CompletedMessage])
+    case cancel(CancelRequest, @Sendable (Cancellation) -> Void)
+    case endCancels([CancelEnd], [ClaimPage])
+    case pause(AppID, WallTime?, @Sendable (LedgerFault?) -> Void)
     case note([EventDraft], (@Sendable (UInt64?) -> Void)?)
     case claim([ClaimPage], @Sendable ([[ClaimVerdict]]) -> Void)
     case load([UInt64], @Sendable (Result<[AcceptedMessage], LedgerFault>) -> Void)
@@ -16,10 +19,12 @@ enum LedgerWork: Sendable {
     func refuse(_ fault: LedgerFault) {
         switch self {
         case .accept(let group, let reply): reply(Array(repeating: .failed(fault.description), count: group.count))
+        case .cancel(_, let reply): reply(.failed(fault.description))
+        case .pause(_, _, let reply): reply(fault)
         case .note(_, let done): done?(nil)
         case .load(_, let reply): reply(.failure(fault))
         case .due(_, _, let reply): reply(.failure(fault))
-        case .record, .claim, .trim: break
+        case .record, .endCancels, .claim, .trim: break
         }
     }
 
@@ -29,6 +34,10 @@ enum LedgerWork: Sendable {
         case .accept(let group, _): group.count
         case .record(let deliveries, let completed): deliveries.count + completed.count
         case .note(let events, _): events.count
+        // A cancellation reads its messages.
+        case .cancel: 8
+        case .endCancels(let ends, _): ends.count
+        case .pause: 1
         case .claim, .load, .due, .trim: 0
         }
     }

@@ -214,6 +214,7 @@ package final class SQLiteLedger: Ledger, Sendable {
             try? core.value.connection.checkpoint(.passive)
             core.value.witness = nil
             for (_, done) in core.value.retained.notes { done?(nil) }
+            core.value.refuseCancels()
             core.clear()
         }
         // A checkpoint may still run here. The work that it then queues on the writing thread finds the core cleared.
@@ -254,6 +255,22 @@ package final class SQLiteLedger: Ledger, Sendable {
 
     package func note(_ events: [EventDraft], done: (@Sendable (UInt64?) -> Void)?) {
         add(.note(events, done))
+    }
+
+    package func cancel(_ request: CancelRequest, reply: @escaping @Sendable (Cancellation) -> Void) {
+        add(.cancel(request, reply))
+    }
+
+    package func ended(_ cancels: [CancelEnd], releasing claims: [ClaimPage]) {
+        add(.endCancels(cancels, claims))
+    }
+
+    /// Stores that an app is paused since `time`, or that it continues. Calls `reply` after this is on disk, or with
+    /// the fault.
+    package func setPaused(
+        _ app: AppID, since time: WallTime?, reply: @escaping @Sendable (LedgerFault?) -> Void
+    ) {
+        add(.pause(app, time, reply))
     }
 
     package func claim(_ pages: [ClaimPage], reply: @escaping @Sendable ([[ClaimVerdict]]) -> Void) {

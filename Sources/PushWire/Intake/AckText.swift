@@ -16,6 +16,20 @@ package enum AckText {
         end(findings: findings, in: &bytes)
     }
 
+    package static func cancelled(id: MessageID, _ counts: CancelCounts, to bytes: inout [UInt8]) {
+        begin(id: id.text, in: &bytes)
+        bytes.append(#","status":"cancelled","sent":"#)
+        DecimalText.append(counts.sent, to: &bytes)
+        bytes.append(#","cancelled":"#)
+        DecimalText.append(counts.cancelled, to: &bytes)
+        bytes.append(UInt8(ascii: "}"))
+    }
+
+    package static func tooLate(id: MessageID, to bytes: inout [UInt8]) {
+        begin(id: id.text, in: &bytes)
+        bytes.append(#","status":"too_late"}"#)
+    }
+
     /// - Parameter id: The id as the producer gave it; nil, if it could not be read, is written as `null`.
     package static func rejected(id: String?, _ rejection: Rejection, to bytes: inout [UInt8]) {
         begin(id: id, in: &bytes)

@@ -44,6 +44,10 @@ package struct AppTable: Sendable {
         self.slots = slots
     }
 
+    package func contains(_ app: AppID) -> Bool {
+        ByteView.lending(Array(app.name.utf8)) { number(of: $0) } != nil
+    }
+
     /// Returns the number of the app with this name, or nil.
     func number(of name: ByteView) -> Int? {
         guard (1...64).contains(name.count) else { return nil }

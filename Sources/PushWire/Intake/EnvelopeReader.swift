@@ -26,7 +26,7 @@ package final class EnvelopeReader {
     /// The length above which the memory for an envelope is released again; such envelopes are rare.
     private static let usualLength = 1 << 20
 
-    private let apps: AppTable
+    package let apps: AppTable
     private var index = JSONIndex()
     /// The index for payloads outside of the envelope, whose own index is still in use at that time.
     private var payloadIndex = JSONIndex()

@@ -29,6 +29,11 @@ enum JSONDetail {
         DecimalText.append(UInt64(counts.suppressed), to: &bytes)
         bytes.append(",\"unknown\":")
         DecimalText.append(UInt64(counts.unknown), to: &bytes)
+        // Few messages are cancelled, so the member is left out if it is 0.
+        if counts.cancelled > 0 {
+            bytes.append(",\"cancelled\":")
+            DecimalText.append(UInt64(counts.cancelled), to: &bytes)
+        }
         bytes.append(UInt8(ascii: "}"))
     }
 

@@ -18,7 +18,7 @@ struct Verb: Sendable {
 
     init(
         name: String, summary: String, words: [Word] = [], options: [Option],
-        examples: [(command: String, about: String)], notes: String = "",
+        examples: [(command: String, about: String)], notes: String = "", verbs: [Verb] = [],
         run: @escaping @Sendable (Arguments) async throws -> ExitCode
     ) {
         self.name = name
@@ -27,9 +27,12 @@ struct Verb: Sendable {
         self.options = options
         self.examples = examples
         self.notes = notes
-        verbs = []
+        self.verbs = verbs
         self.run = run
     }
+
+    /// Whether the verb does something itself, besides dispatching to others.
+    private var runs: Bool { verbs.isEmpty || !words.isEmpty }
 
     /// Creates a verb that dispatches to others, whose names begin with its own.
     init(name: String, summary: String, verbs: [Verb]) {
@@ -49,14 +52,14 @@ struct Verb: Sendable {
     }
 
     func start(_ words: [String]) async -> ExitCode {
-        if !verbs.isEmpty, let first = words.first, !first.hasPrefix("-") {
+        if !verbs.isEmpty, let first = words.first, !first.hasPrefix("-"), !runs || verb(first) != nil {
             return await startBelow(first, with: Array(words.dropFirst()))
         }
         if words.contains("--help") || words.contains("-h") {
             Terminal.output.write(help)
             return .done
         }
-        guard verbs.isEmpty else {
+        guard runs else {
             Terminal.error.write(help)
             return .usage
         }
@@ -101,7 +104,7 @@ struct Verb: Sendable {
     var help: String {
         let terminal = Terminal.output
         let usage =
-            verbs.isEmpty
+            runs
             ? words.map { " \($0.usage)" }.joined() + (options.isEmpty ? "" : " [OPTION ...]") : " VERB [OPTION ...]"
         let rows =
             words.map { ($0.name, $0.about) }
@@ -111,7 +114,9 @@ struct Verb: Sendable {
         let list = rows.map { name, about in
             "  \(Terminal.padded(name, to: width))  \(terminal.help(about, indent: width + 4))"
         }
-        let samples = examples.map { "  \($0.command)\n      \(terminal.help($0.about, indent: 6))" }
+        let samples = (runs ? examples + verbs.flatMap(\.examples) : examples).map {
+            "  \($0.command)\n      \(terminal.help($0.about, indent: 6))"
+        }
         return """
             \(terminal.help("carillon \(name): \(summary)", indent: 2))
 

@@ -29,7 +29,8 @@ struct EventDescription {
         switch (event.family, event.kind) {
         case ("delivery", "sent"), ("connection", "up"), ("device", "reactivated"): .green
         case (_, "rejected"), (_, "failed"), ("device", "brake"): .red
-        case ("delivery", "retry"), ("delivery", "unknown"), (_, "expired"), ("device", "deactivated"),
+        case ("delivery", "retry"), ("delivery", "unknown"), (_, "expired"), (_, "cancelled"),
+            ("device", "deactivated"),
             ("delivery", "suppressed"), ("connection", "down"), (_, "expiring"):
             .yellow
         default: nil
@@ -52,6 +53,10 @@ struct EventDescription {
             return
                 "\(name)rejected\(client): \(word(event.reason))\(ReasonDescription.rejection(event.reason))\(detail)"
         case "expired": return "\(name)expired before its devices were looked up"
+        case "cancelled":
+            let client = event.text("by").map { " by the client \(PlainText.line($0, limit: 64))" } ?? ""
+            let sent = Self.count(event.number("sent") ?? 0, of: "delivery", plural: "deliveries")
+            return "\(name)cancelled\(client): \(sent) had gone out, \(event.number("cancelled") ?? 0) not sent"
         case "completed":
             return "\(name)completed: \(Self.counts(event.numbers("counts") ?? []))"
         default: return name + rest(event)
@@ -155,6 +160,10 @@ struct EventDescription {
             PlainText.line("\(name.replacing("_", with: " ")) \(value)", limit: 300)
         }.joined(separator: ", ")
         return text.isEmpty ? "" : " (\(text))"
+    }
+
+    static func count(_ number: Int64, of word: String, plural: String) -> String {
+        "\(number) \(number == 1 ? word : plural)"
     }
 
     static func count(_ number: Int64, of word: String) -> String { "\(number) \(word)\(number == 1 ? "" : "s")" }

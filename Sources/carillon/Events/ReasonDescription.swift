@@ -49,6 +49,7 @@ enum ReasonDescription {
         case .idConflict: "its id was used before for a message with different content"
         case .expired: "it had expired when it arrived"
         case .forbidden: "the client has no permission to push to this app"
+        case .unknownMessage: "no message with this id is remembered"
         case .tooMany: "it exceeds the maximum number of items"
         case nil: reason.map { PlainText.line($0, limit: 80) } ?? "no reason recorded"
         }

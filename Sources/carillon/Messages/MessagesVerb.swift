@@ -7,7 +7,7 @@ import PushText
 /// `carillon messages`: shows messages and their outcomes.
 enum MessagesVerb {
     static let verb = Verb(
-        name: "messages", summary: "list recent messages, or show the outcome of one",
+        name: "messages", summary: "list recent messages, show the outcome of one, or cancel one",
         words: [Word("MESSAGE", about: "a message id; if left out, recent messages are listed", isOptional: true)],
         options: [
             Option("app", value: "APP", about: "only messages of this app"),
@@ -29,7 +29,7 @@ enum MessagesVerb {
             ("carillon messages --state waiting,sending", "list the messages that are not completed"),
             ("carillon messages --since 10m --user ada", "list what was accepted for a user in the last ten minutes"),
             ("carillon messages order-4711-shipped", "show one message; 'carillon trace' shows its events"),
-        ]
+        ], verbs: [CancelVerb.verb]
     ) { arguments in
         if let id = arguments.wordIfGiven("MESSAGE") { return try await one(id, with: arguments) }
         return try await list(arguments)
@@ -119,6 +119,7 @@ struct MessageTable {
 
     private static let heading = [
         "accepted", "app", "message", "state", "devices", "sent", "rejected", "expired", "suppressed", "unknown",
+        "cancelled",
     ]
 
     func list(_ messages: [MessageSummary]) -> String {
@@ -128,6 +129,7 @@ struct MessageTable {
                 PlainText.line(message.id, limit: 60), message.state.rawValue,
                 message.devices.map { "\($0)" } ?? "-", "\(message.counts.sent)", "\(message.counts.rejected)",
                 "\(message.counts.expired)", "\(message.counts.suppressed)", "\(message.counts.unknown)",
+                "\(message.counts.cancelled)",
             ]
         }
         return terminal.table(Self.heading, rows: rows) { column, cell in
@@ -137,7 +139,7 @@ struct MessageTable {
 
     private static func color(_ state: MessageSummary.State) -> Terminal.Color? {
         switch state {
-        case .waiting, .sending, .expired: .yellow
+        case .waiting, .sending, .expired, .cancelled: .yellow
         case .completed: .green
         case .rejected: .red
         }
@@ -149,6 +151,7 @@ struct MessageTable {
         let outcomes: [(name: String, number: Int64)] = [
             ("sent", counts.sent), ("rejected", counts.rejected), ("expired", counts.expired),
             ("suppressed", counts.suppressed), ("unknown", counts.unknown),
+            ("cancelled", counts.cancelled),
         ].map { ($0, Int64(clamping: $1)) }
         var rows: [(name: String, text: String)] = [
             ("message", PlainText.line(message.id, limit: 128)), ("app", PlainText.line(message.app, limit: 64)),
@@ -177,6 +180,9 @@ struct MessageTable {
             ))
         if message.retries > 0 {
             rows.append(("deferred", EventDescription.count(Int64(clamping: message.retries), of: "time")))
+        }
+        if let client = message.cancelledBy {
+            rows.append(("cancelled by", "the client \(PlainText.line(client, limit: 64))"))
         }
         if let time = DeviceTable.time(message.completedAt) { rows.append(("completed", time)) }
         if !message.isWhole {

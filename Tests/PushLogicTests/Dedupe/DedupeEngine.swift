@@ -26,6 +26,8 @@ final class DedupeEngine {
         var rows: [StoredRow] = []
         var messages: [MessageRow] = []
         var scheduled: [UInt64: AcceptedKey] = [:]
+        /// The cancelled ids, by fingerprint.
+        var cancelled: [UInt64: (number: UInt64, time: Int64)] = [:]
         var next: UInt64 = 1
 
         /// Returns the key of a message that a row of keys contains.
@@ -144,6 +146,28 @@ final class DedupeEngine {
         return segment
     }
 
+    /// Cancels an id in a group of its own. Returns nil if the commit fails.
+    func cancel(_ id: Int, at now: Int64, fails: Bool = false) -> DedupeMachine.CancelDecision? {
+        var group = DedupeGroup(first: disk.next)
+        let fingerprint = DedupeNames.message(id)
+        let scheduled = disk.scheduled
+        let decision = machine.cancel(fingerprint, in: &group) { scheduled[$0] != nil }
+        if fails {
+            machine.undo(group)
+            return nil
+        }
+        if case .new(let number, _) = decision { disk.cancelled[fingerprint] = (number, now) }
+        machine.commit(group)
+        return decision
+    }
+
+    private func trimCancelled(at now: Int64) {
+        for (fingerprint, cancel) in disk.cancelled where isBeyondWindow(cancel.time, at: now) {
+            disk.cancelled[fingerprint] = nil
+            machine.forgetCancelled(fingerprint)
+        }
+    }
+
     func claim(_ id: Int, _ devices: [Int], lookupCount: Int = 0, for seq: UInt64) -> [ClaimVerdict] {
         machine.claim(devices.map { DedupeNames.delivery(id, $0) }, lookupCount: lookupCount, for: seq)
     }
@@ -189,6 +213,7 @@ final class DedupeEngine {
         }
         disk = after
         for keys in forgotten { machine.forget(keys) }
+        trimCancelled(at: now)
         return hasMore
     }
 
@@ -207,6 +232,7 @@ final class DedupeEngine {
             for key in row.ended { fresh.restore(key, scheduled: numbers) }
             for seq in row.completed { fresh.restoreCompleted(seq) }
         }
+        for (fingerprint, cancel) in disk.cancelled { fresh.restoreCancelled(fingerprint, number: cancel.number) }
         let disk = disk
         fresh.finishRestoring(
             scheduled: scheduled.map {

@@ -64,6 +64,8 @@ private final class DedupeWalk {
     private var everClaimed: Set<Device> = []
     /// Outcomes and completions whose commit failed.
     private var retained: (outcomes: [DedupeEngine.Outcome], completed: [UInt64]) = ([], [])
+    /// When ids were cancelled.
+    private var cancelledAt: [Int: Int64] = [:]
     private(set) var fault: String?
 
     init(seed: UInt64, limit: Int) {
@@ -84,6 +86,7 @@ private final class DedupeWalk {
         case 14, 15: now += .random(in: 1...(Self.window / 16), using: &random)
         case 16: now += .random(in: 1...(Self.window * 3 / 4), using: &random)
         case 17, 18: trim()
+        case 19 where chance(1, of: 3): cancel(Int.random(in: Self.ids, using: &random))
         default: if chance(1, of: 2) { crash() } else { checkRestored() }
         }
         checkWaiting()
@@ -193,6 +196,14 @@ private final class DedupeWalk {
         _ decision: DedupeDecision, on request: DedupeEngine.Request, id: Int, _ devices: [Int], next: UInt64
     ) {
         let facts = request.facts
+        if isCancelled(id) {
+            switch decision {
+            case .duplicate(let seq), .conflict(let seq), .unverified(let seq):
+                if known[seq]?.id != id { fail("message \(seq) does not have the cancelled id \(id)") }
+            case .new, .expired, .refused: fail("the cancelled id \(id) is not known: \(decision)")
+            }
+            return
+        }
         let same = known.values.filter { $0.id == id && isRemembered($0) }
         let conflicts = same.contains { $0.content != facts.content }
         let repeats = same.contains { one in
@@ -209,6 +220,7 @@ private final class DedupeWalk {
             if repeats, !(facts.again && facts.isDynamic) { fail("a repeated request is accepted as \(seq)") }
             if key.isSingle, devices.count != 1 || !same.isEmpty { fail("message \(seq) is single") }
         case .duplicate(let seq):
+            if cancelledAt[id] != nil, engine.disk.cancelled[N.message(id)] != nil { return }
             guard let earlier = known[seq] else { return fail("a duplicate of \(seq), which does not exist") }
             if earlier.id != id || earlier.content != facts.content || Set(earlier.devices) != Set(devices) {
                 fail("a duplicate of \(seq), which is another message")
@@ -222,7 +234,44 @@ private final class DedupeWalk {
             if conflicts || repeats && !(facts.again && facts.isDynamic) { fail("a known request is expired") }
         case .refused:
             if !isLimited || engine.machine.rememberedCount == 0 { fail("refused without a limit") }
-        case .unverified(let seq): fail("the key of \(seq) is not found")
+        case .unverified(let seq):
+            // A cancelled id is forgotten by trimming, which may come late.
+            if cancelledAt[id] == nil { fail("the key of \(seq) is not found") }
+        }
+    }
+
+    // MARK: Cancelling
+
+    private func isCancelled(_ id: Int) -> Bool { cancelledAt[id].map { $0 + Self.window >= now } ?? false }
+
+    private func cancel(_ id: Int) {
+        // Completions whose commit failed would be stored before a cancellation.
+        write(requests: 0)
+        guard retained.completed.isEmpty, retained.outcomes.isEmpty, fault == nil else { return }
+        let open = known.values.filter { $0.id == id && !$0.isDone }.map(\.seq).sorted()
+        let before = Snapshot(engine.machine, upTo: engine.disk.next)
+        guard let decision = engine.cancel(id, at: now, fails: chance(1, of: 6)) else {
+            if Snapshot(engine.machine, upTo: engine.disk.next) != before { fail("a failed cancel is not undone") }
+            return
+        }
+        switch decision {
+        case .unknown:
+            if known.values.contains(where: { $0.id == id && isRemembered($0) }) { fail("id \(id) is not known") }
+        case .tooLate: if !open.isEmpty { fail("id \(id) is not complete") }
+        case .known: if cancelledAt[id] == nil { fail("id \(id) was not cancelled") }
+        case .new(_, let seqs):
+            if seqs != open { fail("the messages \(seqs) of id \(id) are open, not \(open)") }
+            cancelledAt[id] = now
+            for seq in seqs {
+                // What was claimed and not sent is released; what was sent has ended or is in flight.
+                for device in known[seq]?.sending ?? [] where known[seq]?.isSingle == false {
+                    engine.machine.release([N.delivery(id, device)])
+                }
+                known[seq]?.sending = []
+                sentAt[seq] = nil
+                retained.completed.append(seq)
+            }
+            write(requests: 0)
         }
     }
 
@@ -409,7 +458,7 @@ private struct Snapshot: Equatable, CustomStringConvertible {
         for seq in 1...next { waiting.append(machine.pending.contains(seq)) }
         counts = [
             machine.messages.idCount, machine.messages.count, machine.deliveries.count, machine.endedOnly.count,
-            machine.pending.count,
+            machine.pending.count, machine.cancelledCount,
         ]
         refused = machine.refusedCount
         recovered = machine.recovered.keys.sorted()

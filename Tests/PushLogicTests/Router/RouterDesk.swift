@@ -20,6 +20,14 @@ final class RouterDesk {
     var due: [RouterActions.DueRequest] = []
     var verdict: (DeviceID) -> ClaimVerdict = { _ in .new }
     var answersClaims = true
+    var recalls: [UInt64] = []
+    var cancelEnds: [CancelEnd] = []
+    var releases: [ClaimPage] = []
+    /// Whether the gateway answers recalls at once, and returns the cancelled deliveries among `returnable`.
+    var answersRecalls = true
+    /// The number of deliveries at the gateway, counted from the last, that were not written.
+    var returnable = 0
+    private var recalled: UInt64 = 0
     private var taken: UInt64 = 0
 
     init(_ policy: RouterPolicy = RouterPolicy(), credit: Int = 1000) {
@@ -45,6 +53,19 @@ final class RouterDesk {
             for submission in actions.submissions {
                 out += submission.deliveries
                 taken += UInt64(submission.deliveries.count)
+            }
+            cancelEnds += actions.cancelEnds
+            releases += actions.releases
+            recalls += actions.recalls.map(\.number)
+            if answersRecalls, let number = actions.recalls.last?.number {
+                recalled = number
+                let back = out.suffix(returnable).filter(\.message.isWithdrawn)
+                out.removeAll { one in back.contains { $0.ticket == one.ticket } }
+                machine.reported(
+                    GatewayReport(
+                        app: F.shop, deliveries: back.map { DeliveryReport(of: $0, nil, latency: .zero) },
+                        credit: 1000, taken: taken, recalled: recalled))
+                goesOn = true
             }
             pages += actions.pages
             loads += actions.loads

@@ -52,6 +52,12 @@ private final class RouterWalk {
         var taken: UInt64 = 0
         var window: UInt64 = 0
         var older: [(taken: UInt64, out: [Delivery])] = []
+        /// The deliveries at the gateway that were not written. Only a recall returns them.
+        var unwritten: Set<UInt64> = []
+        var index: AppIndex?
+        var asked: UInt64 = 0
+        var recalled: UInt64 = 0
+        var isPaused = false
     }
 
     enum Question {
@@ -82,6 +88,10 @@ private final class RouterWalk {
     private var ended: Set<Known> = []
     private var done: Set<UInt64> = []
     private var nextSeq: UInt64 = 1
+    /// The messages that the ledger has cancelled, and those whose order was answered.
+    private var cancelled: Set<UInt64> = []
+    private var stopped: [UInt64: (sent: UInt64, underWay: UInt64, cancelled: UInt64)] = [:]
+    private var orders: [UInt64: CancelOrder] = [:]
     /// By app: messages with lower numbers may have been dropped.
     private var droppedUpTo: [UInt64] = [0, 0, 0]
 
@@ -141,6 +151,8 @@ private final class RouterWalk {
             for _ in 0..<3 { inactive.devices.insert(F.device(Int.random(in: 0..<50, using: &random))) }
             if chance(2) { inactive.devices = [] }
         case 18 where restarts && chance(8): restart()
+        case 19 where chance(2): cancel(Int.random(in: 1...4, using: &random))
+        case 18 where chance(3): pause(Int.random(in: 0..<3, using: &random))
         case 19 where chance(4): drop(Int.random(in: 0..<3, using: &random))
         default: break
         }
@@ -179,6 +191,7 @@ private final class RouterWalk {
         isHealthy = true
         machine.healthChanged(nil)
         for app in gates.indices where !gates[app].isThere { changeGate(app) }
+        for app in gates.indices where gates[app].isPaused { pause(app) }
         for _ in 0..<5000 where fault == nil && (!waiting.isEmpty || !scheduled.isEmpty) {
             run()
             while !questions.isEmpty, fault == nil { answer() }
@@ -186,8 +199,12 @@ private final class RouterWalk {
             run()
             if questions.isEmpty, gates.allSatisfy({ $0.out.isEmpty && $0.older.isEmpty }) { pass(.seconds(1)) }
         }
-        check(waiting.isEmpty && scheduled.isEmpty, "\(waiting.count) messages never completed: \(machine.status())")
+        check(
+            waiting.isEmpty && scheduled.isEmpty,
+            "\(waiting.count) messages never completed: \(machine.status())"
+        )
         run()
+        check(orders.isEmpty, "\(orders.count) orders were never answered")
         let status = machine.status()
         check(status.unfinished == 0 && status.loaded == 0 && status.loadedBytes == 0, "left behind: \(status)")
         check(status.apps.allSatisfy { $0.out == 0 && $0.retrying == 0 && $0.lines.isEmpty }, "left behind: \(status)")
@@ -252,7 +269,66 @@ private final class RouterWalk {
         gates[app].isThere.toggle()
         gates[app].taken = 0
         gates[app].window = 0
-        _ = machine.gateChanged(apps[app], isThere: gates[app].isThere)
+        gates[app].index = machine.gateChanged(apps[app], isThere: gates[app].isThere)
+    }
+
+    /// Cancels some messages, as the ledger does: it returns none of them any more.
+    private func cancel(_ count: Int) {
+        var batch: [CancelOrder] = []
+        for _ in 0..<count {
+            let open = waiting.union(scheduled.map(\.seq)).subtracting(cancelled)
+            guard let seq = open.sorted().randomElement(using: &random), let message = accepted[seq] else { break }
+            cancelled.insert(seq)
+            let isDue = waiting.contains(seq)
+            let order = CancelOrder(
+                number: seq,
+                parts: [
+                    CancelOrder.Part(
+                        seq: seq, lane: isDue ? Lane(of: message.message, to: message.audience) : nil,
+                        named: named(message)?.count)
+                ])
+            orders[seq] = order
+            batch.append(order)
+        }
+        machine.tick(now: now, wall: wall)
+        machine.cancelled(batch)
+    }
+
+    private func named(_ message: AcceptedMessage) -> Set<DeviceID>? {
+        switch message.audience {
+        case .tokens(let tokens): Set(tokens.map { F.identities.device(of: message.message.app, token: $0) })
+        case .devices(let devices): Set(devices)
+        case .users, .tags, .everyone: nil
+        }
+    }
+
+    private func note(_ end: CancelEnd) {
+        guard let order = orders.removeValue(forKey: end.number), order.parts.count == end.parts.count else {
+            return check(false, "an unknown order was answered: \(end)")
+        }
+        for part in end.parts {
+            switch part.fate {
+            case .absent:
+                // The ledger completes a message that is on disk only.
+                guard !done.contains(part.seq) else { continue }
+                waiting.remove(part.seq)
+                scheduled.removeAll { $0.seq == part.seq }
+                done.insert(part.seq)
+            case .stopped(let sent, let underWay, let cancelled, let ended):
+                stopped[part.seq] = (sent, underWay, cancelled)
+                check(tally[part.seq]?.ended == ended, "\(part.seq): \(ended) is not \(tally[part.seq]!)")
+                let open = gates.flatMap { $0.out + $0.older.flatMap(\.out) }
+                    .count { $0.message === accepted[part.seq]?.message }
+                check(UInt64(open) == underWay, "\(part.seq): \(underWay) under way, not \(open)")
+            case .ending: break
+            }
+        }
+    }
+
+    private func pause(_ app: Int) {
+        gates[app].isPaused.toggle()
+        machine.tick(now: now, wall: wall)
+        machine.setPaused(gates[app].isPaused, app: apps[app])
     }
 
     private func drop(_ app: Int) {
@@ -272,16 +348,35 @@ private final class RouterWalk {
         }
         guard gates[app].isThere else { return }
         gates[app].out.shuffle(using: &random)
+        if gates[app].recalled < gates[app].asked { answerRecall(app) }
         let count = isWell ? gates[app].out.count : Int.random(in: 0...gates[app].out.count, using: &random)
         let back = gates[app].out.suffix(count)
         gates[app].out.removeLast(count)
         let credit = Int.random(in: isWell ? 1...200 : 0...30, using: &random)
         gates[app].window = gates[app].taken + UInt64(credit)
         let reports = back.map { DeliveryReport(of: $0, outcome(of: $0.message), latency: .zero) }
+        for delivery in back { gates[app].unwritten.remove(delivery.ticket) }
         comeBack(back)
         machine.tick(now: now, wall: wall)
         machine.reported(
-            GatewayReport(app: apps[app], deliveries: reports, credit: credit, taken: gates[app].taken))
+            GatewayReport(
+                app: apps[app], deliveries: reports, credit: credit, taken: gates[app].taken,
+                recalled: gates[app].recalled))
+    }
+
+    private func answerRecall(_ app: Int) {
+        gates[app].recalled = gates[app].asked
+        let back = gates[app].out.filter { $0.message.isWithdrawn && gates[app].unwritten.contains($0.ticket) }
+        let tickets = Set(back.map(\.ticket))
+        gates[app].out.removeAll { tickets.contains($0.ticket) }
+        gates[app].unwritten.subtract(tickets)
+        comeBack(back)
+        machine.tick(now: now, wall: wall)
+        machine.reported(
+            GatewayReport(
+                app: apps[app], deliveries: back.map { DeliveryReport(of: $0, nil, latency: .zero) }, credit: 0,
+                taken: gates[app].taken, recalled: gates[app].recalled))
+        gates[app].window = gates[app].taken
     }
 
     private func comeBack(_ deliveries: some Sequence<Delivery>) {
@@ -317,6 +412,12 @@ private final class RouterWalk {
         out = []
         for app in gates.indices { gates[app] = Gate() }
         isHealthy = true
+        // The ledger ends what is left of cancelled messages when it is opened.
+        for seq in cancelled where done.insert(seq).inserted {
+            waiting.remove(seq)
+            scheduled.removeAll { $0.seq == seq }
+        }
+        orders = [:]
         machine = RouterMachine(policy, identities: F.identities, inactive: inactive, now: now, wall: wall)
         var lanes: [Lane: [UInt64]] = [:]
         for seq in waiting.sorted() {
@@ -353,17 +454,21 @@ private final class RouterWalk {
         case .due(let due):
             if fails { return machine.due(.failure(LedgerFault("broken"))) }
             scheduled.sort { $0.time < $1.time }
-            let ready = scheduled.prefix { $0.time <= due.time }.prefix(due.limit)
-            scheduled.removeFirst(ready.count)
+            scheduled.removeAll { cancelled.contains($0.seq) && $0.time <= due.time && done.contains($0.seq) }
+            let ready = scheduled.filter { $0.time <= due.time && !cancelled.contains($0.seq) }.prefix(due.limit)
+            scheduled.removeAll { one in ready.contains { $0.seq == one.seq } }
             waiting.formUnion(ready.map(\.seq))
             machine.due(
-                .success(DueMessages(messages: ready.compactMap { read($0.seq) }, next: scheduled.first?.time)))
+                .success(
+                    DueMessages(
+                        messages: ready.compactMap { read($0.seq) },
+                        next: scheduled.first { !cancelled.contains($0.seq) }?.time)))
         }
         run()
     }
 
     private func read(_ seq: UInt64) -> AcceptedMessage? {
-        guard waiting.contains(seq), let message = accepted[seq] else { return nil }
+        guard waiting.contains(seq), !cancelled.contains(seq), let message = accepted[seq] else { return nil }
         return AcceptedMessage(
             seq: seq, acceptedAt: message.acceptedAt, fingerprint: message.fingerprint, message: message.message,
             audience: message.audience, needsClaim: message.needsClaim, counts: tally[seq]!)
@@ -375,6 +480,15 @@ private final class RouterWalk {
         if let owner = claims[key], owner != page.seq { return .had }
         claims[key] = page.seq
         return .new
+    }
+
+    private func release(_ page: ClaimPage) {
+        check(cancelled.contains(page.seq), "the claims of \(page.seq) were released")
+        for device in page.devices {
+            let key = Claimed(message: page.fingerprint, device: device)
+            check(claims[key] == page.seq, "a claim of another message was released")
+            claims[key] = nil
+        }
     }
 
     private func registryPage(_ request: RouterActions.PageRequest) -> AudiencePage {
@@ -408,7 +522,16 @@ private final class RouterWalk {
             let (actions, more) = machine.run()
             hasMore = more
             for record in actions.records { note(record) }
+            for end in actions.cancelEnds { note(end) }
             for completed in actions.completed { note(completed) }
+            for page in actions.releases { release(page) }
+            for recall in actions.recalls {
+                guard let app = gates.firstIndex(where: { $0.index == recall.app }) else {
+                    check(false, "a recall without a gateway")
+                    break
+                }
+                gates[app].asked = recall.number
+            }
             for submission in actions.submissions { note(submission) }
             check(isHealthy || actions.submissions.isEmpty, "a delivery was sent while the ledger could not write")
             questions += actions.pages.map { .page($0) } + actions.loads.map { .load($0) }
@@ -440,7 +563,19 @@ private final class RouterWalk {
         guard let message = accepted[seq], done.insert(seq).inserted, waiting.remove(seq) != nil else {
             return check(false, "\(seq) completed twice or was never accepted")
         }
-        check(completed.counts == tally[seq], "\(seq): \(completed.counts) is not \(tally[seq]!)")
+        var counts = completed.counts
+        counts.cancelled = 0
+        check(counts == tally[seq], "\(seq): \(completed.counts) is not \(tally[seq]!)")
+        check(completed.counts.cancelled == 0 || cancelled.contains(seq), "\(seq) was not cancelled")
+        if let stopped = stopped[seq] {
+            check(counts.ended <= stopped.sent + stopped.underWay + counts.ended - UInt64(counts.sent), "\(seq)")
+            check(
+                UInt64(completed.counts.cancelled) >= stopped.cancelled
+                    && UInt64(completed.counts.cancelled) <= stopped.cancelled + stopped.underWay + UInt64(policy.page),
+                "\(seq): \(completed.counts) after \(stopped)")
+            guard let named = named(message) else { return }
+            return check(completed.counts.total == UInt64(named.count), "\(seq): \(completed.counts) of \(named.count)")
+        }
         if completed.failure == .dropped {
             let app = apps.firstIndex(of: message.message.app)!
             check(seq < droppedUpTo[app], "\(seq) was accepted after the drop")
@@ -467,6 +602,7 @@ private final class RouterWalk {
             return check(false, "an empty submission")
         }
         check(gates[app].isThere, "\(apps[app]) has no gateway")
+        check(!gates[app].isPaused, "\(apps[app]) is paused")
         gates[app].taken += UInt64(submission.deliveries.count)
         check(gates[app].taken <= gates[app].window, "more than the credit of \(apps[app])")
         for delivery in submission.deliveries {
@@ -478,6 +614,8 @@ private final class RouterWalk {
             }
             check(tickets.insert(delivery.ticket).inserted, "two deliveries with one ticket")
             check(out.insert(Out(delivery)).inserted, "a delivery sent twice at a time")
+            check(!delivery.message.isWithdrawn, "a delivery of a cancelled message")
+            if chance(2) { gates[app].unwritten.insert(delivery.ticket) }
             gates[app].out.append(delivery)
         }
         check(gates[app].out.count <= policy.underWay, "too many under way")

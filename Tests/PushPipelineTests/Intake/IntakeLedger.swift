@@ -11,6 +11,8 @@ final class IntakeLedger: Ledger {
         var groups: [[PushRequest]] = []
         var pending: [(group: [PushRequest], reply: @Sendable ([Acceptance]) -> Void)] = []
         var notes: [EventDraft] = []
+        var cancels: [CancelRequest] = []
+        var heldCancels: [(request: CancelRequest, reply: @Sendable (Cancellation) -> Void)] = []
         var waiters: [(isMet: @Sendable (Facts) -> Bool, resume: CheckedContinuation<Void, Never>)] = []
 
         var facts: Facts {
@@ -43,6 +45,11 @@ final class IntakeLedger: Ledger {
             return state.pending
         }
         for (group, reply) in pending { reply(decide(group)) }
+        let cancels = state.withLock { state in
+            defer { state.heldCancels = [] }
+            return state.heldCancels
+        }
+        for (request, reply) in cancels { reply(decide(request)) }
     }
 
     func wait(until isMet: @escaping @Sendable (Facts) -> Bool) async {
@@ -87,7 +94,28 @@ final class IntakeLedger: Ledger {
         }
     }
 
+    var cancels: [CancelRequest] { state.withLock { $0.cancels } }
+
+    private func decide(_ request: CancelRequest) -> Cancellation {
+        state.withLock { state in
+            if let text = state.failsWith { return .failed(text) }
+            guard state.known["\(request.app)/\(request.id)"] != nil else { return .unknown }
+            return request.id.text.hasPrefix("late") ? .tooLate : .cancelled(CancelCounts(sent: 3, cancelled: 4))
+        }
+    }
+
     // MARK: Ledger
+
+    func cancel(_ request: CancelRequest, reply: @escaping @Sendable (Cancellation) -> Void) {
+        let isHeld = changed { state in
+            state.cancels.append(request)
+            if state.holds { state.heldCancels.append((request, reply)) }
+            return state.holds
+        }
+        if !isHeld { reply(decide(request)) }
+    }
+
+    func ended(_ cancels: [CancelEnd], releasing claims: [ClaimPage]) { preconditionFailure("not for intake") }
 
     func accept(_ group: [PushRequest], reply: @escaping @Sendable ([Acceptance]) -> Void) {
         let isHeld = changed { state in

@@ -70,7 +70,7 @@ import Testing
     }
 
     private static let badFrames: [(frames: [String], id: String?, words: String)] = [
-        (["push/2", Self.known], "known", "unknown request kind push/2; use push/1 or push-batch/1"),
+        (["push/2", Self.known], "known", "unknown request kind push/2; use push/1, push-batch/1 or cancel/1"),
         (["push"], nil, "is not a request kind; expected [\"push/1\", envelope, payload?]"),
         ([Self.known], nil, "is not a request kind"),
         (["push/1"], nil, "push/1 with 1 frames"),

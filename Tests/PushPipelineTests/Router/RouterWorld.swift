@@ -6,6 +6,9 @@ import TestSupport
 
 /// The ledger of a router under test. It is on the router's loop, and fails as the test requires.
 final class FakeLedger: Ledger {
+    func cancel(_ request: CancelRequest, reply: @escaping @Sendable (Cancellation) -> Void) { reply(.unknown) }
+    func ended(_ cancels: [CancelEnd], releasing claims: [ClaimPage]) {}
+
     struct State {
         var messages: [UInt64: AcceptedMessage] = [:]
         /// Creates the loaded messages, for tests in which storing a million of them would distort the result.
@@ -116,6 +119,8 @@ final class FakeRegistry: DeviceRegistry {
 
 /// Keeps deliveries in order until the test reports their results.
 final class FakeGate: DeliveryGate {
+    func recall(_ number: UInt64) {}
+
     struct State {
         var waiting: [Delivery] = []
         var taken: UInt64 = 0

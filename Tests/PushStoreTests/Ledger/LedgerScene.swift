@@ -11,6 +11,7 @@ import Testing
 final class LedgerListener: LedgerWitness {
     private struct Heard: Sendable {
         var messages: [AcceptedMessage] = []
+        var orders: [CancelOrder] = []
         var segments: [LogSegment] = []
         var health: [LedgerFault?] = []
     }
@@ -18,10 +19,12 @@ final class LedgerListener: LedgerWitness {
     private let heard = Locked(Heard())
 
     func accepted(_ messages: [AcceptedMessage]) { heard.withLock { $0.messages += messages } }
+    func cancelled(_ orders: [CancelOrder]) { heard.withLock { $0.orders += orders } }
     func committed(_ segment: LogSegment) { heard.withLock { $0.segments.append(segment) } }
     func healthChanged(_ fault: LedgerFault?) { heard.withLock { $0.health.append(fault) } }
 
     var messages: [AcceptedMessage] { heard.withLock { $0.messages } }
+    var orders: [CancelOrder] { heard.withLock { $0.orders } }
     var segments: [LogSegment] { heard.withLock { $0.segments } }
     var health: [LedgerFault?] { heard.withLock { $0.health } }
 }

@@ -1,0 +1,24 @@
+package import PushModel
+
+/// The answer to a request that cancelled a message, now or before.
+package struct CancelledAnswer: JSONAnswer, Equatable {
+    package let id: String
+    package let status: String
+    package let sent: UInt64
+    package let cancelled: UInt64
+
+    package init(id: String, counts: CancelCounts) {
+        self.id = id
+        status = "cancelled"
+        (sent, cancelled) = (counts.sent, counts.cancelled)
+    }
+
+    package enum CodingKeys: String, CodingKey {
+        case status, sent, cancelled
+        case id = "message_id"
+    }
+
+    package static var about: [String: String] {
+        ["sent": "The deliveries that had gone out.", "cancelled": "The deliveries that are not sent."]
+    }
+}

@@ -1,0 +1,24 @@
+import PushModel
+
+/// `POST /v1/gateways/{app}/resume`: ends a pause.
+package struct ResumeGateway: Endpoint {
+    package typealias Input = GetGateway.Input
+
+    package static let operation = Operation(
+        .post, at: "/v1/gateways/{app}/resume", access: .role(.operate), subject: "Gateways",
+        summary: "Resumes an app that was paused.", problems: [.unknownApp])
+
+    private let control: any GatewayControl
+
+    package init(control: any GatewayControl) {
+        self.control = control
+    }
+
+    package func answer(_ input: Input, for caller: Caller) async throws -> Reply<GatewayAnswer> {
+        try caller.check(input.app)
+        guard let gateway = try await control.setPaused(false, app: input.app) else {
+            throw Problem.unknownApp(input.app.name)
+        }
+        return Reply(gateway)
+    }
+}

@@ -1,0 +1,41 @@
+package import PushModel
+
+/// `POST /v1/apps/{app}/messages/{id}/cancel`: what has not gone out does not go out.
+package struct CancelMessage: Endpoint {
+    package typealias Input = GetMessage.Input
+
+    package static let operation = Operation(
+        .post, at: "/v1/apps/{app}/messages/{id}/cancel", access: .roles([.push, .operate]), subject: "Messages",
+        summary: "Cancels a message: its deliveries that have not gone out are not sent.",
+        problems: [.tooLate, .unknownMessage])
+
+    private let cancel: @Sendable (CancelRequest) async -> Cancellation
+
+    /// Creates the endpoint.
+    ///
+    /// - Parameter cancel: cancels a message and returns when that is on disk.
+    package init(cancel: @escaping @Sendable (CancelRequest) async -> Cancellation) {
+        self.cancel = cancel
+    }
+
+    package func answer(_ input: Input, for caller: Caller) async throws -> Reply<CancelledAnswer> {
+        try caller.check(input.app)
+        let (app, id) = (input.app, input.id)
+        switch await cancel(CancelRequest(id, of: app, by: caller == .local ? nil : caller.name)) {
+        case .cancelled(let counts): return Reply(CancelledAnswer(id: id.text, counts: counts))
+        case .tooLate:
+            throw Problem(
+                .tooLate,
+                detail: "the message \"\(id)\" of \(app) is complete: all its deliveries have gone out or ended")
+        case .unknown:
+            throw Problem(
+                .unknownMessage,
+                detail: "no message \"\(id)\" of \(app) is remembered: it was never accepted, or it is older than "
+                    + "dedupe.window")
+        case .failed(let reason):
+            var problem = Problem(.unavailable, detail: "the cancellation cannot be stored: \(reason); try again")
+            problem.retryAfterMilliseconds = 1000
+            throw problem
+        }
+    }
+}

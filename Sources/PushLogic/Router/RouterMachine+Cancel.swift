@@ -1,0 +1,296 @@
+package import PushModel
+
+/// A message in memory that was cancelled.
+struct CancelledMessage {
+    /// The number of different devices that it names; nil if the registry determines them.
+    let named: Int?
+    /// Whether the order that stopped it is not answered yet. Until then the message is not completed, so that the
+    /// event of its cancellation comes first.
+    var isAwaited = true
+}
+
+/// An order whose messages are stopped, except for deliveries that gateways may still return.
+struct RecallingCancel {
+    enum Part {
+        case held(MessageHandle)
+        case elsewhere(CancelEnd.Fate)
+    }
+
+    let number: UInt64
+    var parts: [(seq: UInt64, part: Part)]
+    /// The gateways that were asked to return deliveries, and the number of each recall.
+    var asked: [(app: AppIndex, number: UInt64)] = []
+}
+
+/// Cancellation: no delivery of a cancelled message starts, and what did not go out counts as cancelled.
+///
+/// A message is stopped in three steps. It leaves all queues; the gateway returns the deliveries that it has not given
+/// to a connection; and the order is answered with what had gone out by then. The message is complete when the
+/// deliveries in flight have ended.
+extension RouterMachine {
+    /// Takes orders of the ledger. They are carried out together at the end of the tick, so that the cost of a tick is
+    /// one look at the messages in memory, however many orders it has. It does not depend on the messages on disk.
+    package mutating func cancelled(_ orders: [CancelOrder]) { newCancels += orders }
+
+    /// Pauses an app, or lets it continue. While it is paused, nothing of it is sent; its messages still expire.
+    package mutating func setPaused(_ isPaused: Bool, app id: AppID) {
+        let app = index(of: id)
+        apps[app].isPaused = isPaused
+        apps[app].isDirty = true
+    }
+
+    func isCancelled(_ message: MessageHandle) -> Bool { !cancelled.isEmpty && cancelled[message] != nil }
+
+    func isCancelled(_ delivery: Delivery) -> Bool {
+        !cancelled.isEmpty && isCancelled(deliveries[delivery.handle].message)
+    }
+
+    // MARK: Stopping
+
+    /// Stops the messages of the new orders.
+    mutating func stopCancelled() {
+        let orders = newCancels
+        newCancels = []
+        let held = heldMessages(of: orders)
+        var recalling: [RecallingCancel] = []
+        var stopped: [MessageHandle] = []
+        for order in orders {
+            var one = RecallingCancel(number: order.number, parts: [])
+            for part in order.parts {
+                guard let message = held[part.seq] else {
+                    one.parts.append((part.seq, .elsewhere(.absent)))
+                    if let lane = part.lane { markStale(part.seq, in: lane) }
+                    continue
+                }
+                if expiring.contains(message) {
+                    one.parts.append((part.seq, .elsewhere(.ending)))
+                    continue
+                }
+                messages[message].accepted.message.withdraw()
+                cancelled[message] = CancelledMessage(named: part.named)
+                stopped.append(message)
+                one.parts.append((part.seq, .held(message)))
+            }
+            recalling.append(one)
+        }
+        if !stopped.isEmpty {
+            let loaded = removeFromQueues(stopped)
+            for message in stopped { stop(message, isLoaded: loaded.contains(message)) }
+        }
+        askToReturn(&recalling)
+        recalls += recalling
+    }
+
+    /// Returns the messages in memory that the orders concern.
+    private func heldMessages(of orders: [CancelOrder]) -> [UInt64: MessageHandle] {
+        var wanted: Set<UInt64> = []
+        for order in orders { for part in order.parts { wanted.insert(part.seq) } }
+        var held: [UInt64: MessageHandle] = [:]
+        messages.forEach { handle, message in
+            if wanted.contains(message.accepted.seq) { held[message.accepted.seq] = handle }
+        }
+        return held
+    }
+
+    /// Removes the messages, and their deliveries that wait for another attempt, from all queues. Returns the messages
+    /// that were not begun.
+    private mutating func removeFromQueues(_ stopped: [MessageHandle]) -> Set<MessageHandle> {
+        var isRetried = false
+        var touched: Set<LaneID> = []
+        for message in stopped {
+            touched.insert(messages[message].lane)
+            if messages[message].open > 0 { isRetried = true }
+        }
+        let cancelled = cancelled
+        var loaded: Set<MessageHandle> = []
+        var retries: [Delivery] = []
+        for lane in touched {
+            loaded.formUnion(lanes[lane].loaded.removeAll { cancelled[$0] != nil })
+            _ = lanes[lane].ready.removeAll { cancelled[$0] != nil }
+            if isRetried {
+                retries += removeRetries(from: lane)
+            }
+            apps[lane.app].isDirty = true
+        }
+        if isRetried {
+            var delayed = RetryHeap()
+            swap(&delayed, &self.retries)
+            for delivery in delayed.removeAll(where: { isCancelled($0) }) {
+                apps[messages[deliveries[delivery.handle].message].lane.app].retrying -= 1
+                retries.append(delivery)
+            }
+            swap(&delayed, &self.retries)
+        }
+        for delivery in retries { dropDelivery(delivery) }
+        return loaded
+    }
+
+    private mutating func removeRetries(from lane: LaneID) -> [Delivery] {
+        var queue = DeliveryQueue()
+        swap(&queue, &lanes[lane].retryQueue)
+        defer { swap(&queue, &lanes[lane].retryQueue) }
+        return queue.removeAll { isCancelled($0) }
+    }
+
+    /// Ends the search for devices of a message, and drops the devices that were found.
+    private mutating func stop(_ message: MessageHandle, isLoaded: Bool) {
+        let lane = messages[message].lane
+        if isLoaded {
+            // The message was not begun.
+            messages[message].isAllDispatched = true
+            return
+        }
+        guard let fanOut = messages[message].fanOut else {
+            if !messages[message].isAllDispatched {
+                messages[message].isAllDispatched = true
+                lanes[lane].begun -= 1
+            }
+            return
+        }
+        lanes[lane].prepared -= fanOut.rest.count + fanOut.next.count
+        messages[message].fanOut?.removeRest()
+        dropDevices(fanOut.rest, of: message)
+        dropDevices(fanOut.next[...], of: message)
+        if let index = pagesToAsk.firstIndex(of: message) {
+            pagesToAsk.remove(at: index)
+            endPageRequest(of: message)
+        }
+        if let index = claimsToAsk.firstIndex(of: message) {
+            claimsToAsk.remove(at: index)
+            _ = messages[message].fanOut?.endClaim()
+        }
+        // An answer that is under way is awaited.
+        messages[message].fanOut?.abandonSearch()
+        settle(message)
+    }
+
+    private mutating func dropDevices(_ devices: ArraySlice<AudiencePage.Device>, of message: MessageHandle) {
+        messages[message].counts.cancelled &+= UInt32(clamping: devices.count)
+        guard messages[message].accepted.needsClaim else { return }
+        let accepted = messages[message].accepted
+        for device in devices { actions.release(device.id, of: accepted) }
+    }
+
+    /// Drops a page that was found or claimed after the message was cancelled.
+    mutating func dropFound(_ page: [AudiencePage.Device], of message: MessageHandle) {
+        dropDevices(page[...], of: message)
+        messages[message].fanOut?.endSearch()
+        settle(message)
+    }
+
+    mutating func dropClaimed(_ page: FanOut.FoundPage, verdicts: [ClaimVerdict], of message: MessageHandle) {
+        var claimed: [AudiencePage.Device] = []
+        for (index, device) in page.devices.enumerated() where verdicts[index] == .new { claimed.append(device) }
+        dropFound(claimed, of: message)
+    }
+
+    /// Ends a delivery that is not at the gateway, as cancelled.
+    mutating func dropDelivery(_ delivery: Delivery) {
+        let open = deliveries[delivery.handle]
+        let message = open.message
+        actions.release(open.device, of: messages[message].accepted)
+        deliveries.remove(delivery.handle)
+        apps[messages[message].lane.app].underWay -= 1
+        messages[message].counts.cancelled &+= 1
+        messages[message].open -= 1
+        if messages[message].open == 0, messages[message].isAllDispatched { complete(message) }
+    }
+
+    // MARK: Messages on disk
+
+    /// The number of stale numbers of a lane from which on they are removed, if they are an eighth of the lane.
+    private static let staleLimit = 1024
+
+    /// Notes that a message on disk was cancelled. Its number stays in the queue, and is removed together with others,
+    /// so that the cost of one does not depend on how many wait.
+    private mutating func markStale(_ seq: UInt64, in lane: Lane) {
+        let app = index(of: lane.app)
+        let lane = LaneID(app: app, kind: LaneKind(lane.priority, isBroad: lane.isBroad))
+        if lanes[lane].stale.insert(seq).inserted { staleCount += 1 }
+        guard lanes[lane].stale.count >= Self.staleLimit, lanes[lane].stale.count * 8 > lanes[lane].spilled.count else {
+            return
+        }
+        let stale = exchange(&lanes[lane].stale, with: [])
+        staleCount -= stale.count
+        let removed = lanes[lane].spilled.remove(stale)
+        queuedCount -= removed
+        // Their times are not known here. The age of the oldest message may become too low by this, never too high.
+        lanes[lane].waits.removeOldest(removed)
+    }
+
+    /// Forgets the stale numbers among those that the ledger was asked for.
+    mutating func forgetStale(_ seqs: [UInt64], unread: [UInt64], in lane: LaneID) {
+        for seq in seqs.dropLast(unread.count) where lanes[lane].stale.remove(seq) != nil { staleCount -= 1 }
+    }
+
+    // MARK: Deliveries at gateways
+
+    /// Asks each gateway once to return deliveries of the stopped messages.
+    private mutating func askToReturn(_ orders: inout [RecallingCancel]) {
+        var asked: [AppIndex: UInt64] = [:]
+        for index in orders.indices {
+            for case (_, .held(let message)) in orders[index].parts where messages[message].open > 0 {
+                let app = messages[message].lane.app
+                guard apps[app].hasGate else { continue }
+                if asked[app] == nil {
+                    apps[app].recallsAsked += 1
+                    asked[app] = apps[app].recallsAsked
+                    actions.recalls.append((app, apps[app].recallsAsked))
+                }
+                orders[index].asked.append((app, apps[app].recallsAsked))
+            }
+        }
+    }
+
+    /// Answers the orders whose gateways have returned what they had.
+    mutating func endRecalls() {
+        var waiting: [RecallingCancel] = []
+        var answered: [RecallingCancel] = []
+        for order in recalls {
+            if order.asked.allSatisfy({ apps[$0.app].recalled >= $0.number }) {
+                answered.append(order)
+            } else {
+                waiting.append(order)
+            }
+        }
+        recalls = waiting
+        for order in answered {
+            actions.cancelEnds.append(
+                CancelEnd(
+                    number: order.number,
+                    parts: order.parts.map { CancelEnd.Part(seq: $0.seq, fate: fate(of: $0.part)) }
+                ))
+            for case (_, .held(let message)) in order.parts {
+                cancelled[message]?.isAwaited = false
+                if messages[message].open == 0, messages[message].isAllDispatched { complete(message) }
+            }
+        }
+    }
+
+    private func fate(of part: RecallingCancel.Part) -> CancelEnd.Fate {
+        switch part {
+        case .elsewhere(let fate): return fate
+        case .held(let message):
+            let counts = messages[message].counts
+            let open = UInt64(max(0, messages[message].open))
+            let named = cancelled[message]?.named.map { UInt64(max(0, $0)) }
+            return .stopped(
+                sent: UInt64(counts.sent), underWay: open,
+                cancelled: named.map { $0 - min($0, counts.ended + open) } ?? UInt64(counts.cancelled),
+                ended: counts.ended)
+        }
+    }
+
+    /// Decides whether a message may be completed now. If it was cancelled, all its devices that have no outcome count
+    /// as cancelled.
+    mutating func mayComplete(_ message: MessageHandle) -> Bool {
+        guard let one = cancelled[message] else { return true }
+        if one.isAwaited { return false }
+        cancelled[message] = nil
+        if let named = one.named {
+            let named = UInt64(max(0, named))
+            messages[message].counts.cancelled = UInt32(clamping: named - min(named, messages[message].counts.ended))
+        }
+        return true
+    }
+}

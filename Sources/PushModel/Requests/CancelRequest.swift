@@ -1,0 +1,102 @@
+/// The request to cancel a message: what has not gone out does not go out.
+package struct CancelRequest: Sendable, Equatable {
+    package let app: AppID
+    package let id: MessageID
+    /// The name of the client or operator that asks; nil if it is not known.
+    package let client: String?
+
+    package init(_ id: MessageID, of app: AppID, by client: String? = nil) {
+        self.app = app
+        self.id = id
+        self.client = client
+    }
+}
+
+/// The answer to a ``CancelRequest``. It is given only after it is on disk.
+package enum Cancellation: Sendable, Equatable {
+    /// No further delivery of the message starts, also after a restart. A repeated request gets the same counts.
+    case cancelled(CancelCounts)
+    /// The message was complete: all its deliveries have ended.
+    case tooLate
+    /// No message with this id is remembered.
+    case unknown
+    /// The ledger cannot write or is closed; the same request may succeed later. The text for people names the cause.
+    case failed(String)
+}
+
+/// The deliveries of a cancelled message at the time of its cancellation.
+package struct CancelCounts: Sendable, Equatable {
+    /// The deliveries that the push service accepted, and those that were written to it and were not answered yet.
+    package var sent: UInt64
+    /// The deliveries that were not sent. Of an audience that the registry determines, only the devices that had been
+    /// found count: the search for the others ends.
+    package var cancelled: UInt64
+
+    package init(sent: UInt64 = 0, cancelled: UInt64 = 0) {
+        self.sent = sent
+        self.cancelled = cancelled
+    }
+}
+
+/// The order to stop the messages of a cancelled id, which the ledger gives after the cancellation is on disk.
+package struct CancelOrder: Sendable {
+    /// One message with the id. An id has several if it was accepted for several audiences.
+    package struct Part: Sendable {
+        package let seq: UInt64
+        /// The lane in which the message waits; nil if it is not due yet, or if it is damaged.
+        package let lane: Lane?
+        /// The number of different devices that the message names; nil if the registry determines them.
+        package let named: Int?
+
+        package init(seq: UInt64, lane: Lane?, named: Int?) {
+            self.seq = seq
+            self.lane = lane
+            self.named = named
+        }
+    }
+
+    /// The number of the cancellation.
+    package let number: UInt64
+    package let parts: [Part]
+
+    package init(number: UInt64, parts: [Part]) {
+        self.number = number
+        self.parts = parts
+    }
+}
+
+/// The report that the messages of a ``CancelOrder`` are stopped.
+package struct CancelEnd: Sendable, Equatable {
+    package enum Fate: Sendable, Equatable {
+        /// The message was not in memory: it waits on disk, or it was completed before.
+        case absent
+        /// The message was in memory, and none of its deliveries starts any more.
+        ///
+        /// - Parameters:
+        ///   - sent: the deliveries that the push service accepted.
+        ///   - underWay: those that were written and are not answered.
+        ///   - cancelled: those that are not sent.
+        ///   - ended: all that have an outcome in the ledger, with those that were sent.
+        case stopped(sent: UInt64, underWay: UInt64, cancelled: UInt64, ended: UInt64)
+        /// The message had ended, for example because it expired, and its last records are being written.
+        case ending
+    }
+
+    package struct Part: Sendable, Equatable {
+        package let seq: UInt64
+        package let fate: Fate
+
+        package init(seq: UInt64, fate: Fate) {
+            self.seq = seq
+            self.fate = fate
+        }
+    }
+
+    package let number: UInt64
+    package let parts: [Part]
+
+    package init(number: UInt64, parts: [Part]) {
+        self.number = number
+        self.parts = parts
+    }
+}

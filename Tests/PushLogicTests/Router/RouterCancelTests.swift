@@ -1,0 +1,79 @@
+import PushModel
+import Testing
+
+@testable import PushLogic
+
+/// Cancellations in the router: what stops, what is counted, and when the order is answered.
+@Suite struct RouterCancelTests {
+    private typealias F = RouterFixtures
+
+    private func order(_ message: AcceptedMessage, named: Int?) -> CancelOrder {
+        CancelOrder(
+            number: message.seq,
+            parts: [
+                CancelOrder.Part(seq: message.seq, lane: Lane(of: message.message, to: message.audience), named: named)
+            ])
+    }
+
+    @Test func `A broadcast stops, and its order waits for the gateway to return what it has not written`() {
+        let desk = RouterDesk(credit: 30)
+        let wide = F.accepted(1, to: F.tokens(0..<100))
+        desk.accept(wide)
+        #expect(desk.out.count == 30)
+        desk.answersRecalls = false
+        desk.machine.cancelled([order(wide, named: 100)])
+        desk.run()
+        #expect(desk.recalls == [1] && desk.cancelEnds.isEmpty && desk.completed.isEmpty)
+        #expect(desk.releases.reduce(0) { $0 + $1.devices.count } == 70)
+        // The gateway returns 20 that it has not written; 10 are in flight.
+        let back = desk.out.suffix(20)
+        desk.out.removeLast(20)
+        desk.machine.reported(
+            GatewayReport(
+                app: F.shop, deliveries: back.map { DeliveryReport(of: $0, nil, latency: .zero) }, credit: 1000,
+                taken: 30, recalled: 1))
+        desk.run()
+        #expect(
+            desk.cancelEnds == [
+                CancelEnd(
+                    number: 1,
+                    parts: [.init(seq: 1, fate: .stopped(sent: 0, underWay: 10, cancelled: 90, ended: 0))])
+            ])
+        #expect(desk.out.count == 10 && desk.completed.isEmpty)
+        // One is refused for now: it is not sent again.
+        let first = desk.out.removeFirst()
+        desk.report([(first, .retry(Refusal(status: 503, reason: nil), after: .seconds(1)))])
+        desk.endAll()
+        #expect(desk.completed.first?.counts.sent == 9 && desk.completed.first?.counts.cancelled == 91)
+        desk.pass(.seconds(10))
+        #expect(desk.out.isEmpty && desk.completed.count == 1)
+    }
+
+    @Test func `A message that is not in memory is left to the ledger, and its number is removed later`() {
+        var policy = RouterPolicy()
+        policy.loadedMessages = 1
+        let desk = RouterDesk(policy, credit: 0)
+        let messages = (UInt64(1)...3000).map { F.accepted($0, to: F.tokens(Int($0)..<Int($0) + 1)) }
+        desk.machine.accepted(messages)
+        desk.run()
+        let gone = messages.suffix(1500)
+        desk.machine.cancelled(gone.map { order($0, named: 1) })
+        desk.run()
+        #expect(desk.cancelEnds.count == 1500)
+        #expect(desk.cancelEnds.allSatisfy { $0.parts.allSatisfy { $0.fate == .absent } })
+        #expect(desk.machine.unfinished == 1500)
+        #expect(desk.machine.status().apps[0].lines.reduce(0) { $0 + $1.spilled } < 2000)
+    }
+
+    @Test func `A paused app sends nothing, and its messages expire`() {
+        let desk = RouterDesk()
+        desk.machine.setPaused(true, app: F.shop)
+        desk.accept(F.accepted(1, to: F.tokens(0..<1)), F.accepted(2, to: F.tokens(1..<2), expiresAt: F.second + 5))
+        #expect(desk.out.isEmpty)
+        desk.pass(.seconds(20))
+        #expect(desk.completed.map(\.seq) == [2] && desk.completed[0].counts.expired == 1)
+        desk.machine.setPaused(false, app: F.shop)
+        desk.run()
+        #expect(desk.out.map(\.message.id.text) == ["m-1"])
+    }
+}
