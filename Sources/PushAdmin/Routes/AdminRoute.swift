@@ -28,6 +28,8 @@ package struct AdminRoute: Sendable {
     /// The query parameters that the route takes.
     let query: [String]
     let answer: AnsweringHandler
+    /// The answer of a route that needs no `await`, with its path as clients send it. Its requests do not become tasks.
+    private(set) var atOnce: (path: [UInt8], answer: @Sendable () -> AdminAnswer)?
     private let parts: [Part]
 
     package init(_ method: HTTP1Method, at pattern: String, query: [String] = [], handler: @escaping Handler) {
@@ -44,6 +46,15 @@ package struct AdminRoute: Sendable {
         _ method: HTTP1Method, at pattern: String, query: [String] = [], handler: @escaping AnsweringHandler
     ) -> AdminRoute {
         AdminRoute(method, pattern: pattern, query: query, answer: handler)
+    }
+
+    /// A route without parameters whose answer is there at once.
+    package static func immediate(
+        _ method: HTTP1Method, at path: String, handler: @escaping @Sendable () -> AdminAnswer
+    ) -> AdminRoute {
+        var route = AdminRoute(method, pattern: path, query: []) { _ in handler() }
+        route.atOnce = (path: Array(path.utf8), answer: handler)
+        return route
     }
 
     private init(_ method: HTTP1Method, pattern: String, query: [String], answer: @escaping AnsweringHandler) {

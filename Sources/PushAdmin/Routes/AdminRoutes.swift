@@ -3,9 +3,21 @@ package import PushTransport
 /// The routes of a server, and the answer to every request.
 package struct AdminRoutes: Sendable {
     private let routes: [AdminRoute]
+    private let immediate: [AdminRoute]
 
     package init(_ routes: [AdminRoute]) {
         self.routes = routes
+        immediate = routes.filter { $0.atOnce != nil }
+    }
+
+    /// Returns the answer to a request whose route needs no `await`, or nil for all other requests.
+    package func answerAtOnce(_ request: HTTP1Request) -> AdminAnswer? {
+        guard !immediate.isEmpty, request.head.encodedQuery == nil else { return nil }
+        let path = request.head.encodedPath
+        for route in immediate where route.methods.contains(request.method) {
+            if let atOnce = route.atOnce, path.elementsEqual(atOnce.path) { return atOnce.answer() }
+        }
+        return nil
     }
 
     package func answer(_ request: HTTP1Request) async -> AdminAnswer {

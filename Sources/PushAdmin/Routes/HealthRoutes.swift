@@ -11,7 +11,7 @@ package protocol HealthSource: Sendable {
 package enum HealthRoutes {
     package static func all(_ source: any HealthSource) -> [AdminRoute] {
         [
-            .answered(.get, at: "/healthz") { _ in
+            .immediate(.get, at: "/healthz") {
                 AdminAnswer(status: 200, body: Array("ok\n".utf8), type: "text/plain; charset=utf-8")
             },
             .answered(.get, at: "/readyz") { _ in

@@ -27,6 +27,7 @@ package final class AdminServer: Sendable {
         let tls: TLSContext? = if case .port(_, _, let tls) = endpoint { tls } else { nil }
         let server = await loop.run {
             let server = HTTP1Server(on: loop, limits: limits, tls: tls) { request, responder in
+                if let answer = routes.answerAtOnce(request) { return Self.send(answer, to: responder) }
                 let responder = LoopBound(responder, on: loop)
                 Task {
                     let answer = await routes.answer(request)
