@@ -47,15 +47,12 @@ package final class HTTP1Connection {
     var phase = Phase.opening
     var exchange = HTTP1Exchange(number: 0, isHead: false, isHTTP10: false, isLast: false)
     private var machine: HTTP1RequestMachine
-    private var incoming = ByteQueue(keepingCapacity: 0)
+    private(set) var incoming = ByteQueue(keepingCapacity: 0)
     private var isParsing = false
     private var served = 0
     private var wasRefused = false
 
-    private var timer = DeadlineTimer()
-    /// The time at which the timer fires, which is not after `deadline`.
-    private var timerFires: MonotonicTime?
-    private var deadline: MonotonicTime?
+    var deadline = HTTP1Deadline()
     private var timedStage: HTTP1RequestMachine.Stage? = .head
     private var bodyBegan = MonotonicTime(nanoseconds: 0)
     /// The part of the incomplete body that the server has counted.
@@ -94,7 +91,7 @@ package final class HTTP1Connection {
 
     // MARK: Reading
 
-    private func take(_ bytes: UnsafeRawBufferPointer) {
+    func take(_ bytes: UnsafeRawBufferPointer) {
         switch phase {
         case .reading where incoming.isEmpty:
             let used = unsafe parse(bytes)
@@ -185,7 +182,7 @@ package final class HTTP1Connection {
     private func begin(isHead: Bool, isHTTP10: Bool, wantsClose: Bool) {
         phase = .answering
         served += 1
-        deadline = nil
+        deadline.clear()
         timedStage = nil
         countBody(0)
         exchange = HTTP1Exchange(
@@ -194,7 +191,7 @@ package final class HTTP1Connection {
     }
 
     /// Answers without a handler, and closes.
-    private func refuse(_ refusal: HTTP1Refusal, isHead: Bool) {
+    func refuse(_ refusal: HTTP1Refusal, isHead: Bool) {
         wasRefused = true
         machine.stop(refusal)
         begin(isHead: isHead, isHTTP10: false, wantsClose: true)
@@ -204,7 +201,7 @@ package final class HTTP1Connection {
     private var canReadNext: Bool { channel.outputBacklog <= Self.outputBeforeNext }
 
     /// Goes on with input that has waited for an answer to be sent.
-    private func resume() {
+    func resume() {
         guard case .resting = phase, !isParsing, canReadNext else { return }
         phase = .reading
         if server.isDraining, incoming.isEmpty { return closeWhenSent() }
@@ -221,7 +218,7 @@ package final class HTTP1Connection {
         channel.askForFlush()
     }
 
-    private func finishIfSent() {
+    func finishIfSent() {
         guard case .finishing = phase, channel.outputBacklog == 0 else { return }
         closeWhenSent()
     }
@@ -243,26 +240,22 @@ package final class HTTP1Connection {
         }
     }
 
-    /// Sets the deadline. Moving it later costs nothing: the timer stays, and is set again when it fires.
     private func setDeadline(_ time: MonotonicTime) {
-        deadline = time
-        if let timerFires, timerFires <= time { return }
-        timerFires = time
         // The reference is safe: closing disarms the timer.
-        timer.arm(at: time, on: loop, action: { [unowned self] in timerFired() })
+        deadline.set(time, on: loop, action: { [unowned self] in timerFired() })
     }
 
     private func timerFired() {
-        timerFires = nil
-        guard let deadline else { return }
-        if deadline > loop.now { return setDeadline(deadline) }
-        self.deadline = nil
-        timeIsUp()
+        switch deadline.timerFired(at: loop.now) {
+        case .due: timeIsUp()
+        case .early(let time): setDeadline(time)
+        case .idle: break
+        }
     }
 
     /// Limits the time of a client that does not read. Called when output was added.
     func outputWasAdded() {
-        if deadline == nil { setDeadline(loop.now + limits.stallTime) }
+        if deadline.time == nil { setDeadline(loop.now + limits.stallTime) }
     }
 
     private func timeIsUp() {
@@ -299,77 +292,10 @@ package final class HTTP1Connection {
         }
     }
 
-    /// Drops the connection and its request. A handler that is answering is notified.
-    func abort() {
-        if case .streaming = exchange.state { return channel.abort() }
-        if channel.outputBacklog > 0 { return channel.abort() }
-        closeWhenSent()
-    }
-
-    private func closeWhenSent() {
-        phase = .closing
-        deadline = nil
-        // A client that was refused may still be sending, and must be able to read the refusal.
-        channel.close(within: limits.lingerTime, wasRefused ? .waits : .leaves)
-        waitForClient()
-    }
-}
-
-extension HTTP1Connection: ChannelHandler {
-    package func channelOpened(_ channel: Channel) {
-        guard case .opening = phase else { return }
-        phase = .reading
-        switch admission {
-        case _ where server.isDraining: closeWhenSent()
-        case .served: break
-        case .refused:
-            refuse(
-                HTTP1Refusal(503, because: "all \(limits.connections) connections are in use"), isHead: false)
-        }
-    }
-
-    package func channel(_ channel: Channel, received bytes: UnsafeRawBufferPointer) {
-        unsafe take(bytes)
-    }
-
-    package func channelWantsOutput(_ channel: Channel) {
-        resume()
-        finishIfSent()
-    }
-
-    package func channelSentOutput(_ channel: Channel) {
-        switch phase {
-        case .answering, .resting, .finishing:
-            // The client has read something, so its time begins anew.
-            deadline = nil
-            if channel.outputBacklog > 0 { outputWasAdded() }
-        case .opening, .reading, .closing, .closed: break
-        }
-        resume()
-        finishIfSent()
-        drainIfWanted()
-    }
-
-    package func channelInputEnded(_ channel: Channel) -> Bool {
-        switch phase {
-        case .resting where incoming.isEmpty, .finishing:
-            // The answer is complete, and the client may only have closed its sending side.
-            phase = .finishing
-            finishIfSent()
-            return true
-        case .reading where incoming.isEmpty && channel.outputBacklog > 0:
-            phase = .finishing
-            deadline = nil
-            outputWasAdded()
-            return true
-        case .opening, .reading, .answering, .resting, .closing, .closed: return false
-        }
-    }
-
-    package func channel(_ channel: Channel, closed reason: ChannelClosure) {
+    /// Releases what the connection holds, and notifies a handler that is answering.
+    func hasClosed() {
         phase = .closed
-        deadline = nil
-        timer.disarm(on: loop)
+        deadline.disarm(on: loop)
         countBody(0)
         incoming.removeAll()
         let notify = exchange.isOpen ? exchange.onClose : nil
@@ -378,14 +304,19 @@ extension HTTP1Connection: ChannelHandler {
         context = nil
         server.remove(self)
     }
-}
 
-extension HTTP1Peer {
-    init(_ address: SocketAddress?) {
-        guard let address, address.port > 0 else {
-            self = .local
-            return
-        }
-        self = .address(host: address.ip, port: address.port)
+    /// Drops the connection and its request. A handler that is answering is notified.
+    func abort() {
+        if case .streaming = exchange.state { return channel.abort() }
+        if channel.outputBacklog > 0 { return channel.abort() }
+        closeWhenSent()
+    }
+
+    func closeWhenSent() {
+        phase = .closing
+        deadline.clear()
+        // A client that was refused may still be sending, and must be able to read the refusal.
+        channel.close(within: limits.lingerTime, wasRefused ? .waits : .leaves)
+        waitForClient()
     }
 }

@@ -25,6 +25,16 @@ package enum HTTP1Peer: Hashable, Sendable, CustomStringConvertible {
     }
 }
 
+extension HTTP1Peer {
+    init(_ address: SocketAddress?) {
+        guard let address, address.port > 0 else {
+            self = .local
+            return
+        }
+        self = .address(host: address.ip, port: address.port)
+    }
+}
+
 /// A complete and validated request. It is a value, so it may be passed to other loops.
 package struct HTTP1Request: Sendable {
     package let head: HTTP1Head
