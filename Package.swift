@@ -52,7 +52,7 @@ let package = Package(
             swiftSettings: settingsOverC),
         .target(
             name: "PushTransport",
-            dependencies: ["PushLoop", "CLinux", "CEvent", "COpenSSL", "CNGHTTP2", "CZeroMQ", "PushTime"],
+            dependencies: ["PushLoop", "CLinux", "COpenSSL", "CNGHTTP2", "CZeroMQ", "PushTime"],
             swiftSettings: settingsOverC),
 
         .target(name: "ActiveObject", dependencies: ["PushThread", "PushSQLite"], swiftSettings: settingsOverC),

@@ -8,7 +8,7 @@ extension WallTime {
 
     /// Converts days since 1970-01-01 to a date of the Gregorian calendar. It counts eras of 400 years from 0000-03-01,
     /// so that a leap day is the last day of its year.
-    static func date(daysSince1970 days: Int64) -> (year: Int64, month: Int64, day: Int64) {
+    package static func date(daysSince1970 days: Int64) -> (year: Int64, month: Int64, day: Int64) {
         let shifted = days + 719_468
         let era = (shifted >= 0 ? shifted : shifted - 146_096) / 146_097
         let dayOfEra = shifted - era * 146_097

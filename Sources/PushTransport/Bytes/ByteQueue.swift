@@ -1,18 +1,21 @@
 /// A byte buffer: bytes are appended at the end and consumed from the front, in contiguous memory.
 ///
 /// Consuming costs nothing. The remaining bytes move to the front only when the room at the end is used up, so the
-/// number of moves per byte is bounded. An emptied queue frees its memory above `keptCapacity`.
+/// number of moves per byte is bounded. An emptied queue frees its memory if that is larger than `keptCapacity`.
 @safe
 package struct ByteQueue: ~Copyable {
-    /// The capacity that an empty queue keeps for the next burst.
-    private static let keptCapacity = 256 * 1024
+    /// The default for `keptCapacity`, for connections that are seldom idle.
+    package static let burstCapacity = 256 * 1024
 
+    /// The capacity that an empty queue keeps for the next burst.
+    private let keptCapacity: Int
     private var storage: UnsafeMutableRawBufferPointer
     private var start = 0
     private var end = 0
 
-    package init(capacity: Int = 0) {
-        unsafe storage = .allocate(byteCount: capacity, alignment: 16)
+    package init(keepingCapacity keptCapacity: Int = ByteQueue.burstCapacity) {
+        self.keptCapacity = keptCapacity
+        unsafe storage = UnsafeMutableRawBufferPointer(start: nil, count: 0)
     }
 
     deinit {
@@ -63,9 +66,9 @@ package struct ByteQueue: ~Copyable {
     package mutating func removeAll() {
         start = 0
         end = 0
-        if unsafe storage.count > Self.keptCapacity {
+        if unsafe storage.count > keptCapacity {
             unsafe storage.deallocate()
-            unsafe storage = .allocate(byteCount: 0, alignment: 16)
+            unsafe storage = UnsafeMutableRawBufferPointer(start: nil, count: 0)
         }
     }
 
@@ -73,6 +76,7 @@ package struct ByteQueue: ~Copyable {
         if unsafe storage.count - end >= amount { return }
         let held = count
         if unsafe storage.count - held >= amount, start >= held {
+            // The storage is not empty here: an empty one has no room for any amount.
             unsafe storage.baseAddress!.copyMemory(from: storage.baseAddress! + start, byteCount: held)
         } else {
             let larger = unsafe UnsafeMutableRawBufferPointer.allocate(

@@ -1,46 +1,90 @@
 /// Header fields in order. Names are compared without regard to case. A name may occur more than once.
+///
+/// The names and values are ranges of one array of bytes; the fields of a request share the array with its head.
 package struct HTTP1Headers: Equatable, Sendable, ExpressibleByDictionaryLiteral {
     package struct Field: Equatable, Sendable {
         package let name: String
         package let value: String
     }
 
-    package private(set) var fields: [Field] = []
+    /// A field as ranges of the bytes.
+    struct Slot: Sendable {
+        let name: Range<Int>
+        let value: Range<Int>
+    }
+
+    private(set) var bytes: [UInt8] = []
+    private(set) var slots: [Slot] = []
 
     package init() {}
 
+    /// Creates the fields of a head whose bytes were validated.
+    init(_ slots: [Slot], in bytes: [UInt8]) {
+        self.bytes = bytes
+        self.slots = slots
+    }
+
     package init(dictionaryLiteral elements: (String, String)...) {
-        fields = elements.map { Field(name: $0.0, value: $0.1) }
+        slots.reserveCapacity(elements.count)
+        for (name, value) in elements { add(name, value: value) }
     }
 
     package mutating func add(_ name: String, value: String) {
-        fields.append(Field(name: name, value: value))
+        let start = bytes.count
+        bytes.append(contentsOf: name.utf8)
+        let middle = bytes.count
+        bytes.append(contentsOf: value.utf8)
+        slots.append(Slot(name: start..<middle, value: middle..<bytes.count))
+    }
+
+    package var isEmpty: Bool { slots.isEmpty }
+
+    /// All fields as text.
+    package var fields: [Field] {
+        slots.map { Field(name: text($0.name), value: text($0.value)) }
     }
 
     /// The first value of this name. Use ``all(_:)`` if further values matter.
     package subscript(name: String) -> String? {
-        fields.first { $0.name.isSameToken(as: name) }?.value
+        slots.first { has($0, name: name) }.map { text($0.value) }
     }
 
     package func all(_ name: String) -> [String] {
-        fields.filter { $0.name.isSameToken(as: name) }.map(\.value)
+        slots.filter { has($0, name: name) }.map { text($0.value) }
     }
 
-    /// Returns the trimmed elements of the comma-separated lists of this name.
-    func listed(_ name: String) -> [Substring] {
-        var elements: [Substring] = []
-        for field in fields where field.name.isSameToken(as: name) {
-            for element in field.value.split(separator: ",") {
-                elements.append(trimmed(element))
-            }
+    /// Returns the bytes of the first value of this name, as they were sent, without the spaces around them. Copies
+    /// nothing.
+    package func bytes(of name: String) -> ArraySlice<UInt8>? {
+        slots.first { has($0, name: name) }.map { bytes[$0.value] }
+    }
+
+    /// Returns whether there is more than one field of this name.
+    package func isRepeated(_ name: String) -> Bool {
+        var count = 0
+        for slot in slots where has(slot, name: name) { count += 1 }
+        return count > 1
+    }
+
+    package static func == (left: HTTP1Headers, right: HTTP1Headers) -> Bool {
+        guard left.slots.count == right.slots.count else { return false }
+        return zip(left.slots, right.slots).allSatisfy {
+            left.bytes[$0.name] == right.bytes[$1.name] && left.bytes[$0.value] == right.bytes[$1.value]
         }
-        return elements
     }
 
-    private func trimmed(_ text: Substring) -> Substring {
-        let front = text.drop { $0 == " " || $0 == "\t" }
-        guard let last = front.lastIndex(where: { $0 != " " && $0 != "\t" }) else { return "" }
-        return front[...last]
+    func has(_ slot: Slot, name: String) -> Bool {
+        guard slot.name.count == name.utf8.count else { return false }
+        var index = slot.name.lowerBound
+        for byte in name.utf8 {
+            if lowercase(bytes[index]) != lowercase(byte) { return false }
+            index += 1
+        }
+        return true
+    }
+
+    func text(_ range: Range<Int>) -> String {
+        String(decoding: bytes[range], as: UTF8.self)
     }
 }
 
@@ -52,25 +96,22 @@ extension StringProtocol {
     }
 }
 
-private func lowercase(_ byte: UInt8) -> UInt8 {
+@inline(__always)
+func lowercase(_ byte: UInt8) -> UInt8 {
     byte >= UInt8(ascii: "A") && byte <= UInt8(ascii: "Z") ? byte | 0x20 : byte
 }
 
 /// Returns whether the byte may occur in a name or method (RFC 9110, section 5.6.2).
+@inline(__always)
 func isTokenByte(_ byte: UInt8) -> Bool {
-    switch byte {
-    case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-        UInt8(ascii: "^")...UInt8(ascii: "z"):
-        return true
-    default:
-        return byte == UInt8(ascii: "!") || (byte >= UInt8(ascii: "#") && byte <= UInt8(ascii: "'"))
-            || byte == UInt8(ascii: "*") || byte == UInt8(ascii: "+") || byte == UInt8(ascii: "-")
-            || byte == UInt8(ascii: ".") || byte == UInt8(ascii: "|") || byte == UInt8(ascii: "~")
-    }
+    // One bit for each byte of ASCII: digits and !#$%&'*+-. in the first half, letters and ^_`|~ in the second.
+    let bits: UInt64 = byte < 64 ? 0x03FF_6CFA_0000_0000 : 0x57FF_FFFF_C7FF_FFFE
+    return byte < 128 && bits >> UInt64(byte & 63) & 1 == 1
 }
 
 /// Returns whether the byte may occur in a field value: visible characters, spaces, tabs and bytes above ASCII, but no
 /// other control characters (RFC 9110, section 5.5).
+@inline(__always)
 func isFieldValueByte(_ byte: UInt8) -> Bool {
     byte >= 0x20 ? byte != 0x7f : byte == 0x09
 }

@@ -1,17 +1,24 @@
 /// The limits of what a client may cost the server. A connection uses at most `headerBytes` + `bodyBytes` +
-/// `streamBufferBytes` and about 100 KiB of buffers.
+/// `streamBufferBytes` and about 100 KiB of buffers, and an idle one about 2 KiB.
 package struct HTTP1Limits: Sendable {
     /// The maximum size of a request line with its header fields, and of a trailer section. Larger: 431, or 414 for the
     /// line.
     package var headerBytes = 16 * 1024
     /// The maximum number of header fields of a request. More: 431.
     package var headerCount = 100
-    /// The maximum size of a request body. Larger: 413.
+    /// The maximum size of a request body, unless ``bodyLimit`` has another one for the request. Larger: 413.
     package var bodyBytes = 1024 * 1024
+    /// Returns the maximum size of the body that follows a head. Called on the loop, once for each request with a body.
+    package var bodyLimit: (@Sendable (HTTP1Head) -> Int)?
+    /// The maximum size of all incomplete bodies together. A request whose body exceeds it: 503.
+    package var allBodiesBytes = 256 * 1024 * 1024
     /// The time from the connection (or the first byte of a later request) to the end of the header fields. Then: 408.
     package var headerTime: Duration = .seconds(10)
-    /// The time from the end of the header fields to the end of the body, however slowly the client sends. Then: 408.
+    /// The time from the end of the header fields to the end of the body. Each `bodyRate` bytes of the body extend it by
+    /// a second. Then: 408.
     package var bodyTime: Duration = .seconds(30)
+    /// The number of bytes a second below which a large body is too slow.
+    package var bodyRate = 64 * 1024
     /// The time that an idle connection stays open for its next request.
     package var idleTime: Duration = .seconds(60)
     /// The time without progress of a client that reads an answer, after which its connection is aborted.
@@ -29,4 +36,13 @@ package struct HTTP1Limits: Sendable {
     package var streamBufferBytes = 256 * 1024
 
     package init() {}
+
+    func bodyBytes(for head: HTTP1Head) -> Int {
+        bodyLimit?(head) ?? bodyBytes
+    }
+
+    /// Returns the time that a body has, of which `count` bytes have arrived.
+    func bodyTime(after count: Int) -> Duration {
+        bodyTime + .seconds(count / max(bodyRate, 1))
+    }
 }

@@ -25,19 +25,30 @@ package enum HTTP1Peer: Hashable, Sendable, CustomStringConvertible {
     }
 }
 
+extension HTTP1Peer {
+    init(_ address: SocketAddress?) {
+        guard let address, address.port > 0 else {
+            self = .local
+            return
+        }
+        self = .address(host: address.ip, port: address.port)
+    }
+}
+
 /// A complete and validated request. It is a value, so it may be passed to other loops.
 package struct HTTP1Request: Sendable {
-    package let method: HTTP1Method
-    /// The target as sent by the client: path and query, still encoded. Signatures cover this form.
-    package let target: String
-    /// The path segments: the path is split at the slashes in the encoded form, and each segment is then decoded. `/`
-    /// has no segment, and `/a/` ends with an empty one. No segment contains a control character, or `.` or `..` as a
-    /// path step. An encoded slash stays within its segment.
-    package let path: [String]
-    package let query: [HTTP1QueryItem]
-    package let headers: HTTP1Headers
+    package let head: HTTP1Head
     package let body: [UInt8]
     package let peer: HTTP1Peer
+
+    package var method: HTTP1Method { head.method }
+    /// The target as sent by the client: path and query, still encoded.
+    package var target: String { head.target }
+    /// The decoded segments of the path; see ``HTTP1Head/path``. They are split with every access.
+    package var path: [String] { head.path }
+    /// The decoded items of the query. They are split with every access.
+    package var query: [HTTP1QueryItem] { head.query }
+    package var headers: HTTP1Headers { head.headers }
 
     /// Returns the first value of this name in the query.
     package func queryValue(_ name: String) -> String? {

@@ -19,30 +19,41 @@ package final class HTTP1Responder {
         case closed
     }
 
-    private let exchange: HTTP1Exchange
-    private let loopBound: LoopBound<HTTP1Exchange>
+    /// The connection of the request. On the loop.
+    package let connection: HTTP1Connection
+    private let number: UInt64
+    /// Whether a release needs no action any more. Changed on the loop only, before the last reference is released.
+    private var isSettled = false
 
-    init(_ exchange: HTTP1Exchange, on loop: EventLoop) {
-        self.exchange = exchange
-        loopBound = LoopBound(exchange, on: loop)
+    init(to number: UInt64, on connection: HTTP1Connection) {
+        self.connection = connection
+        self.number = number
     }
 
     deinit {
-        guard !exchange.isSettled.load(ordering: .acquiring) else { return }
-        loopBound.loop.execute { [loopBound] in loopBound.wrapped.responderWasDropped() }
+        guard !isSettled else { return }
+        let dropped = Dropped(connection: connection, number: number)
+        // Also on the loop only later, because the release may happen within any other call.
+        connection.loop.executeUnlessStopped { dropped.connection.responderWasDropped(dropped.number) }
+    }
+
+    private struct Dropped: @unchecked Sendable {
+        // Unchecked: the connection is used on its loop only.
+        let connection: HTTP1Connection
+        let number: UInt64
     }
 
     /// Called once, on the loop, if the client disconnects before its answer is complete. Later output is ignored. A
     /// client that closes its sending side counts as disconnected.
     package var onClose: (() -> Void)? {
-        get { exchange.onClose }
-        set { if !exchange.isSettled.load(ordering: .relaxed) { exchange.onClose = newValue } }
+        get { connection.openExchange(number)?.onClose }
+        set { connection.changeExchange(number) { $0.onClose = newValue } }
     }
 
     /// Called on the loop when a slow client has read most of the sent data.
     package var onDrain: (() -> Void)? {
-        get { exchange.onDrain }
-        set { if !exchange.isSettled.load(ordering: .relaxed) { exchange.onDrain = newValue } }
+        get { connection.openExchange(number)?.onDrain }
+        set { connection.changeExchange(number) { $0.onDrain = newValue } }
     }
 
     /// Answers the request. Length, date and connection headers are added. A HEAD request gets only the headers.
@@ -50,26 +61,24 @@ package final class HTTP1Responder {
     /// - Throws: `badHeader` or `badStatus` before anything is sent: give another answer, or drop the responder.
     ///   `alreadyAnswered` if there was an answer before.
     package func respond(status: Int, headers: HTTP1Headers = [:], body: [UInt8] = []) throws(HTTP1Error) {
-        loopBound.loop.assertOnLoop()
-        try exchange.respond(status: status, headers: headers, body: body)
+        try connection.respond(to: number, status: status, headers: headers, body: body)
+        isSettled = true
     }
 
     /// Starts an answer whose body follows with ``send(_:)``, in chunks. To an HTTP/1.0 client, the end of the
     /// connection ends the body.
     package func start(status: Int, headers: HTTP1Headers = [:]) throws(HTTP1Error) {
-        loopBound.loop.assertOnLoop()
-        try exchange.start(status: status, headers: headers)
+        try connection.start(number, status: status, headers: headers)
     }
 
     /// Sends a part of the body. At most `streamBufferBytes` wait for the client, or one chunk if that is larger.
     package func send(_ chunk: [UInt8]) -> Sent {
-        loopBound.loop.assertOnLoop()
-        return exchange.send(chunk)
+        connection.send(chunk, in: number)
     }
 
     /// Ends a streamed answer.
     package func finish() throws(HTTP1Error) {
-        loopBound.loop.assertOnLoop()
-        try exchange.finish()
+        try connection.finish(number)
+        isSettled = true
     }
 }

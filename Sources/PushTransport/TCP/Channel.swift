@@ -14,8 +14,21 @@ package protocol ChannelHandler: AnyObject {
     /// reads too slowly.
     func channelWantsOutput(_ channel: Channel)
 
+    /// Called when the system has taken output; ``Channel/outputBacklog`` is what it has not taken yet.
+    func channelSentOutput(_ channel: Channel)
+
+    /// Called when the peer has ended its side of an open connection. If the handler returns true, the channel stays
+    /// open for output, and the handler closes it; otherwise the channel closes at once, and unsent output is lost.
+    func channelInputEnded(_ channel: Channel) -> Bool
+
     /// Called once when the channel has closed. No further call follows.
     func channel(_ channel: Channel, closed reason: ChannelClosure)
+}
+
+extension ChannelHandler {
+    package func channelSentOutput(_ channel: Channel) {}
+
+    package func channelInputEnded(_ channel: Channel) -> Bool { false }
 }
 
 package enum ChannelClosure: Error, Sendable, CustomStringConvertible {
@@ -50,7 +63,7 @@ package final class Channel {
     private static let readsPerTurn = 4
     private static let readSize = 64 * 1024
     /// The time that a peer has to read the remaining output and to close, after this side closes.
-    private static let closingTime: Duration = .seconds(5)
+    package static let closingTime: Duration = .seconds(5)
     /// The same limit after TLS has failed, when only an alert is left to be read.
     private static let failingTime: Duration = .seconds(1)
     /// The maximum number of reads after a failed write. It covers more than the kernel buffers.
@@ -71,6 +84,18 @@ package final class Channel {
         case closed
     }
 
+    /// The way in which this side closes the connection.
+    package enum Closing {
+        /// The channel waits until the peer has closed as well. When the time is over, it resets the connection.
+        case resets
+        /// The channel waits until the peer has closed as well. When the time is over, it closes the connection, and
+        /// the system goes on sending the output that it has taken.
+        case waits
+        /// The channel does not wait for the peer, except if the peer has sent bytes that were not read: the system
+        /// would reset the connection, and the peer might lose the last output.
+        case leaves
+    }
+
     package let loop: EventLoop
     package let peer: SocketAddress?
     package weak var handler: (any ChannelHandler)?
@@ -78,8 +103,11 @@ package final class Channel {
     private let tls: TLSEngine?
     private var watch: Watch?
     private var state = State.opening
-    private var plainOutput = ByteQueue()
+    private var plainOutput: ByteQueue
+    private var closing = Closing.resets
     private var closingTimer: TimerID?
+    /// Whether the peer has ended its side, and the handler still sends.
+    private var hasInputEnded = false
     /// The reason that the handler receives when the channel has closed after lingering.
     private var lingeringReason = ChannelClosure.byUs
     private var isFlushRequested = false
@@ -100,8 +128,14 @@ package final class Channel {
     package private(set) var lastReceived: MonotonicTime
 
     /// Creates a channel. The loop retains the channel until it has closed; the handler is held weakly.
-    package init(_ socket: consuming Socket, on loop: EventLoop, tls: TLSEngine?, handler: (any ChannelHandler)?) {
+    ///
+    /// - Parameter keepsBuffers: Whether the channel keeps a buffer while there is nothing in it.
+    package init(
+        _ socket: consuming Socket, on loop: EventLoop, tls: TLSEngine?, keepsBuffers: Bool = true,
+        handler: (any ChannelHandler)?
+    ) {
         self.loop = loop
+        plainOutput = ByteQueue(keepingCapacity: keepsBuffers ? ByteQueue.burstCapacity : 0)
         self.tls = tls
         self.handler = handler
         peer = .peer(of: socket.descriptor)
@@ -154,6 +188,18 @@ package final class Channel {
         unsafe bytes.withUnsafeBytes { unsafe write($0) }
     }
 
+    /// Appends to the output as ``write(_:)-(UnsafeRawBufferPointer)``: `body` writes up to `capacity` bytes and returns
+    /// their number.
+    package func write(upTo capacity: Int, _ body: (UnsafeMutableRawBufferPointer) -> Int) {
+        switch state {
+        case .opening, .open:
+            unsafe plainOutput.append(upTo: capacity, body)
+            askForFlush()
+        case .closing, .lingering, .closed:
+            break
+        }
+    }
+
     /// Requests a call of `channelWantsOutput` at the end of this tick.
     package func askForFlush() {
         guard !isFlushRequested else { return }
@@ -162,16 +208,16 @@ package final class Channel {
         loop.flushAtTickEnd(self)
     }
 
-    /// Sends the written output and the TLS close_notify, and closes when the peer has closed as well, or after 5
-    /// seconds.
-    package func close() {
+    /// Sends the written output and the TLS close_notify, and closes when the peer has closed as well, or after a time.
+    package func close(within time: Duration = Channel.closingTime, _ closing: Closing = .resets) {
         switch state {
         case .opening:
             end(.byUs)
         case .open:
             state = .closing
-            isReadingPaused = false
-            limitClosing(to: Self.closingTime)
+            self.closing = closing
+            if !hasInputEnded { isReadingPaused = false }
+            limitClosing(to: time)
             askForFlush()
         case .closing, .lingering, .closed:
             break
@@ -181,9 +227,28 @@ package final class Channel {
     private func limitClosing(to time: Duration) {
         closingTimer = loop.schedule(after: time) { [unowned self] in
             closingTimer = nil
-            socket.closeHard()
+            if case .resets = closing { socket.closeHard() }
             end(lingeringReason)
         }
+    }
+
+    /// Waits for the peer after the last output was sent, unless there is nothing to wait for.
+    private func linger() {
+        if hasInputEnded { return end(.byPeer) }
+        state = .lingering
+        socket.endSending()
+        guard case .leaves = closing else { return }
+        let scratch = unsafe ReadScratch.ofThisThread()
+        if case .bytes = unsafe socket.receive(into: scratch) { return }
+        end(lingeringReason)
+    }
+
+    /// Closes at once. Unsent output is lost, and so is output that the peer has not read if the peer has sent bytes that
+    /// were not read.
+    package func drop() {
+        tls?.close()
+        if tls != nil { _ = sendOutput() }
+        end(.byUs)
     }
 
     /// Closes at once with a reset. Unsent output is lost.
@@ -201,7 +266,7 @@ package final class Channel {
     /// Whether reading is paused. Input then stays in the kernel, so that TCP flow control slows the peer down.
     package var isReadingPaused = false {
         didSet {
-            guard isReadingPaused != oldValue, let watch else { return }
+            guard isReadingPaused != oldValue, !hasInputEnded, let watch else { return }
             if isReadingPaused { watch.interest.remove(.readable) } else { watch.interest.insert(.readable) }
         }
     }
@@ -278,6 +343,12 @@ package final class Channel {
                 if case .opening = state { end(.tls(error)) } else { end(.lost(nil)) }
                 return
             }
+        } else if case .open = state, !hasInputEnded, handler?.channelInputEnded(self) == true {
+            if case .closed = state { return }
+            hasInputEnded = true
+            // The end stays readable.
+            watch?.interest.remove(.readable)
+            return
         }
         end(.byPeer)
     }
@@ -349,6 +420,8 @@ extension Channel: TickEndFlushing {
     package func flushAtTickEnd() {
         isFlushRequested = false
         openIfEstablished()
+        let sentBefore = bytesSent
+        defer { if bytesSent != sentBefore, case .open = state { handler?.channelSentOutput(self) } }
         var hasMore = true
         while hasMore {
             if case .closed = state { return }
@@ -366,8 +439,7 @@ extension Channel: TickEndFlushing {
             case nil:
                 watch?.interest.remove(.writable)
                 if case .closing = state {
-                    state = .lingering
-                    socket.endSending()
+                    linger()
                     return
                 }
             case .failed(let error)?:
@@ -379,26 +451,5 @@ extension Channel: TickEndFlushing {
                 return
             }
         }
-    }
-}
-
-/// A read buffer per thread. Its content is consumed before the next read.
-@safe
-private enum ReadScratch {
-    private static let key: pthread_key_t = {
-        var key = pthread_key_t()
-        let result = unsafe pthread_key_create(&key) { unsafe free($0) }
-        precondition(result == 0, "cannot create the thread-specific read buffer")
-        return key
-    }()
-
-    static func ofThisThread() -> UnsafeMutableRawBufferPointer {
-        let size = 64 * 1024
-        if let memory = unsafe pthread_getspecific(key) {
-            return unsafe UnsafeMutableRawBufferPointer(start: memory, count: size)
-        }
-        guard let memory = unsafe malloc(size) else { fatalError("out of memory for a read buffer") }
-        unsafe pthread_setspecific(key, memory)
-        return unsafe UnsafeMutableRawBufferPointer(start: memory, count: size)
     }
 }

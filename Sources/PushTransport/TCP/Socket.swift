@@ -71,6 +71,14 @@ package struct Socket: ~Copyable {
         _ = CLinux_send_without_delay(descriptor)
     }
 
+    /// Lets the kernel end the connection if the peer does not acknowledge output, or has no room for it, for so long. A
+    /// socket without that option stays as it is.
+    func limitUnacknowledged(to time: Duration) {
+        let milliseconds = time.components.seconds.multipliedReportingOverflow(by: 1000)
+        guard !milliseconds.overflow, let value = CInt(exactly: milliseconds.partialValue), value > 0 else { return }
+        setOption(TCP_USER_TIMEOUT, at: CInt(IPPROTO_TCP), to: value)
+    }
+
     func setOption(_ option: CInt, at level: CInt, to value: CInt) {
         var value = value
         unsafe _ = setsockopt(descriptor, level, option, &value, socklen_t(MemoryLayout<CInt>.size))

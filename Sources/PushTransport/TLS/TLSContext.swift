@@ -96,7 +96,7 @@ package final class TLSContext: @unchecked Sendable {
         unsafe protocols.deallocate()
     }
 
-    /// Returns a new `SSL *` for libevent's own TLS. The caller owns it.
+    /// Returns a new `SSL *`. The caller owns it.
     ///
     /// - Important: The context must outlive it, because the ALPN callback reads the context.
     func makeSSL() -> OpaquePointer {

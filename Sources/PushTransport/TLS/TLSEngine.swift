@@ -45,7 +45,6 @@ package final class TLSEngine {
     private let resumptionKey: String?
     private let ssl: OpaquePointer
     private let pipe: UnsafeMutablePointer<TLSPipe>
-    private let scratch: UnsafeMutableRawPointer
     private var failure: TLSError?
     private var firstByte: UInt8?
     private var isReceiving = false
@@ -53,7 +52,11 @@ package final class TLSEngine {
     private var provoked = 0
     private var recordsWithKey = 0
 
-    package init(context: TLSContext, role: TLSRole) throws(TLSError) {
+    /// Creates an engine.
+    ///
+    /// - Parameter keepsBuffers: Whether the engine keeps its buffers while there is nothing in them. They are about
+    ///   100 KiB, which is too much for a server with thousands of idle connections.
+    package init(context: TLSContext, role: TLSRole, keepsBuffers: Bool = true) throws(TLSError) {
         var name: String?
         var key: String?
         if case .client(let serverName, let resumptionKey) = role {
@@ -68,8 +71,12 @@ package final class TLSEngine {
         resumptionKey = key
         unsafe ssl = context.makeSSL()
         unsafe pipe = .allocate(capacity: 1)
-        unsafe pipe.initialize(to: TLSPipe())
-        unsafe scratch = .allocate(byteCount: Self.recordSize, alignment: 16)
+        unsafe pipe.initialize(
+            to: TLSPipe(output: ByteQueue(keepingCapacity: keepsBuffers ? ByteQueue.burstCapacity : 0)))
+        if !keepsBuffers {
+            unsafe _ = SSL_ctrl(ssl, SSL_CTRL_MODE, Int(SSL_MODE_RELEASE_BUFFERS), nil)
+            unsafe SSL_set_default_read_buffer_len(ssl, Self.recordSize)
+        }
         unsafe SSL_set_ex_data(ssl, TLSPipe.index, pipe)
         let bio = unsafe TLSBIO.make(pipe)
         // One BIO serves both directions. The SSL takes over the only reference.
@@ -87,7 +94,6 @@ package final class TLSEngine {
         unsafe SSL_free(ssl)
         unsafe pipe.deinitialize(count: 1)
         unsafe pipe.deallocate()
-        unsafe scratch.deallocate()
     }
 
     /// The ciphertext to be sent. The owner consumes the bytes that it has sent.
@@ -123,7 +129,11 @@ package final class TLSEngine {
         if state == .handshaking {
             try shakeHands()
         }
-        while state == .established, unsafe try readRecord(plaintext) {}
+        guard state == .established else { return }
+        // Not a part of the engine, so that an idle connection does not hold it.
+        let record = UnsafeMutableRawPointer.allocate(byteCount: Self.recordSize, alignment: 16)
+        defer { unsafe record.deallocate() }
+        while state == .established, unsafe try readRecord(into: record, plaintext) {}
     }
 
     /// Processes the end of the socket's input.
@@ -243,12 +253,14 @@ package final class TLSEngine {
     // MARK: Records
 
     /// Reads one record. Returns false if there is nothing more to read for now.
-    private func readRecord(_ plaintext: (UnsafeRawBufferPointer) -> Void) throws(TLSError) -> Bool {
+    private func readRecord(
+        into record: UnsafeMutableRawPointer, _ plaintext: (UnsafeRawBufferPointer) -> Void
+    ) throws(TLSError) -> Bool {
         let outputBefore = unsafe pipe.pointee.output.count
         if outputBefore == 0 { provoked = 0 }
         var count = 0
         OpenSSLErrors.clear()
-        let result = unsafe SSL_read_ex(ssl, scratch, Self.recordSize, &count)
+        let result = unsafe SSL_read_ex(ssl, record, Self.recordSize, &count)
         // Session tickets arrive together with data, in the same call.
         storeSessions()
         let outputAfter = unsafe pipe.pointee.output.count
@@ -259,7 +271,7 @@ package final class TLSEngine {
             }
         }
         if result == 1 {
-            unsafe plaintext(UnsafeRawBufferPointer(start: scratch, count: count))
+            unsafe plaintext(UnsafeRawBufferPointer(start: record, count: count))
             // At the end of the input, another call would only report that there is nothing to read.
             return unsafe pipe.pointee.inputCount > 0 || SSL_has_pending(ssl) == 1
         }

@@ -7,7 +7,7 @@ struct TLSPipe: ~Copyable {
     /// The ciphertext that OpenSSL may read. Valid only during ``TLSEngine/receive(_:plaintext:)``.
     var input: UnsafeRawPointer?
     var inputCount = 0
-    var output = ByteQueue()
+    var output: ByteQueue
     var verifyFailure: VerifyFailure?
     /// The new sessions that the server sent. They are stored after the call.
     var newSessions: [TLSSavedSession] = []
@@ -18,11 +18,12 @@ struct TLSPipe: ~Copyable {
         let certificate: X509Certificate?
     }
 
-    init() {
+    init(output: consuming ByteQueue) {
         unsafe input = nil
+        self.output = output
     }
 
-    /// The index under which an SSL stores the address of its pipe. An SSL made for libevent has no pipe.
+    /// The index under which an SSL stores the address of its pipe.
     static let index: CInt = COpenSSL_new_ssl_index()
 
     fileprivate static func of(_ ssl: OpaquePointer?) -> UnsafeMutablePointer<TLSPipe>? {

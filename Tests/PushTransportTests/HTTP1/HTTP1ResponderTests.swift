@@ -149,7 +149,7 @@ import Testing
         }
     }
 
-    /// The stream ends long after its head was sent. evhttp then handles the end immediately, within the call.
+    /// The stream ends long after its head was sent, so that there may be nothing to send at its end.
     @Test("A stream ends after all its bytes were sent") func endsAStreamWhoseBytesAreAllOut() async throws {
         let held = Held<HTTP1Responder?>(nil)
         try await withServer(handler: { _, responder in

@@ -127,8 +127,7 @@ import Testing
     @Test("A client that waits for 100 Continue gets it") func asksForTheBodyOfAClientThatWaits() async throws {
         try await withServer { server in
             let client = try server.client()
-            // Repeat it on a connection with a previous answer, because libevent stores what to do when the output is
-            // sent.
+            // Repeat it on a connection with a previous answer.
             for _ in 1...2 {
                 try client.send("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 4\r\nExpect: 100-continue\r\n\r\n")
                 #expect(try client.answer().head == "HTTP/1.1 100 Continue\r\n")

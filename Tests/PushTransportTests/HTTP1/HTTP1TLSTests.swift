@@ -44,7 +44,7 @@ import Testing
         }
     }
 
-    /// Body sizes around those of records and buffers, in both directions. libevent must not stop in the middle.
+    /// Body sizes around those of records and buffers, in both directions.
     @Test(
         "Bodies of any size are transferred",
         arguments: [1, 4095, 4096, 16_383, 16_384, 16_385, 65_536, 100_000, 1_000_000])
@@ -119,8 +119,8 @@ import Testing
         }
     }
 
-    /// While an answer is late, libevent may stop reading before or after any record. The socket has no further data
-    /// then, so no part of a record may stay in OpenSSL.
+    /// While an answer is late, the server stops reading before or after any record. The socket has no further data then,
+    /// so no part of a record may stay in OpenSSL.
     @Test("The rest of a delayed record is read", arguments: [100, 500, 1000, 2000, 4000, 4096, 5000, 8000, 16_284])
     func readsTheRestOfARecordThatWasHeldBack(pieceSize: Int) async throws {
         let held = Held<HTTP1Responder?>(nil)

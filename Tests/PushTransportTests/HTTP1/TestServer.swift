@@ -35,6 +35,11 @@ struct TestServer: Sendable {
         while await !condition(counts) { await Task.yield() }
     }
 
+    /// Waits until the incomplete bodies have this size together.
+    func receives(_ count: Int) async {
+        while await loop.run({ server.wrapped.bodyBytes }) != count { await Task.yield() }
+    }
+
     func client() throws -> RawClient {
         try RawClient(port: port)
     }
