@@ -1,0 +1,41 @@
+/// The authenticated sender of a request.
+package struct Caller: Sendable, Equatable {
+    /// The key; nil for a client of the control socket, which has all rights.
+    package let key: APIKey?
+
+    package init(_ key: APIKey) {
+        self.key = key
+    }
+
+    private init() {
+        key = nil
+    }
+
+    /// A client of the control socket. The mode of the socket file decides who may open it.
+    package static let local = Caller()
+
+    /// The name for logs.
+    package var name: String { key?.name.text ?? "local" }
+    package var keyID: APIKeyID? { key?.id }
+    package var roles: RoleSet { key?.roles ?? .everything }
+    /// The apps to which the caller is limited; nil for all apps.
+    package var apps: [AppID]? { key?.apps }
+
+    package func allows(_ role: Role) -> Bool { roles.allows(role) }
+
+    package func allows(_ app: AppID) -> Bool { key?.allows(app) ?? true }
+
+    /// Throws `forbidden` unless the caller has the role and, if the request concerns an app, may act for it.
+    ///
+    /// A request that concerns all apps passes no app. The caller then limits the answer to ``apps``, or requires
+    /// ``mustActForAllApps()``.
+    package func must(_ role: Role, for app: AppID? = nil) throws(AccessRefusal) {
+        guard allows(role) else { throw .forbidden(.roleMissing, key: key) }
+        if let app, !allows(app) { throw .forbidden(.appNotAllowed, key: key) }
+    }
+
+    /// Throws `forbidden` if the caller is limited to some apps.
+    package func mustActForAllApps() throws(AccessRefusal) {
+        guard apps == nil else { throw .forbidden(.appNotAllowed, key: key) }
+    }
+}
