@@ -20,6 +20,8 @@ package final class RunningCarillon: Sendable {
     let configuration: Locked<Configuration>
     let logs: ServerLogs
     let pipeline: Pipeline
+    /// The API keys of programs that use HTTP.
+    let keys: KeyRegistrar
     let fileReloads: FileReloads
     /// A pool for the configuration file only, so that it can be read even if credentials are on a file system that
     /// hangs.
@@ -97,6 +99,8 @@ package final class RunningCarillon: Sendable {
                 on: Pipeline.Dependencies(loops: loops, log: log, directory: lock.directory, limits: limits))
             self.pipeline = pipeline
             services.add { _ in await pipeline.close() }
+            let keys = await KeyRegistrar.open(pipeline.registry.keys, directory: lock.directory, log: log)
+            self.keys = keys
 
             let metrics = MetricsRegistry()
             ProcessMetrics.register(in: metrics)
@@ -115,7 +119,7 @@ package final class RunningCarillon: Sendable {
             // The control server stops before the parts that its requests use are closed.
             let control = try await AdminServer(
                 at: .socket(path: "\(lock.directory)/\(ControlSocket.fileName)"), on: home, limits: .controlSocket,
-                routes: Self.controlRoutes(pipeline, gateways: gateways))
+                routes: Self.controlRoutes(pipeline, gateways: gateways, keys: keys))
             self.control = control
             services.add { _ in await control.stop() }
             let health = ServedHealth(
@@ -167,9 +171,12 @@ package final class RunningCarillon: Sendable {
     /// The maximum time that the shutdown waits for a reload which reads files.
     private static let reloadEndsWithin: Duration = .seconds(2)
 
-    private static func controlRoutes(_ pipeline: Pipeline, gateways: ServedGateways) -> AdminRoutes {
+    private static func controlRoutes(
+        _ pipeline: Pipeline, gateways: ServedGateways, keys: KeyRegistrar
+    ) -> AdminRoutes {
         AdminRoutes(
             GatewayRoutes.all(gateways) + BacklogRoutes.all { await pipeline.router.drop($0) }
+                + KeyRoutes(keys, apps: { await gateways.statuses().map(\.app.id) }).all
                 + PipelineRoutes.all(
                     devices: pipeline.registry, events: pipeline.ledger, waiting: pipeline.waiting,
                     statistics: ServedStatistics(pipeline: pipeline, gateways: gateways),

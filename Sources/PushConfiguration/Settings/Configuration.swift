@@ -53,6 +53,8 @@ package struct Configuration: Sendable, Equatable {
     package struct HTTP: Sendable, Equatable {
         /// The address; nil for no port.
         package var listen: HostPort? = HostPort(host: "127.0.0.1", port: 8470)
+        /// The maximum difference between the clock of a client that signs requests and this one.
+        package var signatureWindow: Duration = .seconds(300)
         /// The files of TLS; nil for plain HTTP.
         package var tls: TLS?
 

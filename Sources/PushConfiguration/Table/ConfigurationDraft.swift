@@ -83,6 +83,11 @@ struct ConfigurationDraft: Sendable {
             "http.listen", at: \.values.http.listen, as: .listen, applies: .restart,
             documentation: "The address and port, or \"off\"."),
         Setting(
+            "http.signature_window", at: \.values.http.signatureWindow,
+            as: .duration(in: .seconds(1)...(.seconds(3600))),
+            applies: .restart,
+            documentation: "The maximum difference between the clock of a client that signs its requests and this one."),
+        Setting(
             "http.tls.certificate", atOptional: \.tls.certificate, as: .path, applies: .perConnection,
             requirement: ", such as \"server.pem\"; its key may be in the same file, or in key",
             documentation: "A PEM file with the certificate and its chain, or a PKCS#12 file."),
