@@ -210,7 +210,7 @@ package final class RequestGuard {
 
     private func address(of host: String) -> IPAddress {
         if host == lastPeer.host { return lastPeer.address }
-        // All peers without a readable address share one, which is in no range.
+        // All peers without a readable address share one.
         lastPeer = (host, IPAddress(host) ?? IPAddress(high: 0, low: 0))
         return lastPeer.address
     }

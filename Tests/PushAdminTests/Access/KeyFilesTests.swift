@@ -57,6 +57,21 @@ import Testing
         await third.close()
     }
 
+    @Test func `A registry of an earlier version, without a table of keys, gets one`() async throws {
+        let first = try await GuardScene()
+        _ = try await first.add()
+        await first.close()
+        let script = "import sqlite3, sys; d = sqlite3.connect(sys.argv[1]); d.execute('DROP TABLE api_key_rows')"
+        let dropped = try await ChildProcess.run(
+            "/usr/bin/python3", ["-c", script, "\(first.directory.path)/registry.db"])
+        #expect(dropped.status == 0, "\(dropped.errors)")
+        let second = try await GuardScene(at: first.directory)
+        #expect(second.registrar.keys.isEmpty)
+        let key = try await second.add()
+        #expect(await second.outcome(try SignedRequest().signed(by: key)) == "orders")
+        await second.close()
+    }
+
     @Test func `After all keys are revoked, a lost api.key is replaced`() async throws {
         let first = try await GuardScene()
         _ = try await first.add()
