@@ -88,8 +88,8 @@ let package = Package(
         .target(
             name: "PushAdmin",
             dependencies: [
-                "PushConfiguration", "PushPipeline", "PushStore", "PushWire", "PushModel", "PushTime", "PushText",
-                "PushTransport", "PushLoop",
+                "PushConfiguration", "PushPipeline", "PushStore", "PushLogic", "PushWire", "PushModel", "PushTime",
+                "PushText", "PushTransport", "PushLoop",
             ], swiftSettings: settings),
 
         // Floor 6: the server, put together.
@@ -110,8 +110,8 @@ let package = Package(
         .executableTarget(
             name: "Benchmarks",
             dependencies: [
-                "ActiveObject", "PushPipeline", "PushStore", "PushGateways", "PushLogic", "PushWire", "PushModel",
-                "PushTransport", "PushLoop",
+                "ActiveObject", "PushAdmin", "PushPipeline", "PushStore", "PushGateways", "PushLogic", "PushWire",
+                "PushModel", "PushTransport", "PushLoop",
             ],
             swiftSettings: settings),
 
@@ -173,8 +173,8 @@ let package = Package(
         .testTarget(
             name: "PushAdminTests",
             dependencies: [
-                "PushAdmin", "PushStore", "PushWire", "PushModel", "PushTransport", "PushLoop", "JSON5", "TestSupport",
-                "ServerTestSupport", "PushConfiguration",
+                "PushAdmin", "PushStore", "PushLogic", "PushWire", "PushModel", "PushTransport", "PushLoop", "JSON5",
+                "TestSupport", "ServerTestSupport", "PushConfiguration",
             ], swiftSettings: settings),
         .testTarget(
             name: "PushServerTests",

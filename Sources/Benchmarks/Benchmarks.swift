@@ -24,6 +24,7 @@ enum Benchmarks {
             about: "requests to acks, with an instant ledger [pushes [lines]]",
             run: IntakeBenchmark.run),
         Case(name: "stages", about: "the cost of each stage of a delivery", run: StageBenchmark.run),
+        Case(name: "access", about: "the checks of HTTP requests by their keys [requests]", run: AccessBenchmark.run),
         Case(name: "envelopes", about: "parsing of envelopes, writing of acks", run: EnvelopeBenchmark.run),
         Case(
             name: "records", about: "the record layer over SQLite [records [finds]]",

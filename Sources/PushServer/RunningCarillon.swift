@@ -20,6 +20,8 @@ package final class RunningCarillon: Sendable {
     let configuration: Locked<Configuration>
     let logs: ServerLogs
     let pipeline: Pipeline
+    /// The API keys of programs that use HTTP.
+    let keys: KeyRegistrar
     let fileReloads: FileReloads
     /// A pool for the configuration file only, so that it can be read even if credentials are on a file system that
     /// hangs.
@@ -99,6 +101,8 @@ package final class RunningCarillon: Sendable {
                     loops: loops, log: log, directory: lock.directory, limits: limits, metrics: metrics))
             self.pipeline = pipeline
             services.add { _ in await pipeline.close() }
+            let keys = await KeyRegistrar.open(pipeline.registry.keys, directory: lock.directory, log: log)
+            self.keys = keys
 
             ProcessMetrics.register(in: metrics)
             Release.register(in: metrics)
@@ -120,7 +124,8 @@ package final class RunningCarillon: Sendable {
                 registry: metrics, disk: DiskSpace(of: lock.directory, files: files, in: metrics))
             health.disk.refresh()
             let streams = EventStreams()
-            let endpoints = Self.endpoints(pipeline, gateways: gateways, health: health, streams: streams)
+            let endpoints = Self.endpoints(
+                pipeline, gateways: gateways, health: health, streams: streams, keys: keys)
             let control = try await AdminServer(
                 at: .socket(path: "\(lock.directory)/\(ControlSocket.fileName)"), on: home, limits: .controlSocket,
                 table: endpoints, door: ControlDoor())
@@ -128,14 +133,19 @@ package final class RunningCarillon: Sendable {
             services.add { _ in await control.stop() }
             let http = try await Self.http(
                 configuration.http, on: home, files: files, connections: limits.http, endpoints: endpoints,
-                metrics: HTTPMetrics(endpoints.endpoints.map(\.operation.path), in: metrics))
-            self.http = http
-            if let http { services.add { _ in await http.stop() } }
+                metrics: HTTPMetrics(endpoints.endpoints.map(\.operation.path), in: metrics), keys: keys, log: log)
+            self.http = http?.server
+            if let http {
+                services.add { _ in
+                    await http.server.stop()
+                    await http.guardian.with { $0.stop() }
+                }
+            }
             services.add { _ in await streams.end() }
             services.add { _ in await expiry.stop() }
 
             let fileReloads = FileReloads { [reloads = logs.reloads] configuration, changes in
-                if let http, let tls = configuration.http.tls {
+                if let http = http?.server, let tls = configuration.http.tls {
                     do {
                         await http.renew(try await Self.context(tls, on: files))
                     } catch {
@@ -176,33 +186,54 @@ package final class RunningCarillon: Sendable {
 
     /// Returns the endpoints of both servers.
     private static func endpoints(
-        _ pipeline: Pipeline, gateways: ServedGateways, health: ServedHealth, streams: EventStreams
+        _ pipeline: Pipeline, gateways: ServedGateways, health: ServedHealth, streams: EventStreams, keys: KeyRegistrar
     ) -> EndpointTable {
         let all =
             HealthEndpoints.all(health) + GatewayEndpoints.all(gateways)
+            + KeyEndpoints.all(keys, apps: { await gateways.statuses().map(\.app.id) })
             + [
                 AnyEndpoint(CancelMessage { await pipeline.cancel($0) }),
                 AnyEndpoint(DropBacklog { await pipeline.router.drop($0) }),
                 AnyEndpoint(responding: PushMessages(intake: pipeline.intake)),
             ]
             + PipelineEndpoints.all(
-                on: pipeline.intake.loop, streams: streams, devices: pipeline.registry, events: pipeline.ledger, waiting: pipeline.waiting,
+                on: pipeline.intake.loop, streams: streams, devices: pipeline.registry, events: pipeline.ledger,
+                waiting: pipeline.waiting,
                 statistics: ServedStatistics(pipeline: pipeline, gateways: gateways),
                 identities: pipeline.ledger.identities, apps: { await gateways.statuses().map(\.app.id) })
         return EndpointTable(
             all + [AnyEndpoint(now: GetOpenAPI(describing: all, version: Release.version))])
     }
 
+    /// The server of the port, and the guard of its door.
+    private struct Port {
+        let server: AdminServer
+        let guardian: LoopBound<RequestGuard>
+    }
+
     private static func http(
         _ settings: Configuration.HTTP, on loop: EventLoop, files: BlockingPool, connections: Int,
-        endpoints: EndpointTable, metrics: HTTPMetrics
-    ) async throws -> AdminServer? {
+        endpoints: EndpointTable, metrics: HTTPMetrics, keys: KeyRegistrar, log: Logger
+    ) async throws -> Port? {
         guard let listen = settings.listen else { return nil }
         var tls: TLSContext?
         if let settings = settings.tls { tls = try await context(settings, on: files) }
-        return try await AdminServer(
-            at: .port(listen, setting: "http.listen", tls: tls), on: loop,
-            limits: .monitoring(connections: connections), table: endpoints, door: OpenDoor(), metrics: metrics)
+        var guarding = RequestGuard.Settings(isTLS: tls != nil)
+        guarding.policy.window = settings.signatureWindow
+        let guardian = await RequestGuard.open(keys, on: loop, settings: guarding, log: log)
+        let door = GuardedDoor(guardian, hosts: AllowedHosts(settings.hosts + [listen.host]))
+        do {
+            let server = try await AdminServer(
+                at: .port(listen, setting: "http.listen", tls: tls), on: loop,
+                limits: .port(connections: connections, door: door), table: endpoints, door: door, metrics: metrics)
+            await guardian.with { guardian in
+                guardian.whenEnded = { [weak server] keys in server?.closeConnections(of: keys) }
+            }
+            return Port(server: server, guardian: guardian)
+        } catch {
+            await guardian.with { $0.stop() }
+            throw error
+        }
     }
 
     private static func context(

@@ -45,19 +45,19 @@ enum Carillon {
         Verb.unknown(name, among: verbs.map(\.name), below: "carillon", listedBy: "carillon help")
     }
 
-    /// Runs `help`, `help VERB` and `help VERB VERB`.
+    /// Runs `help`, `help VERB`, and `help VERB VERB` for verbs below others.
     private static func help(on topic: [String]) -> ExitCode {
         guard let word = topic.first, !word.hasPrefix("-") else {
             Terminal.output.write(help)
             return .done
         }
-        guard let verb = verbs.first(where: { $0.name == word }) else { return unknown(word) }
-        guard let second = topic.dropFirst().first, !second.hasPrefix("-"), !verb.verbs.isEmpty else {
-            Terminal.output.write(verb.help)
-            return .done
+        guard var verb = verbs.first(where: { $0.name == word }) else { return unknown(word) }
+        for word in topic.dropFirst() {
+            guard !word.hasPrefix("-"), !verb.verbs.isEmpty else { break }
+            guard let below = verb.verb(word) else { return verb.unknown(word) }
+            verb = below
         }
-        guard let below = verb.verb(second) else { return verb.unknown(second) }
-        Terminal.output.write(below.help)
+        Terminal.output.write(verb.help)
         return .done
     }
 

@@ -110,6 +110,9 @@ import Testing
         Case(
             "{ \(minimalApp),\n http: { listen: 'here' } }", 3, "http.listen",
             "\"here\" is not an IP address with a port"),
+        Case(
+            "{ \(minimalApp),\n http: { listen: '0.0.0.0:80' } }", 3, "http.listen",
+            "without http.tls nothing is encrypted: set http.tls, listen on 127.0.0.1, or set http.insecure: true"),
         Case("{ \(minimalApp),\n http: { listen: 'host:80' } }", 3, "http.listen", "is not an IP address with a port"),
         Case("{ \(minimalApp), http: {\n tls: { key: 'k' } } }", 3, "http.tls", "certificate is missing"),
         // Security.
@@ -257,10 +260,6 @@ import Testing
 
     /// Configurations that are accepted, each with the path and the text of its only warning.
     static let warned: [(String, String, String)] = [
-        (
-            "{ \(minimalApp), http: { listen: '0.0.0.0:80' } }", "http.listen",
-            "without http.tls nothing is encrypted"
-        ),
         (
             "{ \(minimalApp.replacing("com.example.shop", with: "a.push-type.liveactivity")) }", "apps.shop.topic",
             "write the bundle id alone"

@@ -1,3 +1,4 @@
+import PushModel
 import PushText
 import PushTransport
 package import PushWire
@@ -92,6 +93,7 @@ extension AdminAnswer {
     }
 
     init(failedBy error: any Error) {
-        self.init(error as? Problem ?? Problem(.internal, detail: "\(error)"))
+        let refusal = (error as? AccessRefusal).map { Problem($0) }
+        self.init(error as? Problem ?? refusal ?? Problem(.internal, detail: "\(error)"))
     }
 }

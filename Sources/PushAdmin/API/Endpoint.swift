@@ -1,3 +1,4 @@
+package import PushModel
 package import PushTransport
 
 /// The values of a request, as one type.

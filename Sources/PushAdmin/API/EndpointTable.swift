@@ -1,4 +1,5 @@
-import PushTransport
+package import PushModel
+package import PushTransport
 
 /// The endpoints of a server by method and path.
 package struct EndpointTable: Sendable {
@@ -80,5 +81,20 @@ package struct EndpointTable: Sendable {
 
     private func notFound(_ request: HTTP1Request) -> Problem {
         Problem(.notFound, detail: "there is nothing at \(request.target)")
+    }
+
+    /// Answers a request of a caller without a server, except by endpoints that respond in their own time.
+    package func answer(_ request: HTTP1Request, for caller: Caller = .local) async -> AdminAnswer {
+        do throws(Problem) {
+            let match = try match(request)
+            switch match.endpoint.handling {
+            case .immediate(let answer): return answer(request, match.parameters, caller)
+            case .task(let answer): return await answer(request, match.parameters, caller)
+            case .responding:
+                throw Problem(.internal, detail: "\(request.target) needs a connection")
+            }
+        } catch {
+            return AdminAnswer(error)
+        }
     }
 }

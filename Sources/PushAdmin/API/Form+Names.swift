@@ -48,3 +48,37 @@ extension Form where Value == DeviceToken {
         ) { DeviceToken(hex: $0) }
     }
 }
+
+extension Form where Value == APIKeyName {
+    package static var keyName: Form<APIKeyName> {
+        .parsed(
+            schema: ["type": "string", "pattern": "^[A-Za-z0-9._-]{1,64}$"], example: APIKeyName("orders")!,
+            rule: "has 1 to 64 letters, digits, '.', '_' and '-'"
+        ) { APIKeyName($0) }
+    }
+}
+
+extension Form where Value == APIKeyID {
+    package static var keyID: Form<APIKeyID> {
+        .parsed(schema: ["type": "string"], example: APIKeyID("k7f3qk2m")!, rule: "is the id of a key") { APIKeyID($0) }
+    }
+}
+
+extension Form where Value == AddressRange {
+    /// A range of IP addresses, such as `10.0.0.0/8`.
+    package static var addresses: Form<AddressRange> {
+        @Sendable func read(_ text: String, _ faults: inout InputFaults) -> AddressRange? {
+            do {
+                return try AddressRange(text)
+            } catch {
+                faults.add(.badValue, detail: "\(error)")
+                return nil
+            }
+        }
+        return Form(schema: ["type": "string"], example: AddressRange.loopback, text: read) {
+            document, position, faults in
+            guard let text = document.text(position, or: &faults) else { return nil }
+            return read(text, &faults)
+        }
+    }
+}

@@ -1,3 +1,4 @@
+import PushModel
 package import PushWire
 
 /// The OpenAPI 3.1 document of a table of endpoints, made from their declarations.

@@ -1,3 +1,4 @@
+package import PushModel
 package import PushTransport
 
 /// The declaration of an endpoint: everything except its input, its answer and its code.

@@ -1,3 +1,5 @@
+package import PushModel
+
 /// An endpoint that parses its body itself, because a form cannot describe it. It answers as a task.
 package protocol RawBodyEndpoint: Sendable {
     associatedtype Input: EndpointInput = NoInput

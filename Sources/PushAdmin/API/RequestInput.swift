@@ -59,6 +59,12 @@ enum RequestInput {
         return type.trimming(while: { $0 == " " || $0 == "\t" }).lowercased()
     }
 
+    /// Whether the body that follows a head has one JSON object on each line.
+    static func isLines(_ head: HTTP1Head) -> Bool {
+        guard head.method == .post, let type = head.headers["Content-Type"] else { return false }
+        return type.lowercased().hasPrefix(PushMessages.linesType)
+    }
+
     private static func unsupported(_ type: String?, allowed: [String]) -> Problem {
         Problem(
             .unsupportedMediaType,

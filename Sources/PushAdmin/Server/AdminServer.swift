@@ -1,5 +1,6 @@
 package import PushConfiguration
 package import PushLoop
+package import PushModel
 package import PushTransport
 
 /// An HTTP/1.1 server that answers with the routes it is given: on the control socket, or on a TCP port.
@@ -64,6 +65,14 @@ package final class AdminServer: Sendable {
         }
     }
 
+    /// Ends the connections and streams of keys whose rights have ended. On the loop.
+    package func closeConnections(of keys: [APIKeyID]) {
+        let keys = Set(keys)
+        server.wrapped.closeConnections { connection in
+            (connection.context as? GuardedDoor.Mark).map { keys.contains($0.key) } ?? false
+        }
+    }
+
     /// Serves connections accepted from now on with `tls`.
     package func renew(_ tls: TLSContext) async {
         await server.with { $0.tls = tls }
@@ -100,12 +109,15 @@ extension HTTP1Limits {
         return limits
     }
 
-    /// The limits of a port for scrapers and probes, whose requests have small bodies or none.
-    package static func monitoring(connections: Int) -> HTTP1Limits {
+    /// The limits of a port. Only a client that names a key which may push sends a large body.
+    package static func port(connections: Int, door: GuardedDoor) -> HTTP1Limits {
         var limits = HTTP1Limits()
         limits.connections = connections
         limits.refusedConnections = min(limits.refusedConnections, connections)
-        limits.bodyBytes = 64 * 1024
+        let standard = limits.bodyBytes
+        limits.bodyLimit = { head in
+            RequestInput.isLines(head) && door.mayPush(head) ? PushMessages.maxLinesBytes : standard
+        }
         return limits
     }
 }

@@ -1,4 +1,5 @@
 import PushLoop
+import PushModel
 import PushTransport
 
 /// Finds the endpoint of each request of a server, asks the door, and sends the answer.
@@ -25,6 +26,7 @@ struct Dispatcher: Sendable {
             let match = try table.match(request)
             count(request, of: metrics == nil ? nil : routes[match.index], when: responder)
             let caller = try door.admit(request, to: match.endpoint.operation)
+            if let key = caller.keyID { mark(responder.connection, with: key) }
             switch match.endpoint.handling {
             case .immediate(let answer):
                 answer(request, match.parameters, caller).send(to: responder)
@@ -43,6 +45,11 @@ struct Dispatcher: Sendable {
             }
             AdminAnswer(error).send(to: responder)
         }
+    }
+
+    private func mark(_ connection: HTTP1Connection, with key: APIKeyID) {
+        if let mark = connection.context as? GuardedDoor.Mark, mark.key == key { return }
+        connection.context = GuardedDoor.Mark(key)
     }
 
     /// Counts the request when its answer begins.

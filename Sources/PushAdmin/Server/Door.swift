@@ -1,3 +1,4 @@
+package import PushModel
 package import PushTransport
 
 /// The entrance of a server: it decides whether a request may be carried out. It is called on the loop of its server,

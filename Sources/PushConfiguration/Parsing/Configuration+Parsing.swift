@@ -25,7 +25,7 @@ extension Configuration {
         defaults.data = FilePath.resolve(defaults.data, besideFile: file)
         var draft = ConfigurationDraft.settings.read(from: root, into: ConfigurationDraft(defaults))
         draft.rejectSharedEndpoints(in: root)
-        draft.warnOfOpenHTTP(in: root.section("http"))
+        draft.checkOpenHTTP(in: root.section("http"))
         draft.readApps(in: root)
         let clients = root.section("security").named("clients")
         draft.readClients(clients, in: root)
@@ -68,11 +68,14 @@ extension ConfigurationDraft {
         }
     }
 
-    fileprivate func warnOfOpenHTTP(in section: ConfigurationSection) {
-        guard let listen = values.http.listen, !section.section("tls").isGiven, !Bind.tcp(listen).isLocal,
+    /// Rejects a port that other machines can reach without TLS, unless the configuration says so.
+    fileprivate func checkOpenHTTP(in section: ConfigurationSection) {
+        guard !values.http.insecure, let listen = values.http.listen, !section.section("tls").isGiven, !Bind.tcp(listen).isLocal,
             listen.host != "localhost"
         else { return }
-        section.warn("other machines can reach \(listen); without http.tls nothing is encrypted", at: "listen")
+        section.report(
+            "other machines can reach \(listen), and without http.tls nothing is encrypted: set http.tls, listen on "
+                + "127.0.0.1, or set http.insecure: true", at: "listen")
     }
 
     fileprivate mutating func readApps(in root: ConfigurationSection) {

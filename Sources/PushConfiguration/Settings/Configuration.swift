@@ -49,10 +49,16 @@ package struct Configuration: Sendable, Equatable {
         }
     }
 
-    /// The port for health checks and metrics.
+    /// The port of the HTTP API.
     package struct HTTP: Sendable, Equatable {
         /// The address; nil for no port.
         package var listen: HostPort? = HostPort(host: "127.0.0.1", port: 8470)
+        /// The maximum difference between the clock of a client that signs requests and this one.
+        package var signatureWindow: Duration = .seconds(300)
+        /// The names by which clients may address the server, besides those that it has by itself.
+        package var hosts: [String] = []
+        /// Whether other machines may reach the port without TLS.
+        package var insecure = false
         /// The files of TLS; nil for plain HTTP.
         package var tls: TLS?
 

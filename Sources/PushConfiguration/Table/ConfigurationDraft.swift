@@ -83,6 +83,24 @@ struct ConfigurationDraft: Sendable {
             "http.listen", at: \.values.http.listen, as: .listen, applies: .restart,
             documentation: "The address and port, or \"off\"."),
         Setting(
+            "http.signature_window", at: \.values.http.signatureWindow,
+            as: .duration(in: .seconds(1)...(.seconds(3600))),
+            applies: .restart,
+            documentation: "The maximum difference between the clock of a client that signs its requests and this one."),
+        Setting(
+            "http.hosts", at: \.values.http.hosts, as: .texts, applies: .restart,
+            documentation: """
+                The names by which clients address this server, in the header Host. Addresses, localhost and the name \
+                of this machine are always allowed. Others are refused, so that a web page of another site cannot \
+                reach the API by a name of its own.
+                """),
+        Setting(
+            "http.insecure", at: \.values.http.insecure, as: .boolean, applies: .restart,
+            documentation: """
+                true lets other machines reach the port without http.tls: signed requests stay genuine, but anyone on \
+                the way can read them.
+                """),
+        Setting(
             "http.tls.certificate", atOptional: \.tls.certificate, as: .path, applies: .perConnection,
             requirement: ", such as \"server.pem\"; its key may be in the same file, or in key",
             documentation: "A PEM file with the certificate and its chain, or a PKCS#12 file."),

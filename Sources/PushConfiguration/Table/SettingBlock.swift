@@ -41,7 +41,7 @@ struct SettingBlock: Sendable {
                 How many events are kept, for replay and for `carillon events`, `messages` and `trace`. The first \
                 limit that is reached applies. Messages that wait are kept whatever their age.
                 """),
-        SettingBlock("http", documentation: "Health checks and metrics over HTTP."),
+        SettingBlock("http", documentation: "The HTTP API, with the console, health checks and metrics."),
         SettingBlock(
             "http.tls",
             documentation: """

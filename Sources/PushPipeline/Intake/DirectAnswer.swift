@@ -25,9 +25,9 @@ package struct DirectSender: Sendable {
     /// The name in logs, metrics and events; nil for a sender without one.
     package let name: String?
     /// The apps to which the sender may push; nil for all.
-    package let apps: Set<AppID>?
+    package let apps: [AppID]?
 
-    package init(name: String?, apps: Set<AppID>?) {
+    package init(name: String?, apps: [AppID]?) {
         self.name = name
         self.apps = apps
     }

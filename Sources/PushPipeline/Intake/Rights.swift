@@ -67,7 +67,8 @@ enum Caller {
                 apps.contains(app)
                     ? nil
                     : Rejection(
-                        .forbidden, detail: "the key \(sender.name ?? "-") has no right to push to \(app): its apps do not "
+                        .forbidden,
+                        detail: "the key \(sender.name ?? "-") has no right to push to \(app): its apps do not "
                             + "include that app")
             }
         case .stranger(let userID):

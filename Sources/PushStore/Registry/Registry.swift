@@ -56,6 +56,8 @@ package final class Registry: DeviceRegistry, DeviceBook {
     let now: @Sendable () -> WallTime
     let gone = GoneDevices()
     let unknown: UnknownDevices
+    /// The API keys, which are in the same file.
+    package let keys: RegistryKeys
     let turn = WriteTurn(limit: 4096)
     let calls = RegistrationCalls()
     let named = NamedAudiences()
@@ -99,21 +101,23 @@ package final class Registry: DeviceRegistry, DeviceBook {
         } catch let error as ActiveObjectError {
             throw StoreError(StoreError.Code(opening: error.code), error.description)
         }
-        let registry = Registry(database, identities, options, note, now)
         do {
+            let registry = Registry(
+                database, try await RegistryKeys(in: database), identities, options, note, now)
             try await registry.recall()
+            return registry
         } catch {
             await database.close()
             throw error
         }
-        return registry
     }
 
     private init(
-        _ database: Database, _ identities: Identities, _ options: Options, _ note: @escaping Note,
-        _ now: @escaping @Sendable () -> WallTime
+        _ database: Database, _ keys: RegistryKeys, _ identities: Identities, _ options: Options,
+        _ note: @escaping Note, _ now: @escaping @Sendable () -> WallTime
     ) {
         self.database = database
+        self.keys = keys
         self.identities = identities
         self.options = options
         self.note = note
@@ -209,7 +213,7 @@ extension DeviceFilter {
 }
 
 extension StoreError.Code {
-    fileprivate init(opening code: ActiveObjectError.Code) {
+    init(opening code: ActiveObjectError.Code) {
         switch code {
         case .corrupt: self = .damaged
         case .diskFull: self = .full

@@ -56,6 +56,9 @@ package final class HTTP1Responder {
         set { connection.changeExchange(number) { $0.onDrain = newValue } }
     }
 
+    /// Called once, on the loop, with the status of the answer when it begins.
+    package var onAnswer: ((Int) -> Void)?
+
     /// Answers the request. Length, date and connection headers are added. A HEAD request gets only the headers.
     ///
     /// - Throws: `badHeader` or `badStatus` before anything is sent: give another answer, or drop the responder.
@@ -63,12 +66,14 @@ package final class HTTP1Responder {
     package func respond(status: Int, headers: HTTP1Headers = [:], body: [UInt8] = []) throws(HTTP1Error) {
         try connection.respond(to: number, status: status, headers: headers, body: body)
         isSettled = true
+        onAnswer.take()?(status)
     }
 
     /// Starts an answer whose body follows with ``send(_:)``, in chunks. To an HTTP/1.0 client, the end of the
     /// connection ends the body.
     package func start(status: Int, headers: HTTP1Headers = [:]) throws(HTTP1Error) {
         try connection.start(number, status: status, headers: headers)
+        onAnswer.take()?(status)
     }
 
     /// Sends a part of the body. At most `streamBufferBytes` wait for the client, or one chunk if that is larger.

@@ -19,6 +19,13 @@ struct ByteView {
         unsafe bytes.withUnsafeBytes { unsafe body(ByteView(borrowing: $0)) }
     }
 
+    /// Calls `body` with a view of the UTF-8 of a text.
+    @inline(__always)
+    static func lending<Result>(_ text: String, to body: (ByteView) -> Result) -> Result {
+        var text = text
+        return text.withUTF8 { unsafe body(ByteView(borrowing: UnsafeRawBufferPointer($0))) }
+    }
+
     @inline(__always)
     var count: Int { unsafe bytes.count }
 

@@ -5,7 +5,7 @@ import PushGateways
 enum KeysVerb {
     static let verb = Verb(
         name: "keys", summary: "show, convert and create keys and certificates",
-        verbs: [KeysShowVerb.verb, KeysConvertVerb.verb, KeysCurveVerb.verb])
+        verbs: [KeysShowVerb.verb, KeysConvertVerb.verb, KeysCurveVerb.verb, KeysAPIVerb.verb])
 
     static let passwordOption = Option(
         "password-file", value: "F",

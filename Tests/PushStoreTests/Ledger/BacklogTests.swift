@@ -123,6 +123,7 @@ private final class HangingWitness: LedgerWitness {
         go.wait()
     }
 
+    func cancelled(_ orders: [CancelOrder]) {}
     func committed(_ segment: LogSegment) {}
     func healthChanged(_ fault: LedgerFault?) {}
 }

@@ -1,4 +1,5 @@
 import PushLoop
+import PushModel
 import PushStore
 import PushTime
 import PushWire

@@ -1,4 +1,4 @@
-import PushModel
+package import PushModel
 import PushStore
 import PushTime
 

@@ -1,4 +1,4 @@
-import PushModel
+package import PushModel
 import PushStore
 
 /// `GET /v1/devices/{device}/trace`: the story of a device.

@@ -1,4 +1,4 @@
-import PushModel
+package import PushModel
 
 /// `GET /v1/gateways/{app}`: the gateway of one app.
 package struct GetGateway: Endpoint {

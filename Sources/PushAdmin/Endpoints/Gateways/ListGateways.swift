@@ -1,3 +1,5 @@
+package import PushModel
+
 /// `GET /v1/gateways`: the gateways of all apps.
 package struct ListGateways: Endpoint {
     package static let operation = Operation(

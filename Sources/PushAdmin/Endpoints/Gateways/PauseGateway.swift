@@ -1,4 +1,4 @@
-import PushModel
+package import PushModel
 
 /// `POST /v1/gateways/{app}/pause`: begins no more attempts for an app, until it is resumed.
 package struct PauseGateway: Endpoint {

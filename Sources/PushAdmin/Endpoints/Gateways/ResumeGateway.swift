@@ -1,4 +1,4 @@
-import PushModel
+package import PushModel
 
 /// `POST /v1/gateways/{app}/resume`: ends a pause.
 package struct ResumeGateway: Endpoint {

@@ -1,5 +1,5 @@
 import PushConfiguration
-import PushModel
+package import PushModel
 
 /// `PUT /v1/gateways/{app}/connections`: sets the range of the number of connections.
 package struct ScaleGateway: Endpoint {

@@ -1,3 +1,5 @@
+package import PushModel
+
 /// `GET /healthz`: whether the process is alive.
 package struct GetHealth: ImmediateEndpoint {
     package static let operation = Operation(

@@ -1,4 +1,5 @@
 import PushLoop
+package import PushModel
 package import PushWire
 
 /// `GET /metrics`: the metrics in the text format of Prometheus.

@@ -1,4 +1,4 @@
-import PushModel
+package import PushModel
 
 /// `GET /readyz`: whether a push can be sent now.
 package struct GetReadiness: Endpoint {

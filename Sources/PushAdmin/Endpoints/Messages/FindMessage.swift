@@ -1,4 +1,4 @@
-import PushModel
+package import PushModel
 package import PushStore
 
 /// `GET /v1/messages/{id}`: one message, of whichever app has it.

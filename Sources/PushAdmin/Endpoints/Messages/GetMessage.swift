@@ -1,4 +1,4 @@
-import PushModel
+package import PushModel
 package import PushStore
 
 /// `GET /v1/apps/{app}/messages/{id}`: one message of an app.

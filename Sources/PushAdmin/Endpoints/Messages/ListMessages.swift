@@ -1,4 +1,4 @@
-import PushModel
+package import PushModel
 package import PushStore
 import PushTime
 

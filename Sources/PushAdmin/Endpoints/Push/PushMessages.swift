@@ -1,4 +1,5 @@
 import PushLoop
+package import PushModel
 package import PushPipeline
 package import PushTransport
 
@@ -11,6 +12,9 @@ package struct PushMessages: RespondingEndpoint {
 
     /// The media type of a body with one envelope on each line.
     package static let linesType = "application/x-ndjson"
+
+    /// The maximum size of a body with lines.
+    package static let maxLinesBytes = 32 * 1024 * 1024
 
     package static let operation = Operation(
         .post, at: "/v1/messages", access: .role(.push), subject: "Messages",
@@ -73,7 +77,7 @@ extension DirectAnswer.Outcome {
             switch reason {
             case .badJSON: 400
             case .forbidden: 403
-            case .unknownApp: 404
+            case .unknownApp, .unknownMessage: 404
             case .idConflict: 409
             case .payloadTooLarge, .tooMany: 413
             case .badFrame, .missingField, .badField, .badAudience, .badToken, .badPayload, .expired: 422

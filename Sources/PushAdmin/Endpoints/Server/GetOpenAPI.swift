@@ -1,3 +1,4 @@
+package import PushModel
 import PushWire
 
 /// `GET /openapi.json`: the description of all endpoints.

@@ -1,3 +1,5 @@
+package import PushModel
+
 /// `GET /v1/stats`: the statistics of the running server.
 package struct GetStatistics: Endpoint {
     package static let operation = Operation(

@@ -1,0 +1,34 @@
+package import PushModel
+import PushTime
+
+extension Problem {
+    /// Creates the answer to a request that is not allowed. It does not say which check failed, except where the client
+    /// can do something about it.
+    package init(_ refusal: AccessRefusal) {
+        switch refusal.code {
+        case .unauthenticated:
+            self.init(
+                .unauthenticated,
+                detail: "the request has no valid signature or bearer secret of an API key; the log of the server says "
+                    + "what is wrong with it")
+        case .clockSkew:
+            self.init(
+                .clockSkew,
+                detail: "the signature was created too long ago or in the future, by the clock of the server")
+            serverTime = refusal.serverTime.map { WallTime($0) }
+        case .replayed:
+            self.init(.replayed, detail: "a request with this nonce was received before; sign each request anew")
+        case .forbidden:
+            let reason =
+                switch refusal.reason {
+                case .addressNotAllowed: "may not be used from this address"
+                case .appNotAllowed: "is limited to some apps, and this request is not"
+                default: "does not have a role for this request"
+                }
+            self.init(.forbidden, detail: "the key \(refusal.key?.name.text ?? "-") \(reason)")
+        case .tooManyRequests:
+            self.init(.tooManyRequests, detail: "there are too many requests or failures; try again after Retry-After")
+            retryAfterMilliseconds = refusal.retryAfter.map { Int64($0) * 1000 }
+        }
+    }
+}

@@ -1,0 +1,150 @@
+import ActiveObject
+import PushLoop
+package import PushModel
+package import PushTime
+
+/// The API keys in `registry.db`. All of them are in memory, too, and memory changes after the file.
+package final class RegistryKeys: KeyBook {
+    /// The maximum number of valid keys.
+    package static let maxKeys = 10_000
+    /// The time for which ended keys are kept, so that operators can look up the ids in their logs.
+    package static let keepsEnded = Duration.seconds(90 * 86_400)
+
+    private let database: Database
+    private let turn = WriteTurn(limit: 64)
+    private let memory: Locked<[StoredKey]>
+
+    package var keys: [StoredKey] { memory.withLock { $0 } }
+
+    init(in database: Database) async throws {
+        self.database = database
+        // Use a write transaction: it creates the table in a file of an earlier version.
+        let rows = try await database.write { transaction in
+            try APIKeyRow.query.order(by: \.objectId).all(in: transaction)
+        }
+        memory = Locked(try rows.map { try $0.stored() })
+    }
+
+    /// Opens or creates `registry.db` for the keys alone. The caller must hold the lock of the directory, and ``close()``
+    /// it.
+    package static func open(directory: String) async throws -> RegistryKeys {
+        let path = directory + "/registry.db"
+        PrivateFile.prepare(path)
+        let database: Database
+        do {
+            database = try await Database.open(path, name: nil, options: Database.Options())
+        } catch let error as ActiveObjectError {
+            throw StoreError(StoreError.Code(opening: error.code), error.description)
+        }
+        do {
+            return try await RegistryKeys(in: database)
+        } catch {
+            await database.close()
+            throw error
+        }
+    }
+
+    /// Closes the file. Only after ``open(directory:)``; otherwise the registry closes it.
+    package func close() async { await database.close() }
+
+    // MARK: Changes
+
+    package func add(_ key: StoredKey, at now: WallTime) async throws {
+        try await change { keys in
+            guard !keys.contains(where: { $0.key.name == key.key.name && $0.key.isValid(at: now) }) else {
+                throw KeyBookFault.nameTaken(key.key.name)
+            }
+            try Self.mustHaveRoom(keys, at: now)
+            return Change(forgotten: Self.forgotten(keys, at: now), added: key)
+        }
+    }
+
+    package func rotate(
+        _ name: APIKeyName, until end: WallTime, at now: WallTime,
+        make: @escaping @Sendable (APIKey) throws -> StoredKey
+    ) async throws -> StoredKey {
+        let made = Locked<StoredKey?>(nil)
+        try await change { keys in
+            guard let current = keys.first(where: { $0.key.name == name && $0.key.state(at: now) == .active }) else {
+                throw KeyBookFault.unknownName(name)
+            }
+            try Self.mustHaveRoom(keys, at: now)
+            var change = Change(forgotten: Self.forgotten(keys, at: now), added: try make(current.key))
+            for var old in keys where old.key.name == name && old.key.isValid(at: now) {
+                old.key.rotatedUntil = old.key.id == current.key.id ? end : now
+                change.updated.append(old)
+            }
+            made.withLock { $0 = change.added }
+            return change
+        }
+        guard let key = made.withLock({ $0 }) else { throw KeyBookFault.unknownName(name) }
+        return key
+    }
+
+    package func revoke(_ name: APIKeyName, at now: WallTime) async throws -> [APIKey] {
+        let revoked = Locked<[APIKey]>([])
+        try await change { keys in
+            var change = Change(forgotten: Self.forgotten(keys, at: now))
+            for var old in keys where old.key.name == name && old.key.isValid(at: now) {
+                old.key.revokedAt = now
+                change.updated.append(old)
+            }
+            guard !change.updated.isEmpty else { throw KeyBookFault.unknownName(name) }
+            revoked.withLock { $0 = change.updated.map(\.key) }
+            return change
+        }
+        return revoked.withLock { $0 }
+    }
+
+    private struct Change: Sendable {
+        var forgotten: Set<APIKeyID> = []
+        var updated: [StoredKey] = []
+        var added: StoredKey?
+    }
+
+    private static func mustHaveRoom(_ keys: [StoredKey], at now: WallTime) throws(KeyBookFault) {
+        guard keys.count(where: { $0.key.isValid(at: now) }) < maxKeys else { throw .tooMany(limit: maxKeys) }
+    }
+
+    /// Returns the keys that ended long ago.
+    private static func forgotten(_ keys: [StoredKey], at now: WallTime) -> Set<APIKeyID> {
+        let before = now - keepsEnded
+        return Set(keys.filter { !$0.key.isValid(at: now) && ($0.key.endsAt ?? now) < before }.map(\.key.id))
+    }
+
+    /// Writes a change that `decide` derives from the keys in memory, and then changes memory.
+    private func change(_ decide: ([StoredKey]) throws -> Change) async throws {
+        try turn.mustHaveRoom()
+        try await turn.take {
+            let before = keys
+            let change = try decide(before)
+            // Use a separate task: a caller that is canceled must not leave file and memory different.
+            let database = database
+            let work = Task {
+                try await database.write { transaction in
+                    for id in change.forgotten {
+                        try APIKeyRow.remove(where: \.keyId == id.description, in: transaction)
+                    }
+                    for key in change.updated {
+                        guard let old = try APIKeyRow.first(where: \.keyId == key.key.id.description, in: transaction)
+                        else { continue }
+                        var row = APIKeyRow(key)
+                        row.objectId = old.objectId
+                        try row.save(in: transaction)
+                    }
+                    if let added = change.added {
+                        var row = APIKeyRow(added)
+                        try row.save(in: transaction)
+                    }
+                }
+            }
+            try await work.value
+            var updated: [APIKeyID: StoredKey] = [:]
+            for key in change.updated { updated[key.key.id] = key }
+            let after =
+                before.filter { !change.forgotten.contains($0.key.id) }.map { updated[$0.key.id] ?? $0 }
+                + (change.added.map { [$0] } ?? [])
+            memory.withLock { $0 = after }
+        }
+    }
+}
