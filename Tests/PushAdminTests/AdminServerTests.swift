@@ -3,6 +3,7 @@ import Glibc
 import JSON5
 import PushConfiguration
 import PushLoop
+import PushModel
 import PushTransport
 import ServerTestSupport
 import TestSupport

@@ -1,4 +1,5 @@
 import PushLoop
+import PushModel
 import TestSupport
 import Testing
 

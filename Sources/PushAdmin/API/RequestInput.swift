@@ -50,6 +50,8 @@ enum RequestInput {
         }
     }
 
+    /// The media type of a body with one JSON object on each line.
+    static let linesType = "application/x-ndjson"
     private static let formType = "application/x-www-form-urlencoded"
 
     /// Returns the media type of the body in lower case, without parameters; nil if none is given.
@@ -62,7 +64,7 @@ enum RequestInput {
     /// Whether the body that follows a head has one JSON object on each line.
     static func isLines(_ head: HTTP1Head) -> Bool {
         guard head.method == .post, let type = head.headers["Content-Type"] else { return false }
-        return type.lowercased().hasPrefix(PushMessages.linesType)
+        return type.lowercased().hasPrefix(linesType)
     }
 
     private static func unsupported(_ type: String?, allowed: [String]) -> Problem {

@@ -1,4 +1,4 @@
-import Glibc
+import FoundationEssentials
 import PushModel
 import PushTransport
 
@@ -9,13 +9,7 @@ package struct AllowedHosts: Sendable {
 
     /// Creates the set of these names, `localhost` and the name of this machine. IP addresses are always allowed.
     package init(_ names: [String]) {
-        self.names = Set((names + ["localhost", Self.machine]).map { $0.lowercased() })
-    }
-
-    private static var machine: String {
-        var buffer = [CChar](repeating: 0, count: 256)
-        guard unsafe gethostname(&buffer, buffer.count - 1) == 0 else { return "localhost" }
-        return String(decoding: buffer.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+        self.names = Set((names + ["localhost", ProcessInfo.processInfo.hostName]).map { $0.lowercased() })
     }
 
     /// Returns whether a value of the header `Host` is allowed.

@@ -70,8 +70,8 @@ extension ConfigurationDraft {
 
     /// Rejects a port that other machines can reach without TLS, unless the configuration says so.
     fileprivate func checkOpenHTTP(in section: ConfigurationSection) {
-        guard !values.http.insecure, let listen = values.http.listen, !section.section("tls").isGiven, !Bind.tcp(listen).isLocal,
-            listen.host != "localhost"
+        guard !values.http.insecure, let listen = values.http.listen, !section.section("tls").isGiven,
+            !Bind.tcp(listen).isLocal, listen.host != "localhost"
         else { return }
         section.report(
             "other machines can reach \(listen), and without http.tls nothing is encrypted: set http.tls, listen on "

@@ -10,16 +10,13 @@ package import PushTransport
 package struct PushMessages: RespondingEndpoint {
     package typealias Output = WrittenAnswer<AckKind>
 
-    /// The media type of a body with one envelope on each line.
-    package static let linesType = "application/x-ndjson"
-
     /// The maximum size of a body with lines.
     package static let maxLinesBytes = 32 * 1024 * 1024
 
     package static let operation = Operation(
         .post, at: "/v1/messages", access: .role(.push), subject: "Messages",
         summary: "Accepts a message, or up to 10,000 as lines, and answers after it is on disk.",
-        body: .raw(["application/json", linesType]),
+        body: .raw(["application/json", "application/x-ndjson"]),
         answers: [
             .init(202, about: "The message is accepted: it is on disk and is carried out."),
             .init(200, about: "The message is a duplicate; or, for lines, the acks, one on each line, in order."),
@@ -44,7 +41,7 @@ package struct PushMessages: RespondingEndpoint {
     ) throws(Problem) {
         let sender = DirectSender(name: caller == .local ? nil : caller.name, apps: caller.apps)
         let bound = LoopBound(responder, on: intake.loop)
-        let isLines = RequestInput.mediaType(request) == Self.linesType
+        let isLines = RequestInput.mediaType(request) == RequestInput.linesType
         intake.assumeIsolated { intake in
             if isLines {
                 intake.pushLines(request.body, from: sender) { Self.send($0, to: bound.wrapped) }
