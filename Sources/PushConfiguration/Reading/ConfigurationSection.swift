@@ -148,8 +148,9 @@ final class ConfigurationSection {
             var hint = "known keys: \(keys.joined(separator: ", "))"
             if let nearest = NearestWord.to(member.key, in: keys) {
                 hint = "did you mean \"\(nearest)\"?"
-            } else if let elsewhere = known.filter({ $0.last == member.key }).min(by: { $0.count < $1.count }) {
-                hint = "it belongs to \(elsewhere.joined(separator: "."))"
+            } else if let depth = known.filter({ $0.last == member.key }).map(\.count).min() {
+                let elsewhere = known.filter { $0.last == member.key && $0.count == depth }
+                hint = "it belongs to " + elsewhere.map { $0.joined(separator: ".") }.joined(separator: " or ")
             }
             reader.report(
                 "there is no key \"\(member.key)\" here; \(hint)", of: dotted(member.key),

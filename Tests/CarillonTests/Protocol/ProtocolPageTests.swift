@@ -32,11 +32,13 @@ import Testing
         let id = try #require(MessageID("m-1"))
         let finding = PayloadFinding(
             severity: .ignored, code: .unknownKey, path: "aps.x", problem: "p", advice: "a", offset: nil)
-        var acks = Array(repeating: [UInt8](), count: 4)
+        var acks = Array(repeating: [UInt8](), count: 6)
         AckText.accepted(id: id, seq: 1, findings: AckText.findings([finding]), to: &acks[0])
         AckText.duplicate(id: id, seq: 1, findings: AckText.findings([finding]), to: &acks[1])
         AckText.rejected(id: "m-1", Rejection(.badFrame, detail: "d"), to: &acks[2])
         AckText.busy(id: "m-1", retryAfterMS: 1, to: &acks[3])
+        AckText.cancelled(id: id, CancelCounts(sent: 1, cancelled: 2), to: &acks[4])
+        AckText.tooLate(id: id, to: &acks[5])
         let table = try page.table(under: "Status")
         var documented: [String: Set<String>] = [:]
         for row in table.rows {
@@ -51,7 +53,7 @@ import Testing
             #expect(
                 documented[example["status"]?.string ?? ""]?.union(["status"]).isSuperset(of: example.keys) == true)
         }
-        #expect(try page.blocks("ack").count == 1)
+        #expect(try page.blocks("ack").count == 2)
     }
 
     /// The findings for which intake rejects a payload, or which it never looks for.

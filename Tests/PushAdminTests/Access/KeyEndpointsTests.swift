@@ -64,7 +64,7 @@ import Testing
                 "/name", "/roles/0", "/roles/1",
                 "/apps/1",
                 "the address has bits behind its prefix; did you mean 10.0.0.0/8?", "/rate", "/bearer",
-                "/expires_in_ms", "there is no key \\\"role\\\"; did you mean \\\"roles\\\"?",
+                "/expires_in_ms", "there is no key \\\"role\\\" here; did you mean \\\"roles\\\"?",
             ] { #expect(text.contains(part), "\(part) is missing in \(text)") }
             #expect(scene.registrar.keys.isEmpty)
         }

@@ -161,7 +161,7 @@ def ages():
     status, body = http(url + "?app=shop")
     assert status == 200 and json.loads(body) == {"apps": [{"app": "shop", "ready": True}], "ready": True}, body
     status, body = http(url + "?app=%7F")
-    assert status == 404 and json.loads(body)["error"]["code"] == "unknown_app", body
+    assert status == 404 and json.loads(body)["code"] == "unknown_app", body
     assert http(url + "?ap=shop")[0] == 400 and http(url + "?app=shop&app=down")[0] == 400
     stats = json.loads(serve.verb("stats", "--json"))
     apps = {app["app"]: app for app in stats["apps"]}

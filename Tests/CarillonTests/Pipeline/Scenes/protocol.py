@@ -78,6 +78,11 @@ def every_kind():
     answer = producer.push({"id": "ids", "app": "shop", "to": {"devices": ["f" * 32]}, "alert": "Hello"})
     assert answer["status"] == "accepted", answer
     monitor.completed("options", "users", "tags", "all", "wake", "ids")
+    # A message whose time has not come is cancelled.
+    push("cancelled", token(7), not_before=soon)
+    producer.send("cancel/1", json.dumps({"id": "cancelled", "app": "shop"}))
+    assert producer.answer()[1][0]["status"] == "cancelled"
+    monitor.wait("message/cancelled")
     # Rejections: without id and app, and more than the budget of events allows.
     producer.send("push/1", b"{")
     producer.answer()

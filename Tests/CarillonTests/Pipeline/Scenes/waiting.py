@@ -79,7 +79,7 @@ def dropped():
     statuses = producer.batch([note(f"m{n}", token(n), app="gone") for n in range(3000)])
     assert set(pick(statuses, "status")) == {"accepted"}
     status, answer = control(serve, "POST", "/v1/backlog/shop/drop")
-    assert status == 409 and answer["error"]["code"] == "not_waiting", answer
+    assert status == 409 and answer["code"] == "conflict", answer
     status, answer = control(serve, "POST", "/v1/backlog/gone/drop")
     assert status == 200 and answer["messages"] == 3000, answer
     done = monitor.completed(*(f"m{n}" for n in range(3000)))
