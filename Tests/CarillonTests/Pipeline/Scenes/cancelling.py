@@ -1,6 +1,6 @@
 """Cancelled messages, and apps that an operator pauses."""
 import json, time, zmq
-from ground import http, main, Monitor, note, Producer, replay, Scene, Simulator, token, verb
+from ground import http, main, Monitor, note, Producer, replay, Scene, Simulator, token
 
 
 def cancel(producer, name, app="shop"):
