@@ -112,10 +112,10 @@ extension Form where Value: CaseIterable & RawRepresentable, Value.RawValue == S
         let words = Value.allCases.map(\.rawValue)
         @Sendable func check(_ text: String, _ faults: inout InputFaults) -> Value? {
             if let value = Value(rawValue: text) { return value }
+            let shown = PlainText.line(text, limit: 60)
+            let nearest = NearestWord.to(shown, in: words).map { "; did you mean \"\($0)\"?" } ?? ""
             faults.add(
-                .badValue,
-                detail:
-                    "one of \(words.joined(separator: ", ")) is expected, not \"\(PlainText.line(text, limit: 60))\"")
+                .badValue, detail: "one of \(words.joined(separator: ", ")) is expected, not \"\(shown)\"\(nearest)")
             return nil
         }
         return Form(

@@ -23,7 +23,7 @@ struct HeldMessage {
         counts = accepted.counts
         self.lane = lane
         cost = accepted.size
-        begin = max(accepted.acceptedAt, accepted.message.notBefore.map { WallTime($0) } ?? .distantPast)
+        begin = accepted.begin
     }
 
     /// The only token of a message that needs no claim, because no other message with its id can have reached the

@@ -1,4 +1,5 @@
 package import PushModel
+import PushTime
 
 /// A message in memory that was cancelled.
 struct CancelledMessage {
@@ -59,7 +60,7 @@ extension RouterMachine {
             for part in order.parts {
                 guard let message = held[part.seq] else {
                     one.parts.append((part.seq, .elsewhere(.absent)))
-                    if let lane = part.lane { markStale(part.seq, in: lane) }
+                    if let lane = part.lane { markStale(part.seq, in: lane, since: part.begin) }
                     continue
                 }
                 if expiring.contains(message) {
@@ -203,24 +204,31 @@ extension RouterMachine {
 
     /// Notes that a message on disk was cancelled. Its number stays in the queue, and is removed together with others,
     /// so that the cost of one does not depend on how many wait.
-    private mutating func markStale(_ seq: UInt64, in lane: Lane) {
+    private mutating func markStale(_ seq: UInt64, in lane: Lane, since begin: WallTime?) {
         let app = index(of: lane.app)
         let lane = LaneID(app: app, kind: LaneKind(lane.priority, isBroad: lane.isBroad))
-        if lanes[lane].stale.insert(seq).inserted { staleCount += 1 }
+        if lanes[lane].stale.insert(seq).inserted {
+            staleCount += 1
+            if let begin { lanes[lane].waits.remove(begin) } else { lanes[lane].waits.removeOldest(1) }
+        }
         guard lanes[lane].stale.count >= Self.staleLimit, lanes[lane].stale.count * 8 > lanes[lane].spilled.count else {
             return
         }
         let stale = exchange(&lanes[lane].stale, with: [])
         staleCount -= stale.count
-        let removed = lanes[lane].spilled.remove(stale)
-        queuedCount -= removed
-        // Their times are not known here. The age of the oldest message may become too low by this, never too high.
-        lanes[lane].waits.removeOldest(removed)
+        queuedCount -= lanes[lane].spilled.remove(stale)
     }
 
-    /// Forgets the stale numbers among those that the ledger was asked for.
-    mutating func forgetStale(_ seqs: [UInt64], unread: [UInt64], in lane: LaneID) {
-        for seq in seqs.dropLast(unread.count) where lanes[lane].stale.remove(seq) != nil { staleCount -= 1 }
+    /// Forgets the stale numbers among those that the ledger was asked for, and returns how many of them it has not read.
+    ///
+    /// - Parameter messages: the messages that it has read, perhaps before they were cancelled.
+    mutating func forgetStale(
+        _ seqs: [UInt64], unread: [UInt64], read messages: [AcceptedMessage], in lane: LaneID
+    ) -> Int {
+        var forgotten = Set(seqs.dropLast(unread.count).filter { lanes[lane].stale.remove($0) != nil })
+        staleCount -= forgotten.count
+        for message in messages where forgotten.remove(message.seq) != nil { lanes[lane].waits.add(message.begin) }
+        return forgotten.count
     }
 
     // MARK: Deliveries at gateways

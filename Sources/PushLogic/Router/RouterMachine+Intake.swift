@@ -163,10 +163,11 @@ extension RouterMachine {
         case .success(let messages):
             ledgerRetry.succeeded(at: now)
             let unread = unread(of: seqs, after: messages.last?.seq)
-            if !lanes[lane].stale.isEmpty { forgetStale(seqs, unread: unread, in: lane) }
             let doneCount = seqs.count - unread.count - messages.count
             queuedCount -= doneCount
-            lanes[lane].waits.removeOldest(doneCount)
+            let skippedCount =
+                lanes[lane].stale.isEmpty ? 0 : forgetStale(seqs, unread: unread, read: messages, in: lane)
+            lanes[lane].waits.removeOldest(doneCount - skippedCount)
             if lookedAt == lane { return looked(at: messages, of: lane, unread: unread) }
             var tooMany: [UInt64] = []
             for message in messages {

@@ -30,6 +30,9 @@ package struct AcceptedMessage: Sendable {
         self.counts = counts
     }
 
+    /// The time since which the message waits: its acceptance, or a later time for which it was scheduled.
+    package var begin: WallTime { max(acceptedAt, message.notBefore.map { WallTime($0) } ?? .distantPast) }
+
     /// The approximate number of bytes in memory.
     package var size: Int {
         let named =

@@ -1,3 +1,5 @@
+package import PushTime
+
 /// The request to cancel a message: what has not gone out does not go out.
 package struct CancelRequest: Sendable, Equatable {
     package let app: AppID
@@ -47,11 +49,14 @@ package struct CancelOrder: Sendable {
         package let lane: Lane?
         /// The number of different devices that the message names; nil if the registry determines them.
         package let named: Int?
+        /// The time since which the message waits; nil if it is damaged.
+        package let begin: WallTime?
 
-        package init(seq: UInt64, lane: Lane?, named: Int?) {
+        package init(seq: UInt64, lane: Lane?, named: Int?, begin: WallTime?) {
             self.seq = seq
             self.lane = lane
             self.named = named
+            self.begin = begin
         }
     }
 

@@ -1,4 +1,5 @@
 import PushModel
+import PushTime
 
 /// The cancellations that are not finished. A cancellation is on disk before its messages are stopped, and its counts
 /// follow in a later group: a crash between the two ends what is left of the messages at the next start.
@@ -11,6 +12,8 @@ struct LedgerCancels {
         let lane: Lane?
         /// The number of different devices that it names; nil if the registry determines them.
         let named: Int?
+        /// The time since which it waits; nil if it is damaged.
+        let begin: WallTime?
         /// Its outcomes, if it was completed after the cancellation and before it could be stopped.
         var completed: OutcomeCounts?
     }

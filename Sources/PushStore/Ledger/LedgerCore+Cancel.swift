@@ -88,7 +88,8 @@ extension LedgerCore {
         return LedgerCancels.Part(
             seq: seq, message: message,
             lane: isAhead ? nil : accepted.map { Lane(of: $0.message, to: $0.audience) },
-            named: accepted.flatMap { differentNames(of: $0.audience, app: request.app) })
+            named: accepted.flatMap { differentNames(of: $0.audience, app: request.app) },
+            begin: accepted?.begin)
     }
 
     /// Returns the number of different devices that an audience names; nil if the registry determines them.
@@ -201,7 +202,9 @@ extension LedgerCore {
         return group.new.map { new in
             CancelOrder(
                 number: new.number,
-                parts: new.cancel.parts.map { CancelOrder.Part(seq: $0.seq, lane: $0.lane, named: $0.named) })
+                parts: new.cancel.parts.map {
+                    CancelOrder.Part(seq: $0.seq, lane: $0.lane, named: $0.named, begin: $0.begin)
+                })
         }
     }
 

@@ -21,7 +21,7 @@ struct KeyStore {
         _ method: HTTP1Method, at target: String, body: [UInt8] = [], for type: Value.Type = Value.self
     ) async throws -> (value: Value, isRunning: Bool) {
         let (answer, isRunning) = try await send(method, at: target, body: body)
-        guard answer.status == 200 else { throw ControlClient.refusal(answer) }
+        guard (200...299).contains(answer.status) else { throw ControlClient.refusal(answer) }
         do {
             return (try JSONDecoder().decode(Value.self, from: Data(answer.body)), isRunning)
         } catch {

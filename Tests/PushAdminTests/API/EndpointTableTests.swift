@@ -1,5 +1,7 @@
 import FoundationEssentials
+import PushLoop
 import ServerTestSupport
+import TestSupport
 import Testing
 
 @testable import PushAdmin
@@ -29,24 +31,35 @@ import Testing
         }
     }
 
+    /// The threads of requests that block: the tasks of the server need all threads of the cooperative pool.
+    private static let threads = BlockingPool(name: "raw", threadCount: 1, queueLimit: 8)
+
+    /// Sends a request, and returns everything that the server answers until it closes the connection.
+    private func exchange(_ request: String, with scene: PipelineScene) async throws -> String {
+        let path = scene.control.server.address
+        return try await Self.threads.run {
+            let raw = try RawClient(unixSocket: path)
+            try raw.send(request)
+            return String(decoding: try raw.rest(), as: UTF8.self)
+        }
+    }
+
     @Test func `HEAD is answered like GET, without the body`() async throws {
         try await withPipeline { scene in
-            let raw = try scene.control.raw()
-            try raw.send("HEAD /v1/devices HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
-            let text = String(decoding: try raw.rest(), as: UTF8.self)
+            let text = try await exchange(
+                "HEAD /v1/devices HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n", with: scene)
             #expect(text.hasPrefix("HTTP/1.1 200 ") && text.hasSuffix("\r\n\r\n"))
         }
     }
 
-    @Test func `A body of another type is rejected`() async throws {
+    @Test func `A body of another type, and one that is not expected, are rejected`() async throws {
         try await withPipeline { scene in
-            let raw = try scene.control.raw()
-            try raw.send(
-                "POST /v1/devices/find HTTP/1.1\r\nHost: x\r\nContent-Type: text/xml\r\nContent-Length: 2\r\n\r\n{}")
-            #expect(try raw.answer().status == 415)
-            let other = try scene.control.raw()
-            try other.send("GET /v1/devices HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n{}")
-            #expect(try other.answer().status == 422)
+            let head = "HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: 2\r\n"
+            let typed = try await exchange(
+                "POST /v1/devices/find \(head)Content-Type: text/xml\r\n\r\n{}", with: scene)
+            #expect(typed.hasPrefix("HTTP/1.1 415 "))
+            let unexpected = try await exchange("GET /v1/devices \(head)\r\n{}", with: scene)
+            #expect(unexpected.hasPrefix("HTTP/1.1 422 "))
         }
     }
 }

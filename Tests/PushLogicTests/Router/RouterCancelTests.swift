@@ -11,7 +11,9 @@ import Testing
         CancelOrder(
             number: message.seq,
             parts: [
-                CancelOrder.Part(seq: message.seq, lane: Lane(of: message.message, to: message.audience), named: named)
+                CancelOrder.Part(
+                    seq: message.seq, lane: Lane(of: message.message, to: message.audience), named: named,
+                    begin: message.begin)
             ])
     }
 

@@ -285,7 +285,7 @@ private final class RouterWalk {
                 parts: [
                     CancelOrder.Part(
                         seq: seq, lane: isDue ? Lane(of: message.message, to: message.audience) : nil,
-                        named: named(message)?.count)
+                        named: named(message)?.count, begin: message.begin)
                 ])
             orders[seq] = order
             batch.append(order)
