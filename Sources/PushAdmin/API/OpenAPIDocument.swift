@@ -34,17 +34,19 @@ package enum OpenAPIDocument {
         ]
     }
 
-    private static let securitySchemes: JSONValue = [
-        "signature": [
-            "type": "http", "scheme": "signature",
-            "description":
-                "HTTP Message Signatures (RFC 9421) with hmac-sha256, in Signature-Input and Signature, label carillon.",
-        ],
-        "bearer": [
-            "type": "http", "scheme": "bearer",
-            "description": "KEYID.SECRET of a key that allows it, over TLS or on loopback.",
-        ],
-    ]
+    private static var securitySchemes: JSONValue {
+        [
+            "signature": [
+                "type": "http", "scheme": "signature",
+                "description":
+                    "HTTP Message Signatures (RFC 9421) with hmac-sha256, in Signature-Input and Signature, label carillon.",
+            ],
+            "bearer": [
+                "type": "http", "scheme": "bearer",
+                "description": "KEYID.SECRET of a key that allows it, over TLS or on loopback.",
+            ],
+        ]
+    }
 
     private static func operation(_ endpoint: AnyEndpoint, in book: inout SchemaBook) -> JSONValue {
         let operation = endpoint.operation
