@@ -63,6 +63,10 @@ struct HTTP1AnswerHead {
         guard (200...599).contains(status) else {
             throw HTTP1Error(.badStatus, message: "invalid status \(status) of an HTTP/1.1 answer: use 200 to 599")
         }
+        if !headers.areChecked { try check(headers) }
+    }
+
+    static func check(_ headers: HTTP1Headers) throws(HTTP1Error) {
         for slot in headers.slots {
             guard !slot.name.isEmpty, headers.bytes[slot.name].allSatisfy(isTokenByte) else {
                 throw HTTP1Error(.badHeader, message: "a header name of an HTTP/1.1 answer is not a token")

@@ -19,17 +19,15 @@ extension HTTP1Connection {
     }
 
     /// Answers the current request without its handler.
-    func refuse(_ refusal: HTTP1Refusal) {
-        let text = "\(refusal.status) \(HTTP1Status.phrase(of: refusal.status)): \(refusal.sentence)\n"
-        var headers: HTTP1Headers = ["Content-Type": "text/plain"]
-        switch refusal.status {
-        // RFC 9110, section 15.5.6, requires the list of allowed methods.
-        case 405: headers.add("Allow", value: HTTP1Method.allCases.map(\.rawValue).joined(separator: ", "))
-        case 503: headers.add("Retry-After", value: "1")
-        default: break
+    func refuse(_ refusal: HTTP1Refusal, method: HTTP1Method?) {
+        let answer = HTTP1Refusal.complete(server.writeRefusal?(refusal, method) ?? refusal.plainAnswer)
+        do {
+            try respond(to: exchange.number, status: answer.status, headers: answer.headers, body: answer.body)
+        } catch {
+            // The writer gave an answer that cannot be sent. This one can, unless there was an answer before.
+            let plain = HTTP1Refusal.complete(refusal.plainAnswer)
+            try? respond(to: exchange.number, status: plain.status, headers: plain.headers, body: plain.body)
         }
-        // This cannot throw: the headers are our own, and nothing was answered yet.
-        try? respond(to: exchange.number, status: refusal.status, headers: headers, body: Array(text.utf8))
     }
 
     func start(_ number: UInt64, status: Int, headers: HTTP1Headers) throws(HTTP1Error) {
@@ -95,7 +93,7 @@ extension HTTP1Connection {
     func responderWasDropped(_ number: UInt64) {
         guard isCurrent(number) else { return }
         switch exchange.state {
-        case .waiting: refuse(HTTP1Refusal(500, because: "the request was not answered"))
+        case .waiting: refuse(HTTP1Refusal(500, because: "the request was not answered"), method: nil)
         // Abort instead of finishing: the client must not take a partial answer for a complete one.
         case .streaming: abort()
         case .answered, .gone: break

@@ -5,7 +5,7 @@ extension HTTP1Connection: ChannelHandler {
         phase = .reading
         switch admission {
         case _ where server.isDraining: closeWhenSent()
-        case .served: break
+        case .served: waitForFirstRequest()
         case .refused:
             refuse(
                 HTTP1Refusal(503, because: "all \(limits.connections) connections are in use"), isHead: false)
@@ -22,6 +22,7 @@ extension HTTP1Connection: ChannelHandler {
     }
 
     package func channelSentOutput(_ channel: Channel) {
+        countOutput()
         switch phase {
         case .answering, .resting, .finishing:
             // The client has read something, so its time begins anew.

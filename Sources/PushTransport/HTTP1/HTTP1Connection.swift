@@ -18,6 +18,8 @@ package final class HTTP1Connection {
         /// The channel is closing. Input is dropped. Can transition to: closed.
         case closing
         case closed
+
+        var isClosed: Bool { if case .closed = self { true } else { false } }
     }
 
     /// The decision about an accepted connection.
@@ -29,6 +31,8 @@ package final class HTTP1Connection {
 
     /// The amount of pipelined input above which no more is read while a request is answered.
     private static let heldBytes = 16 * 1024
+    /// The number of pipelined requests that are served in one go. Then all other connections of the loop have their turn.
+    private static let requestsPerTurn = 8
     /// The amount of output above which a pipelined request waits.
     private static let outputBeforeNext = 32 * 1024
 
@@ -50,13 +54,15 @@ package final class HTTP1Connection {
     private(set) var incoming = ByteQueue(keepingCapacity: 0)
     private var isParsing = false
     private var served = 0
+    private var servedInTurn = 0
     private var wasRefused = false
 
     var deadline = HTTP1Deadline()
-    private var timedStage: HTTP1RequestMachine.Stage? = .head
+    private var timedStage: HTTP1RequestMachine.Stage?
     private var bodyBegan = MonotonicTime(nanoseconds: 0)
-    /// The part of the incomplete body that the server has counted.
-    private var countedBody = 0
+    /// The parts of the incomplete request and of the unsent output that the server has counted.
+    private(set) var countedBody = 0
+    private(set) var countedOutput = 0
 
     init(
         _ socket: consuming Socket, tls: TLSEngine?, number: Int, admission: Admission, on server: HTTP1Server
@@ -94,6 +100,7 @@ package final class HTTP1Connection {
     func take(_ bytes: UnsafeRawBufferPointer) {
         switch phase {
         case .reading where incoming.isEmpty:
+            servedInTurn = 0
             let used = unsafe parse(bytes)
             unsafe hold(UnsafeRawBufferPointer(rebasing: bytes[used...]))
         case .reading, .answering, .resting:
@@ -133,15 +140,22 @@ package final class HTTP1Connection {
         while case .reading = phase {
             switch unsafe machine.next(bytes, used: &used) {
             case .needsMore:
-                if waitForMore(hasBytes: used < bytes.count) { return used }
+                if waitForMore(after: bytes.count - used) { return used }
             case .expectsContinue:
                 if used == bytes.count { channel.write(Array("HTTP/1.1 100 Continue\r\n\r\n".utf8)) }
             case .request(let head, let body):
+                guard server.outputBytes <= limits.allOutputBytes || server.makeRoom(forAnswerTo: self) else {
+                    refuse(
+                        HTTP1Refusal(503, because: "too many answers wait for clients to read them; try again later"),
+                        isHead: head.method == .head)
+                    break
+                }
                 begin(isHead: head.method == .head, isHTTP10: head.isHTTP10, wantsClose: head.wantsClose)
                 server.handle(
                     HTTP1Request(head: head, body: body, peer: peer),
                     with: HTTP1Responder(to: exchange.number, on: self))
                 if case .resting = phase, canReadNext { phase = .reading }
+                if servedInTurn >= Self.requestsPerTurn { server.yield(self) }
             case .refused(let refusal, let isHead):
                 refuse(refusal, isHead: isHead)
             }
@@ -150,20 +164,37 @@ package final class HTTP1Connection {
         return used
     }
 
-    /// Waits for the rest of a request. Returns false if there is too much to wait for.
-    private func waitForMore(hasBytes: Bool) -> Bool {
-        countBody(machine.bodyCount)
-        if server.bodyBytes > limits.allBodiesBytes {
-            refuse(
-                HTTP1Refusal(503, because: "the server is receiving too many large requests; try again later"),
-                isHead: machine.asksForHead)
+    /// Waits for the rest of a request, of which `held` bytes are kept unparsed. Returns false if there is too much to
+    /// wait for.
+    private func waitForMore(after held: Int) -> Bool {
+        countBody(machine.bodyCount + held)
+        if server.bodyBytes > limits.allBodiesBytes, !server.makeRoom(forBodyOf: self) {
+            refuse(Self.tooManyBodies, isHead: machine.asksForHead)
             return false
         }
         // A body that is received goes on waiting; everything else begins a new wait.
-        let stage = machine.stage(hasBytes: hasBytes)
+        let stage = machine.stage(hasBytes: held > 0)
         if stage != timedStage { waitForClient() }
         setDeadline(for: stage)
         return true
+    }
+
+    private static let tooManyBodies = HTTP1Refusal(
+        503, because: "the server is receiving too many large requests; try again later")
+
+    /// Refuses the request whose body is being received, so that there is room for others.
+    func giveWay() {
+        guard case .reading = phase, !isParsing else { return }
+        refuse(Self.tooManyBodies, isHead: machine.asksForHead)
+        finishIfSent()
+    }
+
+    /// Drops a connection whose client does not read, so that others are answered.
+    func dropUnread() {
+        channel.abort()
+        // The rest happens when the channel reports its end; what it held is free already.
+        server.outputBytes -= countedOutput
+        countedOutput = 0
     }
 
     /// Makes the connection the last of those that may be closed to make room for others.
@@ -177,11 +208,20 @@ package final class HTTP1Connection {
         countedBody = count
     }
 
+    /// Counts the unsent output. Called when output was added, sent or dropped.
+    func countOutput() {
+        let count = phase.isClosed ? 0 : channel.outputBacklog
+        guard count != countedOutput else { return }
+        server.outputBytes += count - countedOutput
+        countedOutput = count
+    }
+
     // MARK: Requests
 
     private func begin(isHead: Bool, isHTTP10: Bool, wantsClose: Bool) {
         phase = .answering
         served += 1
+        servedInTurn += 1
         deadline.clear()
         timedStage = nil
         countBody(0)
@@ -195,10 +235,18 @@ package final class HTTP1Connection {
         wasRefused = true
         machine.stop(refusal)
         begin(isHead: isHead, isHTTP10: false, wantsClose: true)
-        refuse(refusal)
+        refuse(refusal, method: machine.method)
     }
 
-    private var canReadNext: Bool { channel.outputBacklog <= Self.outputBeforeNext }
+    private var canReadNext: Bool {
+        channel.outputBacklog <= Self.outputBeforeNext && servedInTurn < Self.requestsPerTurn
+    }
+
+    /// Goes on with pipelined requests after other connections had their turn.
+    func beginTurn() {
+        servedInTurn = 0
+        resume()
+    }
 
     /// Goes on with input that has waited for an answer to be sent.
     func resume() {
@@ -229,16 +277,17 @@ package final class HTTP1Connection {
         let isNew = stage != timedStage
         timedStage = stage
         switch stage {
-        // The time of the first request runs from the start of the connection, whether or not the client has sent
-        // anything.
-        case .idle where isNew && served > 0: setDeadline(loop.now + limits.idleTime)
-        case .head where isNew && served > 0: setDeadline(loop.now + limits.headerTime)
+        case .idle where isNew: setDeadline(loop.now + limits.idleTime)
+        case .head where isNew: setDeadline(loop.now + limits.headerTime)
         case .body:
             if isNew { bodyBegan = loop.now }
             setDeadline(bodyBegan + limits.bodyTime(after: machine.bodyCount))
         case .idle, .head: break
         }
     }
+
+    /// Begins the wait for the first request. A client that has sent nothing yet is as idle as one between two requests.
+    func waitForFirstRequest() { setDeadline(for: .idle) }
 
     private func setDeadline(_ time: MonotonicTime) {
         // The reference is safe: closing disarms the timer.
@@ -255,6 +304,7 @@ package final class HTTP1Connection {
 
     /// Limits the time of a client that does not read. Called when output was added.
     func outputWasAdded() {
+        countOutput()
         if deadline.time == nil { setDeadline(loop.now + limits.stallTime) }
     }
 
@@ -297,6 +347,7 @@ package final class HTTP1Connection {
         phase = .closed
         deadline.disarm(on: loop)
         countBody(0)
+        countOutput()
         incoming.removeAll()
         let notify = exchange.isOpen ? exchange.onClose : nil
         if exchange.isOpen { exchange.settle(.gone) }

@@ -34,14 +34,3 @@ package struct HTTP1Error: Error, Sendable, CustomStringConvertible {
         underlying.map { "\(message): \($0)" } ?? message
     }
 }
-
-/// The reason why a request is answered without a handler: a status and one sentence for the client.
-struct HTTP1Refusal: Error, Equatable, Sendable {
-    let status: Int
-    let sentence: String
-
-    init(_ status: Int, because sentence: String) {
-        self.status = status
-        self.sentence = sentence
-    }
-}

@@ -13,6 +13,8 @@ package struct HTTP1Head: Sendable {
         var target = 0..<0
         /// The end of the path: the position of the question mark, or the end of the target.
         var pathEnd = 0
+        /// Whether the target has neither escapes nor dots in its path.
+        var isPlain = false
         var isHTTP10 = false
     }
 
@@ -25,6 +27,8 @@ package struct HTTP1Head: Sendable {
     let expectsContinue: Bool
     private let targetRange: Range<Int>
     private let pathEnd: Int
+    /// Whether the path begins with a slash and needs no decoding: its segments are the bytes between slashes.
+    package let hasPlainPath: Bool
 
     init(
         _ line: RequestLine, headers: HTTP1Headers, framing: Framing, wantsClose: Bool, expectsContinue: Bool
@@ -32,6 +36,7 @@ package struct HTTP1Head: Sendable {
         method = line.method
         targetRange = line.target
         pathEnd = line.pathEnd
+        hasPlainPath = line.isPlain
         isHTTP10 = line.isHTTP10
         self.headers = headers
         self.framing = framing
@@ -64,6 +69,9 @@ package struct HTTP1Head: Sendable {
     package var encodedQuery: ArraySlice<UInt8>? {
         pathEnd < targetRange.upperBound ? headers.bytes[(pathEnd + 1)..<targetRange.upperBound] : nil
     }
+
+    /// Whether the target has a question mark.
+    package var hasQuery: Bool { pathEnd < targetRange.upperBound }
 
     /// The path segments: the path is split at the slashes in the encoded form, and each segment is then decoded. `/`
     /// has no segment, and `/a/` ends with an empty one. No segment contains a control character, or `.` or `..` as a

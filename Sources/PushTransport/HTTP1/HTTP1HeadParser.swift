@@ -9,6 +9,8 @@ struct HTTP1HeadParser {
     private var slots: [HTTP1Headers.Slot] = []
     /// Whether the method is HEAD. It is known before the rest of the head, for use in refusals.
     private(set) var asksForHead = false
+    /// The method; nil until the request line was read.
+    private(set) var method: HTTP1Method?
 
     private var hostCount = 0
     private var isHostValid = true
@@ -45,6 +47,7 @@ struct HTTP1HeadParser {
             throw HTTP1Refusal(400, because: "the method is not a token")
         }
         line.method = try Self.method(packed, length: methodEnd - range.lowerBound)
+        method = line.method
         line.target = target
         try unsafe checkTarget(in: bytes)
     }
@@ -116,7 +119,8 @@ struct HTTP1HeadParser {
         guard !line.target.isEmpty else {
             throw HTTP1Refusal(400, because: "the target contains a character that must be percent-encoded")
         }
-        if isPlain, unsafe bytes[line.target.lowerBound] == UInt8(ascii: "/") { return }
+        line.isPlain = unsafe isPlain && bytes[line.target.lowerBound] == UInt8(ascii: "/")
+        if line.isPlain { return }
         let text = unsafe String(decoding: bytes[line.target], as: UTF8.self)
         _ = try HTTP1Target(text, method: line.method)
     }
@@ -165,18 +169,32 @@ struct HTTP1HeadParser {
         var (start, end) = (colon + 1, range.upperBound)
         while start < end, unsafe isBlank(bytes[start]) { start += 1 }
         while end > start, unsafe isBlank(bytes[end - 1]) { end -= 1 }
-        var isValid = true
-        var all: UInt8 = 0
-        for index in start..<end {
-            let byte = unsafe bytes[index]
-            isValid = isValid && isFieldValueByte(byte)
-            all |= byte
-        }
-        if all >= 0x80 { isValid = unsafe isValid && String(validating: bytes[start..<end], as: UTF8.self) != nil }
-        guard isValid else {
+        guard unsafe isValue(start..<end, in: bytes) else {
             throw HTTP1Refusal(400, because: "a header value contains a control character or is not UTF-8")
         }
         return HTTP1Headers.Slot(name: range.lowerBound..<colon, value: start..<end)
+    }
+
+    /// Returns whether the bytes have no control characters besides tabs, and are UTF-8.
+    private static func isValue(_ range: Range<Int>, in bytes: UnsafeRawBufferPointer) -> Bool {
+        var index = range.lowerBound
+        // Eight bytes at a time, as long as all are printable ASCII: signatures are long.
+        while index + 8 <= range.upperBound {
+            let word = unsafe bytes.loadUnaligned(fromByteOffset: index, as: UInt64.self)
+            let low: UInt64 = 0x0101_0101_0101_0101
+            // The highest bit of a byte is set where it is below 0x20, at or above 0x80, or 0x7f.
+            let control = (word &- (0x20 &* low)) & ~word
+            let delete = word &+ low
+            guard (control | delete | word) & (0x80 &* low) == 0 else { break }
+            index += 8
+        }
+        var all: UInt8 = 0
+        for index in index..<range.upperBound {
+            let byte = unsafe bytes[index]
+            guard isFieldValueByte(byte) else { return false }
+            all |= byte
+        }
+        return unsafe all < 0x80 || String(validating: bytes[range], as: UTF8.self) != nil
     }
 
     // MARK: End

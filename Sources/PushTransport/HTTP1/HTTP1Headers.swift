@@ -15,6 +15,8 @@ package struct HTTP1Headers: Equatable, Sendable, ExpressibleByDictionaryLiteral
 
     private(set) var bytes: [UInt8] = []
     private(set) var slots: [Slot] = []
+    /// Whether the fields were checked as those of an answer.
+    private(set) var areChecked = false
 
     package init() {}
 
@@ -30,11 +32,20 @@ package struct HTTP1Headers: Equatable, Sendable, ExpressibleByDictionaryLiteral
     }
 
     package mutating func add(_ name: String, value: String) {
+        areChecked = false
         let start = bytes.count
         bytes.append(contentsOf: name.utf8)
         let middle = bytes.count
         bytes.append(contentsOf: value.utf8)
         slots.append(Slot(name: start..<middle, value: middle..<bytes.count))
+    }
+
+    /// Returns the same fields, checked once for all answers that have them.
+    package func checkedForAnswers() throws(HTTP1Error) -> HTTP1Headers {
+        try HTTP1AnswerHead.check(self)
+        var result = self
+        result.areChecked = true
+        return result
     }
 
     package var isEmpty: Bool { slots.isEmpty }
@@ -50,7 +61,9 @@ package struct HTTP1Headers: Equatable, Sendable, ExpressibleByDictionaryLiteral
     }
 
     package func all(_ name: String) -> [String] {
-        slots.filter { has($0, name: name) }.map { text($0.value) }
+        var values: [String] = []
+        for slot in slots where has(slot, name: name) { values.append(text(slot.value)) }
+        return values
     }
 
     /// Returns the bytes of the first value of this name, as they were sent, without the spaces around them. Copies
@@ -58,6 +71,8 @@ package struct HTTP1Headers: Equatable, Sendable, ExpressibleByDictionaryLiteral
     package func bytes(of name: String) -> ArraySlice<UInt8>? {
         slots.first { has($0, name: name) }.map { bytes[$0.value] }
     }
+
+    package func has(_ name: String) -> Bool { slots.contains { has($0, name: name) } }
 
     /// Returns whether there is more than one field of this name.
     package func isRepeated(_ name: String) -> Bool {

@@ -10,16 +10,21 @@ package struct HTTP1Limits: Sendable {
     package var bodyBytes = 1024 * 1024
     /// Returns the maximum size of the body that follows a head. Called on the loop, once for each request with a body.
     package var bodyLimit: (@Sendable (HTTP1Head) -> Int)?
-    /// The maximum size of all incomplete bodies together. A request whose body exceeds it: 503.
+    /// The maximum size of all incomplete requests together. A request that exceeds it: 503; but if it has at most a
+    /// 256th of it, the largest request instead.
     package var allBodiesBytes = 256 * 1024 * 1024
-    /// The time from the connection (or the first byte of a later request) to the end of the header fields. Then: 408.
+    /// The maximum size of all answers together that clients have not read. Above it, requests of clients that have read
+    /// little are answered with 503; for one that has read, the connection with the most unread output is dropped.
+    package var allOutputBytes = 256 * 1024 * 1024
+    /// The time from the first byte of a request to the end of its header fields. Then: 408. TLS has the same time for its
+    /// handshake.
     package var headerTime: Duration = .seconds(10)
     /// The time from the end of the header fields to the end of the body. Each `bodyRate` bytes of the body extend it by
     /// a second. Then: 408.
     package var bodyTime: Duration = .seconds(30)
     /// The number of bytes a second below which a large body is too slow.
     package var bodyRate = 64 * 1024
-    /// The time that an idle connection stays open for its next request.
+    /// The time that an idle connection stays open for its first or next request.
     package var idleTime: Duration = .seconds(60)
     /// The time without progress of a client that reads an answer, after which its connection is aborted.
     package var stallTime: Duration = .seconds(30)

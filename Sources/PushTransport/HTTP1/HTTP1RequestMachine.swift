@@ -67,6 +67,8 @@ struct HTTP1RequestMachine: ~Copyable {
     private var scanned = 0
     private var skippedEmptyLine = false
     private var trailerBytes = 0
+    /// The bytes of chunk extensions, which are no part of the body.
+    private var extensionBytes = 0
 
     init(limits: HTTP1Limits) {
         self.limits = limits
@@ -78,6 +80,9 @@ struct HTTP1RequestMachine: ~Copyable {
 
     /// Whether the method of the request that is being read is HEAD.
     var asksForHead: Bool { head.map { $0.method == .head } ?? parser.asksForHead }
+
+    /// The method of the request that is being read; nil if its request line was not read.
+    var method: HTTP1Method? { head?.method ?? parser.method }
 
     func stage(with bytes: borrowing ByteQueue) -> Stage {
         stage(hasBytes: !bytes.isEmpty)
@@ -247,13 +252,18 @@ struct HTTP1RequestMachine: ~Copyable {
         return nil
     }
 
-    private func chunkSize(_ line: UnsafeRawBufferPointer) throws(HTTP1Refusal) -> Int {
+    private mutating func chunkSize(_ line: UnsafeRawBufferPointer) throws(HTTP1Refusal) -> Int {
         let digits = unsafe line.prefix { hexDigit($0) != nil }
         let extensions = unsafe line.dropFirst(digits.count).drop { $0 == 0x20 || $0 == 0x09 }
         guard unsafe !digits.isEmpty, unsafe extensions.first ?? UInt8(ascii: ";") == UInt8(ascii: ";"),
             unsafe extensions.allSatisfy(isFieldValueByte)
         else {
             throw HTTP1Refusal(400, because: "a chunk does not begin with its size")
+        }
+        // A client must not keep the server busy with bytes that no limit of the body counts.
+        unsafe extensionBytes += line.count - digits.count
+        guard extensionBytes <= limits.headerBytes + body.count else {
+            throw HTTP1Refusal(400, because: "the chunk extensions are larger than the body")
         }
         var size = 0
         for index in unsafe digits.indices {
@@ -301,7 +311,7 @@ struct HTTP1RequestMachine: ~Copyable {
         guard let head = head.take() else { preconditionFailure("HTTP/1.1 machine: a body without its head") }
         let body = self.body
         self.body = []
-        trailerBytes = 0
+        (trailerBytes, extensionBytes) = (0, 0)
         scanned = 0
         phase = .head
         return .request(head, body: body)

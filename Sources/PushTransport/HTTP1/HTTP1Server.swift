@@ -41,12 +41,18 @@ package final class HTTP1Server: TickEndFlushing {
     /// The handler. It is nil after the close, because it may retain a responder and thereby this server.
     private var handler: Handler?
     private var listeners: [HTTP1Listener] = []
+    /// Writes the answers to requests that do not reach the handler.
+    let writeRefusal: HTTP1Refusal.Writer?
     /// The connections. Changed by them as well.
     var table = HTTP1ConnectionTable<HTTP1Connection>()
-    /// The size of all incomplete bodies. Changed by the connections.
+    /// The size of all incomplete requests. Changed by the connections.
     package internal(set) var bodyBytes = 0
+    /// The size of all answers that clients have not read. Changed by the connections.
+    package internal(set) var outputBytes = 0
     /// The connections that are closed at the end of the tick to make room, with the number of their last request.
     private var evicting: [(connection: HTTP1Connection, request: UInt64)] = []
+    /// The connections that go on with pipelined requests in the next tick.
+    private var yielding: [HTTP1Connection] = []
     private var state = State.running
     private var drainTimer: TimerID?
     private var isScheduled = false
@@ -56,15 +62,20 @@ package final class HTTP1Server: TickEndFlushing {
 
     /// Creates a server. On the loop. The handler is called on the loop, once per request, and may answer later.
     ///
-    /// - Parameter tls: The context of a TLS server, for all sockets of this server. Nil serves plaintext. Its ALPN
-    ///   protocols should be `http/1.1` or none.
+    /// - Parameters:
+    ///   - tls: The context of a TLS server, for all sockets of this server. Nil serves plaintext. Its ALPN protocols
+    ///     should be `http/1.1` or none.
+    ///   - writeRefusal: writes the answers to requests that do not reach the handler. Nil answers with plain text. It
+    ///     must not retain a responder.
     package init(
-        on loop: EventLoop, limits: HTTP1Limits = HTTP1Limits(), tls: TLSContext? = nil, handler: @escaping Handler
+        on loop: EventLoop, limits: HTTP1Limits = HTTP1Limits(), tls: TLSContext? = nil,
+        writeRefusal: HTTP1Refusal.Writer? = nil, handler: @escaping Handler
     ) {
         loop.assertOnLoop()
         self.loop = loop
         self.limits = limits
         self.tls = tls
+        self.writeRefusal = writeRefusal
         self.handler = handler
         Self.ignoresBrokenPipes
     }
@@ -144,6 +155,31 @@ package final class HTTP1Server: TickEndFlushing {
         return true
     }
 
+    /// Refuses the largest incomplete body if that of `connection` is small, so that clients with large bodies that never
+    /// end do not keep out all others. Returns whether there is room now. The search happens only at the limit, and frees
+    /// the room of many small bodies.
+    func makeRoom(forBodyOf connection: HTTP1Connection) -> Bool {
+        let small = limits.allBodiesBytes / 256
+        guard connection.countedBody <= small else { return false }
+        guard let largest = table.all.max(by: { $0.countedBody < $1.countedBody }), largest.countedBody > small else {
+            return false
+        }
+        largest.giveWay()
+        return bodyBytes <= limits.allBodiesBytes
+    }
+
+    /// Drops the connection with the most unread output if `connection` has little, so that clients which do not read do
+    /// not keep out all others. Returns whether there will be room at the end of the tick. The search happens only at the
+    /// limit.
+    func makeRoom(forAnswerTo connection: HTTP1Connection) -> Bool {
+        let small = limits.allOutputBytes / 256
+        guard connection.countedOutput <= small else { return false }
+        guard let largest = table.all.max(by: { $0.countedOutput < $1.countedOutput }), largest.countedOutput > small
+        else { return false }
+        largest.dropUnread()
+        return true
+    }
+
     /// Called by a listener, which then pauses for a moment. The usual cause is a lack of descriptors.
     func acceptFailed() {
         counts.failedAccepts += 1
@@ -158,6 +194,12 @@ package final class HTTP1Server: TickEndFlushing {
     func handle(_ request: HTTP1Request, with responder: HTTP1Responder) {
         counts.requests += 1
         handler?(request, responder)
+    }
+
+    /// Lets a connection go on in the next tick.
+    func yield(_ connection: HTTP1Connection) {
+        yielding.append(connection)
+        schedule()
     }
 
     /// The `Date` field of an answer at this moment.
@@ -231,6 +273,9 @@ package final class HTTP1Server: TickEndFlushing {
         isScheduled = false
         for (connection, request) in evicting { connection.evict(after: request) }
         evicting.removeAll()
+        let turns = yielding
+        yielding.removeAll(keepingCapacity: true)
+        for connection in turns { connection.beginTurn() }
         guard isDraining, table.isEmpty else { return }
         if let timer = drainTimer.take() { loop.cancel(timer) }
         state = .closed

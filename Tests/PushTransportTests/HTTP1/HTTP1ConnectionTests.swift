@@ -1,3 +1,4 @@
+import Glibc
 import PushLoop
 import PushTransport
 import TestSupport
@@ -195,6 +196,36 @@ import Testing
         }
     }
 
+    @Test("A client that pipelines many requests lets others have their turn") func takesTurns() async throws {
+        let order = Held<[String]>([])
+        let handler: TestHandler = { request, responder in
+            order.value.append(request.target)
+            try? responder.respond(status: 200)
+        }
+        try await withServer(handler: handler) { server in
+            let (flood, other) = (try server.client(), try server.client())
+            for client in [flood, other] {
+                try client.send(get)
+                #expect(try client.answer().status == 200)
+            }
+            // The loop stands still until both have sent everything.
+            let (stopped, sent) = (Tally(), Tally())
+            server.loop.execute {
+                stopped.add()
+                while sent.value == 0 { sched_yield() }
+            }
+            await stopped.reaches(1)
+            try flood.send(String(repeating: get, count: 500))
+            try other.send(get.replacing("GET /", with: "GET /other"))
+            sent.add()
+            #expect(try other.answer().status == 200)
+            for _ in 1...500 { #expect(try flood.answer().status == 200) }
+            let place = try #require(await server.loop.run { order.value.firstIndex(of: "/other") })
+            #expect(place < 50)
+            #expect(await server.loop.run { order.value.count } == 503)
+        }
+    }
+
     // MARK: Large bodies
 
     @Test("A large body has more time as long as it arrives fast enough") func givesLargeBodiesTime() async throws {
@@ -256,6 +287,35 @@ import Testing
             }
             await server.receives(0)
             #expect(try server.answer(to: announced + String(repeating: "a", count: 1_000_000)).status == 200)
+        }
+    }
+
+    @Test("A small body is received although large ones that never end fill the room")
+    func smallBodiesGetThrough() async throws {
+        var limits = HTTP1Limits()
+        limits.bodyBytes = 1_000_000
+        limits.allBodiesBytes = 2_560_000
+        try await withServer(limits: limits) { server in
+            let announced = "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1000000\r\n\r\n"
+            let sizes = [800_000, 900_000, 860_000]
+            let hoarders = try sizes.map { _ in try server.client() }
+            for (index, client) in hoarders.enumerated() {
+                try client.send(announced)
+                try client.send([UInt8](repeating: 0x61, count: sizes[index]))
+                await server.receives(sizes[...index].reduce(0, +))
+            }
+            let small = try server.client()
+            try small.send("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\n12345")
+            // The largest of them gives way.
+            #expect(try hoarders[1].answer().status == 503)
+            try small.send("67890")
+            #expect(try small.answer().status == 200)
+            // The others go on.
+            for index in [0, 2] {
+                try hoarders[index].send([UInt8](repeating: 0x61, count: 1_000_000 - sizes[index]))
+                #expect(try hoarders[index].answer().status == 200)
+            }
+            await server.receives(0)
         }
     }
 }

@@ -42,6 +42,21 @@ import Testing
         #expect(head.encodedPath.elementsEqual(target.prefix { $0 != "?" }.utf8))
     }
 
+    /// Values are examined several bytes at a time, so that a byte is tried at each position.
+    @Test("A control character is refused at each position of a value") func refusesControlCharacters() throws {
+        for byte in UInt8.min...UInt8.max {
+            for position in 1..<18 {
+                var text = Array("GET / HTTP/1.1\r\nHost: x\r\nX: ".utf8)
+                let start = text.count
+                text += Array("abcdefghijklmnopqrs\r\n".utf8)
+                text[start + position] = byte
+                let isAllowed = byte == 0x09 || (0x20..<0x7f).contains(byte)
+                let isParsed = (try? HTTP1Head(text, limits: HTTP1Limits())) != nil
+                #expect(isParsed == isAllowed, "byte \(byte) at \(position)")
+            }
+        }
+    }
+
     @Test("Fields made by hand equal parsed ones") func comparesFields() throws {
         let parsed = try head("GET / HTTP/1.1\r\nHost: x\r\nA:  b\r\n").headers
         var made: HTTP1Headers = ["Host": "x"]

@@ -76,6 +76,9 @@ import Testing
         let chunked = "PUT / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n"
         #expect(status(chunked + "2\r\nab\r\n2\r\ncd\r\n0\r\n\r\n") == "PUT / abcd close=false")
         #expect(status(chunked + "2\r\nab\r\n3\r\ncde\r\n0\r\n\r\n") == "413")
+        let extended = "1;\(String(repeating: "e", count: 40))\r\na\r\n"
+        #expect(status(chunked + extended + extended + "0\r\n\r\n") == "PUT / aa close=false")
+        #expect(status(chunked + extended + extended + extended + "0\r\n\r\n") == "400")
     }
 
     @Test(

@@ -52,17 +52,21 @@ struct TestServer: Sendable {
     }
 }
 
+typealias TestRefusalWriter = @Sendable (HTTP1Refusal, HTTP1Method?) -> HTTP1Response
+
 typealias TestHandler = @Sendable (HTTP1Request, HTTP1Responder) -> Void
 
 /// Runs a test with a server. By default its clock stands still unless the test advances it, so that no test depends on
 /// the speed of the machine.
 func withServer(
     limits: HTTP1Limits = HTTP1Limits(), tls: TLSContext? = nil, clock: LoopClock = .manual(),
-    handler: @escaping TestHandler = echo, _ body: (TestServer) async throws -> Void
+    writeRefusal: TestRefusalWriter? = nil, handler: @escaping TestHandler = echo,
+    _ body: (TestServer) async throws -> Void
 ) async throws {
     let loop = EventLoop(name: "http1-test", clock: clock)
     let server = await loop.run {
-        LoopBound(HTTP1Server(on: loop, limits: limits, tls: tls, handler: handler), on: loop)
+        LoopBound(
+            HTTP1Server(on: loop, limits: limits, tls: tls, writeRefusal: writeRefusal, handler: handler), on: loop)
     }
     let port = try await loop.run { () throws(HTTP1Error) in try server.wrapped.listen(host: "127.0.0.1", port: 0) }
     let test = TestServer(loop: loop, server: server, port: port)
