@@ -68,8 +68,11 @@ package final class HTTP2ClientConnection {
     private let engine: HTTP2ClientEngine
     private var connector: TCPConnector?
     private var channel: Channel?
+    /// Until SETTINGS it ends the connect attempt. From then on it serves both for the next PING and for its timeout.
     private var timer = DeadlineTimer()
     private var pingSentAt: MonotonicTime?
+    /// Whether a PING was asked for before SETTINGS. It is sent after them.
+    private var isPingDue = false
     private var isDraining = false
     private var isClosed = false
     private var nextPing: UInt64 = 1
@@ -131,8 +134,18 @@ package final class HTTP2ClientConnection {
         channel?.askForFlush()
     }
 
-    /// Sends a PING now. The connection ends if nothing is received within `pingTimeout`.
+    /// Whether the peer's SETTINGS have arrived.
+    private var isEstablished: Bool { engine.streamLimit != nil }
+
+    /// Sends a PING. The connection ends if nothing is received within `pingTimeout`.
+    ///
+    /// Until the peer's SETTINGS arrive, the PING waits for them: the connect timeout already ends a connection whose
+    /// peer does not send them, and no response to a PING may extend it.
     package func ping() {
+        guard isEstablished else {
+            isPingDue = true
+            return
+        }
         guard let channel, channel.isOpen, pingSentAt == nil else { return }
         engine.ping(nextPing)
         nextPing += 1
@@ -189,7 +202,13 @@ package final class HTTP2ClientConnection {
         delegate?.http2IsAlive()
     }
 
-    /// Sets the timer. After SETTINGS, one timer serves both for the next PING and for its timeout.
+    /// Called once, when the peer's SETTINGS arrive.
+    private func established() {
+        timer.disarm(on: loop)
+        if isPingDue { ping() } else { armTimer() }
+    }
+
+    /// Sets the timer for the next PING or for its timeout.
     private func armTimer() {
         let next: MonotonicTime
         if let pingSentAt {
@@ -199,8 +218,6 @@ package final class HTTP2ClientConnection {
         } else {
             return
         }
-        // The timer may still be armed with the time limit of the connect, which has another action.
-        timer.disarm(on: loop)
         timer.arm(at: next, on: loop, action: { [unowned self] in aliveTimerFired() })
     }
 
@@ -264,7 +281,7 @@ extension HTTP2ClientConnection: ChannelHandler {
 
     package func channel(_ channel: Channel, received bytes: UnsafeRawBufferPointer) {
         guard !isClosed else { return }
-        let hadSettings = engine.streamLimit != nil
+        let wasEstablished = isEstablished
         do throws(HTTP2Error) {
             try unsafe engine.receive(bytes)
         } catch {
@@ -272,10 +289,7 @@ extension HTTP2ClientConnection: ChannelHandler {
             return
         }
         guard !isClosed else { return }
-        if !hadSettings, engine.streamLimit != nil {
-            timer.disarm(on: loop)
-            armTimer()
-        }
+        if !wasEstablished, isEstablished { established() }
         channel.askForFlush()
         delegate?.http2BatchEnded()
     }

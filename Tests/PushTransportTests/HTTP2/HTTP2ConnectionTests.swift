@@ -12,6 +12,41 @@ private final class KeptSocket {
     }
 }
 
+/// A TLS server that completes handshakes and sends nothing after them. Confined to its loop.
+private final class MuteServer: ChannelHandler, @unchecked Sendable {
+    // Unchecked: the test uses it on the loop only, and passes the reference.
+    let handshakes = EventRecorder<Bool>()
+    private var listener: TCPListener?
+    private var channels: [Channel] = []
+
+    func listen(on loop: EventLoop, context: TLSContext) throws(TCPError) -> UInt16 {
+        let listener = try TCPListener(on: loop, at: HostPort(host: "127.0.0.1", port: 0)) { [unowned self] socket in
+            guard let tls = try? TLSEngine(context: context, role: .server) else { return }
+            let channel = Channel(socket, on: loop, tls: tls, handler: self)
+            channels.append(channel)
+            channel.start()
+        }
+        self.listener = listener
+        return listener.address.port
+    }
+
+    /// Sends the first bytes of a SETTINGS frame, and never the rest.
+    func dribble() {
+        let bytes: [UInt8] = [0, 0, 0]
+        for channel in channels { channel.write(bytes) }
+    }
+
+    func stop() {
+        listener?.close()
+        for channel in channels { channel.abort() }
+    }
+
+    func channelOpened(_ channel: Channel) { handshakes.record(true) }
+    func channel(_ channel: Channel, received bytes: UnsafeRawBufferPointer) {}
+    func channelWantsOutput(_ channel: Channel) {}
+    func channel(_ channel: Channel, closed reason: ChannelClosure) {}
+}
+
 /// Tests of client and server on real TLS sockets over loopback.
 @Suite(.timeLimit(.minutes(10))) struct HTTP2ConnectionTests {
     let pool = BlockingPool(name: "resolve", threadCount: 2, queueLimit: 16)
@@ -140,6 +175,50 @@ private final class KeptSocket {
             let all = await events.wait(count: 1)
             #expect("\(all)".contains("within 10"))
             await loop.advance(by: .seconds(1000))
+        }
+    }
+
+    /// A PING must not replace the time limit of the connect: TLS alone brings bytes that look like signs of life.
+    @Test("A server without SETTINGS times out although it is asked for a PING")
+    func aPingDoesNotExtendTheConnect() async throws {
+        try await withScene(clock: .manual()) { scene, events, loop in
+            let tls = try TestCertificates.shared.clientContext(alpn: ["h2"])
+            let context = try TestCertificates.shared.serverContext(alpn: ["h2"])
+            let mute = MuteServer()
+            let port = try await loop.run { () throws(TCPError) in
+                try mute.listen(on: loop, context: context)
+            }
+            await scene.with {
+                $0.connect(to: HostPort(host: "127.0.0.1", port: port), tls: tls, events: events)
+            }
+            await mute.handshakes.wait(count: 1)
+            while await scene.with({ $0.clients[0].session == nil }) { await Task.yield() }
+            await scene.with { $0.clients[0].ping() }
+            await loop.advance(by: .seconds(1))
+            await loop.run { mute.dribble() }
+            // The bytes probably arrive meanwhile. The result must be the same if they do not.
+            for _ in 0..<50 { await loop.run {} }
+            await loop.advance(by: .seconds(298))
+            #expect(events.events.isEmpty)
+            await loop.advance(by: .seconds(2))
+            let all = await events.wait(count: 1)
+            #expect("\(all)".contains("no TLS and HTTP/2 SETTINGS"))
+            await loop.run { mute.stop() }
+        }
+    }
+
+    @Test("A PING that is asked for before SETTINGS is sent after them") func anEarlyPingIsSentLater() async throws {
+        try await withScene(clock: .manual()) { scene, events, _ in
+            let tls = try TestCertificates.shared.clientContext(alpn: ["h2"])
+            await scene.with { scene in
+                scene.connect(tls: tls, events: events)
+                scene.clients[0].ping()
+            }
+            await events.wait(count: 1)
+            while await scene.with({ $0.clients[0].lastRoundTrip == nil }) {
+                try Task.checkCancellation()
+                await Task.yield()
+            }
         }
     }
 
