@@ -6,8 +6,8 @@ package import PushLoop
 /// A ZeroMQ socket on a loop. It delivers received messages in batches, and sending never blocks.
 ///
 /// Confined to its loop: created, used and closed there. libzmq's descriptor signals activity, not messages, and it
-/// does not signal activity that other calls have already processed. So the socket checks its state after each batch
-/// and, once per tick, after sending.
+/// does not signal activity that other calls have already processed, whether they succeed or not. So the socket checks
+/// its state after each batch and, once per tick, after any other call.
 ///
 /// Its handlers are retained until ``close()``; capture their owner weakly or unowned. They may send, pause and close.
 @safe
@@ -115,6 +115,7 @@ package final class ZMQSocket {
     @discardableResult
     package func bind(_ endpoint: String) throws(ZMQError) -> String {
         let socket = unsafe try open("bind \(endpoint)")
+        defer { requestCheck() }
         try Self.checkPort(of: endpoint, action: "bind")
         let listener = try ZMQListener.make(for: endpoint, backlog: backlog, ignoresResets: ignoresResets)
         if let listener {
@@ -125,7 +126,6 @@ package final class ZMQSocket {
         } else {
             guard unsafe zmq_bind(socket, endpoint) == 0 else { throw .last("bind \(endpoint)") }
         }
-        requestCheck()
         let bound = unsafe try Self.lastEndpoint(of: socket)
         listeners[bound] = listener
         return bound
@@ -157,36 +157,36 @@ package final class ZMQSocket {
     /// create the listener (see ``isAccepting``).
     func bindAnew() throws(ZMQError) -> Bool {
         let socket = unsafe try open("bind again")
+        defer { requestCheck() }
         for (endpoint, listener) in listeners {
             let descriptor = try listener.copy(for: endpoint)
             // After a failed attempt the endpoint is not bound; the error is ignored.
             unsafe zmq_unbind(socket, endpoint)
             unsafe try Self.lend(descriptor, to: socket, for: endpoint)
         }
-        requestCheck()
         return !listeners.isEmpty
     }
 
     /// Connects, and reconnects whenever the connection is lost. A monitor reports whether it is established.
     package func connect(_ endpoint: String) throws(ZMQError) {
         let socket = unsafe try open("connect to \(endpoint)")
+        defer { requestCheck() }
         try Self.checkPort(of: endpoint, action: "connect to")
         guard unsafe zmq_connect(socket, endpoint) == 0 else { throw .last("connect to \(endpoint)") }
-        requestCheck()
     }
 
     /// - Parameter endpoint: The endpoint that `bind` returned.
     package func unbind(_ endpoint: String) throws(ZMQError) {
         let socket = unsafe try open("unbind \(endpoint)")
+        defer { requestCheck() }
         guard unsafe zmq_unbind(socket, endpoint) == 0 else { throw .last("unbind \(endpoint)") }
         listeners[endpoint] = nil
-        requestCheck()
     }
 
     package func disconnect(_ endpoint: String) throws(ZMQError) {
         let socket = unsafe try open("disconnect from \(endpoint)")
+        defer { requestCheck() }
         guard unsafe zmq_disconnect(socket, endpoint) == 0 else { throw .last("disconnect from \(endpoint)") }
-        requestCheck()
     }
 
     /// Subscribes to messages that start with `prefix` (SUB only).
@@ -283,20 +283,19 @@ package final class ZMQSocket {
 
     private func finishSending(_ attempt: ZMQOutbox.Attempt) -> ZMQSendResult {
         switch attempt {
-        case .sent:
-            // The send may have consumed the signal for a received message, or for room that a sender waits for.
-            if kind != .push || wantsWritable { requestCheck() }
-            return .sent
         case .full, .peerGone:
             wantsWritable = true
-            if kind == .router { scheduleRetry() } else { requestCheck() }
-            return .wouldBlock
-        case .unreachable:
-            requestCheck()
-            return .unreachable
-        case .failed(let number):
-            requestCheck()
-            return .failed(ZMQError(number: number, action: "send"))
+            if kind == .router { scheduleRetry() }
+        case .sent, .unreachable, .failed: break
+        }
+        // The attempt may have consumed the signal for a received message, or for room that a sender waits for. A full
+        // queue is no exception: to find it, libzmq processes all activity of the socket.
+        if kind != .push || wantsWritable { requestCheck() }
+        switch attempt {
+        case .sent: return .sent
+        case .full, .peerGone: return .wouldBlock
+        case .unreachable: return .unreachable
+        case .failed(let number): return .failed(ZMQError(number: number, action: "send"))
         }
     }
 
@@ -461,8 +460,8 @@ package final class ZMQSocket {
 
     private func setSubscription(_ option: CInt, prefix: String, action: String) throws(ZMQError) {
         let socket = unsafe try open(action)
+        defer { requestCheck() }
         guard unsafe zmq_setsockopt(socket, option, prefix, prefix.utf8.count) == 0 else { throw .last(action) }
-        requestCheck()
     }
 
     private static func descriptor(of socket: UnsafeMutableRawPointer) throws(ZMQError) -> CInt {

@@ -73,6 +73,41 @@ import Testing
         }
     }
 
+    /// To find that a queue is full, libzmq processes all activity of the socket, and the descriptor does not fire for it
+    /// any more. Over inproc, a message and its signal are there when the send returns, so the order is certain.
+    @Test func aSendToAFullPeerHidesNoMessageOfAnother() async throws {
+        try await ZMQWorld.run { world in
+            let router = try await world.peer(.router) { $0.sendHighWaterMark = 5 }
+            try await router.bind("inproc://router")
+            let full = try await world.peer(.dealer) {
+                $0.routingID = Array("full".utf8)
+                $0.receiveHighWaterMark = 5
+            }
+            let other = try await world.peer(.dealer) { $0.routingID = Array("other".utf8) }
+            for (dealer, name) in [(full, "full"), (other, "other")] {
+                try await dealer.connect("inproc://router")
+                #expect(try await dealer.send("hello") == .sent)
+                #expect(await router.receive()?.texts == [name, "hello"])
+            }
+            try await full.pause()
+            while try await router.send("full", "filling") == .sent {}
+            for round in 0..<20 {
+                // All three sockets are on one loop, so nothing reads between these two calls.
+                let results = try await router.with { socket in
+                    let asked = try other.assumeIsolated { try $0.send("request \(round)") }
+                    let blocked = socket.send { outbox in
+                        outbox.add("full")
+                        outbox.add("late")
+                    }
+                    return [asked, blocked]
+                }
+                #expect(results == [.sent, .wouldBlock])
+                _ = await ZMQDescriptorTests.ticks(of: router.loop, during: 2)
+                try #require(await router.takeReceived().map(\.texts) == [["other", "request \(round)"]])
+            }
+        }
+    }
+
     /// A client with a fixed id comes back while its old connection still seems alive.
     @Test(arguments: [true, false])
     func handover(allowed: Bool) async throws {
