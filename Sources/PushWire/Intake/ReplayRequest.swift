@@ -34,7 +34,7 @@ package struct ReplayRequest: Sendable, Equatable {
             throw Rejection(.badJSON, detail: "the request is \(json.kind(json.root).name), not an object")
         }
         if let key = json.repeatedKey() {
-            throw Rejection(.badField, detail: "\"\(PayloadRules.name(json.string(key) ?? ""))\" is given twice")
+            throw Rejection(.badField, detail: "\"\(json.path(ofKey: key))\" is given twice")
         }
         var since: Int64 = 0
         var prefix = ""

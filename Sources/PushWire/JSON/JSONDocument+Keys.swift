@@ -13,6 +13,39 @@ extension JSONDocument {
         return nil
     }
 
+    /// The number of steps from which on a path is cut in the middle.
+    private static let maxSteps = 8
+
+    /// Returns where a key is, such as `aps.alert` or `items[2].name`, for messages. Its length is limited, since anyone
+    /// can choose the keys. O(n).
+    package func path(ofKey key: Position) -> String {
+        var steps: [String] = []
+        var container: Position? = root
+        while let place = container {
+            container = nil
+            for member in members(place) where member.key == key || contains(member.value, key) {
+                let name = Self.short(string(member.key) ?? "")
+                steps.append(steps.isEmpty ? name : ".\(name)")
+                if member.key != key { container = member.value }
+                break
+            }
+            for (index, element) in elements(place).enumerated() where contains(element, key) {
+                steps.append("[\(index)]")
+                container = element
+                break
+            }
+        }
+        guard steps.count > Self.maxSteps else { return steps.joined() }
+        let half = Self.maxSteps / 2
+        return steps.prefix(half).joined() + "…" + steps.suffix(half).joined()
+    }
+
+    private static func short(_ key: String) -> String { key.utf8.count <= 48 ? key : "\(key.prefix(40))…" }
+
+    private func contains(_ value: Position, _ inner: Position) -> Bool {
+        value.index < inner.index && inner.index < nodes[Int(value.index)].next
+    }
+
     private func repeatedKey(in object: Position) -> Position? {
         var keys: [Position] = []
         for member in members(object) { keys.append(member.key) }

@@ -104,6 +104,14 @@ package struct JSONDocument: Sendable {
         }
     }
 
+    package func isString(_ position: Position, equalTo word: String) -> Bool {
+        switch kind(position) {
+        case .string: text(position).dropFirst().dropLast().elementsEqual(word.utf8)
+        case .escapedString: string(position) == word
+        default: false
+        }
+    }
+
     /// Returns the whole number, or nil if the value is not one or does not fit into 64 bits.
     package func integer(_ position: Position) -> Int64? {
         guard kind(position) == .integer else { return nil }

@@ -32,7 +32,7 @@ package enum PayloadRules {
         }
         if let key = document.repeatedKey() {
             findings.add(
-                .repeatedKey, severity: .risky, path: name(document.string(key) ?? ""),
+                .repeatedKey, severity: .risky, path: document.path(ofKey: key),
                 problem: "the key occurs twice in its object, and it is undefined which one counts",
                 advice: "remove one",
                 at: document.offset(key))

@@ -10,9 +10,11 @@ enum Base64Text {
         bytes.reserveCapacity(digits * 3 / 4)
         var gathered: UInt32 = 0
         var bits: UInt32 = 0
+        let values = values
         for index in 0..<digits {
-            guard let value = value(of: text[index]) else { return nil }
-            gathered = gathered << 6 | value
+            let value = values[Int(text[index])]
+            guard value != none else { return nil }
+            gathered = gathered << 6 | UInt32(value)
             bits += 6
             if bits >= 8 {
                 bits -= 8
@@ -22,14 +24,13 @@ enum Base64Text {
         return gathered & (1 << bits - 1) == 0 ? bytes : nil
     }
 
-    private static func value(of digit: UInt8) -> UInt32? {
-        switch digit {
-        case UInt8(ascii: "A")...UInt8(ascii: "Z"): UInt32(digit - UInt8(ascii: "A"))
-        case UInt8(ascii: "a")...UInt8(ascii: "z"): UInt32(digit - UInt8(ascii: "a")) + 26
-        case UInt8(ascii: "0")...UInt8(ascii: "9"): UInt32(digit - UInt8(ascii: "0")) + 52
-        case UInt8(ascii: "+"): 62
-        case UInt8(ascii: "/"): 63
-        default: nil
-        }
-    }
+    private static let none: UInt8 = 0xff
+
+    /// The values of all bytes.
+    private static let values: [UInt8] = {
+        var values = [UInt8](repeating: none, count: 256)
+        let alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
+        for (value, digit) in alphabet.utf8.enumerated() { values[Int(digit)] = UInt8(value) }
+        return values
+    }()
 }

@@ -24,7 +24,7 @@ package struct BearerCredential: Sendable {
                 throw .malformedBearer
             }
             found = BearerCredential(
-                keyID: APIKeyID(bytes: rest[..<dot]),
+                keyID: APIKeyID(bytes: Array(rest[..<dot])),
                 secret: String(decoding: rest[rest.index(after: dot)...], as: UTF8.self))
         }
         return found

@@ -32,7 +32,8 @@ package struct ContentDigest: Sendable {
             guard isRead else { throw .malformedDigest }
         }
         guard let found else { throw .malformedDigest }
-        return ContentDigest(sha256: found, text: fields.map(trimmed).joined(separator: ", "))
+        return ContentDigest(
+            sha256: found, text: fields.count == 1 ? trimmed(fields[0]) : fields.map(trimmed).joined(separator: ", "))
     }
 
     private init(sha256: [UInt8], text: String) {

@@ -129,12 +129,22 @@ import Testing
         #expect(document.repeatedKey().map { document.offset($0) } == offset)
     }
 
+    @Test(arguments: [
+        (#"{"a":1,"a":2}"#, "a"), (#"{"x":{"a":1},"y":{"a":1,"b":0,"a":1}}"#, "y.a"),
+        (#"[[],[{"a":1,"a":1}]]"#, "[1][0].a"),
+        (#"{"a":{"b":{"c":{"d":{"e":{"f":{"g":{"h":{"i":1,"i":2}}}}}}}}}"#, "a.b.c.d….f.g.h.i"),
+    ]) func `The path of a duplicate key names what contains it`(text: String, path: String) throws {
+        let document = try JSONDocument(Array(text.utf8))
+        #expect(document.repeatedKey().map { document.path(ofKey: $0) } == path)
+    }
+
     @Test func `A duplicate key is found among many`() throws {
         let members = (0..<20_000).map { "\"key\($0)\":\($0)" }
         let all = try JSONDocument(Array("{\(members.joined(separator: ","))}".utf8))
         #expect(all.repeatedKey() == nil)
         let twice = try JSONDocument(Array("{\(members.joined(separator: ",")),\"key7\":0}".utf8))
         #expect(twice.repeatedKey().flatMap { twice.string($0) } == "key7")
+        #expect(twice.repeatedKey().map { twice.path(ofKey: $0) } == "key7")
     }
 
     @Test func `Every truncated text is rejected, at an offset within it`() throws {
