@@ -100,6 +100,12 @@ package struct BrakeMachine: Sendable {
         }
     }
 
+    /// Releases the brake for an operator. The answers so far no longer count, so that they do not trip it again.
+    package mutating func release() {
+        state = .open
+        buckets = []
+    }
+
     /// Takes the answers of the provider and the candidates among them. The answers of one report come together or
     /// before its candidates. Thus a batch that makes a flood is stopped as a whole, and a few candidates among many
     /// answers are not taken for a flood.

@@ -25,6 +25,8 @@ struct LaneState {
     /// The time at which the lane last sent something, completed a message, or began to hold messages.
     var movedAt = MonotonicTime(nanoseconds: 0)
 
+    /// Whether messages of the lane are on disk only, or are being read back.
+    var isOnDisk: Bool { !spilled.isEmpty || memory.loading > 0 }
     /// The number of messages that are not begun.
     var waiting: Int { max(0, spilled.count + memory.loading - stale.count) + loaded.count }
     /// The number of messages in memory that wait to be sent, begun or not.

@@ -207,6 +207,8 @@ extension RouterMachine {
     private mutating func markStale(_ seq: UInt64, in lane: Lane, since begin: WallTime?) {
         let app = index(of: lane.app)
         let lane = LaneID(app: app, kind: LaneKind(lane.priority, isBroad: lane.isBroad))
+        // Otherwise the message was completed while the order was on its way.
+        guard lanes[lane].isOnDisk else { return }
         if lanes[lane].stale.insert(seq).inserted {
             staleCount += 1
             if let begin { lanes[lane].waits.remove(begin) } else { lanes[lane].waits.removeOldest(1) }
@@ -217,6 +219,14 @@ extension RouterMachine {
         let stale = exchange(&lanes[lane].stale, with: [])
         staleCount -= stale.count
         queuedCount -= lanes[lane].spilled.remove(stale)
+    }
+
+    /// Forgets the stale numbers of a lane that has nothing on disk any more. Their messages were completed while the
+    /// orders were on their way, so their numbers were in no queue.
+    mutating func forgetStaleIfNoneIsLeft(in lane: LaneID) {
+        guard !lanes[lane].stale.isEmpty, !lanes[lane].isOnDisk else { return }
+        staleCount -= lanes[lane].stale.count
+        lanes[lane].stale = []
     }
 
     /// Forgets the stale numbers among those that the ledger was asked for, and returns how many of them it has not read.

@@ -118,6 +118,8 @@ extension RouterMachine {
         for device in page {
             if asksInactive, inactive.contains(device.id) {
                 suppress(FanOut.Suppressed(device: device.id, token: device.token, why: .inactive), of: message)
+                // Nothing else releases the claim: the key of a suppressed delivery does not hold it.
+                actions.release(device.id, of: messages[message].accepted)
                 suppressedCount += 1
                 continue
             }

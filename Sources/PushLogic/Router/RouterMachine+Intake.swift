@@ -146,6 +146,7 @@ extension RouterMachine {
         _ result: Result<[AcceptedMessage], LedgerFault>, lane: LaneID, seqs: [UInt64]
     ) {
         budget.endLoading(seqs.count, into: &lanes[lane].memory)
+        defer { forgetStaleIfNoneIsLeft(in: lane) }
         let app = lane.app
         apps[app].isDirty = true
         switch result {

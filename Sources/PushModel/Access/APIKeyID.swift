@@ -12,6 +12,10 @@ package struct APIKeyID: Hashable, Sendable, CustomStringConvertible {
 
     /// Creates an id from its characters; nil if they are not those of an id.
     package init?(bytes: some Sequence<UInt8>) {
+        self.init(bytes: Array(bytes.prefix(Self.length + 1)))
+    }
+
+    package init?(bytes: [UInt8]) {
         var word: UInt64 = 0
         var count = 0
         for byte in bytes {

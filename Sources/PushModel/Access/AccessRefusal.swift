@@ -24,6 +24,12 @@ package enum AccessReason: String, Sendable, CaseIterable {
     case addressNotAllowed = "address_not_allowed"
     case roleMissing = "role_missing"
     case appNotAllowed = "app_not_allowed"
+    /// Another rule of the endpoint forbids it.
+    case notAllowed = "not_allowed"
+    /// The request names a host that the server does not serve.
+    case unknownHost = "unknown_host"
+    /// The request comes from a page of another site.
+    case crossOrigin = "cross_origin"
     case tooManyFailures = "too_many_failures"
     case tooManyRequests = "too_many_requests"
 }

@@ -1,5 +1,5 @@
 /// A right that an API key can have.
-package enum Role: String, Sendable, CaseIterable {
+package enum Role: String, Sendable, CaseIterable, Codable {
     /// Registers, refreshes and removes devices of its apps by token, and reports what was displayed.
     case register
     /// Submits and cancels messages.

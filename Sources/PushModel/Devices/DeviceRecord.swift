@@ -33,6 +33,7 @@ package struct DeviceRecord: Sendable, Equatable {
 package struct DeviceRegistration: Sendable, Equatable {
     package let app: AppID
     package let token: DeviceToken
+    // A property that is nil keeps its value, and an empty text removes it.
     package var user: String?
     package var tags: [String]?
     package var locale: String?
@@ -40,6 +41,17 @@ package struct DeviceRegistration: Sendable, Equatable {
     package var appVersion: String?
     /// The former token of the same device; its user and tags are carried over.
     package var replaces: DeviceToken?
+    /// Whether the device itself is there now, or only its properties change.
+    package var purpose = Purpose.registration
+
+    package enum Purpose: Sendable {
+        /// The device registers: it is created or activated if necessary, and was seen.
+        case registration
+        /// A known device registers. It is not created.
+        case refresh
+        /// An operator changes the properties of a known device. It stays inactive if it is, and was not seen.
+        case change
+    }
 
     package init(app: AppID, token: DeviceToken) {
         self.app = app
@@ -55,6 +67,8 @@ package struct RegisteredDevice: Sendable, Equatable {
         case known
         /// The device was inactive and is active again.
         case reactivated
+        /// There is no such device, and the registration does not create it.
+        case missing
     }
 
     package let id: DeviceID

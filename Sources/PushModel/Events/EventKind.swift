@@ -12,6 +12,8 @@ package enum EventKind: UInt8, CaseIterable, Sendable {
     case deliveryUnknown = 19
     case deliveryExpired = 20
     case deliverySuppressed = 21
+    case deliveryDisplayed = 22
+    case deliveryOpened = 23
     case deviceRegistered = 32
     case deviceDeactivated = 33
     case deviceReactivated = 34
@@ -46,6 +48,8 @@ package enum EventKind: UInt8, CaseIterable, Sendable {
         case .deliveryRetry: "retry"
         case .deliveryUnknown: "unknown"
         case .deliverySuppressed: "suppressed"
+        case .deliveryDisplayed: "displayed"
+        case .deliveryOpened: "opened"
         case .deviceRegistered: "registered"
         case .deviceDeactivated: "deactivated"
         case .deviceReactivated: "reactivated"

@@ -13,6 +13,10 @@ package protocol DeviceBook: AnyObject, Sendable {
     /// Deactivates devices for an operator and returns those that were active. Publishes `device.deactivated`.
     func deactivate(_ devices: [DeviceID], reason: String) async throws -> [DeviceID]
 
+    /// Makes inactive devices active again for an operator, and returns those that were inactive and have a token.
+    /// Publishes `device.reactivated`. Only deactivations that are decided later apply to them.
+    func reactivate(_ devices: [DeviceID]) async throws -> [DeviceID]
+
     /// Erases the data of the devices (token, user, tags and so on) and returns those that existed. Their ids remain in
     /// past events. Publishes `device.deactivated` with the reason `removed`.
     func remove(_ devices: [DeviceID]) async throws -> [DeviceID]

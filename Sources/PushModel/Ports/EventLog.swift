@@ -6,6 +6,15 @@ package protocol EventLog: AnyObject, Sendable {
 
     /// Returns the segments that may contain events of the subject, in order. Not every event in them belongs to it.
     func trace(_ subject: TraceSubject, limit: Int) async throws -> [LogSegment]
+
+    /// Returns the segments that end after the event with this number.
+    func trace(_ subject: TraceSubject, after: UInt64, limit: Int) async throws -> [LogSegment]
+}
+
+extension EventLog {
+    package func trace(_ subject: TraceSubject, after: UInt64, limit: Int) async throws -> [LogSegment] {
+        Array(try await trace(subject, limit: .max).filter { $0.last > after }.prefix(limit))
+    }
 }
 
 package struct LogPage: Sendable {

@@ -19,6 +19,18 @@ import Testing
         #expect(brake.answered(10, candidates: Candidates(dead: 1), now: Self.time(3)) == .hold)
     }
 
+    @Test func `A brake that an operator releases stays off for the answers so far, and trips again by new ones`() {
+        var brake = BrakeMachine()
+        _ = brake.answered(1000, candidates: Candidates(misdirected: 900), now: Self.time(1))
+        #expect(brake.isStopped)
+        brake.release()
+        #expect(!brake.isStopped && brake.window.answers == 0)
+        #expect(brake.answered(1, candidates: Candidates(misdirected: 1), now: Self.time(2)) == .pass)
+        #expect(
+            brake.answered(1000, candidates: Candidates(misdirected: 900), now: Self.time(3))
+                == .trip(candidates: 901, answers: 1001))
+    }
+
     @Test func `Answers that come before their candidates count the same as both at once`() {
         var brake = BrakeMachine()
         for second in 0..<100 {

@@ -51,6 +51,38 @@ import Testing
         #expect(desk.out.isEmpty && desk.completed.count == 1)
     }
 
+    /// The router may complete a message while its cancellation is on its way.
+    @Test func `An order that comes after the completion leaves nothing behind`() {
+        var policy = RouterPolicy()
+        policy.loadedMessages = 1
+        policy.load = 2
+        let desk = RouterDesk(policy)
+        let first = F.accepted(1, to: F.tokens(0..<1))
+        desk.accept(first)
+        desk.endAll()
+        #expect(desk.completed.map(\.seq) == [1])
+        desk.machine.cancelled([order(first, named: 1)])
+        desk.run()
+        #expect(desk.cancelEnds.map(\.parts) == [[.init(seq: 1, fate: .absent)]])
+        #expect(desk.machine.leftovers() == [])
+        // The same while messages of the lane are on disk.
+        let messages = (UInt64(2)...40).map { F.accepted($0, to: F.tokens(Int($0)..<Int($0) + 1)) }
+        desk.machine.accepted(messages)
+        desk.run()
+        desk.machine.cancelled([order(first, named: 1)])
+        desk.run()
+        for _ in 0..<100 where desk.completed.count < 40 {
+            desk.endAll()
+            for load in exchange(&desk.loads, with: []) {
+                let read = messages.filter { load.seqs.contains($0.seq) }
+                desk.machine.loaded(.success(read), lane: load.lane, seqs: load.seqs)
+            }
+            desk.run()
+        }
+        #expect(desk.completed.count == 40)
+        #expect(desk.machine.leftovers() == [])
+    }
+
     @Test func `A message that is not in memory is left to the ledger, and its number is removed later`() {
         var policy = RouterPolicy()
         policy.loadedMessages = 1

@@ -42,4 +42,18 @@ import Testing
         desk.accept(F.accepted(1, to: F.tokens(0..<3)))
         #expect(desk.claims.map { $0.pages.map(\.lookupCount) } == [[0]])
     }
+
+    /// The key of a suppressed delivery does not hold its claim, so nothing else would release it.
+    @Test func `A device that is deactivated after its claim is suppressed, and its claim is released`() {
+        let desk = RouterDesk(credit: 1)
+        let message = F.accepted(1, to: F.tokens(0..<3))
+        desk.accept(message)
+        #expect(desk.out.map(\.token) == [F.token(0)])
+        desk.inactive.devices = [F.device(1)]
+        desk.endAll()
+        desk.endAll()
+        #expect(desk.completed.map(\.counts.suppressed) == [1])
+        #expect(desk.releases.map(\.devices) == [[F.device(1)]])
+        #expect(desk.releases.map(\.fingerprint) == [message.fingerprint])
+    }
 }

@@ -1,0 +1,51 @@
+import PushModel
+import TestSupport
+import Testing
+
+@Suite struct DeviceTokenTextTests {
+    private static let bytes: [UInt8] = (0..<32).map { 7 &* $0 &+ 250 }
+    private static let token = DeviceToken(bytes: bytes)!
+
+    @Test(arguments: [
+        "fa01080f161d242b323940474e555c636a71787f868d949ba2a9b0b7bec5ccd3",
+        "FA01080F161D242B323940474E555C636A71787F868D949BA2A9B0B7BEC5CCD3",
+        "fa01080f 161d242b 32394047 4e555c63 6a71787f 868d949b a2a9b0b7 bec5ccd3",
+        "<fa01080f 161d242b 32394047 4e555c63 6a71787f 868d949b a2a9b0b7 bec5ccd3>",
+        "+gEIDxYdJCsyOUBHTlVcY2pxeH+GjZSboqmwt77FzNM=", "+gEIDxYdJCsyOUBHTlVcY2pxeH+GjZSboqmwt77FzNM",
+        "-gEIDxYdJCsyOUBHTlVcY2pxeH-GjZSboqmwt77FzNM", "-gEIDxYdJCsyOUBHTlVcY2pxeH-GjZSboqmwt77FzNM=",
+    ])
+    func `Every form in which apps send a token is read`(text: String) {
+        #expect(DeviceToken(text: text) == Self.token)
+    }
+
+    @Test(arguments: [
+        "", " ", "<>", "<", ">", "<ab", "ab>", "<<ab>>", "abc", "a", "zz zz", "<+gEI>", "ab=", "abcd=", "=", "==",
+        "====",
+        "-gEIDxYdJCsyOUBHTlVcY2pxeH+GjZSboqmwt77FzNM=", "+gEI Dx", "YR", "ab\u{0}c", "é", "a\tb",
+        String(repeating: "a", count: 303), String(repeating: "ab", count: 101), String(repeating: " ", count: 400),
+        String(repeating: "Z", count: 140), "abc", String(repeating: "a", count: 63),
+    ])
+    func `Other texts are not tokens`(text: String) {
+        #expect(DeviceToken(text: text) == nil)
+    }
+
+    @Test func `A text of hexadecimal digits is not read as base64`() {
+        #expect(DeviceToken(text: "abcd") == DeviceToken(bytes: [0xab, 0xcd]))
+        #expect(DeviceToken(text: "YWI") == DeviceToken(bytes: [0x61, 0x62]))
+    }
+
+    @Test func `The texts of random tokens are read, and random bytes do not trap`() {
+        var random = SeededRandom(seed: 41)
+        let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/=-_<> \u{7f}\n".utf8)
+        for _ in 0..<5000 {
+            let bytes = (0..<Int.random(in: 1...100, using: &random)).map { _ in
+                UInt8.random(in: .min ... .max, using: &random)
+            }
+            let token = DeviceToken(bytes: bytes)!
+            #expect(DeviceToken(text: token.hex) == token && DeviceToken(text: "<\(token.hex.uppercased())>") == token)
+            let noise = (0..<Int.random(in: 0...310, using: &random)).map { _ in alphabet.randomElement(using: &random)!
+            }
+            _ = DeviceToken(text: String(decoding: noise, as: UTF8.self))
+        }
+    }
+}
