@@ -25,7 +25,11 @@ package struct MessageSummary: Codable, Sendable, Equatable {
         package var unknown: UInt64 = 0
         /// The deliveries that were not sent because the message was cancelled.
         package var cancelled: UInt64 = 0
+        /// The deliveries that apps have reported as displayed and as opened; left out if there are none.
+        package var displayed: UInt64?
+        package var opened: UInt64?
 
+        /// The deliveries that have ended. Those that were displayed or opened are among the sent ones.
         package var total: UInt64 { sent + rejected + expired + suppressed + unknown + cancelled }
 
         static func += (left: inout Counts, right: Counts) {

@@ -16,6 +16,8 @@ package struct MessageTally: Sendable {
     private var completed = MessageSummary.Counts()
     private var ended = MessageSummary.Counts()
     private var retries: UInt64 = 0
+    private var displayed: UInt64 = 0
+    private var opened: UInt64 = 0
     private var hasBegun = false
     private var refusal: (seq: UInt64, reason: String?, detail: String?)?
     private var request = MessageSummary.Request()
@@ -53,6 +55,8 @@ package struct MessageTally: Sendable {
         case .deliveryRejected: ended.rejected += 1
         case .deliveryExpired: ended.expired += 1
         case .deliverySuppressed: ended.suppressed += 1
+        case .deliveryDisplayed: displayed += 1
+        case .deliveryOpened: opened += 1
         case .deliveryRetry: retries += 1
         case .deliveryUnknown:
             if entry.details?.flag("resend") == true { retries += 1 } else { ended.unknown += 1 }
@@ -72,11 +76,12 @@ package struct MessageTally: Sendable {
             } else {
                 hasBegun ? .sending : .waiting
             }
+        var counts = isCompleted ? completed : ended
+        (counts.displayed, counts.opened) = (displayed > 0 ? displayed : nil, opened > 0 ? opened : nil)
         return MessageSummary(
             app: app, id: id, state: state, seq: seq, acceptedAt: acceptedAt, acceptances: acceptances,
             duplicates: duplicates, devices: acceptances == 0 ? nil : devices, request: request,
-            counts: isCompleted ? completed : ended,
-            retries: retries, completedAt: isCompleted ? completedAt : nil,
+            counts: counts, retries: retries, completedAt: isCompleted ? completedAt : nil,
             reason: state == .rejected ? refusal?.reason : nil, detail: state == .rejected ? refusal?.detail : nil,
             cancelledBy: state == .cancelled ? cancellation?.client : nil, isWhole: isWhole)
     }

@@ -57,8 +57,16 @@ extension LedgerCore {
     }
 
     func readTraces() throws(StoreError) {
-        let newest = try connection.prepare("SELECT last FROM trace_runs ORDER BY first DESC LIMIT 1")
-        // A damaged row may have an impossible number: new runs then start after the newest event.
-        traced = try newest.step() ? min(newest.word(0), writer.next - 1) : 0
+        // A damaged row may have any number. The next run starts after the newest run whose last event is that of a row
+        // of the log, and replaces those that begin where it does.
+        let newest = try connection.prepare(
+            """
+            SELECT last FROM trace_runs AS run WHERE last < ? AND first <= last AND EXISTS (
+                SELECT 1 FROM log WHERE first = (SELECT max(first) FROM log WHERE first <= run.last)
+                    AND first + count - 1 = run.last)
+            ORDER BY first DESC LIMIT 1
+            """)
+        newest.bind(1, writer.next)
+        traced = try newest.step() ? newest.word(0) : 0
     }
 }

@@ -254,27 +254,43 @@ extension LedgerCore {
         for (_, _, reply) in group.pauses { reply(nil) }
         for segment in segments where segment.count > 0 { witness?.committed(segment) }
         for ((_, done), number) in zip(group.notes, outcomes.notes) { done?(number) }
+        drops.end()
         healthIs(nil)
+    }
+
+    /// Drops the events that wait for a failing disk, because the ledger closes.
+    func dropNotes() {
+        drops.add(retained.notes.reduce(0) { $0 + $1.0.count })
+        for (_, done) in retained.notes { done?(nil) }
+        retained.notes = []
+        drops.end()
     }
 
     private func refused(_ group: LedgerGroup, _ written: LedgerGroup, _ fault: LedgerFault) {
         retained.outcomes = written.outcomes
         retainedCount = written.outcomes.reduce(0) { $0 + $1.0.count + $1.1.count + $1.2.count }
         var written = written
+        var dropped = 0
         if isEnding {
-            written.notes.removeAll { _, done in
-                done?(nil)
-                return done != nil
+            written.notes.removeAll { events, done in
+                guard let done else { return false }
+                done(nil)
+                dropped += events.count
+                return true
             }
         }
         var count = written.notes.reduce(0) { $0 + $1.0.count }
         let kept = written.notes.drop { events, done in
             guard count > LedgerGroup.notesKept else { return false }
             count -= events.count
+            dropped += events.count
             done?(nil)
             return true
         }
         retained.notes = Array(kept)
+        drops.add(dropped)
+        // A status that did not change is not published below.
+        if dropped > 0 { publish() }
         for (requests, reply) in group.requests {
             reply(Array(repeating: .failed(fault.description), count: requests.count))
         }

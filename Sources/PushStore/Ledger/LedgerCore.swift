@@ -59,6 +59,8 @@ final class LedgerCore {
     let published = Locked(PublishedLedger())
     /// Called with the duration of each commit.
     private let committing: @Sendable (Duration) -> Void
+    /// The events that were dropped because writes failed for too long.
+    var drops: EventDrops
     /// The keys of the numbers that were looked up among the scheduled messages during the current group.
     var scheduledSeen: [UInt64: AcceptedKey?] = [:]
     /// The position in the schedule up to which messages were handed out.
@@ -102,6 +104,7 @@ final class LedgerCore {
         dedupe = DedupeMachine(window: settings.retention.window, limit: settings.retention.keyLimit)
         (clock, steady) = (settings.clock, settings.steadyClock)
         committing = settings.committed
+        drops = EventDrops(report: settings.eventsDropped)
         storedAge = age
         ageClock = AgeClock(last: age, wall: clock(), steady: steady())
     }
@@ -192,8 +195,8 @@ struct LedgerGroup {
     var outcomes: [([DeliveryRecord], [CompletedMessage], [CancelEnd])] = []
     var notes: [([EventDraft], (@Sendable (UInt64?) -> Void)?)] = []
 
-    /// The maximum number of events that are kept while writes fail. Beyond it the oldest are dropped, and their
-    /// callers are answered with nil.
+    /// The maximum number of events that are kept while writes fail. Beyond it the oldest are dropped, counted and
+    /// reported, and their callers are answered with nil.
     static let notesKept = 10_000
 
     var isEmpty: Bool {

@@ -9,8 +9,9 @@ final class LedgerReader {
     private let begin: SQLiteStatement
     private let end: SQLiteStatement
     let traces: LedgerTraces
+    let deliveries: LedgerDeliveries
 
-    init(_ path: String) throws(StoreError) {
+    init(_ path: String, indexDamaged: @escaping @Sendable (String) -> Void = { _ in }) throws(StoreError) {
         // The connection is writable because it also runs checkpoints.
         connection = try SQLiteConnection(path)
         try connection.run("PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = 0")
@@ -22,7 +23,8 @@ final class LedgerReader {
             """)
         begin = try connection.prepare("BEGIN")
         end = try connection.prepare("COMMIT")
-        traces = try LedgerTraces(connection)
+        traces = try LedgerTraces(connection, damaged: indexDamaged)
+        deliveries = try LedgerDeliveries(connection)
         bounds = try connection.prepare(
             """
             SELECT (SELECT first FROM log ORDER BY first LIMIT 1),
@@ -81,10 +83,14 @@ extension SQLiteLedger: EventLog {
     }
 
     package func trace(_ subject: TraceSubject, limit: Int) async throws -> [LogSegment] {
-        try await read { (reader) throws(StoreError) in try reader.traces.find(subject, limit: limit) }
+        try await trace(subject, after: 0, limit: limit)
     }
 
-    private func read<Value: Sendable>(
+    package func trace(_ subject: TraceSubject, after: UInt64, limit: Int) async throws -> [LogSegment] {
+        try await read { (reader) throws(StoreError) in try reader.traces.find(subject, after: after, limit: limit) }
+    }
+
+    func read<Value: Sendable>(
         _ work: @escaping @Sendable (LedgerReader) throws(StoreError) -> Value
     ) async throws(StoreError) -> Value {
         let result: Result<Value, StoreError>? = await unlessClosed(on: reading) { [reader] in

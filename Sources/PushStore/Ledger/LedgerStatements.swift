@@ -92,7 +92,13 @@ struct LedgerStatements {
         addTraceRun = try connection.prepare(
             "INSERT OR REPLACE INTO trace_runs (first, last, lows, rows) VALUES (?, ?, ?, ?)")
         addTraceBlock = try connection.prepare("INSERT OR REPLACE INTO trace_blocks (id, body) VALUES (?, ?)")
-        oldestTrace = try connection.prepare("SELECT first, last FROM trace_runs ORDER BY first LIMIT 1")
+        oldestTrace = try connection.prepare(
+            // The last number of a damaged run may be any: the run ends before the next one at the latest.
+            """
+            SELECT first, min(CASE WHEN last < first THEN 9223372036854775807 ELSE last END, coalesce(
+                (SELECT min(later.first) - 1 FROM trace_runs AS later WHERE later.first > run.first), last))
+            FROM trace_runs AS run ORDER BY first LIMIT 1
+            """)
         removeTraceRun = try connection.prepare("DELETE FROM trace_runs WHERE first = ?")
         removeTraceBlocks = try connection.prepare("DELETE FROM trace_blocks WHERE id <= ?")
         addCancel = try connection.prepare(

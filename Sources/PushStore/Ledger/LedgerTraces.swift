@@ -12,10 +12,18 @@ final class LedgerTraces {
     private let block: SQLiteStatement
     private let segment: SQLiteStatement
     private let tail: SQLiteStatement
+    private let ends: TraceRunEnds
+    /// Called with the name of a part that is damaged, once for each.
+    private let damaged: @Sendable (String) -> Void
+    private var reported: Set<UInt64> = []
+    private static let mostReported = 100
     /// The number of rows that one statement reads before it is reset.
     private static let rowsAtOnce = 64
 
-    init(_ connection: SQLiteConnection) throws(StoreError) {
+    init(
+        _ connection: SQLiteConnection, damaged: @escaping @Sendable (String) -> Void = { _ in }
+    ) throws(StoreError) {
+        self.damaged = damaged
         runs = try connection.prepare(
             "SELECT first, last, lows FROM trace_runs WHERE first > ? ORDER BY first LIMIT 1")
         rowNumbers = try connection.prepare("SELECT rows FROM trace_runs WHERE first = ?")
@@ -23,6 +31,7 @@ final class LedgerTraces {
         segment = try connection.prepare("SELECT first, count, time, body FROM log WHERE first = ?")
         tail = try connection.prepare(
             "SELECT first, count, time, body FROM log WHERE first > ? ORDER BY first LIMIT ?")
+        ends = try TraceRunEnds(connection)
     }
 
     /// Calls `body` with the segments of the log in order, until it returns false.
@@ -56,50 +65,112 @@ final class LedgerTraces {
         return builder.isFull ? builder.finish() : nil
     }
 
-    /// Returns the oldest rows of the log that contain events of the subject, at most `limit`.
-    func find(_ subject: TraceSubject, limit: Int) throws(StoreError) -> [LogSegment] {
+    /// Returns the oldest rows of the log that end after an event and contain events of the subject, at most `limit`.
+    ///
+    /// A run that is damaged is left out. The log itself is read for the events that no run covers: those of a damaged
+    /// run, and those after the last one.
+    func find(_ subject: TraceSubject, after: UInt64, limit: Int) throws(StoreError) -> [LogSegment] {
         let hash = TraceRun.hash(subject)
         var found: [LogSegment] = []
-        var indexed: UInt64 = 0
+        // The last event before which all were searched.
+        var searched: UInt64 = 0
         var run: UInt64 = 0
-        while found.count < limit, let next = try blocks(of: hash, after: run) {
-            (run, indexed) = (next.first, next.last)
-            var places: [Int] = []
-            for index in next.blocks {
-                defer { block.reset() }
-                block.bind(1, run &+ UInt64(index))
-                guard try block.step() else { continue }
-                unsafe block.withBlob(0) { unsafe TraceRun.places(of: hash, in: $0, &places) }
+        while found.count < limit, let next = try nextRun(of: hash, after: run) {
+            run = next.first
+            guard let rows = try rows(of: hash, in: next) else {
+                reportDamage(of: next)
+                continue
             }
-            if places.isEmpty { continue }
-            for row in try numbers(places, run) where found.count < limit {
+            if next.first > searched &+ 1, next.first > after {
+                try read(subject, from: searched, to: next.first, after: after, limit: limit, into: &found)
+            }
+            searched = max(searched, next.last)
+            if next.last <= after { continue }
+            for row in rows where found.count < limit {
                 segment.bind(1, row)
                 defer { segment.reset() }
-                if try segment.step(), let segment = LogSegment(segment) { found.append(segment) }
+                if try segment.step(), let segment = LogSegment(segment), segment.last > after {
+                    found.append(segment)
+                }
             }
         }
-        if found.count >= limit { return found }
-        try walk(after: indexed) { segment in
-            if tells(segment, of: subject) { found.append(segment) }
-            return found.count < limit
-        }
+        try read(subject, from: searched, to: .max, after: after, limit: limit, into: &found)
         return found
     }
 
-    /// Returns the first and last event number of the next run, and the blocks that may contain the hash.
-    private func blocks(
-        of hash: UInt32, after run: UInt64
-    ) throws(StoreError) -> (first: UInt64, last: UInt64, blocks: Range<Int>)? {
+    /// Adds the rows of the log that begin after `from` and before `end`, end after an event, and contain events of the
+    /// subject.
+    private func read(
+        _ subject: TraceSubject, from: UInt64, to end: UInt64, after: UInt64, limit: Int,
+        into found: inout [LogSegment]
+    ) throws(StoreError) {
+        if found.count >= limit { return }
+        try walk(after: from) { segment in
+            if segment.first >= end { return false }
+            if segment.last > after, tells(segment, of: subject) { found.append(segment) }
+            return found.count < limit
+        }
+    }
+
+    // MARK: Runs
+
+    /// A stored run, and the blocks that may contain the hash that is looked for.
+    private struct StoredRun {
+        let first: UInt64
+        let last: UInt64
+        let blockCount: Int
+        let blocks: Range<Int>
+        /// The first hash of each of these blocks.
+        let lows: [UInt64]
+        let hasOrder: Bool
+    }
+
+    private func nextRun(of hash: UInt32, after run: UInt64) throws(StoreError) -> StoredRun? {
         defer { runs.reset() }
         runs.bind(1, run)
         guard try runs.step() else { return nil }
-        return unsafe (runs.word(0), runs.word(1), runs.withBlob(2) { unsafe TraceRun.blocks(of: hash, in: $0) })
+        let (first, last) = (runs.word(0), runs.word(1))
+        return unsafe runs.withBlob(2) { bytes in
+            let blocks = unsafe TraceRun.blocks(of: hash, in: bytes)
+            return unsafe StoredRun(
+                first: first, last: last, blockCount: bytes.count / 8, blocks: blocks,
+                lows: blocks.map { unsafe bytes.word(at: 8 * $0) }, hasOrder: TraceRun.isInOrder(lows: bytes))
+        }
     }
 
-    private func numbers(_ places: [Int], _ run: UInt64) throws(StoreError) -> [UInt64] {
+    /// Returns the rows of the log that a run lists for a hash; nil if the run is damaged. A run lies if it is not one
+    /// piece with the log and its own blocks.
+    private func rows(of hash: UInt32, in run: StoredRun) throws(StoreError) -> [UInt64]? {
+        guard run.hasOrder, try ends.areSound(first: run.first, last: run.last),
+            try !hasBlock(run.first &+ UInt64(run.blockCount))
+        else { return nil }
+        var places: [Int] = []
+        for (index, low) in zip(run.blocks, run.lows) {
+            defer { block.reset() }
+            block.bind(1, run.first &+ UInt64(index))
+            guard try block.step(),
+                unsafe block.withBlob(0, { unsafe TraceRun.places(of: hash, in: $0, low: low, &places) })
+            else { return nil }
+        }
+        return places.isEmpty ? [] : try numbers(places, run.first)
+    }
+
+    private func hasBlock(_ id: UInt64) throws(StoreError) -> Bool {
+        defer { block.reset() }
+        block.bind(1, id)
+        return try block.step()
+    }
+
+    private func reportDamage(of run: StoredRun) {
+        guard reported.count < Self.mostReported, reported.insert(run.first).inserted else { return }
+        damaged("the index of the events from \(run.first) on")
+    }
+
+    /// Returns the numbers of the log rows with these indexes; nil if the run does not have them.
+    private func numbers(_ places: [Int], _ run: UInt64) throws(StoreError) -> [UInt64]? {
         defer { rowNumbers.reset() }
         rowNumbers.bind(1, run)
-        guard try rowNumbers.step() else { return [] }
+        guard try rowNumbers.step() else { return nil }
         return unsafe rowNumbers.withBlob(0) { unsafe TraceRun.rows(places, in: $0) }
     }
 

@@ -39,6 +39,7 @@ extension LedgerCore {
         status.steps = connection.steps
         status.logBytes = logBytes
         status.commits = commits
+        status.droppedEvents = drops.total
         status.fault = fault
         return status
     }

@@ -34,6 +34,13 @@ package final class SQLiteLedger: Ledger, Sendable {
         /// Called on the writing thread with the duration of each commit, from the start of the transaction to the end
         /// of the sync.
         package var committed: @Sendable (Duration) -> Void = { _ in }
+        /// Called on the writing thread when events are dropped because writes fail for too long: with their number so
+        /// far when the first ones are dropped, and with the number of all of them when writes succeed again or the
+        /// ledger closes.
+        package var eventsDropped: @Sendable (UInt64) -> Void = { _ in }
+        /// Called on the reading thread with the name of a part of the index of the log that is damaged, once for each
+        /// part. Look-ups read the log instead.
+        package var indexDamaged: @Sendable (String) -> Void = { _ in }
 
         package init(directory: String) {
             self.directory = directory
@@ -64,6 +71,8 @@ package final class SQLiteLedger: Ledger, Sendable {
         /// The number of steps of statements on the writing thread.
         package var steps: UInt64 = 0
         package var commits = LedgerCommits()
+        /// The number of events that were dropped because writes failed for too long.
+        package var droppedEvents: UInt64 = 0
         package var fault: LedgerFault?
 
         package init() {}
@@ -116,7 +125,9 @@ package final class SQLiteLedger: Ledger, Sendable {
                 let (core, backlog) = try LedgerCore.open(settings)
                 return (Confined(core), Known(core.identities, core.writer), backlog)
             }
-            let reader = try await reading.run { Confined(try LedgerReader(settings.path)) }
+            let reader = try await reading.run {
+                Confined(try LedgerReader(settings.path, indexDamaged: settings.indexDamaged))
+            }
             return (SQLiteLedger(writing, reading, core, reader, known, settings), backlog)
         } catch {
             await writing.shutDown()
@@ -213,7 +224,7 @@ package final class SQLiteLedger: Ledger, Sendable {
             core.value.process(work[...])
             try? core.value.connection.checkpoint(.passive)
             core.value.witness = nil
-            for (_, done) in core.value.retained.notes { done?(nil) }
+            core.value.dropNotes()
             core.value.refuseCancels()
             core.clear()
         }

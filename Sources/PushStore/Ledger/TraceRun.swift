@@ -1,7 +1,8 @@
 import PushModel
 import PushWire
 
-/// An index of a part of the log by message and device, which finds their events without reading the whole log.
+/// An index of a part of the log by message, device and delivery, which finds their events without reading the whole
+/// log.
 ///
 /// An entry consists of 32 bits of a hash and the index of a log row within the run. Few names share a hash; a
 /// collision only costs an unnecessary read of a row.
@@ -66,15 +67,31 @@ struct TraceRun: Sendable {
         return max(0, start - 1)..<end
     }
 
-    /// Appends the indexes of the log rows that a block lists for this hash.
-    static func places(of hash: UInt32, in block: UnsafeRawBufferPointer, _ found: inout [Int]) {
+    /// Returns whether the first hashes of the blocks ascend, as they do unless they are damaged.
+    static func isInOrder(lows: UnsafeRawBufferPointer) -> Bool {
+        guard lows.count % 8 == 0 else { return false }
+        return (0..<lows.count / 8).allSatisfy { index in
+            let low = unsafe lows.word(at: 8 * index)
+            let before = unsafe index == 0 ? 0 : lows.word(at: 8 * (index - 1))
+            return before <= low && low <= UInt64(UInt32.max)
+        }
+    }
+
+    /// Appends the indexes of the log rows that a block lists for this hash. Returns false if the block is damaged.
+    ///
+    /// - Parameter low: The first hash of the block.
+    static func places(of hash: UInt32, in block: UnsafeRawBufferPointer, low: UInt64, _ found: inout [Int]) -> Bool {
         let count = block.count / 8
+        guard block.count % 8 == 0, (1...blockEntries).contains(count), unsafe block.word(at: 0) >> 32 == low else {
+            return false
+        }
         func entry(_ index: Int) -> UInt64 { unsafe block.word(at: 8 * index) }
         var index = partition(count) { entry($0) >> 32 < UInt64(hash) }
         while index < count, entry(index) >> 32 == UInt64(hash) {
             found.append(Int(UInt32(truncatingIfNeeded: entry(index))))
             index += 1
         }
+        return true
     }
 
     /// Returns how many of the first `count` elements satisfy the condition (binary search).
@@ -88,8 +105,8 @@ struct TraceRun: Sendable {
         return low
     }
 
-    /// Returns the numbers of the log rows with these indexes, in ascending order.
-    static func rows(_ places: [Int], in numbers: UnsafeRawBufferPointer) -> [UInt64] {
+    /// Returns the numbers of the log rows with these indexes, in ascending order; nil if one does not exist.
+    static func rows(_ places: [Int], in numbers: UnsafeRawBufferPointer) -> [UInt64]? {
         let wanted = Set(places)
         var reader = unsafe ByteReader(numbers)
         var rows: [UInt64] = []
@@ -100,7 +117,7 @@ struct TraceRun: Sendable {
             if wanted.contains(place) { rows.append(number) }
             place += 1
         }
-        return rows
+        return !reader.isBroken && rows.count == wanted.count ? rows : nil
     }
 
     static func hash(_ subject: TraceSubject) -> UInt32 {
@@ -119,6 +136,9 @@ struct TraceRun: Sendable {
     }
 
     static func hash(_ device: DeviceID) -> UInt32 { UInt32(truncatingIfNeeded: device.low) }
+
+    /// Returns the hash of a delivery. Its id is a hash already.
+    static func hash(_ delivery: APNSID) -> UInt32 { UInt32(truncatingIfNeeded: delivery.low) }
 }
 
 /// Builds a trace run from log rows in order.
@@ -140,6 +160,7 @@ struct TraceRunBuilder {
                 entries.append(UInt64(hash) << 32 | place)
             }
             if let device = event.device { entries.append(UInt64(TraceRun.hash(device)) << 32 | place) }
+            if let id = event.apnsID { entries.append(UInt64(TraceRun.hash(id)) << 32 | place) }
             return true
         }
     }

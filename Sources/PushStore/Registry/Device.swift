@@ -20,6 +20,9 @@ struct Device: ActiveRecord {
     var reason: String?
     /// The time at which the device was known to be inactive. A registration after it makes the device active again.
     var evidence: WallTime?
+    /// When an operator last made the device active again. Deactivations that were written earlier do not apply any
+    /// more; later ones do, whatever their evidence.
+    var reactivatedAt: WallTime?
 
     init(_ id: DeviceID, app: AppID, token: DeviceToken?) {
         deviceId = id

@@ -98,6 +98,10 @@ struct Registration {
     // MARK: In memory
 
     private mutating func register(_ registration: DeviceRegistration, _ id: DeviceID, replacing replaced: DeviceID?) {
+        guard registration.purpose == .registration || drafts[id] != nil else {
+            outcomes.append(RegisteredDevice(id: id, change: .missing))
+            return
+        }
         let old = replaced.flatMap { drafts[$0] }
         if let replaced, old != nil { retire(replaced, app: registration.app) }
         var draft =
@@ -109,14 +113,20 @@ struct Registration {
         let isNew = draft.device.seenAt == nil && draft.before == nil
         let change: RegisteredDevice.Change = isNew ? .registered : draft.device.isActive ? .known : .reactivated
         draft.device.token = KeptToken(registration.token)
-        draft.device.user = registration.user ?? old?.device.user ?? draft.device.user
-        draft.device.locale = registration.locale ?? old?.device.locale ?? draft.device.locale
-        draft.device.platform = registration.platform ?? old?.device.platform ?? draft.device.platform
-        draft.device.appVersion = registration.appVersion ?? old?.device.appVersion ?? draft.device.appVersion
+        draft.device.user = Self.property(registration.user, old?.device.user, draft.device.user)
+        draft.device.locale = Self.property(registration.locale, old?.device.locale, draft.device.locale)
+        draft.device.platform = Self.property(registration.platform, old?.device.platform, draft.device.platform)
+        draft.device.appVersion = Self.property(
+            registration.appVersion, old?.device.appVersion, draft.device.appVersion)
         if let tags = registration.tags {
             draft.tags = Set(tags.map { ExactText($0) })
         } else if let old {
             draft.tags.formUnion(old.tags)
+        }
+        guard registration.purpose != .change else {
+            put(draft, id)
+            outcomes.append(RegisteredDevice(id: id, change: .known))
+            return
         }
         draft.device.registeredAt = draft.device.registeredAt ?? now
         // A clock that was set back does not make a device older.
@@ -129,8 +139,15 @@ struct Registration {
         switch change {
         case .registered: tell(.deviceRegistered, id, registration.app)
         case .reactivated: tell(.deviceReactivated, id, registration.app)
-        case .known: break
+        case .known, .missing: break
         }
+    }
+
+    /// Returns the given value of a property, or else that of the replaced device, or else the stored one. An empty
+    /// text removes the property.
+    private static func property(_ given: String?, _ replaced: String?, _ stored: String?) -> String? {
+        guard let given else { return replaced ?? stored }
+        return given.isEmpty ? nil : given
     }
 
     /// Deactivates a replaced device. Its user and tags move to the new token.

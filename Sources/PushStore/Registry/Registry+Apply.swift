@@ -20,6 +20,7 @@ struct RecordedDeactivation: Sendable {
     func concerns(_ device: Device) -> Bool {
         (content.erases || device.isActive)
             && (device.lastSeen ?? .distantPast) <= min(content.evidence, time)
+            && (device.reactivatedAt ?? .distantPast) < time
     }
 }
 
@@ -49,7 +50,7 @@ extension Registry {
             let marked = state.withLock { $0.marked }
             let isDue = number.map { $0 >= marked + options.markEvery } ?? false
             if !marks.isEmpty || isDue {
-                let result = try await database.write { transaction in
+                let result = try await database.change { transaction in
                     let result = try RecordedDeactivation.run(marks, in: transaction)
                     if let number { try Self.mark(number, in: transaction) }
                     return result

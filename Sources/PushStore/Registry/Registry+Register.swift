@@ -3,17 +3,33 @@ package import PushModel
 extension Registry {
     package func register(_ devices: [DeviceRegistration]) async throws -> [RegisteredDevice] {
         guard !devices.isEmpty else { return [] }
-        let call = RegistrationCall(devices)
         try turn.mustHaveRoom()
-        calls.add(call)
-        await turn.take {
-            // An earlier turn may have written this call, too.
-            while call.result == nil { await write(calls.take(atMost: Self.groupLimit)) }
+        let (outcomes, events) = try await withCheckedThrowingContinuation { continuation in
+            let call = RegistrationCall(devices, waiter: continuation)
+            switch calls.add(call) {
+            case .waits: break
+            // A task of its own: if the caller is canceled, the other calls must still be written.
+            case .mustWrite: Task { await self.writeCalls() }
+            case .full: call.end(.failure(WriteTurn.busy(Self.waitingCalls)))
+            }
         }
-        guard let result = call.result else { preconditionFailure("registration not written in its turn") }
-        let (outcomes, events) = try result.get()
         await publish(events)
         return outcomes
+    }
+
+    /// The maximum number of calls that wait to be written.
+    static let waitingCalls = 4096
+
+    /// Writes the waiting calls until there are none. Other changes take their turn between two groups.
+    private func writeCalls() async {
+        while true {
+            let isDone = await turn.take {
+                let group = calls.take(atMost: Self.groupLimit)
+                if !group.isEmpty { await write(group) }
+                return group.isEmpty
+            }
+            if isDone { return }
+        }
     }
 
     /// The maximum number of registrations in a transaction. With more, callers would wait longer for the commit.
@@ -21,14 +37,9 @@ extension Registry {
 
     /// Writes several waiting calls in one transaction, because a sync costs as much as a hundred registrations.
     private func write(_ group: [RegistrationCall]) async {
-        guard !group.isEmpty else { preconditionFailure("waiting registration missing from the queue") }
         let (database, identities, now, calls) = (database, identities, stamp(), group.map(\.devices))
-        // Use a separate task: if the caller that has the turn is canceled, the other calls must still be written.
-        let work = Task { try await database.write { try Registration.run(calls, identities, at: now, in: $0) } }
-        switch await work.result {
-        case .failure(let error):
-            for call in group { call.end(.failure(error)) }
-        case .success(let result):
+        do {
+            let result = try await database.change { try Registration.run(calls, identities, at: now, in: $0) }
             unknown.written(result.active)
             unknown.written(result.replaced)
             for device in result.active { gone.remove(device) }
@@ -40,6 +51,8 @@ extension Registry {
             for (index, call) in group.enumerated() {
                 call.end(.success((result.outcomes[index], result.events[index])))
             }
+        } catch {
+            for call in group { call.end(.failure(error)) }
         }
     }
 
@@ -55,6 +68,38 @@ extension Registry {
     package func deactivate(_ devices: [DeviceID], reason: String) async throws -> [DeviceID] {
         try await end(devices, reason: reason, erasing: false)
     }
+
+    package func reactivate(_ devices: [DeviceID]) async throws -> [DeviceID] {
+        try turn.mustHaveRoom()
+        let now = stamp()
+        let changed = try await turn.take {
+            let changed = try await database.change { transaction in
+                var changed: [(DeviceID, AppID)] = []
+                for before in try Device.find(Array(Set(devices)), in: transaction) where !before.isActive {
+                    guard before.token.token != nil, let app = AppID(before.app) else { continue }
+                    var device = before
+                    (device.deactivatedAt, device.reason, device.evidence) = (nil, nil, nil)
+                    device.reactivatedAt = now
+                    try device.save(changedSince: before, in: transaction)
+                    changed.append((device.deviceId, app))
+                }
+                return changed
+            }
+            for (device, _) in changed { gone.remove(device) }
+            return changed
+        }
+        await publish(
+            changed.map { device, app in
+                var event = EventDraft(.deviceReactivated, app: app)
+                event.device = device
+                event.reason = Self.byOperator
+                return event
+            })
+        return changed.map(\.0)
+    }
+
+    /// The reason in the event of a device that an operator has made active again.
+    private static let byOperator = "operator"
 
     package func remove(_ devices: [DeviceID]) async throws -> [DeviceID] {
         try await end(devices, reason: Deactivation.removed, erasing: true)

@@ -59,7 +59,7 @@ package final class Registry: DeviceRegistry, DeviceBook {
     /// The API keys, which are in the same file.
     package let keys: RegistryKeys
     let turn = WriteTurn(limit: 4096)
-    let calls = RegistrationCalls()
+    let calls = RegistrationCalls(limit: Registry.waitingCalls)
     let named = NamedAudiences()
     let choices = TagChoices()
     let state = Locked(State())

@@ -2,7 +2,7 @@
 package struct RegistryError: Error, Sendable, Equatable, CustomStringConvertible {
     package struct Code: Hashable, Sendable {
         private enum Value {
-            case busy, cannotPublish, damaged
+            case busy, cannotPublish, cannotWrite, damaged
         }
 
         private let value: Value
@@ -11,6 +11,8 @@ package struct RegistryError: Error, Sendable, Equatable, CustomStringConvertibl
         package static let busy = Code(value: .busy)
         /// The ledger did not accept the event, so the operation was not carried out.
         package static let cannotPublish = Code(value: .cannotPublish)
+        /// The file cannot grow. Nothing was changed.
+        package static let cannotWrite = Code(value: .cannotWrite)
         package static let damaged = Code(value: .damaged)
     }
 

@@ -121,7 +121,7 @@ package final class RegistryKeys: KeyBook {
             // Use a separate task: a caller that is canceled must not leave file and memory different.
             let database = database
             let work = Task {
-                try await database.write { transaction in
+                try await database.change { transaction in
                     for id in change.forgotten {
                         try APIKeyRow.remove(where: \.keyId == id.description, in: transaction)
                     }

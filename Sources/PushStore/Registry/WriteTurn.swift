@@ -20,9 +20,11 @@ final class WriteTurn: Sendable {
     /// Throws `busy` if too many callers wait.
     func mustHaveRoom() throws(RegistryError) {
         let mayWait = state.withLock { $0.waiting.count - $0.next < limit }
-        guard mayWait else {
-            throw RegistryError(.busy, "registry busy: \(limit) calls wait to write; try again later")
-        }
+        guard mayWait else { throw Self.busy(limit) }
+    }
+
+    static func busy(_ limit: Int) -> RegistryError {
+        RegistryError(.busy, "registry busy: \(limit) calls wait to write; try again later")
     }
 
     func take<Result>(_ body: () async throws -> Result) async rethrows -> Result {

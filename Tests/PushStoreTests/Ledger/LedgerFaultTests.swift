@@ -29,6 +29,13 @@ import Testing
         }
     }
 
+    @Test func `Events that find no room while writes fail are counted and reported`() async throws {
+        await #expect(processExitsWith: .success) {
+            signal(SIGXFSZ, SIG_IGN)
+            try await withLedgerFolder { try await dropWhileFull($0) }
+        }
+    }
+
     @Test func `A missing directory is reported with its path`() async throws {
         let error = await #expect(throws: StoreError.self) {
             _ = try await SQLiteLedger.open(SQLiteLedger.Settings(directory: "/nonexistent/carillon"))
@@ -247,6 +254,41 @@ private func endWhileFull(_ folder: String) async throws {
     let last = try await scene.ledger.read(since: 0, limit: .max).segments.flatMap { try $0.events() }.last
     #expect(last?.topic == "connection/shop/down")
     await scene.ledger.close()
+}
+
+private func dropWhileFull(_ folder: String) async throws {
+    let scene = try await LedgerScene(folder)
+    try await scene.reopen()
+    limitFiles(to: 40_000)
+    for index in 0..<3 {
+        _ = await scene.accept(push("b\(index)", payload: [UInt8](repeating: 0x20, count: 60_000)))
+    }
+    #expect(await scene.settled().fault != nil)
+    let newest = await scene.settled().newest
+    func note(_ count: Int) {
+        scene.ledger.note(Array(repeating: EventDraft(.connectionDown, app: LedgerScene.shop), count: count), done: nil)
+    }
+    note(4000)
+    note(4000)
+    #expect(await scene.settled().droppedEvents == 0 && scene.droppedEvents.isEmpty)
+    // At most 10,000 are kept; the oldest are dropped.
+    note(4000)
+    #expect(await scene.settled().droppedEvents == 4000 && scene.ledger.latest.droppedEvents == 4000)
+    #expect(scene.droppedEvents == [4000])
+    note(4000)
+    #expect(await scene.settled().droppedEvents == 8000 && scene.ledger.latest.droppedEvents == 8000)
+    #expect(scene.droppedEvents == [4000])
+    limitFiles(to: .max)
+    while await scene.settled().fault != nil {}
+    #expect(scene.droppedEvents == [4000, 8000])
+    #expect(await scene.settled().newest == newest + 8000)
+    // Events that still wait when the ledger closes are lost too.
+    limitFiles(to: 40_000)
+    note(3)
+    await scene.settled()
+    #expect(scene.droppedEvents == [4000, 8000])
+    await scene.ledger.close()
+    #expect(scene.droppedEvents == [4000, 8000, 3])
 }
 
 /// Limits the size of files that this process writes.

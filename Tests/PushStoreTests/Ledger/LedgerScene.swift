@@ -81,6 +81,13 @@ final class LedgerScene {
         await ledger.start(listener)
     }
 
+    /// The parts of the index that were reported as damaged since the last opening.
+    private var damaged = Locked<[String]>([])
+    var damagedParts: [String] { damaged.withLock { $0 } }
+    /// Called with the numbers of dropped events.
+    private let dropped = Locked<[UInt64]>([])
+    var droppedEvents: [UInt64] { dropped.withLock { $0 } }
+
     private static func settings(
         _ folder: String, _ clock: Locked<Int64>, _ passed: Locked<Int64>, _ retention: LedgerRetention, _ pages: Int
     ) -> SQLiteLedger.Settings {
@@ -93,7 +100,12 @@ final class LedgerScene {
     }
 
     /// The settings, for tests that open the core themselves.
-    var settings: SQLiteLedger.Settings { Self.settings(folder, clock, passed, retention, checkpointPages) }
+    var settings: SQLiteLedger.Settings {
+        var settings = Self.settings(folder, clock, passed, retention, checkpointPages)
+        settings.indexDamaged = { [damaged] part in damaged.withLock { $0.append(part) } }
+        settings.eventsDropped = { [dropped] count in dropped.withLock { $0.append(count) } }
+        return settings
+    }
 
     func reopen() async throws {
         await ledger.close()
@@ -102,6 +114,7 @@ final class LedgerScene {
 
     /// Opens the ledger again after it was closed.
     func reopenOnly() async throws {
+        damaged = Locked([])
         (ledger, backlog) = try await SQLiteLedger.open(settings)
         listener = LedgerListener()
         await ledger.start(listener)
