@@ -4,38 +4,49 @@ import PushTime
 import PushTransport
 import PushWire
 
+/// A requester at the replay socket. Behind a proxy, several requesters share one connection.
+struct ReplayPeer: Hashable, Sendable {
+    /// The routing id of the connection.
+    let connection: [UInt8]
+    let route: AnswerRoute
+
+    /// Begins an answer.
+    func address(_ outbox: inout ZMQOutbox) {
+        outbox.add(connection)
+        route.add(to: &outbox)
+    }
+}
+
 /// A message that arrived at the replay socket, valid or not.
 struct ReplayQuestion: Sendable {
-    let peer: [UInt8]
-    /// Whether the requester sent an empty frame first, as a REQ socket does. The answer then begins with one too.
-    let hasDelimiter: Bool
+    let peer: ReplayPeer
     let userID: String?
-    /// The frames after the delimiter; nil unless there are exactly two.
-    private let frames: (version: [UInt8], request: [UInt8])?
+    private let isOfKnownKind: Bool
+    /// The second frame after the route; nil unless there are exactly two.
+    private let request: [UInt8]?
 
     init(_ message: borrowing ZMQMessage, frames count: Int) {
-        peer = message.copied(0)
-        hasDelimiter = message.count > 1 && message.byteCount(ofFrame: 1) == 0
+        let (route, start) = AnswerRoute.read(message, from: 1, before: [ReplayRequest.version])
+        peer = ReplayPeer(connection: message.copied(0), route: route)
         userID = message.userID
-        let start = hasDelimiter ? 2 : 1
-        frames = count == start + 2 ? (message.copied(start), message.copied(start + 1)) : nil
+        isOfKnownKind = start < message.count && message.isFrame(start, equalTo: ReplayRequest.version)
+        request = count == start + 2 ? message.copied(start + 1) : nil
     }
 
-    func request() throws(Rejection) -> ReplayRequest {
-        guard let frames else {
+    func read() throws(Rejection) -> ReplayRequest {
+        guard let request else {
             throw Rejection(.badFrame, detail: "expected two frames: \(ReplayRequest.version) and JSON")
         }
-        guard frames.version.elementsEqual("\(ReplayRequest.version)".utf8) else {
+        guard isOfKnownKind else {
             throw Rejection(.badFrame, detail: "unknown request kind; the first frame must be \(ReplayRequest.version)")
         }
-        return try ReplayRequest.read(frames.request)
+        return try ReplayRequest.read(request)
     }
 }
 
 /// A replay in progress. Used on the loop of the bus only.
 final class Replay {
-    let peer: [UInt8]
-    let hasDelimiter: Bool
+    let peer: ReplayPeer
     let userID: String?
     let request: ReplayRequest
     /// Whether the key has lost the right to observe. No more events are sent to the requester.
@@ -45,7 +56,6 @@ final class Replay {
 
     init(_ question: ReplayQuestion, request: ReplayRequest) {
         peer = question.peer
-        hasDelimiter = question.hasDelimiter
         userID = question.userID
         self.request = request
     }
@@ -57,13 +67,13 @@ extension EventBus {
     func take(_ question: ReplayQuestion) {
         counts.replayRequests += 1
         guard !settings.replaySecurity.isServer || settings.observers.include(question.userID) else {
-            return refuse(question.peer, question.hasDelimiter, error: "forbidden")
+            return refuse(question.peer, error: "forbidden")
         }
         do throws(Rejection) {
-            let request = try question.request()
+            let request = try question.read()
             begin(Replay(question, request: request))
         } catch {
-            refuse(question.peer, question.hasDelimiter, error: error.reason.rawValue, detail: error.detail)
+            refuse(question.peer, error: error.reason.rawValue, detail: error.detail)
         }
     }
 
@@ -73,14 +83,14 @@ extension EventBus {
                 || replays.values.count(where: { $0.userID == replay.userID }) < settings.replays.concurrentOfOneKey
         else {
             return refuse(
-                replay.peer, replay.hasDelimiter, error: "busy",
+                replay.peer, error: "busy",
                 retryAfter: settings.replays.retryAfter.wholeMilliseconds)
         }
         replays[replay.peer] = replay
         Task {
             let isAnswered = await answer(replay)
             if replay.isRevoked {
-                refuse(replay.peer, replay.hasDelimiter, error: "forbidden")
+                refuse(replay.peer, error: "forbidden")
             } else if !isAnswered {
                 counts.replaysAbandoned += 1
             }
@@ -91,13 +101,12 @@ extension EventBus {
 
     /// Sends an error answer. It is lost if the requester's queue is full.
     private func refuse(
-        _ peer: [UInt8], _ hasDelimiter: Bool, error: String, detail: String? = nil, retryAfter: Int64? = nil,
+        _ peer: ReplayPeer, error: String, detail: String? = nil, retryAfter: Int64? = nil,
         next: UInt64? = nil
     ) {
         counts.replaysRefused += 1
         _ = router?.send { outbox in
-            outbox.add(peer)
-            if hasDelimiter { outbox.addEmpty() }
+            peer.address(&outbox)
             outbox.add("replay-error/1")
             outbox.add(ReplayAnswer.error(error, detail: detail, retryAfter: retryAfter, next: next))
         }
@@ -119,7 +128,7 @@ extension EventBus {
                 page = try await log.read(since: at, limit: limits.page)
             } catch {
                 refuse(
-                    replay.peer, replay.hasDelimiter, error: "unavailable", detail: "\(error)",
+                    replay.peer, error: "unavailable", detail: "\(error)",
                     retryAfter: limits.retryAfter.wholeMilliseconds)
                 return true
             }
@@ -135,7 +144,7 @@ extension EventBus {
             } catch {
                 for packed in selection.take() where await !send(packed, to: replay) { return false }
                 let last = page.segments.first { $0.first == error.first }?.last ?? page.newest
-                refuse(replay.peer, replay.hasDelimiter, error: "damaged", detail: "\(error)", next: last)
+                refuse(replay.peer, error: "damaged", detail: "\(error)", next: last)
                 return true
             }
             for packed in selection.take() where await !send(packed, to: replay) { return false }
@@ -171,8 +180,7 @@ extension EventBus {
         var deadline: MonotonicTime?
         while let router, !isStopped, !replay.isRevoked {
             let result = router.send { outbox in
-                outbox.add(replay.peer)
-                if replay.hasDelimiter { outbox.addEmpty() }
+                replay.peer.address(&outbox)
                 frames(&outbox)
             }
             guard result == .wouldBlock else { return result == .sent }

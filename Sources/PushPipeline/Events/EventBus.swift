@@ -48,8 +48,8 @@ package actor EventBus {
     private var pending: [LogSegment] = []
     var counts = EventBusStatus()
 
-    /// The replay requests in progress, by the routing id of the requester.
-    var replays: [[UInt8]: Replay] = [:]
+    /// The replay requests in progress, by requester.
+    var replays: [ReplayPeer: Replay] = [:]
     private(set) var isStopped = false
     private var stopWaiters: [CheckedContinuation<Void, Never>] = []
 
@@ -279,14 +279,16 @@ package actor EventBus {
         return result == .sent
     }
 
-    /// Publishes `{"seq": last, "topics": {topic: last seq, …}}`, so that a subscriber sees when it missed the last
-    /// events.
+    /// Publishes `{"seq": last, "ts": time, "topics": {topic: last seq, …}}`, so that a subscriber sees when it missed the
+    /// last events.
     private func beat() {
         forgetSubscribersThatAreGone()
         let topic = Array("heartbeat".utf8)
         guard prefixes.wants(topic) else { return }
         var line = Array("{\"seq\":".utf8)
         DecimalText.append(counts.last, to: &line)
+        line.append(contentsOf: ",\"ts\":".utf8)
+        DecimalText.append(settings.wallClock().milliseconds, to: &line)
         line.append(contentsOf: ",\"topics\":".utf8)
         topics.appendLasts(since: loop.now + (.zero - EventBusSettings.topicMemory), to: &line)
         line.append(UInt8(ascii: "}"))

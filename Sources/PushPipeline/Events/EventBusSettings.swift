@@ -1,4 +1,5 @@
 package import Glibc
+package import PushTime
 package import PushTransport
 
 /// The endpoints and limits for publishing and replaying events.
@@ -87,6 +88,8 @@ package struct EventBusSettings: Sendable {
     /// Called on the loop of the bus after the publishing socket was closed to end subscriptions: with nil when it is
     /// bound again, and with an error after each long series of failed attempts.
     package var rebound: @Sendable (ZMQError?) -> Void = { _ in }
+    /// The clock for the time in heartbeats.
+    package var wallClock: @Sendable () -> WallTime = { .current() }
 
     package init(publish: String?, replay: String?) {
         self.publish = publish

@@ -136,6 +136,18 @@ package actor Feedback: FeedbackSink {
         }
     }
 
+    /// Releases the brake of an app for an operator, and returns whether it was on. The candidates that were held are
+    /// reported again by the next push to each.
+    package func releaseBrake(of app: AppID) -> Bool {
+        guard let brake = brakes[app], brake.isStopped else { return false }
+        let window = brake.window
+        brakes[app]?.release()
+        recordBrake("off", of: app, candidates: window.candidates.all, answers: window.answers)
+        log.notice(
+            "device brake released by an operator, deactivation resumed", [LogKey("app"): app.name])
+        return true
+    }
+
     private func recordBrake(_ state: String, of app: AppID, candidates: Int, answers: Int) {
         var event = EventDraft(.deviceBrake, app: app)
         event.add("state", text: state)

@@ -13,7 +13,7 @@ package struct DirectAnswer: Sendable {
     }
 
     package let outcome: Outcome
-    /// The ack as JSON, or one on each line.
+    /// The ack as JSON, or one on each line, with a line end.
     package let text: [UInt8]
 }
 

@@ -57,9 +57,9 @@ extension Intake {
         of group: RequestGroup, _ identities: UnsafeRawBufferPointer
     ) {
         switch receiver {
-        case .routed(let start, let length, let hasDelimiter):
+        case .routed(let start, let length, let route):
             let identity = unsafe UnsafeRawBufferPointer(rebasing: identities[start..<start + length])
-            unsafe say(kind, to: identity, hasDelimiter)
+            unsafe say(kind, to: identity, via: group.routes[route])
         case .direct(let index): send(outcome, to: group.replies[index])
         case .nobody: answer.removeAll(keepingCapacity: true)
         }
@@ -67,8 +67,11 @@ extension Intake {
 
     /// Sends the text in `answer` as the answer to a call, and clears it.
     func send(_ outcome: DirectAnswer.Outcome, to reply: DirectReply) {
-        let text = answer
-        answer = []
+        var text: [UInt8] = []
+        text.reserveCapacity(answer.count + 1)
+        text.append(contentsOf: answer)
+        text.append(UInt8(ascii: "\n"))
+        answer.removeAll(keepingCapacity: true)
         reply(DirectAnswer(outcome: outcome, text: text))
     }
 
@@ -149,12 +152,12 @@ extension Intake {
     // MARK: Sending acks
 
     /// Sends the text in `answer` as an ack, and clears it. If the producer's queue is full, the ack waits.
-    func say(_ kind: StaticString, to identity: UnsafeRawBufferPointer, _ hasDelimiter: Bool) {
+    func say(_ kind: StaticString, to identity: UnsafeRawBufferPointer, via route: AnswerRoute) {
         defer { answer.removeAll(keepingCapacity: true) }
         // In the normal case no acks wait.
         let isBehind = unsafe !waiting.isEmpty && waiting.holds([UInt8](identity))
         if !isBehind {
-            switch unsafe transmit(kind, answer, to: identity, hasDelimiter) {
+            switch unsafe transmit(kind, answer, to: identity, via: route) {
             case .sent: return
             case .wouldBlock: break
             case .unreachable, .failed:
@@ -162,18 +165,18 @@ extension Intake {
                 return
             }
         }
-        let ack = WaitingAcks.Ack(kind: kind, hasDelimiter: hasDelimiter, text: answer)
+        let ack = WaitingAcks.Ack(kind: kind, route: route, text: answer)
         if unsafe !waiting.add(ack, for: [UInt8](identity), now: loop.now) { tally.droppedAcks += 1 }
         retryAcksLater()
     }
 
     func transmit(
-        _ kind: StaticString, _ text: [UInt8], to identity: UnsafeRawBufferPointer, _ hasDelimiter: Bool
+        _ kind: StaticString, _ text: [UInt8], to identity: UnsafeRawBufferPointer, via route: AnswerRoute
     ) -> ZMQSendResult {
         guard let router else { return .unreachable }
         return router.send { outbox in
             unsafe outbox.add(identity)
-            if hasDelimiter { outbox.addEmpty() }
+            route.add(to: &outbox)
             outbox.add(kind)
             outbox.add(text)
         }

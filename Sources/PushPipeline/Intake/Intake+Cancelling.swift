@@ -6,13 +6,13 @@ import PushWire
 /// Requests to cancel a message, `["cancel/1", {"id": …, "app": …}]`. They count against the same bounds as pushes.
 extension Intake {
     func cancel(_ request: UnsafeRawBufferPointer, in frames: RequestFrames) {
-        let size = request.count
+        let size = request.count + frames.route.byteCount
         tally.bytes += UInt64(size)
         if isFull {
             tally.busy += 1
             unsafe AckText.busy(
                 id: EnvelopeSkim.id(request)?.text, retryAfterMS: retryAfter.wholeMilliseconds, to: &answer)
-            return unsafe say("ack/1", to: frames.identity, frames.hasDelimiter)
+            return unsafe say("ack/1", to: frames.identity, via: frames.route)
         }
         let envelope: CancelEnvelope
         do throws(EnvelopeFault) {
@@ -21,25 +21,25 @@ extension Intake {
                 throw EnvelopeFault(id: envelope.id.text, rejection: refusal, app: envelope.app)
             }
         } catch {
-            return refuseCancel(error, to: unsafe [UInt8](frames.identity), frames.hasDelimiter)
+            return refuseCancel(error, to: unsafe [UInt8](frames.identity), via: frames.route)
         }
         // A message that was sent before its cancellation is handed to the ledger before it.
         handInGroup()
         unanswered += 1
         unansweredBytes += size
         let identity = unsafe [UInt8](frames.identity)
-        let (hasDelimiter, client) = (frames.hasDelimiter, frames.caller.name)
+        let (route, client) = (frames.route, frames.caller.name)
         let cancel = CancelRequest(envelope.id, of: envelope.app, by: client)
         ledger.cancel(cancel) { result in
             // After `stop` the loop may have ended, and nobody needs the reply.
             self.loop.executeUnlessStopped {
-                self.assumeIsolated { $0.answered(cancel, result, size: size, to: identity, hasDelimiter) }
+                self.assumeIsolated { $0.answered(cancel, result, size: size, to: identity, via: route) }
             }
         }
     }
 
     private func answered(
-        _ request: CancelRequest, _ result: Cancellation, size: Int, to identity: [UInt8], _ hasDelimiter: Bool
+        _ request: CancelRequest, _ result: Cancellation, size: Int, to identity: [UInt8], via route: AnswerRoute
     ) {
         unanswered -= 1
         unansweredBytes -= size
@@ -47,11 +47,11 @@ extension Intake {
         case .cancelled(let counts):
             tally.cancelled += 1
             AckText.cancelled(id: request.id, counts, to: &answer)
-            send(to: identity, hasDelimiter)
+            send(to: identity, via: route)
         case .tooLate:
             tally.tooLate += 1
             AckText.tooLate(id: request.id, to: &answer)
-            send(to: identity, hasDelimiter)
+            send(to: identity, via: route)
         case .unknown:
             let rejection = Rejection(
                 .unknownMessage,
@@ -59,26 +59,26 @@ extension Intake {
                     "no message of \(request.app) with this id is remembered: it was never accepted, or it is older "
                     + "than dedupe.window")
             refuseCancel(
-                EnvelopeFault(id: request.id.text, rejection: rejection, app: request.app), to: identity, hasDelimiter)
+                EnvelopeFault(id: request.id.text, rejection: rejection, app: request.app), to: identity, via: route)
         case .failed:
             tally.busy += 1
             tally.failed += 1
             AckText.busy(
                 id: request.id.text, retryAfterMS: Self.retryAfterFault.wholeMilliseconds, to: &answer)
-            send(to: identity, hasDelimiter)
+            send(to: identity, via: route)
         }
         feelPressure()
         endIfIdle()
     }
 
     /// Answers `rejected`. There is no `message.rejected` event, because the message itself is not rejected.
-    private func refuseCancel(_ fault: EnvelopeFault, to identity: [UInt8], _ hasDelimiter: Bool) {
+    private func refuseCancel(_ fault: EnvelopeFault, to identity: [UInt8], via route: AnswerRoute) {
         tally.count(fault.rejection)
         AckText.rejected(id: fault.id, fault.rejection, to: &answer)
-        send(to: identity, hasDelimiter)
+        send(to: identity, via: route)
     }
 
-    private func send(to identity: [UInt8], _ hasDelimiter: Bool) {
-        unsafe identity.withUnsafeBytes { unsafe say("ack/1", to: $0, hasDelimiter) }
+    private func send(to identity: [UInt8], via route: AnswerRoute) {
+        unsafe identity.withUnsafeBytes { unsafe say("ack/1", to: $0, via: route) }
     }
 }

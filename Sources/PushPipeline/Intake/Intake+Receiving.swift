@@ -17,15 +17,16 @@ extension Intake {
         case (.router, .single(let envelope, let payload)): unsafe ask(envelope, payload, in: frames)
         case (.router, .batch(let lines)): unsafe askBatch(lines, in: frames)
         case (.router, .cancel(let request)): unsafe cancel(request, in: frames)
-        case (.router, .bad(let rejection, let envelope)):
+        case (.router, .bad(let rejection, let envelope, let isBatch)):
             let id = unsafe envelope.flatMap { unsafe EnvelopeSkim.id($0)?.text }
-            refuse(EnvelopeFault(id: id, rejection: rejection, app: nil), "ack/1", frames)
+            let kind: StaticString = isBatch ? "ack-batch/1" : "ack/1"
+            refuse(EnvelopeFault(id: id, rejection: rejection, app: nil), kind, frames)
         case (.pull, .single(let envelope, let payload)): unsafe take(envelope, payload, from: frames)
         case (.pull, .batch(let lines)): unsafe takeBatch(lines, from: frames)
         case (.pull, .cancel):
             let rejection = Rejection(.badFrame, detail: "cancel/1 has an ack, so it needs the ROUTER socket")
             tell(EnvelopeFault(id: nil, rejection: rejection, app: nil), of: frames.caller.name)
-        case (.pull, .bad(let rejection, let envelope)):
+        case (.pull, .bad(let rejection, let envelope, _)):
             let id = unsafe envelope.flatMap { unsafe EnvelopeSkim.id($0)?.text }
             tell(EnvelopeFault(id: id, rejection: rejection, app: nil), of: frames.caller.name)
         }
@@ -42,18 +43,18 @@ extension Intake {
             tally.busy += 1
             unsafe AckText.busy(
                 id: EnvelopeSkim.id(envelope)?.text, retryAfterMS: retryAfter.wholeMilliseconds, to: &answer)
-            unsafe say("ack/1", to: frames.identity, frames.hasDelimiter)
+            unsafe say("ack/1", to: frames.identity, via: frames.route)
             return
         }
         do throws(EnvelopeFault) {
             let request = unsafe try read(envelope, payload, from: frames.caller)
             if let quota = admit(request.message, canWait: true) {
                 sayBusy(request.message.id, quota.retryAfter, to: &answer)
-                unsafe say("ack/1", to: frames.identity, frames.hasDelimiter)
+                unsafe say("ack/1", to: frames.identity, via: frames.route)
                 return
             }
-            unsafe group.add(request, from: frames.identity, hasDelimiter: frames.hasDelimiter)
-            weigh(1, size)
+            unsafe group.add(request, from: frames.identity, via: frames.route)
+            weigh(1, size + frames.route.byteCount)
         } catch {
             refuse(error, "ack/1", frames)
         }
@@ -63,18 +64,18 @@ extension Intake {
         tally.bytes += UInt64(text.count)
         if isFull {
             unsafe refuseLines(text, of: frames.caller.name)
-            unsafe say("ack-batch/1", to: frames.identity, frames.hasDelimiter)
+            unsafe say("ack-batch/1", to: frames.identity, via: frames.route)
             return
         }
         do throws(Rejection) {
             let lines = unsafe try readLines(text, of: frames.caller)
             if lines.requestCount == 0 {
                 lines.write(to: &answer) { _, _ in }
-                unsafe say("ack-batch/1", to: frames.identity, frames.hasDelimiter)
+                unsafe say("ack-batch/1", to: frames.identity, via: frames.route)
             } else {
                 unsafe group.add(
-                    lines, from: frames.identity, hasDelimiter: frames.hasDelimiter, client: frames.caller.name)
-                weigh(0, text.count)
+                    lines, from: frames.identity, via: frames.route, client: frames.caller.name)
+                weigh(0, text.count + frames.route.byteCount)
             }
         } catch {
             // The batch as a whole is invalid, so there is one status and not one for each line.
@@ -108,7 +109,7 @@ extension Intake {
 
     private func refuse(_ fault: EnvelopeFault, _ kind: StaticString, _ frames: RequestFrames) {
         AckText.rejected(id: fault.id, fault.rejection, to: &answer)
-        unsafe say(kind, to: frames.identity, frames.hasDelimiter)
+        unsafe say(kind, to: frames.identity, via: frames.route)
         tell(fault, of: frames.caller.name)
     }
 

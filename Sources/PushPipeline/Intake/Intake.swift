@@ -382,7 +382,7 @@ package actor Intake {
     private func retryAcks() {
         ackTimer = nil
         let (sent, dropped) = waiting.retry(now: loop.now) { identity, ack in
-            unsafe identity.withUnsafeBytes { unsafe transmit(ack.kind, ack.text, to: $0, ack.hasDelimiter) }
+            unsafe identity.withUnsafeBytes { unsafe transmit(ack.kind, ack.text, to: $0, via: ack.route) }
         }
         tally.droppedAcks += UInt64(dropped)
         ackDelay = sent > 0 ? Self.firstAckDelay : min(ackDelay * 2, Self.lastAckDelay)

@@ -3,7 +3,7 @@ import PushModel
 import PushTransport
 
 /// The parsed frames of a message: `["push/1", envelope, payload?]`, `["push-batch/1", lines]` or
-/// `["cancel/1", request]`, with or without an empty delimiter frame at the front.
+/// `["cancel/1", request]`, with or without an ``AnswerRoute`` at the front.
 ///
 /// - Important: The pointers refer to the memory of the message. They are valid only while the message is borrowed.
 @safe
@@ -14,7 +14,7 @@ struct RequestFrames {
         case batch(lines: UnsafeRawBufferPointer)
         case cancel(request: UnsafeRawBufferPointer)
         /// An invalid request. `envelope` is the frame that may be the envelope; the ack takes the id from it.
-        case bad(Rejection, envelope: UnsafeRawBufferPointer?)
+        case bad(Rejection, envelope: UnsafeRawBufferPointer?, isBatch: Bool = false)
     }
 
     static let expected =
@@ -23,7 +23,7 @@ struct RequestFrames {
     let kind: Kind
     /// The routing id to which the ack goes; empty for PULL.
     let identity: UnsafeRawBufferPointer
-    let hasDelimiter: Bool
+    let route: AnswerRoute
     /// The user id of the connection, which is the client's public key; nil without CURVE.
     let sender: UnsafeRawBufferPointer?
     /// The client and its rights.
@@ -39,8 +39,7 @@ struct RequestFrames {
         case .pull: unsafe identity = UnsafeRawBufferPointer(start: nil, count: 0)
         }
         unsafe sender = door.isSecured ? message.lentUserID() : nil
-        hasDelimiter = place < message.count && message.byteCount(ofFrame: place) == 0
-        if hasDelimiter { place += 1 }
+        (route, place) = AnswerRoute.read(message, from: place, before: Self.kinds)
         kind = Self.kind(of: message, from: place, count: total - place)
     }
 
@@ -56,38 +55,40 @@ struct RequestFrames {
         guard place < message.count else {
             return unsafe .bad(Rejection(.badFrame, detail: "the message has no frame; \(expected)"), envelope: nil)
         }
-        let word = unsafe message.lent(place)
         let next = unsafe place + 1 < message.count ? message.lent(place + 1) : nil
-        if unsafe matches(word, "push/1") {
+        if message.isFrame(place, equalTo: "push/1") {
             if count == 2, let next = unsafe next { return unsafe .single(envelope: next, payload: nil) }
             if count == 3, let next = unsafe next {
                 return unsafe .single(envelope: next, payload: message.lent(place + 2))
             }
-            return unsafe .bad(Rejection(.badFrame, detail: "push/1 with \(count) frames; \(expected)"), envelope: next)
+            return unsafe .bad(wrongCount(count, of: "push/1"), envelope: next)
         }
-        if unsafe matches(word, "push-batch/1") {
+        if message.isFrame(place, equalTo: "push-batch/1") {
             if count == 2, let next = unsafe next { return unsafe .batch(lines: next) }
-            return unsafe .bad(
-                Rejection(.badFrame, detail: "push-batch/1 with \(count) frames; \(expected)"), envelope: nil)
+            // The sender of a batch expects the ack of a batch.
+            return unsafe .bad(wrongCount(count, of: "push-batch/1"), envelope: nil, isBatch: true)
         }
-        if unsafe matches(word, "cancel/1") {
+        if message.isFrame(place, equalTo: "cancel/1") {
             if count == 2, let next = unsafe next { return unsafe .cancel(request: next) }
-            return unsafe .bad(
-                Rejection(.badFrame, detail: "cancel/1 with \(count) frames; \(expected)"), envelope: next)
+            return unsafe .bad(wrongCount(count, of: "cancel/1"), envelope: next)
         }
-        return unsafe .bad(Rejection(.badFrame, detail: problem(of: word)), envelope: next)
+        return unsafe .bad(Rejection(.badFrame, detail: problem(of: message.lent(place))), envelope: next)
     }
 
-    private static func matches(_ bytes: UnsafeRawBufferPointer, _ word: StaticString) -> Bool {
-        guard bytes.count == word.utf8CodeUnitCount, let base = bytes.baseAddress else { return false }
-        return unsafe memcmp(base, word.utf8Start, bytes.count) == 0
+    private static let kinds: [StaticString] = ["push/1", "push-batch/1", "cancel/1"]
+
+    private static func wrongCount(_ count: Int, of kind: StaticString) -> Rejection {
+        Rejection(.badFrame, detail: "\(kind) with \(count) \(count == 1 ? "frame" : "frames"); \(expected)")
     }
 
     /// Describes an unknown first frame. The text of the frame is quoted only if it looks like a request kind: it might
     /// be a misplaced payload.
     private static func problem(of word: UnsafeRawBufferPointer) -> String {
         let isWord = unsafe word.count <= 24 && word.allSatisfy(isWordByte) && word.contains(UInt8(ascii: "/"))
-        guard isWord else { return "the first frame is not a request kind; \(expected)" }
+        guard isWord else {
+            return "the first frame is not a request kind; \(expected). Only \(AnswerRoute.maxFrames) frames of "
+                + "\(AnswerRoute.maxBytes) bytes and an empty delimiter may precede it"
+        }
         let text = unsafe String(decoding: word, as: UTF8.self)
         return "unknown request kind \(text); use push/1, push-batch/1 or cancel/1"
     }

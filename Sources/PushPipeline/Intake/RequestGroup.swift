@@ -18,9 +18,9 @@ struct RequestGroup: Sendable {
     /// The receiver of an ack.
     enum Receiver {
         case nobody
-        /// A routing id in `identities`. Its length is at most 255: the socket drops messages of connections with a
-        /// longer one.
-        case routed(start: Int, length: Int, hasDelimiter: Bool)
+        /// A routing id in `identities`, and the index of a route in `routes`. The length is at most 255: the socket
+        /// drops messages of connections with a longer id.
+        case routed(start: Int, length: Int, route: Int)
         /// An element of `replies`.
         case direct(Int)
     }
@@ -36,6 +36,8 @@ struct RequestGroup: Sendable {
     private(set) var entries: [Entry] = []
     private(set) var batches: [BatchLines] = []
     private(set) var identities: [UInt8] = []
+    /// The routes of acks, first the two usual ones.
+    private(set) var routes = [AnswerRoute.direct, .delimiter]
     private(set) var replies: [DirectReply] = []
     private var callers: [String] = []
     /// The size of the envelopes, payloads and batches as received.
@@ -51,9 +53,9 @@ struct RequestGroup: Sendable {
     static let nobody: Int32 = -1
 
     /// Adds a request whose ack goes to `identity`.
-    mutating func add(_ request: PushRequest, from identity: UnsafeRawBufferPointer, hasDelimiter: Bool) {
+    mutating func add(_ request: PushRequest, from identity: UnsafeRawBufferPointer, via route: AnswerRoute) {
         requests.append(request)
-        unsafe append(.one, identity, hasDelimiter, client: request.client)
+        unsafe append(.one, identity, via: route, client: request.client)
     }
 
     /// Adds a request without an ack.
@@ -94,14 +96,14 @@ struct RequestGroup: Sendable {
     }
 
     mutating func add(
-        _ batch: BatchLines, from identity: UnsafeRawBufferPointer, hasDelimiter: Bool, client: String?
+        _ batch: BatchLines, from identity: UnsafeRawBufferPointer, via route: AnswerRoute, client: String?
     ) {
         batches.append(batch)
-        unsafe append(.batch(batches.count - 1), identity, hasDelimiter, client: client)
+        unsafe append(.batch(batches.count - 1), identity, via: route, client: client)
     }
 
     private mutating func append(
-        _ answer: Answer, _ identity: UnsafeRawBufferPointer, _ hasDelimiter: Bool, client: String?
+        _ answer: Answer, _ identity: UnsafeRawBufferPointer, via route: AnswerRoute, client: String?
     ) {
         var start = identities.count
         // Messages of one producer arrive in runs, so the routing id is compared with the last one only.
@@ -114,8 +116,16 @@ struct RequestGroup: Sendable {
         }
         entries.append(
             Entry(
-                answer: answer, receiver: .routed(start: start, length: identity.count, hasDelimiter: hasDelimiter),
+                answer: answer, receiver: .routed(start: start, length: identity.count, route: index(of: route)),
                 caller: caller(client)))
+    }
+
+    /// Returns the index of a route in `routes`. Apart from the usual ones it is compared with the last one only.
+    private mutating func index(of route: AnswerRoute) -> Int {
+        if route == routes[0] { return 0 }
+        if route == routes[1] { return 1 }
+        if route != routes[routes.count - 1] { routes.append(route) }
+        return routes.count - 1
     }
 
     private func isAt(_ start: Int, _ identity: UnsafeRawBufferPointer) -> Bool {

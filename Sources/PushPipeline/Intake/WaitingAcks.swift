@@ -6,8 +6,10 @@ import PushTransport
 struct WaitingAcks {
     struct Ack {
         let kind: StaticString
-        let hasDelimiter: Bool
+        let route: AnswerRoute
         let text: [UInt8]
+
+        var byteCount: Int { route.byteCount + text.count }
     }
 
     private struct Peer {
@@ -45,7 +47,7 @@ struct WaitingAcks {
 
     /// Adds an ack. Returns false if there is no room.
     mutating func add(_ ack: Ack, for identity: [UInt8], now: MonotonicTime) -> Bool {
-        let size = ack.text.count
+        let size = ack.byteCount
         guard count < limits.acks, bytes + size <= limits.bytes else { return false }
         if let peer = peers[identity] {
             guard peer.acks.count - peer.head < limits.acks / limits.share,
@@ -71,8 +73,8 @@ struct WaitingAcks {
                 switch send(identity, peer.acks[peer.head]) {
                 case .sent:
                     count -= 1
-                    bytes -= peer.acks[peer.head].text.count
-                    peer.bytes -= peer.acks[peer.head].text.count
+                    bytes -= peer.acks[peer.head].byteCount
+                    peer.bytes -= peer.acks[peer.head].byteCount
                     peer.head += 1
                     sent += 1
                 case .wouldBlock:

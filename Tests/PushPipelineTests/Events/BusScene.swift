@@ -2,6 +2,7 @@ import Foundation
 import PushLoop
 import PushModel
 import PushPipeline
+import PushTime
 import PushTransport
 import PushWire
 import TestSupport
@@ -133,6 +134,9 @@ final class BusPeer: Sendable {
 
 /// A bus on a loop, with its log and the loop of its peers.
 final class BusScene: Sendable {
+    /// The time that heartbeats have.
+    static let wall = WallTime(milliseconds: 1_800_000_000_123)
+
     let context: ZMQContext
     let loop: EventLoop
     let peers = EventLoop(name: "peers")
@@ -155,6 +159,7 @@ final class BusScene: Sendable {
         // The limits are high, so that peers on a busy machine do not count as slow readers.
         settings.sendHighWater = 100_000
         settings.unacknowledgedTimeout = .seconds(3600)
+        settings.wallClock = { Self.wall }
         try change(&settings, context)
         // A context has one handler; this fails if the test has created one.
         _ = try? ZAPHandler(in: context, users: [:])

@@ -77,7 +77,7 @@ import Testing
         var waiting = WaitingAcks(limits)
         let now = MonotonicTime(nanoseconds: 0)
         func ack(_ size: Int) -> WaitingAcks.Ack {
-            .init(kind: "ack/1", hasDelimiter: false, text: Array(repeating: 120, count: size))
+            .init(kind: "ack/1", route: .direct, text: Array(repeating: 120, count: size))
         }
         for identity in 0..<5 as Range<UInt8> {
             let taken = (0..<3).map { _ in waiting.add(ack(1), for: [identity], now: now) }

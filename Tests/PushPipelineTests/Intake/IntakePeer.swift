@@ -64,13 +64,12 @@ actor IntakePeer {
     }
 
     func receive() async -> [String] {
-        let frames: [[UInt8]]
-        if inbox.messages.isEmpty {
-            frames = await withCheckedContinuation { inbox.waiters.append($0) }
-        } else {
-            frames = inbox.messages.removeFirst()
-        }
-        return frames.map { String(decoding: $0, as: UTF8.self) }
+        await receiveBytes().map { String(decoding: $0, as: UTF8.self) }
+    }
+
+    func receiveBytes() async -> [[UInt8]] {
+        if inbox.messages.isEmpty { return await withCheckedContinuation { inbox.waiters.append($0) } }
+        return inbox.messages.removeFirst()
     }
 
     /// Returns the status in the next ack.

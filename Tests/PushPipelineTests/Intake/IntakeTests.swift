@@ -73,12 +73,11 @@ import Testing
         (["push/2", Self.known], "known", "unknown request kind push/2; use push/1, push-batch/1 or cancel/1"),
         (["push"], nil, "is not a request kind; expected [\"push/1\", envelope, payload?]"),
         ([Self.known], nil, "is not a request kind"),
-        (["push/1"], nil, "push/1 with 1 frames"),
+        (["push/1"], nil, "push/1 with 1 frame; expected"),
         (["push/1", Self.known, "{}", "x"], "known", "push/1 with 4 frames"),
-        (["push-batch/1"], nil, "push-batch/1 with 1 frames"),
-        (["push-batch/1", Self.known, "{}"], nil, "push-batch/1 with 3 frames"),
         ([""], nil, "the message has no frame"),
-        (["", "push/1"], nil, "push/1 with 1 frames"),
+        (["", "push/1"], nil, "push/1 with 1 frame; expected"),
+        (["", "cancel/1", Self.known, "{}"], "known", "cancel/1 with 3 frames"),
         (["", "", "push/1", Self.known], nil, "is not a request kind"),
     ]
     private static let known = Scene.envelope("known")
@@ -88,7 +87,9 @@ import Testing
             let producer = try await scene.peer()
             for (frames, id, words) in Self.badFrames {
                 await producer.send(frames.map { Array($0.utf8) })
-                let status = try await producer.status()
+                let answer = await producer.receive()
+                #expect(answer.suffix(2).first == "ack/1", "\(frames)")
+                let status = try IntakeStatus.read(answer)[0]
                 #expect(status.status == "rejected" && status.reason == "bad_frame", "\(frames)")
                 #expect(status.id == id, "\(frames)")
                 #expect(status.detail?.contains(words) == true, "\(frames): \(status.detail ?? "")")
@@ -96,6 +97,93 @@ import Testing
             let counts = await scene.intake.counts
             #expect(counts.rejected == [.badFrame: UInt64(Self.badFrames.count)])
             #expect(scene.ledger.facts.groups.isEmpty)
+        }
+    }
+
+    /// A client that sends a batch reads the ack of a batch.
+    @Test(arguments: [
+        (["push-batch/1"], "push-batch/1 with 1 frame; expected"), (["push-batch/1", "{}", "{}"], "with 3 frames"),
+        (["push-batch/1", ""], "there is no line"),
+    ]) func `a batch with wrong frames is refused in the ack of a batch`(frames: [String], words: String) async throws {
+        try await Scene.run { scene in
+            let producer = try await scene.peer()
+            for frames in [frames, [""] + frames] {
+                await producer.send(frames.map { Array($0.utf8) })
+                let answer = await producer.receive()
+                #expect(Array(answer.dropLast()) == (frames[0].isEmpty ? ["", "ack-batch/1"] : ["ack-batch/1"]))
+                let statuses = try IntakeStatus.read(answer)
+                #expect(statuses.map(\.reason) == ["bad_frame"] && statuses[0].id == nil)
+                #expect(statuses[0].detail?.contains(words) == true, "\(statuses)")
+            }
+        }
+    }
+
+    private static let routes: [[[UInt8]]] = [
+        [[1], []], [[0, 7, 7, 7, 7], [0, 1, 2, 3, 4], []],
+        // A request number of ZMQ_REQ_CORRELATE behind two proxies.
+        [[0, 7, 7, 7, 7], [0, 1, 2, 3, 4], [9, 0, 0, 0], []],
+        // At most 8 frames with 512 bytes, each of at most 255.
+        Array(repeating: Array(repeating: 65, count: 64), count: 8) + [[]],
+        [Array(repeating: 1, count: 255), Array(repeating: 2, count: 255), [3, 3], []],
+        [Array("push/2".utf8), []],
+    ]
+
+    @Test(arguments: routes) func `an answer repeats the frames before the request`(route: [[UInt8]]) async throws {
+        try await Scene.run { scene in
+            let producer = try await scene.peer()
+            let requests: [(frames: [String], kind: String, status: String)] = [
+                (["push/1", Scene.envelope("a")], "ack/1", "accepted"),
+                (["push/1", Scene.envelope("b"), #"{"aps":{"alert":"c"}}"#], "ack/1", "rejected"),
+                (["push-batch/1", Scene.envelope("c")], "ack-batch/1", "accepted"),
+                (["cancel/1", #"{"id":"a","app":"shop"}"#], "ack/1", "cancelled"),
+                (["cancel/1"], "ack/1", "rejected"), (["push/9", "x"], "ack/1", "rejected"),
+                (["push/1", "oops"], "ack/1", "rejected"),
+            ]
+            for (frames, kind, status) in requests {
+                await producer.send(route + frames.map { Array($0.utf8) })
+                let answer = await producer.receiveBytes()
+                #expect(Array(answer.prefix(route.count)) == route, "\(frames)")
+                let rest = answer.dropFirst(route.count).map { String(decoding: $0, as: UTF8.self) }
+                #expect(rest.first == kind && rest.count == 2, "\(frames): \(rest)")
+                #expect(try IntakeStatus.read(rest)[0].status == status, "\(frames): \(rest)")
+            }
+            #expect(await scene.intake.counts.unansweredBytes == 0)
+        }
+    }
+
+    private static let longRoutes: [[[UInt8]]] = [
+        Array(repeating: [1], count: 9) + [[]], [Array(repeating: 1, count: 256), []],
+        [Array(repeating: 1, count: 255), Array(repeating: 2, count: 255), [3, 3, 3], []], [[1], [2]],
+    ]
+
+    @Test(arguments: longRoutes) func `more frames before a request are refused`(route: [[UInt8]]) async throws {
+        try await Scene.run { scene in
+            let producer = try await scene.peer()
+            await producer.send(route + ["push/1", Scene.envelope("a")].map { Array($0.utf8) })
+            let status = try await producer.status()
+            #expect(status.reason == "bad_frame" && status.detail?.contains("Only 8 frames of 512 bytes") == true)
+        }
+    }
+
+    @Test func `the acks of many clients of one proxy go back by their own routes`() async throws {
+        try await Scene.run { scene in
+            scene.ledger.hold()
+            let proxy = try await scene.peer()
+            var expected: Set<[[UInt8]]> = []
+            for number in 0..<200 {
+                let route: [[UInt8]] = [[0, UInt8(number % 7), 1, 2, 3], [UInt8(number / 7 + 1)], []]
+                await proxy.send(route + ["push/1", Scene.envelope("m-\(number)")].map { Array($0.utf8) })
+                expected.insert(route.dropLast() + [Array("m-\(number)".utf8)])
+            }
+            await scene.ledger.wait { $0.ids.count == 200 }
+            scene.ledger.release()
+            for _ in 0..<200 {
+                let answer = await proxy.receiveBytes()
+                let status = try IntakeStatus.read(answer.map { String(decoding: $0, as: UTF8.self) })[0]
+                let key = answer.prefix(2) + [Array((status.id ?? "").utf8)]
+                #expect(expected.remove(Array(key)) != nil, "\(answer)")
+            }
+            #expect(expected.isEmpty)
         }
     }
 
