@@ -42,6 +42,16 @@ import Testing
         Case("{ \(minimalApp), log: {\n levle: 'info' } }", 3, "log.levle", "did you mean \"level\"?"),
         Case("{ \(minimalApp), data: 'a',\n data: 'b' }", 3, "data", "this key is repeated; keep one"),
         Case(app("gateway: { conections: {} }"), 4, "apps.a.gateway.conections", "did you mean \"connections\"?"),
+        // The registration without keys.
+        Case(
+            "{ \(minimalApp), http: { legacy_registration: {\n app: 'nobody' } } }", 3, "http.legacy_registration.app",
+            "there is no app \"nobody\""),
+        Case(
+            "{ \(minimalApp), http: { legacy_registration: {\n path: '/x' } } }", 2, "http.legacy_registration",
+            "app is missing"),
+        Case(
+            "{ \(minimalApp), http: { legacy_registration: {\n app: 'a', path: '/v1/{x}' } } }", 3,
+            "http.legacy_registration.path", "the path is not usable"),
         // Types of values.
         Case("{ \(minimalApp),\n data: 5 }", 3, "data", "this must be text in quotes, not a number"),
         Case("{ \(minimalApp),\n data: '' }", 3, "data", "this must be text in quotes, not an empty string"),

@@ -58,6 +58,7 @@ enum Shipped {
         var expected = Configuration()
         expected.data = shipped.data
         expected.http.tls = shipped.http.tls
+        expected.http.legacyRegistration = shipped.http.legacyRegistration
         expected.security = shipped.security
         expected.apps = shipped.apps
         #expect(shipped == expected)

@@ -28,6 +28,22 @@ import Testing
             ])
     }
 
+    @Test func `A file that is named like the word for the system's certificates is a change`() throws {
+        let app = { (trust: String) in
+            minimalApp.replacing(
+                "environment:", with: "endpoint: { host: 'api.push.apple.com', trust: '\(trust)' }, environment:")
+        }
+        // The file of the configuration is in the working directory.
+        let parse = { try Configuration.parse(Array("{ \(app($0)) }".utf8), file: "carillon.json5").configuration }
+        let (system, file) = (try parse("system"), try parse("./system"))
+        #expect(
+            system.changes(to: file).map(\.description) == [
+                "apps.shop.endpoint.trust: system → ./system: applies to new connections"
+            ])
+        #expect(file.changes(to: try parse("./system")).isEmpty)
+        #expect(file["apps.shop.endpoint.trust"] == "./system")
+    }
+
     @Test func `An added or removed app or client is a single change`() throws {
         let client = """
             security: { curve: { secret_key_file: "/s" }, clients: { c: { public_key: "\(ConfigurationFaultTests.z85)", observe: true } } }
@@ -81,6 +97,15 @@ import Testing
         #expect(old != new)
         #expect(old.connects(like: new) == isSame && new.connects(like: old) == isSame)
         #expect(!old.connects(like: try app(minimalApp.replacing("com.example", with: "b"))))
+    }
+
+    @Test func `The hosts for broadcasts apply at once, because verbs read them`() throws {
+        let new = minimalApp.replacing("environment:", with: "broadcast: { send: 'h:1', manage: 'h:2' }, environment:")
+        #expect(
+            try changes("{ \(minimalApp) }", "{ \(new) }") == [
+                "apps.shop.broadcast.send: api.push.apple.com:443 → h:1: applies now",
+                "apps.shop.broadcast.manage: api-manage-broadcast.push.apple.com:2196 → h:2: applies now",
+            ])
     }
 
     @Test func `A setting that does not need a restart is in force after a reload`() throws {

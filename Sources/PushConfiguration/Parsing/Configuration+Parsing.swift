@@ -27,6 +27,7 @@ extension Configuration {
         draft.rejectSharedEndpoints(in: root)
         draft.checkOpenHTTP(in: root.section("http"))
         draft.readApps(in: root)
+        draft.checkLegacyRegistration(in: root.section("http").section("legacy_registration"))
         let clients = root.section("security").named("clients")
         draft.readClients(clients, in: root)
         draft.checkSecurity(clients: clients, in: root)
@@ -76,6 +77,32 @@ extension ConfigurationDraft {
         section.report(
             "other machines can reach \(listen), and without http.tls nothing is encrypted: set http.tls, listen on "
                 + "127.0.0.1, or set http.insecure: true", at: "listen")
+    }
+
+    fileprivate func checkLegacyRegistration(in section: ConfigurationSection) {
+        if let app = legacy.app, !values.apps.contains(where: { $0.id.name == app }) {
+            section.report("there is no app \"\(app)\"; name one of apps", at: "app")
+        }
+        guard let path = legacy.path else { return }
+        let parts = path.split(separator: "/", omittingEmptySubsequences: false)
+        let isPlain = parts.dropFirst().allSatisfy { part in
+            !part.isEmpty && part.utf8.contains { $0 != UInt8(ascii: ".") }
+                && part.utf8.allSatisfy { byte in
+                    switch byte {
+                    case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                        UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "."), UInt8(ascii: "_"),
+                        UInt8(ascii: "-"):
+                        true
+                    default: false
+                    }
+                }
+        }
+        guard parts.count > 1, parts[0].isEmpty, isPlain, parts[1] != "v1", path.utf8.count <= 200 else {
+            section.report(
+                "the path is not usable: it begins with / and consists of letters, digits, '.', '_' and '-' between "
+                    + "slashes, at most 200 bytes; paths below /v1 are taken", at: "path")
+            return
+        }
     }
 
     fileprivate mutating func readApps(in root: ConfigurationSection) {

@@ -94,10 +94,11 @@ extension Configuration {
             /// The roots in a PEM file, and no others.
             case file(String)
 
+            /// The value as it is written in a configuration. A file that is named like the word has its directory.
             package var description: String {
                 switch self {
                 case .system: "system"
-                case .file(let path): path
+                case .file(let path): path == "system" ? "./system" : path
                 }
             }
         }

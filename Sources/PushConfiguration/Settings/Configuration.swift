@@ -1,4 +1,5 @@
 package import PushLoop
+package import PushModel
 package import PushText
 package import PushTransport
 
@@ -53,6 +54,8 @@ package struct Configuration: Sendable, Equatable {
     package struct HTTP: Sendable, Equatable {
         /// The address; nil for no port.
         package var listen: HostPort? = HostPort(host: "127.0.0.1", port: 8470)
+        /// The maximum number of connections, if the limit of open files allows so many.
+        package var connections = 16_384
         /// The maximum difference between the clock of a client that signs requests and this one.
         package var signatureWindow: Duration = .seconds(300)
         /// The names by which clients may address the server, besides those that it has by itself.
@@ -61,6 +64,16 @@ package struct Configuration: Sendable, Equatable {
         package var insecure = false
         /// The files of TLS; nil for plain HTTP.
         package var tls: TLS?
+        /// The registration of devices without keys; nil for none.
+        package var legacyRegistration: LegacyRegistration?
+
+        /// An endpoint for apps in the field that register their devices without a key.
+        package struct LegacyRegistration: Sendable, Equatable {
+            package static let defaultPath = "/admin/apns_devices.json"
+
+            package var app: AppID
+            package var path = Self.defaultPath
+        }
 
         package struct TLS: Sendable, Equatable {
             /// A PEM file with certificate and chain, or a PKCS#12 file.

@@ -99,12 +99,13 @@ extension AppDraft {
                 """),
     ]
 
+    // The verbs `channels` and `send` use these hosts, and read them when they start. Gateways do not connect to them.
     private static let broadcasts: [Setting<AppDraft>] = [
         Setting(
-            "broadcast.send", atOptional: \.broadcast.send, as: .hostPort, applies: .perConnection,
+            "broadcast.send", atOptional: \.broadcast.send, as: .hostPort, applies: .live,
             documentation: "The host for broadcasts. Default: the endpoint."),
         Setting(
-            "broadcast.manage", atOptional: \.broadcast.manage, as: .hostPort, applies: .perConnection,
+            "broadcast.manage", atOptional: \.broadcast.manage, as: .hostPort, applies: .live,
             documentation: """
                 The host for channels. Default: Apple's for the environment, or the endpoint if that is not Apple's.
                 """),

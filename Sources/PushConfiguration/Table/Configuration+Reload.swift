@@ -67,13 +67,12 @@ extension Configuration {
 }
 
 extension Configuration.App {
-    /// Returns whether the connections of `other` would be the same. Settings that apply to an existing gateway do not
-    /// matter, and neither do the hosts for broadcasts, to which a gateway does not connect.
+    /// Returns whether the connections of `other` would be the same. Settings that apply at once do not matter.
     package func connects(like other: Configuration.App) -> Bool {
         let (draft, otherDraft) = (AppDraft(self), AppDraft(other))
         return id == other.id
             && AppDraft.settings.allSatisfy { setting in
-                setting.reload == .live || setting.path.first == "broadcast" || setting.isEqual(draft, otherDraft)
+                setting.reload == .live || setting.isEqual(draft, otherDraft)
             }
     }
 }

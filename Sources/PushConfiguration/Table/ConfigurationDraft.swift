@@ -1,3 +1,4 @@
+import PushModel
 import PushText
 
 /// The settings outside of apps and clients as they are written, before the rules that combine several of them.
@@ -6,6 +7,13 @@ struct ConfigurationDraft: Sendable {
     var values: Configuration
     var tls = TLS()
     var curveKeyFile: String?
+    var legacy = LegacyRegistration()
+
+    /// `http.legacy_registration`, which is complete only with an app.
+    struct LegacyRegistration: Sendable {
+        var app: String?
+        var path: String?
+    }
 
     /// `http.tls`, which is complete only with a certificate.
     struct TLS: Sendable {
@@ -20,12 +28,18 @@ struct ConfigurationDraft: Sendable {
             certificate: configuration.http.tls?.certificate, key: configuration.http.tls?.key,
             passwordFile: configuration.http.tls?.passwordFile)
         curveKeyFile = configuration.security.curve?.secretKeyFile
+        legacy = LegacyRegistration(
+            app: configuration.http.legacyRegistration?.app.name, path: configuration.http.legacyRegistration?.path)
     }
 
     var configuration: Configuration {
         var configuration = values
         configuration.http.tls = tls.certificate.map {
             Configuration.HTTP.TLS(certificate: $0, key: tls.key, passwordFile: tls.passwordFile)
+        }
+        configuration.http.legacyRegistration = legacy.app.flatMap { AppID($0) }.map {
+            Configuration.HTTP.LegacyRegistration(
+                app: $0, path: legacy.path ?? Configuration.HTTP.LegacyRegistration.defaultPath)
         }
         configuration.security.curve = curveKeyFile.map { Configuration.Security.Curve(secretKeyFile: $0) }
         return configuration
@@ -68,7 +82,7 @@ struct ConfigurationDraft: Sendable {
             documentation: "Events as they happen, for SUB sockets."),
         Setting(
             "events.replay", at: \.values.events.replay, as: .bind, applies: .restart,
-            documentation: "Events that a monitor missed, for DEALER and REQ sockets."),
+            documentation: "Events that a monitor missed, for DEALER sockets."),
         Setting(
             "events.retention.size", at: \.values.events.retention.size,
             as: .byteCount(in: ByteCount(1 << 20)...ByteCount(1 << 50)), applies: .live,
@@ -82,6 +96,13 @@ struct ConfigurationDraft: Sendable {
         Setting(
             "http.listen", at: \.values.http.listen, as: .listen, applies: .restart,
             documentation: "The address and port, or \"off\"."),
+        Setting(
+            "http.connections", at: \.values.http.connections, as: .integer(in: 16...1_000_000), applies: .restart,
+            documentation: """
+                The maximum number of connections. The limit of open files may allow fewer, so that descriptors are \
+                left for ZeroMQ, push services and files. At the limit, a new connection takes the place of the one \
+                that has waited longest for a request; if there is none, it is answered 503.
+                """),
         Setting(
             "http.signature_window", at: \.values.http.signatureWindow,
             as: .duration(in: .seconds(1)...(.seconds(3600))),
@@ -110,6 +131,13 @@ struct ConfigurationDraft: Sendable {
         Setting(
             "http.tls.password_file", atOptional: \.tls.passwordFile, as: .path, applies: .perConnection,
             documentation: "A file whose first line is the password of the key or PKCS#12 file. Default: no password."),
+        Setting(
+            "http.legacy_registration.app", atOptional: \.legacy.app, as: .text, applies: .restart,
+            requirement: ": the app whose devices register, such as \"shop\"",
+            documentation: "The app whose devices register."),
+        Setting(
+            "http.legacy_registration.path", atOptional: \.legacy.path, as: .text, applies: .restart,
+            documentation: "The path of the endpoint."),
     ]
 
     private static let dedupe: [Setting<ConfigurationDraft>] = [

@@ -15,6 +15,8 @@ struct ConfigurationExample {
         draft.tls = ConfigurationDraft.TLS(
             certificate: "server.pem", key: "server.key", passwordFile: "server.password")
         draft.curveKeyFile = "server.curve"
+        draft.legacy = ConfigurationDraft.LegacyRegistration(
+            app: "shop", path: Configuration.HTTP.LegacyRegistration.defaultPath)
         self.draft = draft
         clients = [
             (

@@ -49,6 +49,13 @@ struct SettingBlock: Sendable {
                 """,
             presence: Presence(key: "certificate", reload: .restart)),
         SettingBlock(
+            "http.legacy_registration",
+            documentation: """
+                An endpoint without keys for apps in the field that send nothing but a form with the field `token`. \
+                Each address may register 60 devices at once, and then one a second. Default: none.
+                """,
+            presence: Presence(key: "app", reload: .restart)),
+        SettingBlock(
             "security",
             documentation: """
                 Needed to bind intake and events to addresses other than loopback and ipc. CURVE never covers ipc: \

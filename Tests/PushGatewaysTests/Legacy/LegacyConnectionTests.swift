@@ -267,9 +267,13 @@ import Testing
             await idle.untilReady()
             idle.connection.drain()
             #expect(await idle.untilClosed().end.kind == .byUs)
-            let unborn = try Line(apple)
-            unborn.connection.deliver(Self.deliveries(6...6))
-            unborn.connection.close()
+            // On the loop, all of this happens before the connection can be established.
+            let unborn = try await apple.clientLoop.run {
+                let line = try Line(apple)
+                line.connection.deliver(Self.deliveries(6...6))
+                line.connection.close()
+                return line
+            }
             #expect(await unborn.untilClosed().ended.map(\.result) == [.notProcessed])
         }
     }
