@@ -1,4 +1,5 @@
 import FoundationEssentials
+import PushModel
 package import PushTransport
 
 /// An answer as bytes, for both the server and the client.
@@ -8,6 +9,8 @@ package struct AdminAnswer: Sendable, Equatable {
     /// The media type of the body.
     package let type: String
     package var headers: HTTP1Headers
+    /// The reason, if the request was not allowed. It is for metrics.
+    private(set) var reason: AccessReason?
 
     package init(
         status: Int, body: [UInt8], type: String = "application/json; charset=utf-8", headers: HTTP1Headers = [:]
@@ -42,6 +45,7 @@ package struct AdminAnswer: Sendable, Equatable {
         if problem.status == 401 { headers.add("WWW-Authenticate", value: "Signature realm=\"carillon\", Bearer") }
         let body = (try? problem.bytes()) ?? Array("{}\n".utf8)
         self.init(status: problem.status, body: body, type: Problem.mediaType, headers: headers)
+        reason = problem.reason
     }
 }
 

@@ -5,6 +5,12 @@ package protocol AnswerBody: Sendable {
     static var mediaType: String { get }
     func bytes() throws -> [UInt8]
     static func schema(in book: inout SchemaBook) -> JSONValue
+    /// Returns the schema of each line, if the body has lines.
+    static func lineSchema(in book: inout SchemaBook) -> JSONValue?
+}
+
+extension AnswerBody {
+    package static func lineSchema(in book: inout SchemaBook) -> JSONValue? { nil }
 }
 
 /// An answer in JSON. Its schema is found by decoding: `init(from:)` names the members and their types.
@@ -33,12 +39,26 @@ package struct WrittenAnswer<Kind: WrittenKind>: AnswerBody {
 
     package func bytes() -> [UInt8] { content }
 
-    package static func schema(in book: inout SchemaBook) -> JSONValue { Kind.schema }
+    package static func schema(in book: inout SchemaBook) -> JSONValue { Kind.schema(in: &book) }
+    package static func lineSchema(in book: inout SchemaBook) -> JSONValue? { Kind.lineSchema(in: &book) }
 }
 
 package protocol WrittenKind: Sendable {
     static var mediaType: String { get }
     static var schema: JSONValue { get }
+    /// The name of the schema in the documentation; nil for one that is not worth a name.
+    static var schemaName: String? { get }
+    /// Returns the schema of each line, if the body has lines.
+    static func lineSchema(in book: inout SchemaBook) -> JSONValue?
+}
+
+extension WrittenKind {
+    package static var schemaName: String? { nil }
+    package static func lineSchema(in book: inout SchemaBook) -> JSONValue? { nil }
+
+    static func schema(in book: inout SchemaBook) -> JSONValue {
+        schemaName.map { book.schema(named: $0, schema) } ?? schema
+    }
 }
 
 package enum PlainTextKind: WrittenKind {
@@ -47,9 +67,11 @@ package enum PlainTextKind: WrittenKind {
 }
 
 /// One JSON object on each line.
-package enum LinesKind: WrittenKind {
+package protocol WrittenLines: WrittenKind {}
+
+extension WrittenLines {
     package static var mediaType: String { "application/x-ndjson; charset=utf-8" }
-    package static var schema: JSONValue { ["type": "string", "description": "one JSON object on each line"] }
+    package static var schema: JSONValue { ["type": "string", "description": "One JSON object on each line."] }
 }
 
 package enum JSONObjectKind: WrittenKind {

@@ -1,6 +1,7 @@
 import PushModel
+import PushStore
 import PushText
-import PushTransport
+package import PushTransport
 package import PushWire
 
 /// An endpoint of any type, as a table holds it.
@@ -14,14 +15,21 @@ package struct AnyEndpoint: Sendable {
     }
 
     package let operation: Operation
+    /// The label of its requests in the metrics. All files of the console have one, because their paths change with the
+    /// version.
+    package let label: String
     package let input: InputDeclaration
     package let mediaType: String
     /// Returns the schema of the answer. It is called only for the documentation.
     package let answerSchema: @Sendable (inout SchemaBook) -> JSONValue
+    /// Returns the schema of each line of the answer, if it has lines.
+    package let lineSchema: @Sendable (inout SchemaBook) -> JSONValue?
     let handling: Handling
 
-    package init<E: Endpoint>(_ endpoint: E) {
-        self.init(E.operation, input: E.Input.self, output: E.Output.self) { input in
+    /// - Parameter path: the path of the endpoint, if it is not the declared one.
+    package init<E: Endpoint>(_ endpoint: E, at path: String? = nil) {
+        self.init(path.map { E.operation.moved(to: $0) } ?? E.operation, input: E.Input.self, output: E.Output.self) {
+            input in
             .task { request, parameters, caller in
                 await Self.answer { () async throws in
                     try await endpoint.answer(try input(request, parameters), for: caller)
@@ -61,6 +69,19 @@ package struct AnyEndpoint: Sendable {
         }
     }
 
+    /// An endpoint that answers every request with the same file.
+    package init(file path: String, mediaType: String, content: [UInt8], headers: HTTP1Headers) {
+        operation = Operation(
+            .get, at: path, access: .open, subject: "Console", summary: "Returns a static file of the console.")
+        label = "/console"
+        input = InputReader().declared
+        self.mediaType = mediaType
+        answerSchema = { _ in ["type": "string"] }
+        lineSchema = { _ in nil }
+        let answer = AdminAnswer(status: 200, body: content, type: mediaType, headers: headers)
+        handling = .immediate { _, _, _ in answer }
+    }
+
     private typealias InputMaker<Input> = @Sendable (HTTP1Request, Parameters) throws(Problem) -> Input
 
     private init<Input: EndpointInput, Output: AnswerBody>(
@@ -68,11 +89,13 @@ package struct AnyEndpoint: Sendable {
         handling: (@escaping InputMaker<Input>) -> Handling
     ) {
         self.operation = operation
+        label = operation.path
         var declaration = InputReader()
         _ = Input(&declaration)
         self.input = declaration.declared
         mediaType = Output.mediaType
         answerSchema = { Output.schema(in: &$0) }
+        lineSchema = { Output.lineSchema(in: &$0) }
         self.handling = handling { (request, parameters) throws(Problem) in
             try RequestInput.read(request, parameters: parameters, body: operation.body)
         }
@@ -93,6 +116,12 @@ extension AdminAnswer {
     }
 
     init(failedBy error: any Error) {
+        if let error = error as? RegistryError, error.code != .damaged {
+            var problem = Problem(.unavailable, detail: error.description)
+            problem.retryAfterMilliseconds = 1000
+            self.init(problem)
+            return
+        }
         let refusal = (error as? AccessRefusal).map { Problem($0) }
         self.init(error as? Problem ?? refusal ?? Problem(.internal, detail: "\(error)"))
     }

@@ -6,7 +6,9 @@ extension Caller {
     /// Throws unless the caller has rights for this app.
     package func check(_ app: AppID) throws(Problem) {
         guard has(app) else {
-            throw Problem(.forbidden, detail: "the key \(name) has no right for the app \"\(app)\"")
+            var problem = Problem(.forbidden, detail: "the key \(name) has no right for the app \"\(app)\"")
+            problem.reason = .appNotAllowed
+            throw problem
         }
     }
 

@@ -9,11 +9,15 @@ package struct EndpointTable: Sendable {
         let parameters: [String: String]
     }
 
-    /// A position in the tree of paths.
+    /// A position in the tree of paths. A node has few words, so that a search needs no hash.
     private struct Node: Sendable {
-        var words: [String: Int] = [:]
+        var words: [(bytes: [UInt8], node: Int)] = []
         var parameter: (name: String, node: Int)?
         var endpoints: [Int] = []
+
+        func next(_ segment: ArraySlice<UInt8>) -> Int? {
+            words.first { $0.bytes.count == segment.count && $0.bytes.elementsEqual(segment) }?.node
+        }
     }
 
     package let endpoints: [AnyEndpoint]
@@ -37,11 +41,11 @@ package struct EndpointTable: Sendable {
                     nodes[at].parameter = (name, nodes.count - 1)
                     at = nodes.count - 1
                 }
-            } else if let known = nodes[at].words[String(part)] {
+            } else if let known = nodes[at].next(Array(part.utf8)[...]) {
                 at = known
             } else {
                 nodes.append(Node())
-                nodes[at].words[String(part)] = nodes.count - 1
+                nodes[at].words.append((Array(part.utf8), nodes.count - 1))
                 at = nodes.count - 1
             }
         }
@@ -54,21 +58,15 @@ package struct EndpointTable: Sendable {
     ///
     /// - Throws: `not_found` or `method_not_allowed`.
     func match(_ request: HTTP1Request) throws(Problem) -> Match {
-        var at = 0
         var parameters: [String: String] = [:]
-        for segment in request.path {
-            if let next = nodes[at].words[segment] {
-                at = next
-            } else if !segment.isEmpty, let parameter = nodes[at].parameter {
-                parameters[parameter.name] = segment
-                at = parameter.node
-            } else {
-                throw notFound(request)
-            }
-        }
+        let head = request.head
+        let found =
+            head.hasPlainPath
+            ? find(head.encodedPath, parameters: &parameters) : find(head.path, parameters: &parameters)
+        guard let at = found else { throw notFound(request) }
         let candidates = nodes[at].endpoints
         guard !candidates.isEmpty else { throw notFound(request) }
-        for index in candidates where endpoints[index].operation.methods.contains(request.method) {
+        for index in candidates where endpoints[index].operation.allows(request.method) {
             return Match(endpoint: endpoints[index], index: index, parameters: parameters)
         }
         let allowed = candidates.flatMap { endpoints[$0].operation.methods }.map(\.rawValue).joined(separator: ", ")
@@ -77,6 +75,46 @@ package struct EndpointTable: Sendable {
             detail: "\(request.method.rawValue) is not allowed at \(request.target); use \(allowed)")
         problem.allow = allowed
         throw problem
+    }
+
+    /// Follows a path that needs no decoding. Text is made of parameters only.
+    private func find(_ path: ArraySlice<UInt8>, parameters: inout [String: String]) -> Int? {
+        let slash = UInt8(ascii: "/")
+        var at = 0
+        var rest = path.dropFirst()
+        // The path "/" has no segment.
+        var isAtEnd = rest.isEmpty
+        while !isAtEnd {
+            let end = rest.firstIndex(of: slash) ?? rest.endIndex
+            let segment = rest[..<end]
+            isAtEnd = end == rest.endIndex
+            rest = rest[end...].dropFirst()
+            if let next = nodes[at].next(segment) {
+                at = next
+            } else if !segment.isEmpty, let parameter = nodes[at].parameter {
+                parameters[parameter.name] = String(decoding: segment, as: UTF8.self)
+                at = parameter.node
+            } else {
+                return nil
+            }
+        }
+        return at
+    }
+
+    /// Follows a path that was decoded.
+    private func find(_ path: [String], parameters: inout [String: String]) -> Int? {
+        var at = 0
+        for segment in path {
+            if let next = nodes[at].next(Array(segment.utf8)[...]) {
+                at = next
+            } else if !segment.isEmpty, let parameter = nodes[at].parameter {
+                parameters[parameter.name] = segment
+                at = parameter.node
+            } else {
+                return nil
+            }
+        }
+        return at
     }
 
     private func notFound(_ request: HTTP1Request) -> Problem {

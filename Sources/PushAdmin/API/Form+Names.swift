@@ -40,12 +40,18 @@ extension Form where Value == APNSID {
 }
 
 extension Form where Value == DeviceToken {
-    /// A token in hexadecimal digits.
+    /// A token, as apps send it: ``DeviceToken/init(text:)``.
     package static var token: Form<DeviceToken> {
         .parsed(
-            schema: ["type": "string", "minLength": 2], example: DeviceToken(bytes: [0])!,
-            rule: "is an even number of hexadecimal digits, at most \(2 * DeviceToken.maxLength)"
-        ) { DeviceToken(hex: $0) }
+            schema: [
+                "type": "string", "minLength": 2, "maxLength": .integer(Int64(DeviceToken.maxTextLength)),
+                "description": """
+                Hexadecimal digits in either case, with or without spaces and angle brackets, or base64 or \
+                base64url. A text of hexadecimal digits only is never read as base64.
+                """,
+            ], example: DeviceToken(bytes: [0])!,
+            rule: "is a token of at most \(DeviceToken.maxLength) bytes in hexadecimal digits or base64"
+        ) { DeviceToken(text: $0) }
     }
 }
 

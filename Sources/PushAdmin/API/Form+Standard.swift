@@ -109,17 +109,17 @@ extension Form where Value == WallTime {
 extension Form where Value: CaseIterable & RawRepresentable, Value.RawValue == String {
     /// One of the words of an enumeration.
     package static var choice: Form {
-        let words = Value.allCases.map(\.rawValue)
+        @Sendable func words() -> [String] { Value.allCases.map(\.rawValue) }
         @Sendable func check(_ text: String, _ faults: inout InputFaults) -> Value? {
             if let value = Value(rawValue: text) { return value }
             let shown = PlainText.line(text, limit: 60)
-            let nearest = NearestWord.to(shown, in: words).map { "; did you mean \"\($0)\"?" } ?? ""
+            let nearest = NearestWord.to(shown, in: words()).map { "; did you mean \"\($0)\"?" } ?? ""
             faults.add(
-                .badValue, detail: "one of \(words.joined(separator: ", ")) is expected, not \"\(shown)\"\(nearest)")
+                .badValue, detail: "one of \(words().joined(separator: ", ")) is expected, not \"\(shown)\"\(nearest)")
             return nil
         }
         return Form(
-            schema: ["type": "string", "enum": .array(words.map { .string($0) })],
+            schema: ["type": "string", "enum": .array(words().map { .string($0) })],
             // An enumeration without cases has no values to choose from, so that none can be missing.
             example: Value.allCases.first!, text: check
         ) { document, position, faults in
@@ -136,14 +136,15 @@ extension Form {
     ///   - rule: the rest of a sentence that begins with the name of the value, such as "is a UUID".
     ///   - parse: returns nil for any other text.
     package static func parsed(
-        schema: JSONValue, example: Value, rule: String, parse: @escaping @Sendable (String) -> Value?
+        schema: @autoclosure @escaping @Sendable () -> JSONValue, example: Value,
+        rule: @autoclosure @escaping @Sendable () -> String, parse: @escaping @Sendable (String) -> Value?
     ) -> Form {
         @Sendable func check(_ text: String, _ faults: inout InputFaults) -> Value? {
             if let value = parse(text) { return value }
-            faults.add(.badValue, detail: "the value is invalid: it \(rule)")
+            faults.add(.badValue, detail: "the value is invalid: it \(rule())")
             return nil
         }
-        return Form(schema: schema, example: example, text: check) { document, position, faults in
+        return Form(schema: schema(), example: example, text: check) { document, position, faults in
             guard let text = document.text(position, or: &faults) else { return nil }
             return check(text, &faults)
         }
@@ -163,7 +164,8 @@ extension Form {
         var text: TextReader?
         if let read = element.readText {
             text = { (text: String, faults: inout InputFaults) -> [Element]? in
-                let words = text.split(separator: ",", omittingEmptySubsequences: false)
+                // In a form, an empty text is the empty list.
+                let words = text.isEmpty ? [] : text.split(separator: ",", omittingEmptySubsequences: false)
                 guard check(words.count, &faults) else { return nil }
                 var values: [Element] = []
                 for word in words {
@@ -199,7 +201,8 @@ extension Form {
     package static func object(_ read: @escaping @Sendable (inout InputReader) -> Value) -> Form {
         var declaration = InputReader()
         let example = read(&declaration)
-        return Form(schema: declaration.declared.bodySchema, example: example, text: nil) {
+        let declared = declaration.declared
+        return Form(schema: declared.bodySchema, example: example, text: nil) {
             document, position, faults in
             guard document.kind(position) == .object else {
                 faults.add(.wrongType, detail: "an object is expected, not \(document.kind(position).name)")

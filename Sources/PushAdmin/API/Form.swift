@@ -6,8 +6,8 @@ package struct Form<Value: Sendable>: Sendable {
     typealias TextReader = @Sendable (String, inout InputFaults) -> Value?
     typealias JSONReader = @Sendable (JSONDocument, JSONDocument.Position, inout InputFaults) -> Value?
 
-    /// The JSON schema.
-    package let schema: JSONValue
+    /// Makes the JSON schema, which only the documentation needs: a form is made for each value of each request.
+    private let makeSchema: @Sendable () -> JSONValue
     /// A valid value. It also stands for a value that is missing or invalid while the rest of a request is checked.
     package let example: Value
     /// Reads the value from a query, a path or a form; nil after it has added a fault. A form that exists only in JSON
@@ -16,8 +16,14 @@ package struct Form<Value: Sendable>: Sendable {
     /// Reads the value from a body; nil after it has added a fault.
     let readJSON: JSONReader
 
-    init(schema: JSONValue, example: Value, text: TextReader?, json: @escaping JSONReader) {
-        self.schema = schema
+    /// The JSON schema.
+    package var schema: JSONValue { makeSchema() }
+
+    init(
+        schema: @autoclosure @escaping @Sendable () -> JSONValue, example: Value, text: TextReader?,
+        json: @escaping JSONReader
+    ) {
+        makeSchema = schema
         self.example = example
         readText = text
         readJSON = json

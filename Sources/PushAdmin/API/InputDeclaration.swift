@@ -12,6 +12,11 @@ package struct InputDeclaration: Sendable {
         package let isRequired: Bool
         package let schema: JSONValue
         package let about: String
+
+        /// Whether the value is a list, which is one text with commas outside of JSON.
+        var isList: Bool {
+            if case .object(let rules) = schema { rules["type"] == "array" } else { false }
+        }
     }
 
     package private(set) var values: [Value] = []

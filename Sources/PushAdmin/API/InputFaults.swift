@@ -11,12 +11,14 @@ struct InputFaults {
     var isEmpty: Bool { count == 0 }
 
     mutating func add(_ code: InputFault.Code, detail: String) {
+        let place = place
         add(InputFault(code, at: place, detail: detail))
     }
 
-    mutating func add(_ fault: InputFault) {
+    /// Adds a fault. Its text is not made if there are too many faults to return it.
+    mutating func add(_ fault: @autoclosure () -> InputFault) {
         count += 1
-        if list.count < Self.limit { list.append(fault) }
+        if list.count < Self.limit { list.append(fault()) }
     }
 
     /// Runs `body` with the place of a member or an element of the present place.

@@ -1,5 +1,5 @@
 import PushText
-import PushTransport
+package import PushTransport
 import PushWire
 
 /// Reads the values of a request, and collects all of their faults.
@@ -26,6 +26,9 @@ package struct InputReader {
     /// The names of the values of a request that were asked for, for the search of others.
     private var bodyNames: [String] = []
     private var queryNames: [String] = []
+    private var ignoresOthers = false
+    /// The sender of the request.
+    package internal(set) var peer = HTTP1Peer.local
 
     /// Creates a reader that records the declaration of an input.
     package init() {
@@ -105,7 +108,7 @@ package struct InputReader {
         case .absent: return (nil, false)
         case .json(let document, let object):
             guard document.kind(object) == .object,
-                let member = document.members(object).first(where: { document.string($0.key) == name }),
+                let member = document.members(object).first(where: { document.isString($0.key, equalTo: name) }),
                 document.kind(member.value) != .null
             else { return (nil, false) }
             return (faults.inside(name) { form.readJSON(document, member.value, &$0) }, true)
@@ -121,7 +124,7 @@ package struct InputReader {
     package func has(_ name: String) -> Bool {
         switch source {
         case .request(_, _, .json(let document, let object)):
-            document.members(object).contains { document.string($0.key) == name }
+            document.members(object).contains { document.isString($0.key, equalTo: name) }
         case .request(_, _, .form(let items)): items.contains { $0.name == name }
         case .request(_, _, .absent), .declaration: false
         }
@@ -146,20 +149,28 @@ package struct InputReader {
         faults.add(InputFault(code, at: .parameter(name), detail: detail()))
     }
 
+    /// Allows members of the body that are not asked for.
+    package mutating func ignoreOthers() { ignoresOthers = true }
+
     /// Returns all faults, also of values that were not asked for: a misspelled filter must not return everything.
     consuming func finish() -> InputFaults {
         guard case .request(_, let query, let body) = source else { return faults }
         report(query.map(\.name), allowed: queryNames, kind: "query parameter") { .parameter($0) }
         switch body {
+        case _ where ignoresOthers: break
         case .absent: break
         case .form(let items):
             report(items.map(\.name), allowed: bodyNames, kind: "field") { .pointer("/" + InputFaults.escaped($0)) }
         case .json(let document, let object):
             for member in document.members(object) {
+                guard !bodyNames.contains(where: { document.isString(member.key, equalTo: $0) }) else { continue }
                 let name = document.string(member.key) ?? ""
-                guard !bodyNames.contains(name) else { continue }
-                let detail = Self.unknown(name, allowed: bodyNames, kind: "key")
-                faults.inside(name) { $0.add(.unknown, detail: detail) }
+                let allowed = bodyNames
+                faults.inside(name) { faults in
+                    let place = faults.place
+                    faults.add(
+                        InputFault(.unknown, at: place, detail: Self.unknown(name, allowed: allowed, kind: "key")))
+                }
             }
         }
         return faults
@@ -168,12 +179,15 @@ package struct InputReader {
     private mutating func report(
         _ names: [String], allowed: [String], kind: String, place: (String) -> InputFault.Place
     ) {
-        for (index, name) in names.enumerated() {
+        // A form has up to half a million names, so a search in the earlier ones would take minutes.
+        var given: Set<String> = []
+        for name in names {
             if !allowed.contains(name) {
-                let shown = PlainText.line(name, limit: 60)
                 faults.add(
-                    InputFault(.unknown, at: place(shown), detail: Self.unknown(name, allowed: allowed, kind: kind)))
-            } else if names[..<index].contains(name) {
+                    InputFault(
+                        .unknown, at: place(PlainText.line(name, limit: 60)),
+                        detail: Self.unknown(name, allowed: allowed, kind: kind)))
+            } else if !given.insert(name).inserted {
                 faults.add(InputFault(.repeated, at: place(name), detail: "the \(kind) is given twice"))
             }
         }

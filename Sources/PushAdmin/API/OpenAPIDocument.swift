@@ -14,25 +14,24 @@ package enum OpenAPIDocument {
         return [
             "openapi": "3.1.0",
             "info": [
-                "title": "Carillon", "version": .string(version),
-                "description": "The HTTP side of the push gateway Carillon.",
-                "license": ["name": "see LICENSE"],
+                "title": "Carillon", "version": .string(version), "description": .string(about),
+                "license": ["name": "Apache License 2.0", "identifier": "Apache-2.0"],
             ],
             "paths": .object(paths.mapValues { .object($0) }),
             "components": [
                 "schemas": .object(book.schemas),
                 "securitySchemes": securitySchemes,
-                "responses": [
-                    "Problem": [
-                        "description": "The request was not carried out (RFC 9457).",
-                        "content": [
-                            "application/problem+json": ["schema": ["$ref": "#/components/schemas/Problem"]]
-                        ],
-                    ]
-                ],
+                "responses": [OpenAPIResponses.refusedName: OpenAPIResponses.refused],
             ],
         ]
     }
+
+    private static let about = """
+        The HTTP side of the push gateway Carillon. Requests need an API key, except on the control socket and where \
+        security is empty. A GET also answers HEAD. The response x-codes lists the codes of the problems with its \
+        status. x-roles lists the roles of which a key needs one. x-line-schema is the schema of each line of a body \
+        with lines.
+        """
 
     private static var securitySchemes: JSONValue {
         [
@@ -54,7 +53,7 @@ package enum OpenAPIDocument {
             "summary": .string(operation.summary),
             "operationId": .string(operationID(operation)),
             "tags": [.string(operation.subject)],
-            "responses": responses(endpoint, in: &book),
+            "responses": OpenAPIResponses.all(of: endpoint, in: &book),
         ]
         switch operation.access {
         case .open: members["security"] = []
@@ -62,15 +61,20 @@ package enum OpenAPIDocument {
             members["security"] = [["signature": []], ["bearer": []]]
             members["x-roles"] = .array(roles.map { .string($0.rawValue) })
         }
-        let parameters = (endpoint.input.values(in: .path) + endpoint.input.values(in: .query)).map { value in
-            JSONValue.object([
-                "name": .string(value.name), "in": .string(value.place.rawValue),
-                "required": .bool(value.isRequired), "schema": value.schema, "description": .string(value.about),
-            ])
-        }
+        let parameters = (endpoint.input.values(in: .path) + endpoint.input.values(in: .query)).map(parameter)
         if !parameters.isEmpty { members["parameters"] = .array(parameters) }
-        if let body = requestBody(endpoint) { members["requestBody"] = body }
+        if let body = requestBody(endpoint, in: &book) { members["requestBody"] = body }
         return .object(members)
+    }
+
+    private static func parameter(_ value: InputDeclaration.Value) -> JSONValue {
+        let parameter: JSONValue = [
+            "name": .string(value.name), "in": .string(value.place.rawValue), "required": .bool(value.isRequired),
+            "schema": value.schema, "description": .string(value.about),
+        ]
+        guard value.isList else { return parameter }
+        // A list is one text with commas.
+        return parameter.adding("style", "form").adding("explode", false)
     }
 
     /// Returns a name such as `getGatewaysApp`.
@@ -80,53 +84,43 @@ package enum OpenAPIDocument {
             + words.map { $0.prefix(1).uppercased() + $0.dropFirst() }.joined()
     }
 
-    private static func requestBody(_ endpoint: AnyEndpoint) -> JSONValue? {
-        let schema = endpoint.input.bodySchema
-        let types: [String]
-        switch endpoint.operation.body {
-        case .none: return nil
-        case .json: types = ["application/json"]
-        case .form: types = ["application/x-www-form-urlencoded"]
-        case .jsonOrForm: types = ["application/json", "application/x-www-form-urlencoded"]
-        case .raw(let all):
-            return [
-                "required": true,
-                "content": .object(
-                    Dictionary(
-                        all.map { ($0, ["schema": ["type": "object"]]) }, uniquingKeysWith: { first, _ in first })),
-            ]
+    // MARK: Bodies
+
+    private static func requestBody(_ endpoint: AnyEndpoint, in book: inout SchemaBook) -> JSONValue? {
+        let body = endpoint.operation.body
+        if case .raw(let contents) = body {
+            var media: [String: JSONValue] = [:]
+            for content in contents { media[content.type] = raw(content, in: &book) }
+            return ["required": true, "content": .object(media)]
         }
-        let isRequired = endpoint.input.values(in: .body).contains(where: \.isRequired)
+        guard !body.types.isEmpty else { return nil }
         return [
-            "required": .bool(isRequired),
-            "content": .object(
-                Dictionary(types.map { ($0, ["schema": schema]) }, uniquingKeysWith: { first, _ in first })),
+            "required": .bool(endpoint.input.values(in: .body).contains(where: \.isRequired)),
+            "content": .object(map(body.types) { ($0, content(endpoint, as: $0)) }),
         ]
     }
 
-    private static func responses(_ endpoint: AnyEndpoint, in book: inout SchemaBook) -> JSONValue {
-        var responses: [String: JSONValue] = [:]
-        let schema = endpoint.answerSchema(&book)
-        for answer in endpoint.operation.answers {
-            responses["\(answer.status)"] = [
-                "description": .string(answer.about), "content": [endpoint.mediaType: ["schema": schema]],
-            ]
-        }
-        for code in problems(of: endpoint) {
-            responses["\(code.status)"] = ["$ref": "#/components/responses/Problem"]
-        }
-        return .object(responses)
+    private static func raw(_ content: Operation.Content, in book: inout SchemaBook) -> JSONValue {
+        let schema = book.schema(named: content.schemaName, content.schema())
+        guard content.isLines else { return ["schema": schema, "example": content.example()] }
+        return [
+            "schema": ["type": "string", "description": "One JSON object on each line."], "x-line-schema": schema,
+            "example": content.example(),
+        ]
     }
 
-    /// The problems that a request to the endpoint may have.
-    package static func problems(of endpoint: AnyEndpoint) -> [ProblemCode] {
-        let operation = endpoint.operation
-        var codes = operation.problems + [.internal, .unavailable, .unknownHost]
-        if operation.access != .open {
-            codes += [.unauthenticated, .forbidden, .tooManyRequests]
-        }
-        if !endpoint.input.values.isEmpty || operation.body != .none { codes.append(.invalid) }
-        if operation.body != .none { codes += [.badJSON, .tooLarge, .unsupportedMediaType] }
-        return codes
+    private static func content(_ endpoint: AnyEndpoint, as type: String) -> JSONValue {
+        var media: JSONValue = ["schema": endpoint.input.bodySchema]
+        if let example = endpoint.operation.example() { media = media.adding("example", example) }
+        let lists = endpoint.input.values(in: .body).filter(\.isList)
+        guard type == Operation.Body.formType, !lists.isEmpty else { return media }
+        let encoding: JSONValue = ["style": "form", "explode": false]
+        return media.adding("encoding", .object(map(lists) { ($0.name, encoding) }))
+    }
+
+    private static func map<Element>(
+        _ elements: [Element], _ entry: (Element) -> (String, JSONValue)
+    ) -> [String: JSONValue] {
+        Dictionary(elements.map(entry), uniquingKeysWith: { first, _ in first })
     }
 }

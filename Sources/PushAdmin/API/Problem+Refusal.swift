@@ -1,5 +1,6 @@
 package import PushModel
 import PushTime
+package import PushTransport
 
 extension Problem {
     /// Creates the answer to a request that is not allowed. It does not say which check failed, except where the client
@@ -30,5 +31,50 @@ extension Problem {
             self.init(.tooManyRequests, detail: "there are too many requests or failures; try again after Retry-After")
             retryAfterMilliseconds = refusal.retryAfter.map { Int64($0) * 1000 }
         }
+        reason = refusal.reason
     }
+}
+
+extension ProblemCode {
+    /// The reason of a refusal of which nothing else is known; nil for problems of other kinds.
+    var reason: AccessReason? {
+        switch self {
+        case .unauthenticated: .noCredentials
+        case .clockSkew: .clockSkew
+        case .replayed: .replayed
+        case .forbidden: .notAllowed
+        case .crossOrigin: .crossOrigin
+        case .unknownHost: .unknownHost
+        case .tooManyRequests: .tooManyRequests
+        default: nil
+        }
+    }
+}
+
+extension Problem {
+    /// Creates the answer to a request that HTTP refuses before an endpoint has it.
+    package init(_ refusal: HTTP1Refusal) {
+        let code: ProblemCode =
+            switch refusal.status {
+            case 405: .methodNotAllowed
+            case 408: .requestTimeout
+            case 413: .tooLarge
+            case 414: .pathTooLong
+            case 417: .expectationFailed
+            case 431: .headTooLarge
+            case 501: .notImplemented
+            case 503: .unavailable
+            case 505: .unsupportedVersion
+            case 400..<500: .badRequest
+            default: .internal
+            }
+        self.init(code, detail: refusal.sentence)
+        if code == .unavailable { retryAfterMilliseconds = 1000 }
+    }
+
+    /// The codes of the answers that any request may get before its endpoint, or in its stead.
+    package static let ofAnyRequest: [ProblemCode] = [
+        .badRequest, .methodNotAllowed, .requestTimeout, .tooLarge, .pathTooLong, .expectationFailed, .headTooLarge,
+        .internal, .notImplemented, .unavailable, .unsupportedVersion,
+    ]
 }

@@ -1,3 +1,4 @@
+package import PushModel
 package import PushTime
 
 /// The reason why a request was rejected or failed, as the body of an answer (RFC 9457).
@@ -14,6 +15,8 @@ package struct Problem: Error, Sendable, Equatable, Codable {
     package var serverTime: WallTime?
     /// The time after which the client may try again; also in the header `Retry-After`.
     package var retryAfterMilliseconds: Int64?
+    /// The reason for metrics and logs, if the request was not allowed. It is not part of the answer.
+    package var reason: AccessReason?
     /// The methods of the path, for the header `Allow`.
     package var allow: String?
 
@@ -30,6 +33,8 @@ package struct Problem: Error, Sendable, Equatable, Codable {
         self.code = code
         self.detail = detail
         self.errors = errors
+        reason = code.reason
+        if code == .tooManyRequests || code == .unavailable { retryAfterMilliseconds = 1000 }
     }
 
     package static func unknownApp(_ name: String) -> Problem {

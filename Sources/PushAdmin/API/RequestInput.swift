@@ -10,7 +10,17 @@ enum RequestInput {
     static func read<Input: EndpointInput>(
         _ request: HTTP1Request, parameters: [String: String], body: Operation.Body
     ) throws(Problem) -> Input {
+        guard !request.headers.isRepeated("Content-Type") else {
+            throw Problem(.unsupportedMediaType, detail: "Content-Type is given twice; send it once")
+        }
+        if Input.self == NoInput.self, case .raw = body, !request.head.hasQuery {
+            // The endpoint reads everything itself.
+            try expect(mediaType(request.headers), in: body)
+            var reader = InputReader()
+            return Input(&reader)
+        }
         var reader = try reader(of: request, parameters: parameters, body: body)
+        reader.peer = request.peer
         let input = Input(&reader)
         let faults = reader.finish()
         guard faults.isEmpty else { throw .invalid(faults.list) }
@@ -20,7 +30,7 @@ enum RequestInput {
     private static func reader(
         of request: HTTP1Request, parameters: [String: String], body: Operation.Body
     ) throws(Problem) -> InputReader {
-        let type = mediaType(request)
+        let type = mediaType(request.headers)
         switch body {
         case .none:
             // A client that always sends a type and an empty body is harmless; content that is not read is an error.
@@ -28,43 +38,47 @@ enum RequestInput {
                 throw Problem(.invalid, detail: "this request has no body; send none")
             }
             return InputReader(path: parameters, query: request.query)
-        case .raw(let types):
-            guard type == nil || types.contains(where: { $0 == type }) else {
-                throw unsupported(type, allowed: types)
-            }
+        case .raw:
+            try expect(type, in: body)
             return InputReader(path: parameters, query: request.query)
         case .json:
-            guard type == nil || type == "application/json" else {
-                throw unsupported(type, allowed: ["application/json"])
-            }
+            guard type == nil || type == jsonType else { throw unsupported(type, allowed: body.types) }
             return try json(request, parameters: parameters)
         case .form:
-            guard type == nil || type == formType else { throw unsupported(type, allowed: [formType]) }
+            guard type == nil || type == formType else { throw unsupported(type, allowed: body.types) }
             return try form(request, parameters: parameters)
         case .jsonOrForm:
             if type == formType { return try form(request, parameters: parameters) }
-            guard type == nil || type == "application/json" else {
-                throw unsupported(type, allowed: ["application/json", formType])
-            }
+            guard type == nil || type == jsonType else { throw unsupported(type, allowed: body.types) }
             return try json(request, parameters: parameters)
         }
     }
 
     /// The media type of a body with one JSON object on each line.
-    static let linesType = "application/x-ndjson"
-    private static let formType = "application/x-www-form-urlencoded"
+    static let linesType = Operation.Body.linesType
+    private static let formType = Operation.Body.formType
+    private static let jsonType = Operation.Body.jsonType
+
+    /// The usual values of `Content-Type`, of which no text is made.
+    private static let usualTypes = ["application/json", linesType, formType].map { (text: $0, bytes: Array($0.utf8)) }
 
     /// Returns the media type of the body in lower case, without parameters; nil if none is given.
-    static func mediaType(_ request: HTTP1Request) -> String? {
-        guard let value = request.headers["Content-Type"] else { return nil }
-        let type = value.split(separator: ";", maxSplits: 1, omittingEmptySubsequences: false)[0]
-        return type.trimming(while: { $0 == " " || $0 == "\t" }).lowercased()
+    static func mediaType(_ headers: HTTP1Headers) -> String? {
+        guard let value = headers.bytes(of: "Content-Type") else { return nil }
+        for type in usualTypes where type.bytes.count == value.count && type.bytes.elementsEqual(value) {
+            return type.text
+        }
+        let type = String(decoding: value.prefix { $0 != UInt8(ascii: ";") }, as: UTF8.self)
+        return type[...].trimming(while: { $0 == " " || $0 == "\t" }).lowercased()
     }
 
     /// Whether the body that follows a head has one JSON object on each line.
     static func isLines(_ head: HTTP1Head) -> Bool {
-        guard head.method == .post, let type = head.headers["Content-Type"] else { return false }
-        return type.lowercased().hasPrefix(linesType)
+        head.method == .post && mediaType(head.headers) == linesType
+    }
+
+    private static func expect(_ type: String?, in body: Operation.Body) throws(Problem) {
+        guard type.map({ body.accepts($0) }) ?? true else { throw unsupported(type, allowed: body.types) }
     }
 
     private static func unsupported(_ type: String?, allowed: [String]) -> Problem {

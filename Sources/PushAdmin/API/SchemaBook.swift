@@ -24,6 +24,12 @@ package struct SchemaBook {
         return ["$ref": .string("#/components/schemas/\(name)")]
     }
 
+    /// Adds a schema that was written by hand, and returns a reference to it.
+    mutating func schema(named name: String, _ schema: JSONValue) -> JSONValue {
+        schemas[name] = schema
+        return ["$ref": .string("#/components/schemas/\(name)")]
+    }
+
     private static func simple(_ type: any Decodable.Type) -> JSONValue? {
         if type == String.self { return ["type": "string"] }
         if type == Bool.self { return ["type": "boolean"] }

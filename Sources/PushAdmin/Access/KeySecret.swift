@@ -35,10 +35,11 @@ final class KeySecret {
     }
 
     /// Returns whether the bearer secret is right. Constant time for secrets of the right length.
-    func matches(bearer text: String) -> Bool {
+    func matches(bearer text: String, hasher: inout SHA256Hasher) -> Bool {
         var given = Base64URL.decode(text) ?? []
         defer { wipe(&given) }
-        let isRight = SHA256.hash(given).equalsInConstantTime(bearerDigest)
+        hasher.update(given)
+        let isRight = hasher.finish().equalsInConstantTime(bearerDigest)
         return isRight && canBear && given.count == Self.length
     }
 }

@@ -33,6 +33,8 @@ package final class RequestGuard {
     private var base: [UInt8] = []
     /// The last peer: most requests come on connections that had one before.
     private var lastPeer: (host: String, address: IPAddress) = ("", IPAddress(high: 0, low: 0))
+    /// The last value of `Host` that was allowed.
+    private var usualHost: [UInt8] = []
     private var timer: TimerHandle?
     private var isStopped = false
 
@@ -164,19 +166,42 @@ package final class RequestGuard {
         if let refusal = machine.admit(id, from: address, at: now) { return .failure(refusal) }
         let secret = id.flatMap { secrets[$0] } ?? unknown
         let evidence = CheckedRequest.Evidence.bearer(
-            isAuthentic: secret.matches(bearer: bearer.secret), isProtected: settings.isTLS || address.isLoopback)
+            isAuthentic: secret.matches(bearer: bearer.secret, hasher: &hasher),
+            isProtected: settings.isTLS || address.isLoopback)
         return machine.judge(CheckedRequest(key: id, address: address, evidence: evidence), at: now)
     }
 
-    /// Returns whether header fields name a valid key with the role `push`. Nothing is checked by it: it only decides how
-    /// large a body may be.
-    func namesPusher(_ headers: HTTP1Headers) -> Bool {
+    /// Returns whether a head is that of a client which knows the secret of a key with the role `push`. It decides how
+    /// large the body may be, so that strangers, who may know the id of a key, cannot make the server keep large bodies.
+    /// Address, times, nonce and digest are checked when the body has arrived.
+    func isPusher(_ head: HTTP1Head) -> Bool {
         loop.assertOnLoop()
-        let fields = RequestCredentials(headers)
+        let fields = RequestCredentials(head.headers)
         let signature = try? RequestSignature.read(inputs: fields.inputs, signatures: fields.signatures)
         let bearer = try? BearerCredential.read(fields.authorizations)
-        guard let id = signature?.keyID ?? bearer?.keyID, secrets[id] != nil else { return false }
-        return registrar.keys.first { $0.id == id }?.roles.allows(.push) ?? false
+        guard let id = signature?.keyID ?? bearer?.keyID, let secret = secrets[id],
+            machine.key(id)?.roles.allows(.push) ?? false
+        else { return false }
+        guard let signature else {
+            return bearer.map { secret.matches(bearer: $0.secret, hasher: &hasher) } ?? false
+        }
+        guard let digest = try? ContentDigest.read(fields.digests) else { return false }
+        base.removeAll(keepingCapacity: true)
+        signature.appendBase(method: head.method.rawValue, target: head.target, digest: digest.text, to: &base)
+        return secret.matches(signature.bytes, of: base)
+    }
+
+    /// Returns whether a request names the same host as the last one that was allowed, and no origin. Most requests do,
+    /// and need no further check of the host.
+    func isUsualHost(of headers: HTTP1Headers) -> Bool {
+        guard let host = headers.bytes(of: "Host"), host.count == usualHost.count, host.elementsEqual(usualHost) else {
+            return false
+        }
+        return !headers.has("Origin") && !headers.has("Sec-Fetch-Site")
+    }
+
+    func noteHost(of headers: HTTP1Headers) {
+        if let host = headers.bytes(of: "Host") { usualHost = Array(host) }
     }
 
     /// Counts a request whose header fields cannot be used.
@@ -224,6 +249,18 @@ package final class RequestGuard {
         // All peers without a readable address share one.
         lastPeer = (host, IPAddress(host) ?? IPAddress(high: 0, low: 0))
         return lastPeer.address
+    }
+
+    func logRefusal(_ refusal: AccessRefusal, peer: HTTP1Peer) {
+        guard case .address(let host, _) = peer else { return }
+        logRefusal(refusal, host: host)
+    }
+
+    /// Logs a refusal that has no key, such as that of a page of another site.
+    func logRefusal(_ problem: Problem, peer: HTTP1Peer) {
+        guard let reason = problem.reason, case .address(let host, _) = peer else { return }
+        log?.notice(
+            "request refused", [.reason: reason.rawValue, .status: problem.status, .address: host])
     }
 
     private func logRefusal(_ refusal: AccessRefusal, host: String) {

@@ -114,6 +114,47 @@ package struct DeactivationAnswer: JSONAnswer, Equatable {
     }
 }
 
+package struct ReactivationAnswer: JSONAnswer, Equatable {
+    package var id: String
+    /// False if the device was already active.
+    package var reactivated: Bool
+
+    package enum CodingKeys: String, CodingKey {
+        case reactivated
+        case id = "device"
+    }
+}
+
+/// The effect of one registration or change.
+package struct DeviceChangeAnswer: JSONAnswer, Equatable {
+    package var id: String
+    /// `registered`, `known` or `reactivated`.
+    package var change: String
+
+    package static var about: [String: String] {
+        [
+            "device": "The id of the device, which does not reveal its token.",
+            "change": "One of registered, known and reactivated.",
+        ]
+    }
+
+    package enum CodingKeys: String, CodingKey {
+        case change
+        case id = "device"
+    }
+
+    package init(_ device: RegisteredDevice) {
+        id = device.id.description
+        change = device.change.rawValue
+    }
+
+    /// Writes the answer directly: apps register at each launch, and a JSON encoder costs more than the rest of the
+    /// answer.
+    package func bytes() -> [UInt8] {
+        JSONValue.object(["change": .string(change), "device": .string(id)]).bytes + [UInt8(ascii: "\n")]
+    }
+}
+
 package struct RemovalAnswer: JSONAnswer, Equatable {
     package var id: String
     package var removed: Bool
@@ -140,7 +181,7 @@ extension RegistrationListAnswer {
         }
 
         package static func schema(in book: inout SchemaBook) -> JSONValue {
-            ["oneOf": [RegistrationAnswer.schema(in: &book), RegistrationListAnswer.schema(in: &book)]]
+            ["anyOf": [RegistrationAnswer.schema(in: &book), RegistrationListAnswer.schema(in: &book)]]
         }
     }
 }

@@ -27,8 +27,31 @@ package struct DeviceInput: Sendable, Equatable {
     package static let keys = ["app", "token", "user", "tags", "locale", "platform", "app_version", "replaces"]
     package static let maxTags = 64
     package static let maxTagLength = 128
-    package static let maxUserLength = 256
+    package static let maxUserLength = 255
     package static let maxWordLength = 64
+
+    /// The schema of a device in a request.
+    static var jsonSchema: JSONValue {
+        func text(_ length: Int) -> JSONValue {
+            ["type": ["string", "null"], "minLength": 1, "maxLength": .integer(Int64(length))]
+        }
+        let token: JSONValue = [
+            "type": "string", "pattern": .string("^([0-9A-Fa-f]{2}){1,\(DeviceToken.maxLength)}$"),
+        ]
+        return [
+            "type": "object", "required": ["app", "token"], "additionalProperties": false,
+            "properties": [
+                "app": ["type": "string"], "token": token, "replaces": token, "user": text(maxUserLength),
+                "locale": text(maxWordLength), "platform": text(maxWordLength), "app_version": text(maxWordLength),
+                "tags": [
+                    "type": ["array", "null"], "items": text(maxTagLength), "maxItems": .integer(Int64(maxTags)),
+                ],
+            ],
+        ]
+    }
+
+    /// A token for examples.
+    static let exampleToken = "52ab8f3cd5d7f35b5aa0ac3f2d4f4c66eb0d8c8b80a0dcd7bf80e8a2f0b93f11"
 
     package init() {}
 

@@ -20,6 +20,7 @@ package struct StatsAnswer: JSONAnswer, Equatable {
     package var ledger: Ledger?
     package var registry: Registry?
     package var events: Events?
+    package var http: HTTP?
 
     package struct Intake: Codable, Sendable, Equatable {
         package var accepted: UInt64?
@@ -71,6 +72,9 @@ package struct StatsAnswer: JSONAnswer, Equatable {
         package var expired: UInt64?
         package var suppressed: UInt64?
         package var cancelled: UInt64?
+        /// The deliveries that apps have reported as displayed and as opened.
+        package var displayed: UInt64?
+        package var opened: UInt64?
         /// The attempts that were repeated; `unknown` counts those that were never answered.
         package var retries: UInt64?
         package var unknown: UInt64?
@@ -83,6 +87,8 @@ package struct StatsAnswer: JSONAnswer, Equatable {
         /// and that has no result; 0 if there is none.
         package var oldestWaitingMilliseconds: Int64?
         package var oldestUnansweredMilliseconds: Int64?
+        /// Whether the brake stops deactivations of devices after too many bad tokens.
+        package var isBrakeOn: Bool?
 
         package init(app: String, state: String) {
             (self.app, self.state) = (app, state)
@@ -90,8 +96,9 @@ package struct StatsAnswer: JSONAnswer, Equatable {
 
         package enum CodingKeys: String, CodingKey {
             case app, environment, state, connections, credit, queue, sent, rejected, expired, suppressed, retries
-            case unknown, latency, waiting, scheduled, cancelled
+            case unknown, latency, waiting, scheduled, cancelled, displayed, opened
             case inFlight = "in_flight"
+            case isBrakeOn = "brake_on"
             case oldestWaitingMilliseconds = "oldest_waiting_ms"
             case oldestUnansweredMilliseconds = "oldest_unanswered_ms"
         }
@@ -138,8 +145,18 @@ package struct StatsAnswer: JSONAnswer, Equatable {
         }
     }
 
+    /// The port `http.listen`; left out if there is none.
+    package struct HTTP: Codable, Sendable, Equatable {
+        /// The requests that were refused, by reason. Reasons without any are left out.
+        package var refused: [String: UInt64]
+
+        package init(refused: [String: UInt64]) {
+            self.refused = refused
+        }
+    }
+
     package enum CodingKeys: String, CodingKey {
-        case version, ready, obstacles, intake, backlog, apps, ledger, registry, events
+        case version, ready, obstacles, intake, backlog, apps, ledger, registry, events, http
         case at = "taken_at"
         case startedAt = "started_at"
     }

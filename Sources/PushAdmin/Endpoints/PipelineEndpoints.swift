@@ -1,6 +1,6 @@
 package import PushLoop
 package import PushModel
-import PushStore
+package import PushStore
 
 /// The endpoints of the pipeline: devices, messages, events and statistics.
 package enum PipelineEndpoints {
@@ -10,14 +10,19 @@ package enum PipelineEndpoints {
     ///   - loop: the loop of the server.
     ///   - waiting: the object that wakes requests which wait for events; ``CommittedEvents`` in a server.
     ///   - apps: returns the apps of the configuration in force; if it is nil, any app is accepted.
+    ///   - environment: returns the environment of an app, or nil if there is no such app.
+    ///   - seen: takes reports of displayed notifications; if it is nil, there is no endpoint for them.
+    ///   - registry: resolves audiences; if it is nil, there is no endpoint that counts them.
     ///   - maxWait: the maximum wait for events, in seconds.
     package static func all(
         on loop: EventLoop, streams: EventStreams, devices: any DeviceBook, events: any EventLog,
         waiting: any EventWaiting,
         statistics: any PipelineStatistics, identities: Identities, apps: (@Sendable () async -> [AppID])? = nil,
+        environment: (@Sendable (AppID) -> PushEnvironment?)? = nil, seen: SeenReports? = nil,
+        registry: (any DeviceRegistry)? = nil,
         maxWait: UInt64 = ReadEvents.maxWait
     ) -> [AnyEndpoint] {
-        let apps = KnownApps(apps)
+        let apps = KnownApps(apps, environment: environment)
         let history = MessageHistory(log: events)
         let traces = Traces(log: events, devices: devices)
         return [
@@ -26,17 +31,24 @@ package enum PipelineEndpoints {
             AnyEndpoint(FindDevice(devices: devices, identities: identities)),
             AnyEndpoint(GetDevice(devices: devices)),
             AnyEndpoint(DeactivateDevice(devices: devices)),
+            AnyEndpoint(ReactivateDevice(devices: devices)),
+            AnyEndpoint(RegisterDevice(devices: devices, apps: apps)),
+            AnyEndpoint(ChangeDevice(devices: devices, identities: identities)),
             AnyEndpoint(RemoveDevice(devices: devices)),
+            AnyEndpoint(RemoveToken(devices: devices, identities: identities)),
             AnyEndpoint(ExportDevices(devices: devices, apps: apps)),
             AnyEndpoint(TraceDevice(traces: traces)),
             AnyEndpoint(ListMessages(history: history)),
             AnyEndpoint(FindMessage(history: history)),
             AnyEndpoint(GetMessage(history: history)),
+            AnyEndpoint(ListDeliveries(history: DeliveryHistory(log: events))),
             AnyEndpoint(
                 responding: ReadEvents(
                     on: loop, events: events, waiting: waiting, streams: streams, maxWait: maxWait)),
             AnyEndpoint(GetTrace(traces: traces)),
             AnyEndpoint(GetStatistics(source: statistics)),
-        ]
+            AnyEndpoint(now: GetCaller()),
+        ] + (seen.map { [AnyEndpoint(ReportSeen(seen: $0))] } ?? [])
+            + (registry.map { [AnyEndpoint(raw: CountAudience(audiences: AudienceCount($0), apps: apps))] } ?? [])
     }
 }

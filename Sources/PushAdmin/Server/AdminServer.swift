@@ -24,12 +24,15 @@ package final class AdminServer: Sendable {
     /// Starts to listen.
     package init(
         at endpoint: Endpoint, on loop: EventLoop, limits: HTTP1Limits, table: EndpointTable, door: any Door,
-        metrics: HTTPMetrics? = nil
+        metrics: HTTPMetrics? = nil, refusals: RefusalCounts? = nil
     ) async throws(StartError) {
         let tls: TLSContext? = if case .port(_, _, let tls) = endpoint { tls } else { nil }
         let server = await loop.run {
-            let dispatcher = Dispatcher(table: table, door: door, loop: loop, metrics: metrics)
-            let server = HTTP1Server(on: loop, limits: limits, tls: tls) { dispatcher.handle($0, with: $1) }
+            let dispatcher = Dispatcher(
+                table: table, door: door, loop: loop, metrics: metrics, refusals: refusals)
+            let server = HTTP1Server(
+                on: loop, limits: limits, tls: tls, writeRefusal: { dispatcher.refuse($0, method: $1) },
+                handler: { dispatcher.handle($0, with: $1) })
             return LoopBound(server, on: loop)
         }
         self.server = server
@@ -101,7 +104,9 @@ extension HTTP1Limits {
         limits.connections = 32
         limits.refusedConnections = 8
         // A batch of devices to register.
-        limits.bodyBytes = 1024 * 1024
+        let standard = 1024 * 1024
+        limits.bodyBytes = standard
+        limits.bodyLimit = { RequestInput.isLines($0) ? PushMessages.maxLinesBytes : standard }
         limits.headerTime = .seconds(5)
         limits.bodyTime = .seconds(5)
         limits.idleTime = .seconds(10)
@@ -109,11 +114,15 @@ extension HTTP1Limits {
         return limits
     }
 
-    /// The limits of a port. Only a client that names a key which may push sends a large body.
-    package static func port(connections: Int, door: GuardedDoor) -> HTTP1Limits {
+    /// The limits of a port. Only a client with the secret of a key which may push sends a large body.
+    ///
+    /// - Parameters:
+    ///   - connections: the maximum number of served connections.
+    ///   - refused: the maximum number of further connections that are answered with 503.
+    package static func port(connections: Int, refused: Int, door: GuardedDoor) -> HTTP1Limits {
         var limits = HTTP1Limits()
         limits.connections = connections
-        limits.refusedConnections = min(limits.refusedConnections, connections)
+        limits.refusedConnections = refused
         let standard = limits.bodyBytes
         limits.bodyLimit = { head in
             RequestInput.isLines(head) && door.mayPush(head) ? PushMessages.maxLinesBytes : standard

@@ -8,16 +8,20 @@ struct Dispatcher: Sendable {
     private let door: any Door
     private let loop: EventLoop
     private let metrics: HTTPMetrics?
+    private let refusals: RefusalCounts?
     /// The handle of each endpoint, and that of requests without one.
     private let routes: [HTTPMetrics.Route]
     private let unknown: HTTPMetrics.Route?
 
-    init(table: EndpointTable, door: any Door, loop: EventLoop, metrics: HTTPMetrics?) {
+    init(
+        table: EndpointTable, door: any Door, loop: EventLoop, metrics: HTTPMetrics?, refusals: RefusalCounts? = nil
+    ) {
         self.table = table
         self.door = door
         self.loop = loop
         self.metrics = metrics
-        routes = metrics.map { metrics in table.endpoints.map { metrics.route($0.operation.path) } } ?? []
+        self.refusals = refusals
+        routes = metrics.map { metrics in table.endpoints.map { metrics.route($0.label) } } ?? []
         unknown = metrics?.route(HTTPMetrics.unknownRoute)
     }
 
@@ -29,22 +33,36 @@ struct Dispatcher: Sendable {
             if let key = caller.keyID { mark(responder.connection, with: key) }
             switch match.endpoint.handling {
             case .immediate(let answer):
-                answer(request, match.parameters, caller).send(to: responder)
+                send(answer(request, match.parameters, caller), to: responder)
             case .responding(let begin):
                 try begin(request, match.parameters, caller, responder)
             case .task(let answer):
                 let responder = LoopBound(responder, on: loop)
-                Task { [loop] in
+                Task { [self] in
                     let answer = await answer(request, match.parameters, caller)
-                    loop.executeUnlessStopped { answer.send(to: responder.wrapped) }
+                    loop.executeUnlessStopped { send(answer, to: responder.wrapped) }
                 }
             }
         } catch {
             if error.code == .notFound || error.code == .methodNotAllowed {
                 count(request, of: unknown, when: responder)
             }
-            AdminAnswer(error).send(to: responder)
+            send(AdminAnswer(error), to: responder)
         }
+    }
+
+    private func send(_ answer: AdminAnswer, to responder: HTTP1Responder) {
+        if let reason = answer.reason { refusals?.count(reason) }
+        answer.send(to: responder)
+    }
+
+    /// Counts a request that HTTP refuses before there is an endpoint, and returns its answer.
+    func refuse(_ refusal: HTTP1Refusal, method: HTTP1Method?) -> HTTP1Response {
+        if let metrics, let unknown {
+            metrics.count(unknown, method: method?.rawValue ?? "", status: refusal.status)
+        }
+        let answer = AdminAnswer(Problem(refusal))
+        return HTTP1Response(status: answer.status, headers: answer.allHeaders, body: answer.body)
     }
 
     private func mark(_ connection: HTTP1Connection, with key: APIKeyID) {
@@ -65,10 +83,15 @@ struct Dispatcher: Sendable {
 extension AdminAnswer {
     /// Sends the answer. On the loop of the responder.
     func send(to responder: HTTP1Responder) {
+        // It throws if the client has gone.
+        try? responder.respond(status: status, headers: allHeaders, body: body)
+    }
+
+    /// The header fields with those of every answer.
+    fileprivate var allHeaders: HTTP1Headers {
         var headers = headers
         headers.add("Content-Type", value: type)
         if headers["Cache-Control"] == nil { headers.add("Cache-Control", value: "no-store") }
-        // It throws if the client has gone.
-        try? responder.respond(status: status, headers: headers, body: body)
+        return headers
     }
 }

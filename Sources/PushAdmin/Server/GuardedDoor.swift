@@ -23,20 +23,30 @@ package struct GuardedDoor: Door {
 
     package func admit(_ request: HTTP1Request, to operation: Operation) throws(Problem) -> Caller {
         guard case .roles(let roles) = operation.access else { return .anyone }
-        try hosts.check(request)
-        switch guardian.wrapped.check(request) {
+        let guardian = guardian.wrapped
+        if !guardian.isUsualHost(of: request.headers) {
+            do throws(Problem) {
+                try hosts.check(request)
+            } catch {
+                guardian.logRefusal(error, peer: request.peer)
+                throw error
+            }
+            guardian.noteHost(of: request.headers)
+        }
+        switch guardian.check(request) {
         case .failure(let refusal): throw Problem(refusal)
         case .success(let caller):
             guard roles.contains(where: { caller.allows($0) }) else {
-                throw Problem(.forbidden(.roleMissing, key: caller.key))
+                let refusal = AccessRefusal.forbidden(.roleMissing, key: caller.key)
+                guardian.logRefusal(refusal, peer: request.peer)
+                throw Problem(refusal)
             }
             return caller
         }
     }
 
-    /// Returns whether the head names a valid key that may push, so that a large body is worth receiving. The signature
-    /// is checked when the body has arrived.
+    /// Returns whether the head is that of a client which may push, so that a large body is worth receiving.
     package func mayPush(_ head: HTTP1Head) -> Bool {
-        guardian.wrapped.namesPusher(head.headers)
+        guardian.wrapped.isPusher(head)
     }
 }

@@ -16,7 +16,9 @@ package final class HTTPMetrics: Sendable {
     private static let other = "other"
     private static let methods = ["GET", "HEAD", "POST", "PUT", "DELETE", other]
     private static let statuses = [
-        200, 201, 202, 204, 304, 400, 401, 403, 404, 405, 408, 409, 411, 413, 415, 422, 429, 431, 500, 501, 503, 505,
+        200, 201, 202, 204, 304, 400, 401, 403, 404, 405, 408, 409, 413, 414, 415, 417, 421, 422, 429, 431, 500, 501,
+        503,
+        505,
     ]
 
     /// The requests of one route, by method and status. The last status of each method counts all other ones.
@@ -50,7 +52,7 @@ package final class HTTPMetrics: Sendable {
 
     private let routes: [Counts]
 
-    /// - Parameter patterns: the patterns of all routes, such as `/v1/gateways/{app}`. Repetitions are harmless.
+    /// - Parameter patterns: the labels of all routes, such as `/v1/gateways/{app}`. Repetitions are harmless.
     package init(_ patterns: [String], in registry: MetricsRegistry) {
         var known: Set<String> = []
         let routes = (patterns + [Self.unknownRoute]).filter { known.insert($0).inserted }.map { pattern in
@@ -77,11 +79,16 @@ package final class HTTPMetrics: Sendable {
     /// Counts an answered request.
     package func record(_ route: Route, method: String, status: Int, time: Duration) {
         guard routes.indices.contains(route.index) else { return }
-        let counts = routes[route.index]
-        counts.count(
+        count(route, method: method, status: status)
+        routes[route.index].seconds.observe(time)
+    }
+
+    /// Counts a request that was refused before it had arrived, so that there is no time to record.
+    func count(_ route: Route, method: String, status: Int) {
+        guard routes.indices.contains(route.index) else { return }
+        routes[route.index].count(
             method: Self.methods.firstIndex(of: method) ?? Self.methods.count - 1,
             status: Self.statuses.firstIndex(of: status) ?? Self.statuses.count)
-        counts.seconds.observe(time)
     }
 
     /// Counts an answered request whose route was not looked up before.

@@ -22,6 +22,26 @@ import Testing
         }
     }
 
+    /// A path without escapes is not decoded; both ways must find the same endpoints and parameters.
+    @Test func `An escaped path finds the same endpoint as a plain one`() async throws {
+        try await withPipeline { scene in
+            let cases = [
+                ("/v1/devices?limit=1", "/v1/%64evices?limit=1"), ("/v1/devices/find", "/v1/devices/f%69nd"),
+                ("/v1/devices/", "/v1/devices%2F"), ("//v1/devices", "/%2Fv1/devices"),
+                ("/v1/gateways/shop", "/v1/gateways/sh%6Fp"), ("/v1/gateways/a-b", "/v1/gateways/a%2Db"),
+            ]
+            for (plain, escaped) in cases {
+                let statuses = [
+                    try await scene.control.client.send("GET", to: plain).status,
+                    try await scene.control.client.send("GET", to: escaped).status,
+                ]
+                #expect(statuses[0] == statuses[1], "\(plain) and \(escaped): \(statuses)")
+            }
+            // An encoded slash stays within its segment, which is then not an app id.
+            #expect(try await scene.control.client.send("GET", to: "/v1/gateways/shop%2Fx").status == 422)
+        }
+    }
+
     @Test func `A problem is answered in its own media type`() async throws {
         try await withPipeline { scene in
             let answer = try await scene.control.client.send("GET", to: "/nothing")

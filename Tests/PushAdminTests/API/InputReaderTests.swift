@@ -90,6 +90,16 @@ import Testing
         #expect(faults[8].detail == "there is no query parameter \"limits\" here; did you mean \"limit\"?")
     }
 
+    /// With a search in the earlier names, this would take hours, and the time limit would end it.
+    @Test(.timeLimit(.minutes(5)))
+    func `The largest form and the largest query have a cost that grows with their size`() throws {
+        let form = Array(repeating: ("x", ""), count: 300_000) + Array(repeating: ("name", ""), count: 200_000)
+        let (_, faults) = try read("{}", query: form, form: form)
+        #expect(faults.count == InputFaults.limit)
+        let keys = (0..<100_000).map { "\"\($0)\":1" }.joined(separator: ",")
+        #expect(try read("{\(keys)}").faults.count == InputFaults.limit)
+    }
+
     @Test func `The number of reported faults is bounded`() throws {
         let members = (0..<5000).map { "\"k\($0)\":1" }.joined(separator: ",")
         let (_, faults) = try read("{\"name\":\"a\",\(members)}")

@@ -3,11 +3,11 @@ import PushLoop
 import PushModel
 import PushStore
 import PushTime
-import PushWire
 import ServerTestSupport
 import Testing
 
 @testable import PushAdmin
+@testable import PushWire
 
 /// The OpenAPI document, and the answers that it promises.
 @Suite struct OpenAPITests {
@@ -73,6 +73,22 @@ import Testing
         // The check can fail.
         #expect(try faults("Device", Array(#"{"device":5,"app":"a","active":true}"#.utf8)).count == 2)
         #expect(try faults("Problem", Array(#"{"code":"none"}"#.utf8)).count == 5)
+    }
+}
+
+extension OpenAPITests {
+    @Test func `The schema of a message has the keys of an envelope`() throws {
+        guard case .object(let rules) = EnvelopeSchema.envelope, case .object(let properties)? = rules["properties"]
+        else {
+            Issue.record("no properties")
+            return
+        }
+        #expect(Set(properties.keys) == Set(EnvelopeKey.allCases.map(\.name)))
+    }
+
+    @Test func `The codes of HTTP's refusals have their status`() {
+        #expect(Set(ProblemCode.allCases.map(\.title)).count == ProblemCode.allCases.count)
+        for code in Problem.ofAnyRequest { #expect((400...599).contains(code.status)) }
     }
 }
 

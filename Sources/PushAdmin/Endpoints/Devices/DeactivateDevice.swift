@@ -14,7 +14,8 @@ package struct DeactivateDevice: Endpoint {
 
     package static let operation = Operation(
         .post, at: "/v1/devices/{device}/deactivate", access: .role(.operate), subject: "Devices",
-        summary: "Sends nothing more to a device until it registers again.", body: .json, problems: [.unknownDevice])
+        summary: "Sends nothing more to a device until it registers again.", body: .json,
+        example: ["reason": "lost"], problems: [.unknownDevice])
 
     private let devices: any DeviceBook
     private let lookup: DeviceLookup

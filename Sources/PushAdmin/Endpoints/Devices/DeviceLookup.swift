@@ -14,4 +14,13 @@ struct DeviceLookup: Sendable {
         }
         return device
     }
+
+    /// Returns the device of an app.
+    func device(_ id: DeviceID, in app: AppID, for caller: Caller) async throws -> DeviceRecord {
+        let device = try await device(id, for: caller)
+        guard device.app == app else {
+            throw Problem(.unknownDevice, detail: "there is no device \(id) in this app")
+        }
+        return device
+    }
 }

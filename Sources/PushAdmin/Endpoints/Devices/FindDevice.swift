@@ -15,7 +15,8 @@ package struct FindDevice: Endpoint {
 
     package static let operation = Operation(
         .post, at: "/v1/devices/find", access: .roles([.observe, .register]), subject: "Devices",
-        summary: "Returns the device with a token.", body: .json, problems: [.unknownDevice])
+        summary: "Returns the device with a token.", body: .json,
+        example: ["app": "shop", "token": .string(DeviceInput.exampleToken)], problems: [.unknownDevice])
 
     private let lookup: DeviceLookup
     private let identities: Identities

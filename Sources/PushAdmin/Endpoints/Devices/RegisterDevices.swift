@@ -20,8 +20,31 @@ package struct RegisterDevices: RawBodyEndpoint {
 
     package static let operation = Operation(
         .post, at: "/v1/devices", access: .roles([.register, .operate]), subject: "Devices",
-        summary: "Registers a device, or a list of up to 1000 devices.", body: .raw(["application/json"]),
-        problems: [.unknownApp, .badJSON])
+        summary: "Registers a device, or a list of up to 1000 devices.",
+        body: .raw([
+            .init(
+                "application/json",
+                schema: [
+                    "anyOf": [
+                        DeviceInput.jsonSchema,
+                        [
+                            "type": "object", "required": ["devices"], "additionalProperties": false,
+                            "properties": [
+                                "devices": [
+                                    "type": "array", "items": DeviceInput.jsonSchema, "minItems": 1,
+                                    "maxItems": .integer(Int64(maxRegistrations)),
+                                ]
+                            ],
+                        ],
+                    ]
+                ],
+                named: "Registrations",
+                example: [
+                    "devices": [
+                        ["app": "shop", "token": .string(DeviceInput.exampleToken), "user": "ada", "tags": ["beta"]]
+                    ]
+                ])
+        ]), problems: [.unknownApp])
 
     private let devices: any DeviceBook
     private let identities: Identities

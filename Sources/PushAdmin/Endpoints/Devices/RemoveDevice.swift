@@ -27,10 +27,7 @@ package struct RemoveDevice: Endpoint {
 
     package func answer(_ input: Input, for caller: Caller) async throws -> Reply<RemovalAnswer> {
         try caller.check(input.app)
-        let device = try await lookup.device(input.device, for: caller)
-        guard device.app == input.app else {
-            throw Problem(.unknownDevice, detail: "there is no device \(input.device) in this app")
-        }
+        let device = try await lookup.device(input.device, in: input.app, for: caller)
         let removed = try await devices.remove([device.id])
         return Reply(RemovalAnswer(id: device.id.description, removed: removed.contains(device.id)))
     }

@@ -1,6 +1,6 @@
 import PushModel
 import PushStore
-import PushWire
+package import PushWire
 
 /// Lines of events, as monitors receive them.
 enum EventLines {
@@ -13,4 +13,32 @@ enum EventLines {
         else { return false }
         return caller.has(app)
     }
+}
+
+/// Events, one on each line, as monitors receive them.
+package enum EventLinesKind: WrittenLines {
+    package static func lineSchema(in book: inout SchemaBook) -> JSONValue? {
+        book.schema(named: "Event", event)
+    }
+
+    static var event: JSONValue {
+        [
+            "type": "object",
+            "description": "An event. Documentation/Protocol.md describes the further members of each kind.",
+            "required": ["v", "seq", "prev", "ts", "family", "app", "kind"],
+            "properties": [
+                "v": ["const": 1], "seq": ["type": "integer"], "prev": ["type": "integer"],
+                "ts": ["type": "integer", "description": "milliseconds since 1970"],
+                "family": ["enum": ["message", "delivery", "device", "connection", "credential"]],
+                "app": ["type": "string"], "kind": ["type": "string"],
+            ],
+            "additionalProperties": true,
+        ]
+    }
+}
+
+/// A live stream of events: `id` is the number, `event` is family.kind, and `data` is the line.
+package enum EventStreamKind: WrittenKind {
+    package static var mediaType: String { "text/event-stream" }
+    package static var schema: JSONValue { ["type": "string"] }
 }

@@ -6,8 +6,8 @@ package final class EventStreams: Sendable {
     package static let limit = 64
 
     private struct State {
-        var tasks: [UInt64: Task<Void, Never>] = [:]
-        var count = 0
+        /// The tasks of the streams. A stream that has just begun has none yet.
+        var tasks: [UInt64: Task<Void, Never>?] = [:]
         var last: UInt64 = 0
         var isEnding = false
     }
@@ -21,22 +21,19 @@ package final class EventStreams: Sendable {
     /// - Returns: the task; nil if there are as many streams as allowed, or if the server ends.
     func begin(_ body: @escaping @Sendable () async -> Void) -> Task<Void, Never>? {
         let id = state.withLock { state -> UInt64? in
-            guard !state.isEnding, state.count < Self.limit else { return nil }
-            state.count += 1
+            guard !state.isEnding, state.tasks.count < Self.limit else { return nil }
             state.last += 1
+            state.tasks[state.last] = .some(nil)
             return state.last
         }
         guard let id else { return nil }
         let task = Task {
             await body()
-            state.withLock { state in
-                state.count -= 1
-                state.tasks[id] = nil
-            }
+            state.withLock { _ = $0.tasks.removeValue(forKey: id) }
         }
         let isEnding = state.withLock { state in
-            // The task may have ended already; then a finished task stays until the server ends, which is harmless.
-            state.tasks[id] = task
+            // The task may have ended already.
+            if state.tasks.keys.contains(id) { state.tasks[id] = .some(task) }
             return state.isEnding
         }
         if isEnding { task.cancel() }
@@ -47,11 +44,11 @@ package final class EventStreams: Sendable {
     package func end() async {
         let tasks = state.withLock { state in
             state.isEnding = true
-            return Array(state.tasks.values)
+            return state.tasks.values.compactMap(\.self)
         }
         for task in tasks { task.cancel() }
         for task in tasks { await task.value }
     }
 
-    package var count: Int { state.withLock { $0.count } }
+    package var count: Int { state.withLock { $0.tasks.count } }
 }

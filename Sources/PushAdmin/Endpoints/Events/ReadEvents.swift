@@ -10,7 +10,7 @@ package import PushTransport
 /// next new event. Otherwise, the position for the next request and the range of stored events are in header fields, because the body contains
 /// nothing but events.
 package struct ReadEvents: RespondingEndpoint {
-    package typealias Output = WrittenAnswer<LinesKind>
+    package typealias Output = WrittenAnswer<EventLinesKind>
 
     package static let maxEvents = 10_000
     package static let maxWait: UInt64 = 10
@@ -57,8 +57,16 @@ package struct ReadEvents: RespondingEndpoint {
         answers: [
             .init(
                 200,
-                about: "The events. Carillon-Next is the since of the next request; Carillon-Oldest and "
-                    + "Carillon-Newest are the range of stored events; Carillon-More is true if there are more.")
+                about: "The events; with Accept: text/event-stream, a live stream that begins after Last-Event-ID or "
+                    + "since, or with the next event.",
+                kinds: [EventLinesKind.self, EventStreamKind.self],
+                headers: [
+                    EventPage.nextHeader: "The since of the next request.",
+                    EventPage.oldestHeader: "The number of the oldest stored event.",
+                    EventPage.newestHeader: "The number of the newest stored event.",
+                    EventPage.moreHeader: "Whether there are more events.",
+                    EventPage.damagedHeader: "The numbers of events that cannot be read; absent if there are none.",
+                ])
         ], problems: [.tooManyRequests])
 
     private let loop: EventLoop
@@ -100,7 +108,7 @@ package struct ReadEvents: RespondingEndpoint {
         }
     }
 
-    private static let streamType = "text/event-stream"
+    private static let streamType = EventStreamKind.mediaType
 
     private func stream(
         _ input: Input, of request: HTTP1Request, for caller: Caller, responder: HTTP1Responder
@@ -119,6 +127,16 @@ package struct ReadEvents: RespondingEndpoint {
             }
             since = number
         }
+        let headers: HTTP1Headers = [
+            "Content-Type": Self.streamType, "Cache-Control": "no-store", "X-Accel-Buffering": "no",
+        ]
+        if request.method == .head {
+            // A stream without a body would never end, and occupy one of the streams and its connection.
+            // They throw if the client has gone.
+            try? responder.start(status: 200, headers: headers)
+            try? responder.finish()
+            return
+        }
         let stream = EventStream(reader: reader, waiting: waiting, prefix: input.prefix, caller: caller)
         let task = Locked<Task<Void, Never>?>(nil)
         let writer = StreamWriter(responder, on: loop) { task.withLock { $0?.cancel() } }
@@ -130,14 +148,10 @@ package struct ReadEvents: RespondingEndpoint {
         }
         task.withLock { $0 = begun }
         // It throws if the client has gone; then the first chunk is refused, and the stream ends.
-        try? responder.start(
-            status: 200,
-            headers: [
-                "Content-Type": Self.streamType, "Cache-Control": "no-store", "X-Accel-Buffering": "no",
-            ])
+        try? responder.start(status: 200, headers: headers)
     }
 
-    private func answer(_ input: Input, for caller: Caller) async throws -> Reply<WrittenAnswer<LinesKind>> {
+    private func answer(_ input: Input, for caller: Caller) async throws -> Reply<Output> {
         if let last = input.last { return reply(try await reader.last(last, prefix: input.prefix), for: caller) }
         let span = EventReader.Span(since: input.sinceAt ?? .distantPast, until: input.untilAt ?? .distantFuture)
         var start = input.since ?? 0
@@ -165,7 +179,7 @@ package struct ReadEvents: RespondingEndpoint {
         return reply(found, for: caller)
     }
 
-    private func reply(_ found: EventReader.Found, for caller: Caller) -> Reply<WrittenAnswer<LinesKind>> {
+    private func reply(_ found: EventReader.Found, for caller: Caller) -> Reply<Output> {
         var body: [UInt8] = []
         body.reserveCapacity(found.bytes + found.lines.count)
         for line in found.lines where EventLines.isVisible(line, to: caller) {

@@ -6,11 +6,13 @@ package import PushWire
 package enum TraceKind: WrittenKind {
     package static var mediaType: String { "application/json; charset=utf-8" }
 
+    package static var schemaName: String? { "Trace" }
+
     package static var schema: JSONValue {
         [
             "type": "object", "required": ["events", "complete"],
             "properties": [
-                "events": ["type": "array", "items": ["type": "object"]],
+                "events": ["type": "array", "items": EventLinesKind.event],
                 "complete": ["type": "boolean", "description": "Whether the answer contains all events."],
                 "left_out": [
                     "type": "array", "items": ["type": "string", "enum": ["events", "devices"]],

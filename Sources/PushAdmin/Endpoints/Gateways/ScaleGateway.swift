@@ -20,7 +20,7 @@ package struct ScaleGateway: Endpoint {
     package static let operation = Operation(
         .put, at: "/v1/gateways/{app}/connections", access: .role(.operate), subject: "Gateways",
         summary: "Sets how many connections an app may have, until a reload or another call changes it.", body: .json,
-        problems: [.unknownApp, .conflict])
+        example: ["min": 1, "max": 4], problems: [.unknownApp])
 
     private let control: any GatewayControl
 

@@ -43,7 +43,12 @@ package struct ListKeys: Endpoint {
             }
             start = index + 1
         }
-        let rest = all[start...].filter { input.withEnded || $0.isValid(at: now) }
+        let rest = all[start...].filter { key in
+            guard input.withEnded || key.isValid(at: now) else { return false }
+            // A caller that is limited to some apps sees the keys of these apps only.
+            guard let apps = caller.apps else { return true }
+            return key.apps?.allSatisfy { apps.contains($0) } ?? false
+        }
         return Reply(
             KeyListAnswer(
                 keys: rest.prefix(input.limit).map { KeyAnswer($0, at: now) },

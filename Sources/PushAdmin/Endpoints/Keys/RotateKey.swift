@@ -18,6 +18,7 @@ package struct RotateKey: Endpoint {
     package static let operation = Operation(
         .post, at: "/v1/keys/{name}/rotate", access: .role(.admin), subject: "Keys",
         summary: "Replaces a key by a new one with the same rights, and returns its secret this once.", body: .json,
+        example: ["overlap_ms": 3_600_000],
         problems: [.unknownKey])
 
     private let registrar: KeyRegistrar

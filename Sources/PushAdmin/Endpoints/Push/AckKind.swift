@@ -5,9 +5,11 @@ package import PushWire
 package enum AckKind: WrittenKind {
     package static var mediaType: String { "application/json; charset=utf-8" }
 
+    package static var schemaName: String? { "Ack" }
+
     package static var schema: JSONValue {
         [
-            "type": "object", "required": ["status"],
+            "type": "object", "required": ["id", "status"],
             "properties": [
                 "id": ["type": ["string", "null"], "description": "The message id; null if it could not be read."],
                 "status": ["type": "string", "enum": ["accepted", "duplicate", "rejected", "busy"]],
@@ -19,10 +21,21 @@ package enum AckKind: WrittenKind {
                 "detail": ["type": "string", "description": "The reason of a rejection, for people."],
                 "retry_after_ms": ["type": "integer", "description": "The time to wait before the next attempt."],
                 "findings": [
-                    "type": "array", "items": ["type": "object"],
+                    "type": "array", "maxItems": 10,
+                    "items": [
+                        "type": "object", "required": ["code", "path", "detail"],
+                        "properties": [
+                            "code": ["type": "string"], "path": ["type": "string"], "detail": ["type": "string"],
+                        ],
+                    ],
                     "description": "Parts of an accepted payload that the push service may ignore or reject.",
                 ],
             ],
         ]
     }
+}
+
+/// The acks of a body with lines: one for each line, in order.
+package enum AckLinesKind: WrittenLines {
+    package static func lineSchema(in book: inout SchemaBook) -> JSONValue? { AckKind.schema(in: &book) }
 }

@@ -16,15 +16,17 @@ package struct PushMessages: RespondingEndpoint {
     package static let operation = Operation(
         .post, at: "/v1/messages", access: .role(.push), subject: "Messages",
         summary: "Accepts a message, or up to 10,000 as lines, and answers after it is on disk.",
-        body: .raw(["application/json", "application/x-ndjson"]),
+        body: .raw(EnvelopeSchema.contents),
         answers: [
             .init(202, about: "The message is accepted: it is on disk and is carried out."),
-            .init(200, about: "The message is a duplicate; or, for lines, the acks, one on each line, in order."),
+            .init(
+                200, about: "The message is a duplicate; or, for lines, the acks, one on each line, in order.",
+                kinds: [AckKind.self, AckLinesKind.self]),
             .init(400, about: "The envelope is not JSON."),
             .init(403, about: "The key has no right for the app."),
             .init(404, about: "There is no such app."),
             .init(409, about: "The id was used for another message."),
-            .init(413, about: "The payload is too large, or there are too many tokens or lines."),
+            .init(413, about: "The payload is too large, or there are too many names in the audience."),
             .init(422, about: "The envelope is invalid; reason and detail say why."),
             .init(503, about: "There is no room now; the same request may be sent again after Retry-After."),
         ])
@@ -41,7 +43,7 @@ package struct PushMessages: RespondingEndpoint {
     ) throws(Problem) {
         let sender = DirectSender(name: caller == .local ? nil : caller.name, apps: caller.apps)
         let bound = LoopBound(responder, on: intake.loop)
-        let isLines = RequestInput.mediaType(request) == RequestInput.linesType
+        let isLines = RequestInput.mediaType(request.headers) == RequestInput.linesType
         intake.assumeIsolated { intake in
             if isLines {
                 intake.pushLines(request.body, from: sender) { Self.send($0, to: bound.wrapped) }
@@ -51,16 +53,21 @@ package struct PushMessages: RespondingEndpoint {
         }
     }
 
+    private static let ackHeaders = headers(of: AckKind.mediaType)
+    private static let linesHeaders = headers(of: AckLinesKind.mediaType)
+
+    private static func headers(of mediaType: String) -> HTTP1Headers {
+        let fields: HTTP1Headers = ["Cache-Control": "no-store", "Content-Type": mediaType]
+        return (try? fields.checkedForAnswers()) ?? fields
+    }
+
     private static func send(_ answer: DirectAnswer, to responder: HTTP1Responder) {
-        var headers: HTTP1Headers = ["Cache-Control": "no-store"]
+        var headers = answer.outcome == .lines ? linesHeaders : ackHeaders
         if case .busy(let wait) = answer.outcome {
             headers.add("Retry-After", value: "\(max(1, (wait + 999) / 1000))")
         }
-        let isLines = answer.outcome == .lines
-        headers.add("Content-Type", value: isLines ? LinesKind.mediaType : AckKind.mediaType)
         // It throws if the client has gone. The message is carried out all the same.
-        try? responder.respond(
-            status: answer.outcome.status, headers: headers, body: answer.text + [UInt8(ascii: "\n")])
+        try? responder.respond(status: answer.outcome.status, headers: headers, body: answer.text)
     }
 }
 

@@ -1,0 +1,24 @@
+/// The devices that an audience names now.
+package struct AudienceAnswer: JSONAnswer, Equatable {
+    package var count: Int
+    package var isComplete: Bool
+    /// The ids of the first devices.
+    package var devices: [String]
+    package var inactive: Int
+    package var unknown: Int
+
+    package static var about: [String: String] {
+        [
+            "count": "The number of active devices to which a message would be sent now.",
+            "count_is_complete": "False if there are more devices than are counted.",
+            "devices": "The ids of the first 10 devices.",
+            "inactive": "The number of named tokens or device ids that are inactive.",
+            "unknown": "The number of named device ids that are unknown.",
+        ]
+    }
+
+    package enum CodingKeys: String, CodingKey {
+        case count, devices, inactive, unknown
+        case isComplete = "count_is_complete"
+    }
+}

@@ -1,0 +1,25 @@
+package import PushTime
+
+/// A page of the deliveries of a message that have ended.
+package struct DeliveryListAnswer: JSONAnswer, Equatable {
+    package struct Delivery: Codable, Sendable, Equatable {
+        package var device: String?
+        package var apnsID: String?
+        /// `sent`, `rejected`, `expired`, `suppressed` or `unknown`.
+        package var outcome: String
+        package var status: UInt64?
+        package var reason: String?
+        package var attempt: UInt64?
+        package var seq: UInt64
+        package var endedAt: WallTime
+
+        package enum CodingKeys: String, CodingKey {
+            case device, outcome, status, reason, attempt, seq
+            case apnsID = "apns_id"
+            case endedAt = "ended_at"
+        }
+    }
+
+    package var deliveries: [Delivery]
+    package var next: PageCursor
+}

@@ -1,0 +1,145 @@
+// Send a test: a notification to a few devices, with a preview.
+
+import { part } from "./client.js";
+import { ask, attempt } from "./dialog.js";
+import { h } from "./dom.js";
+import { count, some } from "./format.js";
+import { check, fault, field, notice, options } from "./parts.js";
+
+const empty = { app: "", to: "user", name: "", title: "", body: "", badge: "", sound: true, link: "" };
+const state = { ...empty, audience: null, fault: null };
+
+export function open({ live, redraw, onlyApps, query }) {
+  const apps = appsOf({ live, onlyApps });
+  const named = query.get("app") ?? state.app;
+  Object.assign(state, { audience: null, fault: null, app: apps.includes(named) ? named : apps[0] ?? "" });
+  if (query.get("device")) Object.assign(state, { to: "device", name: query.get("device") });
+  for (const [id, name] of [["test-app", "app"], ["test-to", "to"], ["test-name", "name"]]) {
+    const control = document.getElementById(id);
+    if (control) control.value = state[name];
+  }
+  redraw();
+}
+
+export function forget() {
+  Object.assign(state, empty, { audience: null, fault: null });
+}
+
+function appsOf({ live, onlyApps }) {
+  return onlyApps ?? (live.stats?.apps ?? []).map(({ app }) => app);
+}
+
+/** The audience of the envelope; null while something is missing. */
+function audience() {
+  const name = state.name.trim();
+  if (!name) return null;
+  return state.to === "user" ? { users: [name] } : state.to === "tag" ? { tags: { all: [name] } }
+    : { devices: [name.toLowerCase()] };
+}
+
+function payload() {
+  const alert = state.title ? { title: state.title, body: state.body } : state.body;
+  const aps = { alert };
+  if (/^\d+$/.test(state.badge)) aps.badge = Number(state.badge);
+  if (state.sound) aps.sound = "default";
+  return { aps };
+}
+
+function newID() {
+  return `console-${crypto.randomUUID().slice(0, 13)}`;
+}
+
+async function reach({ client }) {
+  return client.json("POST", "/v1/audience", { app: state.app, to: audience() });
+}
+
+async function submit(event, context) {
+  event.preventDefault();
+  const { client, go, redraw } = context;
+  state.fault = audience() ? state.body.trim() ? null : "A text is missing." : "A recipient is missing.";
+  if (state.fault) {
+    redraw();
+    document.getElementById(audience() ? "test-body" : "test-name").focus();
+    return;
+  }
+  const found = await attempt(() => reach(context));
+  if (found === undefined) return;
+  const size = found.count;
+  const recipient = { user: `the user ${state.name}`, tag: `the tag ${state.name}`,
+    device: `the device ${state.name}` }[state.to];
+  if (!size) {
+    state.fault = `No active device in ${state.app} belongs to ${recipient}.`;
+    redraw();
+    return;
+  }
+  const words = `${found.count_is_complete === false ? "at least " : ""}${some(size, "device")}`;
+  if (!await ask({
+    title: `Send to ${words}?`, deed: `Send to ${words}`, isGrave: false,
+    text: [
+      `The notification goes to ${recipient} in ${state.app}, now ${words}.`,
+      "It appears on real devices and cannot be called back.",
+    ],
+  })) return;
+  const id = newID();
+  const sent = await attempt(() => client.json("POST", "/v1/messages",
+    { id, app: state.app, to: audience(), payload: payload() }),
+    (answer) => answer.status === "accepted" ? `Accepted as ${id}.`
+      : `${answer.status}: ${answer.detail ?? answer.reason ?? ""}`);
+  if (sent?.status === "accepted") go(`#/messages/${part(state.app)}/${part(id)}`);
+}
+
+export function draw(context) {
+  const { redraw, may } = context;
+  const set = (name) => (event) => {
+    state[name] = event.currentTarget.type === "checkbox" ? event.currentTarget.checked : event.currentTarget.value;
+    state.audience = null;
+    redraw();
+  };
+  const input = (id, name, more) => h("input", { id, value: state[name], oninput: set(name), autocomplete: "off",
+    ...more });
+  const apps = appsOf(context).map((app) => [app, app]);
+  // The apps may become known after the page was opened.
+  state.app ||= apps[0]?.[0] ?? "";
+  const count_ = async () => {
+    state.audience = await attempt(() => reach(context)) ?? null;
+    redraw();
+  };
+  return [
+    h("p", { class: "back" }, h("a", { href: "#/messages" }, "Messages")),
+    h("h1", { tabindex: -1 }, "Send a test"),
+    !may("push") && notice("warn", "This key may not push: it lacks the role push."),
+    h("div", { class: "compose" },
+      h("form", { class: "panel form", novalidate: true, onsubmit: (event) => submit(event, context) },
+        field("App", h("select", { id: "test-app", value: state.app, onchange: set("app") }, options(apps, state.app))),
+        field("Recipient", h("select", { id: "test-to", value: state.to, onchange: set("to") },
+          options([["user", "A user"], ["tag", "A tag"], ["device", "A device"]], state.to))),
+        field({ user: "User", tag: "Tag", device: "Device id" }[state.to],
+          input("test-name", "name", { spellcheck: "false", required: true })),
+        h("p", { class: "inline" },
+          h("button", { type: "button", disabled: !audience(), onclick: count_ }, "Count the devices"),
+          h("span", { "aria-live": "polite" }, state.audience && `${count(state.audience.count)} now${
+            state.audience.count_is_complete === false ? " at least" : ""}${
+            state.audience.inactive ? `, ${count(state.audience.inactive)} inactive` : ""}`)),
+        field("Title", input("test-title", "title", { maxlength: 200 })),
+        field("Text", h("textarea", { id: "test-body", rows: 3, oninput: set("body"), maxlength: 1500,
+          required: true }, state.body)),
+        field("Badge", input("test-badge", "badge", { inputmode: "numeric", pattern: "[0-9]*", maxlength: 4 }),
+          "A number on the icon; 0 removes it. Empty leaves it."),
+        check("test-sound", "With sound", { checked: state.sound, onchange: set("sound") }),
+        fault(state.fault && { detail: state.fault }),
+        h("div", { class: "buttons" }, h("button", { class: "main", type: "submit",
+          disabled: !may("push") }, "Send…"))),
+      h("section", { class: "preview", "aria-labelledby": "preview-title" },
+        h("h2", { id: "preview-title" }, "Preview"),
+        h("div", { class: "screen" },
+          h("p", { class: "time", "aria-hidden": "true" }, "9:41"),
+          h("div", { class: "notification" },
+            h("div", { class: "app-icon", "aria-hidden": "true" }, (state.app || "?").slice(0, 1).toUpperCase(),
+              /^[1-9]\d*$/.test(state.badge) && h("span", null, state.badge)),
+            h("div", { class: "words" },
+              h("p", { class: "head" }, h("strong", null, state.title || state.app || "App"), h("span", null, "now")),
+              h("p", null, state.body || "The text of the notification.")))),
+        h("details", null, h("summary", null, "Payload"),
+          h("pre", { tabindex: 0, "aria-label": "Payload" }, JSON.stringify(payload(), null, 2))))),
+  ];
+}

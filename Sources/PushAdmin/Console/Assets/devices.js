@@ -1,0 +1,138 @@
+// Devices: found by user, tag, id or token; and what is done to those that are selected.
+
+import { part, target } from "./client.js";
+import * as device from "./device.js";
+import { h } from "./dom.js";
+import { count, distance, shortID, some } from "./format.js";
+import { appOptions, badge, copyButton, fault, field, foreign, options, table } from "./parts.js";
+import { Selection } from "./selection.js";
+
+export const title = "Devices";
+const pageSize = 50;
+const state = { list: null, fault: null, loading: "" };
+const selection = new Selection();
+
+/** Reads what an address names: a device, or a search. */
+export async function open(context) {
+  const { client, path, query, app, redraw } = context;
+  const loading = `${path.join("/")}?${query}`;
+  if (path[0]) {
+    state.loading = "";
+    return device.open(context);
+  }
+  Object.assign(state, { loading, fault: null });
+  redraw();
+  try {
+    const list = await client.get(target("/v1/devices", filter(query, app)));
+    if (loading !== state.loading) return undefined;
+    state.list = list;
+    selection.refresh(list.devices);
+  } catch (problem) {
+    if (loading !== state.loading) return undefined;
+    Object.assign(state, { fault: problem, list: problem.isLost ? state.list : null });
+  }
+  return redraw();
+}
+
+export function forget() {
+  Object.assign(state, { list: null, fault: null });
+  selection.clear();
+  device.forget();
+}
+
+function filter(query, app) {
+  const asked = (query.get("q") ?? "").trim();
+  return {
+    app, active: query.get("active"), after: query.get("after"), limit: pageSize,
+    ...(asked.startsWith("#") ? { tag: asked.slice(1) } : { user: asked }),
+  };
+}
+
+async function search(event, { client, go, live, onlyApps, redraw }) {
+  event.preventDefault();
+  const { elements } = event.currentTarget;
+  const asked = elements["device-search"].value.trim();
+  const app = elements["device-app"].value;
+  const hex = asked.replaceAll(/[\s<>]/g, "").toLowerCase();
+  if (/^[0-9a-f]{32}$/.test(hex)) return go(`#/devices/${hex}`);
+  if (/^[0-9a-f]{64,}$/.test(hex)) {
+    // A token is a secret of the device: it goes into the body of a request, and into no address.
+    elements["device-search"].value = "";
+    const apps = app ? [app] : onlyApps ?? (live.stats?.apps ?? []).map((one) => one.app);
+    for (const one of apps) {
+      try {
+        const found = await client.json("POST", "/v1/devices/find", { app: one, token: hex });
+        return go(`#/devices/${found.device}`);
+      } catch (problem) {
+        if (problem.status === 404) continue;
+        state.fault = problem;
+        return redraw();
+      }
+    }
+    Object.assign(state, { list: { devices: [], next: null },
+      fault: { code: "unknown_device", detail: "No app has a device with this token." } });
+    return redraw();
+  }
+  return go(target("#/devices", { q: asked, app, active: elements["device-state"].value }));
+}
+
+export function draw(context) {
+  return context.path[0] ? device.draw(context) : list(context);
+}
+
+function list(context) {
+  const { query, go, may } = context;
+  const asked = query.get("q") ?? "";
+  const all = state.list?.devices ?? [];
+  const next = state.list?.next;
+  const isFiltered = ["q", "app", "active"].some((name) => query.get(name));
+  const kept = { q: asked, app: query.get("app"), active: query.get("active") };
+  return [
+    h("h1", { tabindex: -1 }, title),
+    h("form", { class: "search", role: "search", onsubmit: (event) => search(event, context) },
+      field("Search", h("input", { id: "device-search", name: "device-search", "data-query": "q", type: "search",
+        value: asked, autocomplete: "off", spellcheck: "false" }),
+        "A user, a #tag, a device id, or a token."),
+      field("App", h("select", { id: "device-app", name: "device-app", "data-query": "app" },
+        appOptions(context))),
+      field("State", h("select", { id: "device-state", name: "device-state", "data-query": "active" },
+        options([["", "Any"], ["true", "Active"], ["false", "Inactive"]], query.get("active") ?? ""))),
+      h("button", { class: "main", type: "submit" }, "Search")),
+    fault(state.fault, () => open(context)),
+    !state.list && !state.fault && h("p", { class: "empty" }, "Reading the devices…"),
+    may("operate") && selection.draw(context, () => open(context)),
+    state.list && table({
+      caption: isFiltered ? `${some(all.length, "device")} found${next ? " on this page" : ""}`
+        : `Registered devices${next || query.get("after") ? `, ${all.length} on this page` : `: ${count(all.length)}`}`,
+      rows: all, key: (one) => one.device, empty: none(isFiltered),
+      selection: may("operate") && selection.choices(context.redraw),
+      columns: columns(),
+    }),
+    h("div", { class: "pages" },
+      query.get("after") && h("a", { class: "button", href: target("#/devices", kept) }, "First page"),
+      next && h("button", { type: "button", onclick: () => go(target("#/devices", { ...kept, after: next })) },
+        "Next page"),
+      isFiltered && copyButton("Copy the address", () => location.href)),
+  ];
+}
+
+function none(isFiltered) {
+  return isFiltered ? "No device matches." : [
+    h("p", null, h("strong", null, "No device is registered.")),
+    h("p", null, "Apps register theirs with POST /v1/apps/{app}/devices; a file of devices is read by"),
+    h("p", { class: "code" }, "carillon devices import FILE --app APP"),
+  ];
+}
+
+function columns() {
+  return [
+    { name: "Device", class: "code", cell: ({ device: id }) =>
+      h("a", { href: `#/devices/${part(id)}`, "aria-label": `Device ${id}` }, shortID(id)) },
+    { name: "State", cell: (one) => one.active ? badge("good", "active") : badge("idle", "inactive") },
+    { name: "User", cell: ({ user }) => user && h("a", { href: target("#/devices", { q: user }) }, foreign(user)) },
+    { name: "Tags", cell: ({ tags }) => device.tagLinks(tags, 8) },
+    { name: "App", cell: ({ app }) => app },
+    { name: "Platform", cell: ({ platform }) => platform },
+    { name: "Seen", class: "number", cell: ({ seen_at: at }) => at && distance(at) },
+  ];
+}

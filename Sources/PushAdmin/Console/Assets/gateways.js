@@ -1,0 +1,172 @@
+// Gateways: connections as they are, the last error, scale, pause and resume.
+
+import { part } from "./client.js";
+import { ask, attempt } from "./dialog.js";
+import { h } from "./dom.js";
+import { count, distance, duration, moment, some } from "./format.js";
+import { badge, facts, fault as problemNotice, field, foreign, table } from "./parts.js";
+import { advice } from "./words.js";
+
+export const title = "Gateways";
+const state = { gateways: null, fault: null, isReading: false };
+
+export async function open(context) {
+  context.redraw();
+  await read(context);
+}
+
+export function forget() {
+  Object.assign(state, { gateways: null, fault: null });
+}
+
+export function tick(context) {
+  read(context);
+}
+
+async function read({ client, redraw }) {
+  if (state.isReading) return;
+  state.isReading = true;
+  try {
+    state.gateways = (await client.get("/v1/gateways")).gateways;
+    state.fault = null;
+  } catch (problem) {
+    if (!problem.isLost) state.fault = problem;
+  } finally {
+    state.isReading = false;
+  }
+  redraw();
+}
+
+export function draw(context) {
+  const chosen = context.path[0];
+  const all = state.gateways?.filter(({ app }) => !chosen || app === chosen);
+  return [
+    chosen && h("p", { class: "back" }, h("a", { href: "#/gateways" }, "All gateways")),
+    h("h1", { tabindex: -1 }, chosen ? `Gateway ${chosen.slice(0, 100)}` : title),
+    problemNotice(state.fault, () => read(context)),
+    !state.gateways && !state.fault && h("p", { class: "empty" }, "Reading the gateways…"),
+    all?.length === 0 && h("div", { class: "empty" }, chosen ? `There is no app ${chosen.slice(0, 100)}.`
+      : "There is no app. Add one below apps in the configuration, and reload."),
+    all?.map((gateway) => one(context, gateway)),
+  ];
+}
+
+export function stateBadge(state, isPaused) {
+  const kind = isPaused ? "warn" : state === "up" ? "good" : ["connecting", "draining"].includes(state) ? "warn"
+    : state === "stopped" ? "idle" : "bad";
+  return badge(kind, foreign(state, 48));
+}
+
+/** Whether an operator paused the app. A gateway that waits after failed attempts names itself paused, too. */
+function isPaused(gateway) {
+  return Boolean(gateway.paused_at);
+}
+
+function one(context, gateway) {
+  const { app, connections, scale, fault } = gateway;
+  const inFlight = connections.reduce((sum, connection) => sum + connection.in_flight, 0);
+  return h("section", { class: "panel gateway", "data-key": `gateway ${app}`, "aria-labelledby": `gateway-${app}` },
+    h("div", { class: "title" }, h("h2", { id: `gateway-${app}` }, h("a", { href: `#/gateways/${part(app)}` }, app)),
+      stateBadge(gateway.state, isPaused(gateway))),
+    fault && h("div", { class: "fault" }, h("p", null, h("strong", null, fault.code.replaceAll("_", " ")),
+      ` – ${fault.message}`),
+      advice[fault.code] && h("p", { class: "todo" }, advice[fault.code])),
+    brake(context, app),
+    facts(
+      ["Environment", gateway.environment], ["Connections",
+        `${count(connections.length)}, from ${scale.min} to ${scale.max}`],
+      ["In flight", count(inFlight)], ["Queue", count(gateway.queue)],
+        ["Room for", some(gateway.credit, "further notification")],
+      ["Paused", gateway.paused_at && `${moment(gateway.paused_at)} (${distance(gateway.paused_at)})`]),
+    table({
+      caption: `Connections of ${app}`, hideCaption: true, rows: connections, key: ({ id }) => id,
+        empty: "No connection is open.",
+      columns: [
+        { name: "Connection", class: "number first", cell: ({ id }) => String(id) },
+        { name: "State", cell: (connection) => badge({ open: "good", up: "good", draining: "warn",
+          connecting: "warn" }[connection.state] ?? "idle", connection.state) },
+        { name: "Address", class: "code", cell: ({ address }) => address },
+        { name: "Age", class: "number", cell: ({ age_ms: ms }) => duration(ms) },
+        { name: "In flight", class: "number", cell: ({ in_flight: now, stream_limit: limit }) => limit
+          ? `${count(now)} of ${count(limit)}` : count(now) },
+        { name: "Answered", class: "number", cell: ({ answered }) => count(answered) },
+        { name: "Oldest open", class: "number", cell: ({ oldest_unanswered_ms: ms }) => ms === undefined ? null
+          : duration(ms) },
+        { name: "Ping", class: "number", cell: ({ last_ping_ms: ms }) => ms === undefined ? null : duration(ms) },
+        { name: "Last GOAWAY", cell: ({ last_goaway: reason }) => reason },
+      ],
+    }),
+    context.may("operate") && controls(context, gateway, inFlight));
+}
+
+/** The brake stops deactivations when the push service rejects so many tokens that a mistake is likelier. */
+function brake(context, app) {
+  const { client, live, may } = context;
+  if (!live.stats?.apps?.find((one) => one.app === app)?.brake_on) return null;
+  const release = async () => {
+    if (!await ask({ title: `Release the brake of ${app}?`, deed: "Release the brake",
+      text: [
+        "From now on, each device whose token the push service rejects becomes inactive again.",
+        "If the environment or the topic is wrong, that concerns every device to which something is sent.",
+      ] })) return;
+    await attempt(() => client.json("POST", `/v1/apps/${part(app)}/brake/release`,
+      client.emptyBody("POST", "/v1/apps/{app}/brake/release")), (answer) => answer.released
+      ? `The brake of ${app} is released.` : `The brake of ${app} was off already.`);
+    live.soon(0);
+  };
+  return h("div", { class: "fault warn", "data-key": `brake ${app}` },
+    h("h3", null, badge("warn", "The brake is on: no device is deactivated")),
+    h("p", null, "The push service rejected so many tokens at once that a mistake is likelier than so many dead "
+      + "devices: a wrong environment (sandbox or production), or a wrong topic. Carillon goes on sending, and deactivates no "
+      + "device."),
+    h("p", { class: "todo" }, "Check environment and topic of this app against the one that the devices run. When the "
+      + "answers are normal again, the brake releases itself after ten minutes. If so many devices are really dead, "
+      + "release it."),
+    may("operate") && h("div", { class: "buttons" },
+      h("a", { class: "button", href: `#/more/configuration?filter=apps.${part(app)}` }, "Show the settings"),
+      h("button", { type: "button", class: "grave quietly", onclick: release }, "Release the brake…")));
+}
+
+function controls(context, gateway, inFlight) {
+  const { client } = context;
+  const { app, scale } = gateway;
+  const submit = async (event) => {
+    event.preventDefault();
+    const { elements } = event.currentTarget;
+    const [min, max] = ["min", "max"].map((name) => Number(elements[`${name}-${app}`].value));
+    if (max < gateway.connections.length && !await ask({
+      title: `Scale ${app} down?`, deed: `Scale to ${min}–${max}`,
+      text: [
+        `${some(gateway.connections.length - max, "connection")} of ${gateway.connections.length} will close.`,
+        `The gateway has ${some(inFlight, "request")} in flight; a connection ends its own before it closes.`,
+      ],
+    })) return;
+    await attempt(() => client.json("PUT", `/v1/gateways/${part(app)}/connections`, { min, max }),
+      (answer) => `${app} has ${answer.scale.min} to ${answer.scale.max} connections now, until a reload.`);
+    read(context);
+  };
+  const number = (name) => h("input", { id: `${name}-${app}`, name: `${name}-${app}`, type: "number", min: 1,
+    max: 1000, required: true, value: scale[name] });
+  const paused = isPaused(gateway);
+  const verb = paused ? "resume" : "pause";
+  const change = async () => {
+    if (!await ask(paused
+      ? { title: `Resume ${app}?`, deed: `Resume ${app}`, isGrave: false,
+        text: [`Sending begins again: ${some(gateway.queue, "notification")} in the queue, and those behind it.`] }
+      : { title: `Pause ${app}?`, deed: `Pause ${app}`,
+        text: [
+          `No new notification of ${app} is sent: ${count(gateway.queue)} in the queue wait.`,
+          `${count(inFlight)} in flight end as usual.`,
+          "Messages are still accepted. Those that expire meanwhile are not sent. The pause survives a restart.",
+        ] })) return;
+    await attempt(() => client.json("POST", `/v1/gateways/${part(app)}/${verb}`,
+      client.emptyBody("POST", `/v1/gateways/{app}/${verb}`)), `${app} is ${paused ? "resumed" : "paused"}.`);
+    read(context);
+  };
+  return h("div", { class: "controls" },
+    h("form", { class: "scale", onsubmit: submit, "aria-label": `Scale ${app}` }, field("At least", number("min")),
+      field("At most", number("max")),
+      h("button", { type: "submit" }, "Scale")),
+    h("button", { type: "button", "data-key": verb, class: paused ? "main" : "grave quietly", onclick: change },
+      paused ? "Resume…" : "Pause…"));
+}

@@ -1,0 +1,90 @@
+// The state of this Carillon, read every two seconds while somebody looks.
+
+import { History } from "./rates.js";
+import { learn } from "./time.js";
+
+const interval = 2000;
+const timeout = 6000;
+
+export class Live {
+  constructor(client, onChange) {
+    Object.assign(this, { client, onChange, history: new History(), stats: null, readiness: null, credentials: null });
+    // One of: starting, live, paused, reconnecting, busy, refused.
+    this.state = "starting";
+    this.isPaused = false;
+    this.wait = interval;
+    this.failure = null;
+    this.since = Date.now();
+    this.onVisible = () => document.visibilityState === "visible" && this.soon(0);
+    document.addEventListener("visibilitychange", this.onVisible);
+    this.soon(0);
+  }
+
+  end() {
+    this.isOver = true;
+    clearTimeout(this.timer);
+    document.removeEventListener("visibilitychange", this.onVisible);
+  }
+
+  soon(delay) {
+    clearTimeout(this.timer);
+    if (!this.isOver) this.timer = setTimeout(() => this.read(), delay);
+  }
+
+  pause(isPaused) {
+    this.isPaused = isPaused;
+    this.set(isPaused ? "paused" : "starting");
+    if (!isPaused) this.soon(0);
+  }
+
+  set(state) {
+    if (this.state !== state) this.since = Date.now();
+    this.state = state;
+    this.onChange();
+  }
+
+  async read() {
+    if (this.isOver || this.isPaused || this.isReading || document.visibilityState === "hidden") return;
+    this.isReading = true;
+    const sentAt = Date.now();
+    try {
+      const [stats, readiness] = await Promise.all([this.client.get("/v1/stats", { timeout }), this.ready()]);
+      if (this.isPaused || this.isOver) return;
+      learn(stats.taken_at, sentAt);
+      const isNew = this.stats && this.stats.started_at !== stats.started_at;
+      this.hasRestarted ||= Boolean(isNew);
+      this.isOtherVersion ||= Boolean(isNew && this.stats.version !== stats.version);
+      Object.assign(this, { stats, readiness, failure: null, wait: interval });
+      this.history.add(stats);
+      this.set("live");
+      this.readCredentials();
+    } catch (problem) {
+      this.failure = problem;
+      this.wait = problem.retryAfter ? Math.min(problem.retryAfter * 1000, 60_000)
+        : problem.isLost ? Math.min(this.wait * 1.5, 10_000) : 10_000;
+      const state = problem.isBusy ? "busy" : problem.isLost || problem.status >= 500 ? "reconnecting" : "refused";
+      if (!this.isOver && !this.isPaused) this.set(state);
+    } finally {
+      this.isReading = false;
+      this.soon(this.state === "reconnecting" && this.wait < 4000 ? 1000 : this.wait);
+    }
+  }
+
+  /** The readiness. Its answer has the status 503 if pushes cannot be sent, with the same body. */
+  async ready() {
+    const answer = await this.client.fetched("/readyz", { timeout });
+    return answer.status === 200 || answer.status === 503 ? answer.json().catch(() => null) : null;
+  }
+
+  /** Credentials change seldom: they are read once a minute, by keys that may see them. */
+  async readCredentials() {
+    if (!this.client.offers("GET", "/v1/credentials") || Date.now() - (this.credentialsReadAt ?? 0) < 60_000) return;
+    this.credentialsReadAt = Date.now();
+    try {
+      this.credentials = (await this.client.get("/v1/credentials")).credentials ?? null;
+      this.onChange();
+    } catch {
+      this.credentials = null;
+    }
+  }
+}

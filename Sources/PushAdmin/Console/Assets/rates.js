@@ -1,0 +1,128 @@
+// What the overview draws: rates and quantiles, computed from two answers of /v1/stats.
+
+const outcomes = ["sent", "rejected", "expired", "suppressed", "cancelled", "unknown"];
+export const maxSpan = 5 * 60 * 1000;
+const maxPoints = 400;
+
+/** The difference of two counters, or null if there is none, as after a restart. */
+function grown(now, before) {
+  return Number.isFinite(now) && Number.isFinite(before) && now >= before ? now - before : null;
+}
+
+function latencyBetween(now, before) {
+  if (!now) return null;
+  const isSame = before && before.bounds_ms.length === now.bounds_ms.length;
+  if (!isSame) return null;
+  const counts = now.counts.map((count, index) => count - before.counts[index]);
+  return counts.some((number) => number < 0) ? null : { bounds_ms: now.bounds_ms, counts };
+}
+
+export function merged(all) {
+  const known = all.filter((latency) => latency);
+  if (!known.length) return null;
+  const first = known[0];
+  const alike = known.filter((one) => one.bounds_ms.length === first.bounds_ms.length);
+  return { bounds_ms: first.bounds_ms, counts: first.counts.map(
+    (_, at) => alike.reduce((sum, one) => sum + one.counts[at], 0)) };
+}
+
+/** A quantile in milliseconds, interpolated within its bucket; null if nothing was counted. */
+export function quantile(latency, share) {
+  if (!latency) return null;
+  const { bounds_ms: bounds, counts } = latency;
+  const total = counts.reduce((sum, number) => sum + number, 0);
+  if (!total || !bounds.length) return null;
+  const rank = Math.max(1, share * total);
+  let below = 0;
+  for (let at = 0; at < bounds.length; at += 1) {
+    if (counts[at] && below + counts[at] >= rank) {
+      const low = at === 0 ? 0 : bounds[at - 1];
+      return low + (bounds[at] - low) * (rank - below) / counts[at];
+    }
+    below += counts[at];
+  }
+  return bounds[bounds.length - 1];
+}
+
+export function total(stats, name) {
+  return (stats.apps ?? []).reduce((sum, app) => sum + (app[name] ?? 0), 0);
+}
+
+/** The latest statistics and the points that are computed from them. Their number is bounded. */
+export class History {
+  constructor() {
+    this.points = [];
+    this.latest = null;
+    this.before = null;
+    this.apps = new Map();
+  }
+
+  add(stats) {
+    const before = this.latest;
+    this.latest = stats;
+    if (before && stats.taken_at <= before.taken_at) return;
+    this.before = before;
+    this.points.push({ at: stats.taken_at, ...levels(stats), ...(before ? this.rates(stats, before) : {}) });
+    const oldest = stats.taken_at - maxSpan - 10_000;
+    while (this.points.length > maxPoints || (this.points.length && this.points[0].at < oldest)) this.points.shift();
+  }
+
+  rates(stats, before) {
+    const seconds = (stats.taken_at - before.taken_at) / 1000;
+    const isSameProcess = stats.started_at === before.started_at;
+    const perSecond = (now, then) => {
+      const more = isSameProcess ? grown(now, then) : null;
+      return more === null ? null : more / seconds;
+    };
+    this.apps = new Map();
+    const latencies = [];
+    for (const app of stats.apps ?? []) {
+      const then = (before.apps ?? []).find((one) => one.app === app.app);
+      const rates = Object.fromEntries(outcomes.map((name) =>
+        [name, perSecond(app[name] ?? 0, then ? then[name] ?? 0 : NaN)]));
+      const latency = isSameProcess ? latencyBetween(app.latency, then?.latency) : null;
+      latencies.push(latency);
+      this.apps.set(app.app, { ...rates, p99: quantile(latency, 0.99),
+        retries: perSecond(app.retries, then?.retries) });
+    }
+    const latency = merged(latencies);
+    const sum = (name) => isSameProcess ? perSecond(total(stats, name), total(before, name)) : null;
+    return {
+      accepted: perSecond(stats.intake?.accepted, before.intake?.accepted),
+      duplicate: perSecond(stats.intake?.duplicate, before.intake?.duplicate),
+      refused: perSecond((stats.intake?.rejected ?? 0), (before.intake?.rejected ?? 0)),
+      busy: perSecond((stats.intake?.busy ?? 0), (before.intake?.busy ?? 0)),
+      sent: sum("sent"), rejected: sum("rejected"), unknown: sum("unknown"), retries: sum("retries"),
+      p50: quantile(latency, 0.5), p99: quantile(latency, 0.99),
+    };
+  }
+
+  /** The change of a counter over the last minute, or null. */
+  lastMinute(name) {
+    const newest = this.points.at(-1)?.at ?? 0;
+    const some = this.points.filter((point) => point.at > newest - 60_000 && Number.isFinite(point[name]));
+    if (!some.length) return null;
+    let sum = 0;
+    let earlier = this.points[this.points.indexOf(some[0]) - 1]?.at ?? some[0].at;
+    for (const point of some) {
+      sum += point[name] * (point.at - earlier) / 1000;
+      earlier = point.at;
+    }
+    return sum;
+  }
+}
+
+/** What one answer says by itself. */
+function levels(stats) {
+  const { waiting = null, scheduled = null } = stats.backlog ?? {};
+  return { waiting, scheduled, oldest: oldest(stats) };
+}
+
+/** The age of the oldest message that waits, or of what waits longest on a connection, in milliseconds. */
+export function oldest(stats) {
+  const named = stats.oldest_waiting_ms ?? stats.backlog?.oldest_waiting_ms;
+  if (Number.isFinite(named)) return named;
+  const ages = (stats.apps ?? []).map((app) => app.oldest_waiting_ms ?? app.backlog?.oldest_waiting_ms)
+    .filter(Number.isFinite);
+  return ages.length ? Math.max(...ages) : null;
+}

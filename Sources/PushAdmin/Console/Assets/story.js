@@ -1,0 +1,71 @@
+// A story: the events of a message or a device, in order, with what each says.
+
+import { part } from "./client.js";
+import { h } from "./dom.js";
+import { clock, count, moment, shortID } from "./format.js";
+import { badge, foreign, notice } from "./parts.js";
+import { kindOf, particulars, sentence } from "./words.js";
+
+const firstPart = 200;
+const lastPart = 5;
+
+/** Makes the list of a trace. `about` is what the story is about, which is not repeated in each line. */
+export function story({ trace, about, shown, more }) {
+  if (!trace) return h("p", { class: "empty" }, "Reading the story…");
+  const limit = shown ?? firstPart;
+  // What a device got last is what is asked for; a message is told from its beginning.
+  const events = about === "device" ? [...trace.events].reverse() : trace.events;
+  let day = "";
+  const line = (event) => {
+    const date = new Date(event.ts).toDateString();
+    const time = date === day ? clock(event.ts, true) : moment(event.ts, true);
+    day = date;
+    return h("li", { "data-key": `event ${event.seq}` },
+      h("time", { datetime: new Date(event.ts).toISOString() }, time),
+      h("div", null, badge(kindOf(event), sentence(event))),
+      links(event, about),
+      details(event));
+  };
+  // The end of a long story is shown as well: it says how the story ended.
+  const left = Math.max(0, events.length - limit - lastPart);
+  return [
+    trace.complete === false && notice("warn",
+      `The story goes on: the answer leaves out further ${(trace.left_out ?? ["events"]).join(", ")}.`),
+    events.length === 0 && h("p", { class: "empty" }, "No event is kept."),
+    events.length > 0 && h("ol", { class: "story" },
+      (left ? events.slice(0, limit) : events).map(line),
+      left > 0 && h("li", { class: "gap", "data-key": "gap" },
+        h("button", { type: "button", onclick: () => more(limit + 500) },
+          `Show ${Math.min(500, left)} more of ${count(left)}`)),
+      left > 0 && events.slice(-lastPart).map(line)),
+  ];
+}
+
+/** Links to what an event is about. */
+export function links(event, about) {
+  return h("div", { class: "links" },
+    about !== "message" && event.message_id !== undefined && h("a",
+      { href: `#/messages/${part(event.app)}/${part(event.message_id)}` }, foreign(event.message_id, 40)),
+    about !== "device" && event.device && h("a", { href: `#/devices/${part(event.device)}`, class: "code",
+      "aria-label": `Device ${event.device}` }, shortID(event.device)));
+}
+
+/** The numbers of the events that are open. Others have no particulars in the page, so that long lists are cheap. */
+const opened = new Set();
+
+/** Makes the number of an event, which opens to all that it says. */
+export function details(event) {
+  const all = () => h("dl", { class: "facts small" }, particulars(event).map(([name, value]) =>
+    h("div", null, h("dt", null, name), h("dd", { class: "code" }, foreign(value, 2000)))));
+  const ontoggle = ({ currentTarget }) => {
+    const isOpen = currentTarget.open;
+    if (isOpen) opened.add(event.seq);
+    else opened.delete(event.seq);
+    if (isOpen !== currentTarget.children.length > 1) {
+      if (isOpen) currentTarget.append(all());
+      else currentTarget.lastChild.remove();
+    }
+  };
+  return h("details", { ontoggle }, h("summary", null, h("span", { class: "unseen" }, "Event "), String(event.seq)),
+    opened.has(event.seq) && all());
+}

@@ -1,0 +1,157 @@
+// Events in sentences, in the words of `carillon trace` and `carillon events`.
+
+import { count, duration } from "./format.js";
+
+const rejections = {
+  bad_frame: "the frames are invalid", bad_json: "invalid JSON", missing_field: "a required field is missing",
+  bad_field: "a field is invalid", unknown_app: "the configuration has no such app",
+    bad_audience: "the audience is invalid",
+  bad_token: "a device token is invalid", payload_too_large: "the payload is larger than its push type allows",
+  bad_payload: "the payload is invalid for its push type",
+  id_conflict: "its id was used before for a message with different content", expired: "it had expired when it arrived",
+  forbidden: "the client has no permission to push to this app", too_many: "it exceeds the maximum number of items",
+};
+const suppressions = {
+  inactive: "the device is inactive", duplicate: "this message was already processed for the device",
+  unknown_device: "the registry has no device with this id",
+};
+const causes = {
+  timeout: "timed out waiting for the response", connection_lost: "connection lost before the response",
+  reset: "the push service reset the request",
+};
+const deactivations = {
+  feedback: "the feedback service reported that the app was uninstalled", by_hand: "an operator deactivated it",
+  removed: "an operator removed it and its data", replaced: "another token replaced its token",
+};
+
+/** What an operator does about a gateway that cannot connect, by the code of the fault. */
+export const advice = {
+  name_not_found: "Check the DNS of this machine: the name of the push service has no address.",
+  refused: "Check that the push service listens at this address, and that no firewall refuses the connection.",
+  unreachable: "Check the network of this machine: there is no route to the push service.",
+  timed_out: "Check the firewall: outgoing connections to the push service must be allowed.",
+  reset: "Carillon connects again by itself. If this repeats, check the network between here and the push service.",
+  closed_by_peer: "Carillon connects again by itself. If this repeats, check the credential.",
+  not_trusted: "Check endpoint.trust: the certificate of the push service is not trusted.",
+  certificate_refused: "Renew the certificate of the app, or check that it belongs to this environment; then reload.",
+  tls: "Check the TLS settings of the app, and the clock of this machine.",
+  protocol: "Check that the endpoint is a push service and not a proxy.",
+  silent: "Carillon connects again by itself. If this repeats, check the network.",
+  goaway: "Carillon connects again by itself.",
+  credential_refused: "Check key, key_id and team_id of the app, and that the key is not revoked; then reload.",
+  local: "Check the limits of this machine: open files, memory and ports.",
+};
+
+/** A code in words, for reasons without a sentence: "BadDeviceToken" stays, "id_conflict" becomes "id conflict". */
+function plain(reason) {
+  return reason ? String(reason).replaceAll("_", " ") : "no reason recorded";
+}
+
+function attempt(event) {
+  const parts = [];
+  if (event.attempt > 1) parts.push(`attempt ${event.attempt}`);
+  if (Number.isFinite(event.latency_ms)) parts.push(`${duration(event.latency_ms)} after acceptance`);
+  return parts.length ? ` (${parts.join(", ")})` : "";
+}
+
+function retryText(event) {
+  return Number.isFinite(event.retry_after_ms) ? `, retry in ${duration(event.retry_after_ms)}` : "";
+}
+
+function resendText({ resend }) {
+  if (resend === undefined) return "it may have been accepted";
+  return resend ? "it is sent again" : "it is not sent again";
+}
+
+function answered(event) {
+  return [event.status, event.reason].filter(Boolean).join(" ") || "no reason given";
+}
+
+export function countsText(counts) {
+  const some = Object.entries(counts ?? {}).filter(([, number]) => number);
+  return some.length ? some.map(([name, number]) => `${count(number)} ${plain(name)}`).join(", ")
+    : "there were no devices to send to";
+}
+
+/** An expression of tags in words, as in the envelope: a tag, or an object with all, any or not. */
+export function tagsText(tags, isInside = false) {
+  if (typeof tags === "string") return `#${tags}`;
+  const [[name, value] = []] = tags && typeof tags === "object" && !Array.isArray(tags) ? Object.entries(tags) : [];
+  if (name === "not") return `not ${tagsText(value, true)}`;
+  const joint = { all: " and ", any: " or " }[name];
+  if (!joint || !Array.isArray(value) || Object.keys(tags).length > 1) return JSON.stringify(tags);
+  const text = value.map((one) => tagsText(one, value.length > 1)).join(joint);
+  return isInside && value.length > 1 ? `(${text})` : text;
+}
+
+export function audienceText(message) {
+  if (message.audience === "all") return "all devices of the app";
+  if (message.audience === "tags") return `devices with ${tagsText(message.tags)}`;
+  if (message.audience === "users") {
+    const more = (message.user_count ?? 0) - (message.users?.length ?? 0);
+    return `the users ${(message.users ?? []).join(", ")}${more > 0 ? ` and ${count(more)} more` : ""}`;
+  }
+  return Number.isFinite(message.devices)
+    ? `${count(message.devices)} named ${message.devices === 1 ? "device" : "devices"}` : "named devices";
+}
+
+const sentences = {
+  "message/accepted": (event) =>
+    `Accepted from ${event.client ? `the client ${event.client}` : "a producer"} for ${audienceText(event)}`,
+  "message/duplicate": () => "Duplicate: this message was accepted before and is not sent again",
+  "message/rejected": (event) =>
+    `Rejected: ${rejections[event.reason] ?? plain(event.reason)}${event.detail ? ` (${event.detail})` : ""}`,
+  "message/expired": () => "Expired before its devices were looked up",
+  "message/completed": (event) => `Completed: ${countsText(event.counts)}`,
+  "message/cancelled": ({ by, counts, sent, cancelled }) =>
+    `Cancelled${by ? ` by ${by}` : ""}: ${countsText(counts ?? { sent, cancelled })}`,
+  "delivery/sent": (event) => `Sent: accepted by the push service${attempt(event)}`,
+  "delivery/rejected": (event) => `Rejected by the push service: ${answered(event)}${attempt(event)}`,
+  "delivery/retry": (event) =>
+    `Deferred by the push service: ${answered(event)}${retryText(event)}${attempt(event)}`,
+  "delivery/unknown": (event) =>
+    `Outcome unknown: ${causes[event.reason] ?? plain(event.reason)}; ${resendText(event)}${attempt(event)}`,
+  "delivery/expired": (event) => `Not sent: expired${attempt(event)}`,
+  "delivery/suppressed": (event) => `Not sent: ${suppressions[event.reason] ?? plain(event.reason)}`,
+  "delivery/displayed": () => "Displayed on the device",
+  "delivery/opened": () => "Opened on the device",
+  "device/registered": () => "Device registered",
+  "device/reactivated": () => "Device reactivated",
+  "device/deactivated": (event) => `Device deactivated: ${deactivations[event.reason] ?? plain(event.reason)}`,
+  "device/brake": (event) => event.state === "off"
+    ? "Deactivation of devices resumed: the responses of the push service are normal again"
+    : "Deactivation of devices paused: the push service rejects too many tokens at once. Check the topic",
+  "connection/up": (event) => `Connection up${event.address ? ` to ${event.address}` : ""}`,
+  "connection/down": (event) => `Connection ended: ${event.message ?? plain(event.reason)}`,
+  "connection/goaway": (event) =>
+    `The push service asked to end a connection${event.reason ? `: ${event.reason}` : ""}`,
+  "connection/scaled": () => "Gateway scaled",
+  "credential/expiring": () => "Credential expires soon",
+  "credential/rotated": () => "Credential replaced",
+  "credential/failed": (event) =>
+    `Credential unusable, sending halted until it is replaced${event.message ? `: ${event.message}` : ""}`,
+};
+
+/** A sentence for an event. Kinds that this page does not know are shown by their names. */
+export function sentence(event) {
+  return sentences[`${event.family}/${event.kind}`]?.(event)
+    ?? `${plain(event.family)} ${plain(event.kind)}${event.reason ? `: ${event.reason}` : ""}`;
+}
+
+/** The sign of an event: its shape and color. */
+export function kindOf({ family, kind, state }) {
+  if (["rejected", "failed"].includes(kind) || kind === "brake" && state !== "off") return "bad";
+  if (["retry", "unknown", "expired", "deactivated", "suppressed", "down", "expiring", "cancelled",
+    "goaway"].includes(kind)) return "warn";
+  if (kind === "sent" || kind === "up" || kind === "reactivated" || kind === "completed"
+    || family === "delivery") return "good";
+  return "idle";
+}
+
+const common = new Set(["v", "seq", "prev", "ts", "family", "app", "kind", "message_id", "device", "users"]);
+
+/** The other members of an event, as pairs of name and text. */
+export function particulars(event) {
+  return Object.entries(event).filter(([name]) => !common.has(name))
+    .map(([name, value]) => [plain(name), typeof value === "object" ? JSON.stringify(value) : String(value)]);
+}

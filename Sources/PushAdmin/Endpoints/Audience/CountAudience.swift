@@ -1,0 +1,80 @@
+package import PushModel
+import PushTime
+import PushWire
+
+/// `POST /v1/audience`: how many devices an audience names now, and the first of them.
+package struct CountAudience: RawBodyEndpoint {
+    package static let operation = Operation(
+        .post, at: "/v1/audience", access: .role(.observe), subject: "Messages",
+        summary: "Counts the devices of an audience: {\"app\": …, \"to\": …}, as in a message.",
+        body: .raw([
+            .init(
+                "application/json",
+                schema: [
+                    "type": "object", "required": ["app", "to"], "additionalProperties": false,
+                    "properties": [
+                        "app": ["type": "string", "description": "The app."], "to": EnvelopeSchema.audience,
+                    ],
+                ],
+                named: "AudienceQuestion", example: ["app": "shop", "to": ["tags": ["any": ["beta", "vip"]]]])
+        ]), problems: [.unknownApp])
+
+    private let audiences: AudienceCount
+    private let apps: KnownApps
+
+    package init(audiences: AudienceCount, apps: KnownApps) {
+        self.audiences = audiences
+        self.apps = apps
+    }
+
+    package func answer(_ input: NoInput, body: [UInt8], for caller: Caller) async throws -> Reply<AudienceAnswer> {
+        let (app, to) = try Self.members(of: try RequestInput.document(body))
+        try caller.check(app)
+        try await apps.check(app)
+        do {
+            return Reply(try await audiences.count(try Self.audience(to, app: app), app: app))
+        } catch let fault as AudienceFault {
+            throw Problem.invalid(InputFault(.badValue, at: .pointer("/to"), detail: fault.description))
+        } catch AudienceCount.Failure.busy {
+            var problem = Problem(.unavailable, detail: "other audiences are counted; try again later")
+            problem.retryAfterMilliseconds = 1000
+            throw problem
+        }
+    }
+
+    private static func members(of document: JSONDocument) throws(Problem) -> (AppID, JSONValue) {
+        var reader = InputReader(path: [:], query: [], document: document)
+        let app = reader.body("app", as: .app, about: "The app.")
+        guard document.kind(document.root) == .object else { throw .invalid(reader.finish().list) }
+        guard let to = document.value("to", in: document.root) else {
+            throw .invalid(InputFault(.missing, at: .pointer("/to"), detail: "the value is missing"))
+        }
+        let faults = reader.finish().list.filter { $0.pointer != "/to" }
+        guard faults.isEmpty else { throw .invalid(faults) }
+        return (app, document.value(at: to))
+    }
+
+    /// Reads an audience by the rules of messages, as a part of a message.
+    private static func audience(_ to: JSONValue, app: AppID) throws(Problem) -> Audience {
+        let envelope: JSONValue = ["id": "audience", "app": .string(app.name), "to": to, "alert": "-"]
+        let reader = EnvelopeReader(apps: AppTable([AppFacts(id: app, topic: "audience", usesToken: true)]))
+        do throws(EnvelopeFault) {
+            return try reader.read(envelope.bytes, now: UnixSeconds(0)).audience
+        } catch {
+            throw .invalid(InputFault(.badValue, at: .pointer("/to"), detail: error.rejection.detail))
+        }
+    }
+}
+
+extension EnvelopeReader {
+    fileprivate func read(_ envelope: [UInt8], now: UnixSeconds) throws(EnvelopeFault) -> PushRequest {
+        let result = unsafe envelope.withUnsafeBytes { bytes -> Result<PushRequest, EnvelopeFault> in
+            do throws(EnvelopeFault) {
+                return .success(try unsafe read(bytes, payload: nil, now: now))
+            } catch {
+                return .failure(error)
+            }
+        }
+        return try result.get()
+    }
+}

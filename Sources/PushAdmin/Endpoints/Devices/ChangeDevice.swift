@@ -1,0 +1,71 @@
+package import PushModel
+
+/// `PUT /v1/apps/{app}/devices/{device}`: changes the properties of a known device.
+///
+/// An app proves by the token that the device is its own, and its request counts as a registration. A change by an
+/// operator neither activates the device nor counts as a sign of life.
+package struct ChangeDevice: Endpoint {
+    package struct Input: EndpointInput {
+        let app: AppID
+        let device: DeviceID
+        let token: DeviceToken?
+        let properties: DeviceProperties
+
+        package init(_ read: inout InputReader) {
+            app = read.path("app", as: .app, about: "The app.")
+            device = read.path("device", as: .device, about: "The device id.")
+            token = read.optional(
+                "token", as: .token, about: "The token of the device. Keys without the role operate must send it.")
+            properties = DeviceProperties(&read)
+        }
+    }
+
+    package static let operation = Operation(
+        .put, at: "/v1/apps/{app}/devices/{device}", access: .roles([.register, .operate]), subject: "Devices",
+        summary: "Changes the user, the tags and other properties of a device.", body: .jsonOrForm,
+        example: ["user": "ada", "tags": ["beta", "vip"]], problems: [.unknownDevice, .conflict])
+
+    private let devices: any DeviceBook
+    private let lookup: DeviceLookup
+    private let identities: Identities
+
+    package init(devices: any DeviceBook, identities: Identities) {
+        self.devices = devices
+        lookup = DeviceLookup(devices: devices)
+        self.identities = identities
+    }
+
+    package func answer(_ input: Input, for caller: Caller) async throws -> Reply<DeviceChangeAnswer> {
+        try caller.check(input.app)
+        if let token = input.token, identities.device(of: input.app, token: token) != input.device {
+            throw Problem(.forbidden, detail: "the token is not that of the device \(input.device)")
+        }
+        var device: DeviceRegistration
+        if caller.allows(.operate) {
+            let known = try await lookup.device(input.device, in: input.app, for: caller)
+            guard let token = known.token else { throw Problem.withoutToken(input.device) }
+            device = DeviceRegistration(app: input.app, token: token)
+            device.purpose = .change
+        } else {
+            guard let token = input.token else {
+                throw Problem(
+                    .forbidden, detail: "the key \(caller.name) may change a device only with its token; send token")
+            }
+            device = DeviceRegistration(app: input.app, token: token)
+            device.purpose = .refresh
+        }
+        input.properties.set(in: &device)
+        guard let done = try await devices.register([device]).first, done.change != .missing else {
+            throw Problem(.unknownDevice, detail: "there is no device \(input.device)")
+        }
+        return Reply(DeviceChangeAnswer(done))
+    }
+}
+
+extension Problem {
+    static func withoutToken(_ device: DeviceID) -> Problem {
+        Problem(
+            .conflict,
+            detail: "the token of the device \(device) is unknown: only answers of the push service have named it")
+    }
+}

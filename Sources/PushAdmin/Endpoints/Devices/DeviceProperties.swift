@@ -1,0 +1,30 @@
+import PushModel
+
+/// The properties of a device in a request. One that is absent keeps its value, and an empty text removes it.
+struct DeviceProperties: Sendable {
+    private let user: String?
+    private let tags: [String]?
+    private let locale: String?
+    private let platform: String?
+    private let appVersion: String?
+
+    init(_ read: inout InputReader) {
+        user = read.optional(
+            "user", as: .text(0...DeviceInput.maxUserLength),
+            about: "The user of the device. An empty text removes it; without the key, the device keeps its user.")
+        tags = read.optional(
+            "tags", as: .list(of: .text(1...DeviceInput.maxTagLength), count: 0...DeviceInput.maxTags),
+            about: "All tags of the device, in a form separated by commas. Without the key, it keeps its tags.")
+        let word = Form.text(0...DeviceInput.maxWordLength)
+        locale = read.optional("locale", as: word, about: "The locale, such as de_AT. An empty text removes it.")
+        platform = read.optional("platform", as: word, about: "The platform, such as ios. An empty text removes it.")
+        appVersion = read.optional(
+            "app_version", as: word, about: "The version of the app. An empty text removes it.")
+    }
+
+    /// Sets the properties of a registration.
+    func set(in device: inout DeviceRegistration) {
+        (device.user, device.locale, device.platform, device.appVersion) = (user, locale, platform, appVersion)
+        device.tags = tags.map { tags in Set(tags.map { ExactText($0) }).map(\.text).sorted() }
+    }
+}

@@ -1,0 +1,57 @@
+import PushConfiguration
+import PushLoop
+package import PushModel
+import PushTime
+import PushTransport
+
+/// `POST` to the path of `http.legacy_registration`: apps in the field, which have no key, register their devices.
+///
+/// The request has only a token, so that it can neither read nor change anything else. Each address may send few of
+/// them.
+package struct RegisterLegacyDevice: Endpoint {
+    package struct Input: EndpointInput {
+        let token: DeviceToken
+        let peer: HTTP1Peer
+
+        package init(_ read: inout InputReader) {
+            token = read.body("token", as: .token, about: "The token of the device.")
+            // These apps cannot be changed, whatever else they send.
+            read.ignoreOthers()
+            peer = read.peer
+        }
+    }
+
+    package static let operation = Operation(
+        .post, at: Configuration.HTTP.LegacyRegistration.defaultPath, access: .open, subject: "Devices",
+        summary: "Registers a device of an app that has no key.", body: .form,
+        example: ["token": .string(DeviceInput.exampleToken)],
+        problems: [.unknownApp, .tooManyRequests])
+
+    private let app: AppID
+    private let devices: any DeviceBook
+    private let apps: KnownApps
+    private let rates = Locked(AddressRates(burst: 60, interval: .seconds(1), limit: 10_000))
+
+    /// - Parameter environment: returns the environment of an app, or nil if there is no such app.
+    package init(
+        _ app: AppID, devices: any DeviceBook, environment: @escaping @Sendable (AppID) -> PushEnvironment?
+    ) {
+        self.app = app
+        self.devices = devices
+        apps = KnownApps(nil, environment: environment)
+    }
+
+    package func answer(_ input: Input, for caller: Caller) async throws -> Reply<DeviceChangeAnswer> {
+        if let wait = rates.withLock({ $0.take(from: input.peer, now: .current()) }) {
+            var problem = Problem(
+                .tooManyRequests, detail: "this address has registered too many devices; try again later")
+            problem.retryAfterMilliseconds = max(1, wait.wholeMilliseconds)
+            throw problem
+        }
+        try await apps.check(app, has: nil)
+        guard let done = try await devices.register([DeviceRegistration(app: app, token: input.token)]).first else {
+            throw Problem(.internal, detail: "the registry returned no result for the device")
+        }
+        return Reply(DeviceChangeAnswer(done))
+    }
+}

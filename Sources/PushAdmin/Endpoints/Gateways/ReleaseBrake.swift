@@ -1,0 +1,38 @@
+package import PushModel
+
+/// `POST /v1/apps/{app}/brake/release`: devices are deactivated again, although the push service rejected many tokens.
+package struct ReleaseBrake: Endpoint {
+    package struct Input: EndpointInput {
+        let app: AppID
+
+        package init(_ read: inout InputReader) {
+            app = read.path("app", as: .app, about: "The app.")
+        }
+    }
+
+    package struct Answer: JSONAnswer, Equatable {
+        package var app: String
+        /// False if the brake was off.
+        package var released: Bool
+    }
+
+    package static let operation = Operation(
+        .post, at: "/v1/apps/{app}/brake/release", access: .role(.operate), subject: "Gateways",
+        summary: "Releases the brake that stops the deactivation of devices after too many bad tokens.",
+        problems: [.unknownApp])
+
+    private let apps: KnownApps
+    private let release: @Sendable (AppID) async -> Bool
+
+    /// - Parameter release: releases the brake of an app and returns whether it was on.
+    package init(apps: KnownApps, release: @escaping @Sendable (AppID) async -> Bool) {
+        self.apps = apps
+        self.release = release
+    }
+
+    package func answer(_ input: Input, for caller: Caller) async throws -> Reply<Answer> {
+        try caller.check(input.app)
+        try await apps.check(input.app, has: nil)
+        return Reply(Answer(app: input.app.name, released: await release(input.app)))
+    }
+}

@@ -1,0 +1,47 @@
+package import PushModel
+package import PushStore
+
+/// `GET /v1/apps/{app}/messages/{id}/deliveries`: the deliveries of a message that have ended, in this order.
+package struct ListDeliveries: Endpoint {
+    package static let maxPageSize = 1000
+
+    package struct Input: EndpointInput {
+        let app: AppID
+        let id: MessageID
+        let after: UInt64
+        let limit: Int
+
+        package init(_ read: inout InputReader) {
+            app = read.path("app", as: .app, about: "The app.")
+            id = read.path("id", as: .message, about: "The message id.")
+            after =
+                read.query("after", as: .integer(0...UInt64(Int64.max)), about: "The next of an earlier page.") ?? 0
+            limit =
+                read.query("limit", as: .integer(1...maxPageSize), about: "The size of the page; 100 by default.")
+                ?? 100
+        }
+    }
+
+    package static let operation = Operation(
+        .get, at: "/v1/apps/{app}/messages/{id}/deliveries", access: .role(.observe), subject: "Messages",
+        summary: "Returns the deliveries of a message that have ended, with their outcomes.",
+        problems: [.unknownMessage])
+
+    private let history: DeliveryHistory
+
+    package init(history: DeliveryHistory) {
+        self.history = history
+    }
+
+    package func answer(_ input: Input, for caller: Caller) async throws -> Reply<DeliveryListAnswer> {
+        try caller.check(input.app)
+        let page = try await history.list(input.id, app: input.app, after: input.after, limit: input.limit)
+        guard page.isKnown || input.after > 0 else { throw FindMessage.unknown(input.id) }
+        let deliveries = page.deliveries.map { one in
+            DeliveryListAnswer.Delivery(
+                device: one.device?.description, apnsID: one.apnsID?.description, outcome: "\(one.kind.name)",
+                status: one.status, reason: one.reason, attempt: one.attempt, seq: one.seq, endedAt: one.time)
+        }
+        return Reply(DeliveryListAnswer(deliveries: deliveries, next: PageCursor(page.next.map { "\($0)" })))
+    }
+}

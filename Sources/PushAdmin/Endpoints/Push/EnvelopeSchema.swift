@@ -1,0 +1,102 @@
+import PushModel
+import PushWire
+
+/// The JSON schema of a message, for the documentation. Intake decides; this describes the same rules as far as a schema
+/// can.
+enum EnvelopeSchema {
+    /// The bodies of a request with messages.
+    static var contents: [Operation.Content] {
+        [
+            .init(Operation.Body.jsonType, schema: envelope, named: name, example: example),
+            .init(Operation.Body.linesType, schema: envelope, named: name, isLines: true, example: .string(lines)),
+        ]
+    }
+
+    private static var lines: String {
+        let second: JSONValue = ["id": "order-4712", "app": "shop", "to": ["tags": "beta"], "badge": 1]
+        return [example, second].map { String(decoding: $0.bytes, as: UTF8.self) + "\n" }.joined()
+    }
+
+    private static let name = "Message"
+
+    static var example: JSONValue {
+        ["id": "order-4711", "app": "shop", "to": ["users": ["ada"]], "alert": "On its way"]
+    }
+
+    static var envelope: JSONValue {
+        [
+            "type": "object", "required": ["id", "app", "to"], "additionalProperties": false,
+            "properties": .object(options.merging(content) { first, _ in first }),
+        ]
+    }
+
+    private static var options: [String: JSONValue] {
+        [
+            "id": text(128, about: "The name of the message in its app. The same id again is a duplicate."),
+            "app": ["type": "string", "description": "The app."],
+            "to": audience,
+            "push_type": [
+                "type": "string", "enum": .array(PushType.allCases.map { .string($0.rawValue) }), "default": "alert",
+            ],
+            "priority": [
+                "type": "integer", "enum": [1, 5, 10],
+                "description": "10 at once, 5 when power allows, 1 never wakes the device.",
+            ],
+            "expires_at": seconds(about: "No attempt begins later; 0 for one attempt now."),
+            "not_before": seconds(about: "Nothing is sent earlier; at most 366 days ahead."),
+            "collapse_id": text(64, about: "A notification replaces an earlier one with this id on the device."),
+            "on_unknown": [
+                "type": "string", "enum": ["resend", "drop"], "default": "resend",
+                "description": "The treatment of deliveries that the push service never answers.",
+            ],
+            "again": [
+                "type": "boolean", "default": false,
+                "description": "Looks up users, tags or all once more for a known id, for devices that joined.",
+            ],
+            "traceparent": text(128, about: "W3C trace context; repeated in events."),
+        ]
+    }
+
+    private static var content: [String: JSONValue] {
+        [
+            "payload": ["type": "object", "description": "The payload, forwarded byte for byte; or use the others."],
+            "alert": ["type": ["string", "object"], "description": "aps.alert"],
+            "badge": ["type": "integer", "minimum": 0, "description": "aps.badge"],
+            "sound": ["type": ["string", "object"], "description": "aps.sound"],
+            "custom": ["type": "object", "description": "Members of the payload beside aps."],
+        ]
+    }
+
+    /// The schema of `to`.
+    static var audience: JSONValue {
+        [
+            "type": "object", "minProperties": 1, "maxProperties": 1, "additionalProperties": false,
+            "description": "The devices: one of these members.",
+            "properties": [
+                "tokens": names(["type": "string", "pattern": "^([0-9A-Fa-f]{2})+$"]),
+                "devices": names(["type": "string", "pattern": "^[0-9a-f]{32}$"]),
+                "users": names(["type": "string", "minLength": 1, "maxLength": 255]),
+                "tags": [
+                    "type": ["string", "object"],
+                    "description": "A tag, or {\"all\": […]}, {\"any\": […]} or {\"not\": …} of tags, nested.",
+                ],
+                "all": ["const": true, "description": "Every active device of the app."],
+            ],
+        ]
+    }
+
+    private static func names(_ name: JSONValue) -> JSONValue {
+        ["type": "array", "items": name, "minItems": 1, "maxItems": .integer(Int64(Audience.maxNames))]
+    }
+
+    private static func text(_ length: Int64, about: String) -> JSONValue {
+        ["type": "string", "minLength": 1, "maxLength": .integer(length), "description": .string(about)]
+    }
+
+    private static func seconds(about: String) -> JSONValue {
+        [
+            "type": "integer", "minimum": 0, "maximum": .integer(Int64(UInt32.max)),
+            "description": .string("Seconds since 1970. \(about)"),
+        ]
+    }
+}
