@@ -10,17 +10,40 @@ struct ConnectionLimits: Sendable, Equatable {
     let events: Int
     let http: Int
 
+    /// HTTP connections above ``http`` that are only answered with 503.
+    let httpRefused: Int
+
     /// Computes the limits.
     ///
-    /// - Parameter descriptors: the limit of the process. 128 of them are reserved, half of the rest is for ZeroMQ, and
-    ///   an eighth of all is for HTTP. The remainder is for files, for connections to push services, and for
-    ///   connections that libzmq accepts before they are counted.
-    init(descriptors: UInt64) {
+    /// - ZeroMQ has half of the descriptors that exceed 128.
+    /// - The process keeps 128, and a quarter of all up to 2,048 more: for files, for connections to push services, for
+    ///   the control socket, and for connections that libzmq accepts before they are counted.
+    /// - HTTP has the rest, but at least an eighth of all, and at most what the configuration allows.
+    ///
+    /// - Parameters:
+    ///   - descriptors: the limit of the process.
+    ///   - wanted: the maximum number of HTTP connections in the configuration.
+    init(descriptors: UInt64, http wanted: Int) {
         let all = Int(clamping: descriptors)
         let zeromq = min(max((all - 128) / 2, 24), 6144)
         intake = zeromq * 2 / 3
         events = zeromq - intake
-        http = min(max(all / 8, 16), 256)
+        let own = 128 + min(all / 4, 2048)
+        let share = max(all - zeromq - own, all / 8, 16)
+        // The connections that are refused come out of the same share, if it is large enough.
+        httpRefused = min(64, max(share / 4, 8), wanted)
+        http = min(wanted, max(share - httpRefused, all / 8, 16))
+    }
+
+    /// Logs that the limit of open files allows fewer HTTP connections than the configuration.
+    func reportHTTP(wanted: Int, descriptors: UInt64, to log: Logger) {
+        guard http < wanted else { return }
+        log.notice(
+            """
+            the limit of open files allows fewer HTTP connections than http.connections; raise it (ulimit -n, or \
+            LimitNOFILE of systemd) if so many clients connect
+            """,
+            [.connections: http, .maximum: wanted, .descriptors: Int(clamping: descriptors)])
     }
 
     /// Logs an event of the sockets' guard. `socket` is "intake" or "events".

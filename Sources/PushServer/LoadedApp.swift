@@ -1,5 +1,7 @@
 import PushConfiguration
 import PushGateways
+import PushLoop
+import PushTime
 import PushTransport
 
 /// An app with its files read, and a digest of them that shows whether they changed.
@@ -7,6 +9,8 @@ struct LoadedApp: Sendable {
     let gateway: AppGateway
     /// The digest of all files from which the app's connections are made.
     let files: Digest256
+    /// When the files were read.
+    let readAt: WallTime
 
     /// Reads the app's files. It blocks, so do not call it on an event loop.
     ///
@@ -14,6 +18,7 @@ struct LoadedApp: Sendable {
     init(_ app: Configuration.App, contexts: TLSContexts) throws {
         // The digest is computed before the files are used: if a file changes in between, the next reload sees it as
         // changed.
+        readAt = .current()
         files = Self.digest(app)
         gateway = try AppGateway(app, contexts: contexts)
     }

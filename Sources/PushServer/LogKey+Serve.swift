@@ -9,6 +9,7 @@ extension LogKey {
     static let client = LogKey("client")
     static let code = LogKey("code")
     static let connections = LogKey("connections")
+    static let descriptors = LogKey("descriptors")
     static let expires = LogKey("expires")
     static let fingerprint = LogKey("fingerprint")
     static let maximum = LogKey("maximum")

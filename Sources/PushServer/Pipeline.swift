@@ -32,6 +32,8 @@ final class Pipeline: Sendable {
 
     let ledger: SQLiteLedger
     let counted: CountedLedger
+    /// The reports of displayed and opened notifications.
+    let seen: SeenReports
     let registry: Registry
     let router: Router
     let feedback: Feedback
@@ -79,6 +81,16 @@ final class Pipeline: Sendable {
         let commits = dependencies.metrics.histogram(
             "carillon_ledger_commit_seconds", help: "Duration of the commits of the ledger, including the sync.")
         settings.committed = { commits.observe($0) }
+        settings.eventsDropped = { count in
+            log.error(
+                "events lost: the ledger could not write them, and no monitor will get them",
+                [.event: "events.lost", .count: Int(clamping: count)])
+        }
+        settings.indexDamaged = { part in
+            log.error(
+                "\(part) is damaged: traces read the log instead, which takes longer; check the disk",
+                [.event: "ledger.damaged"])
+        }
         let contexts = try ZMQContexts()
         self.contexts = contexts
         let refused = RefusedHandshakes(configuration.security.directory, log: log)
@@ -96,6 +108,7 @@ final class Pipeline: Sendable {
         recovered = Backlog(waiting: status.waiting, scheduled: status.scheduled)
         let (ledger, registry) = (stores.ledger, stores.registry)
         (self.ledger, self.registry) = (ledger, registry)
+        seen = SeenReports(ledger)
         let counted = CountedLedger(ledger)
         self.counted = counted
         let feedback = Feedback(

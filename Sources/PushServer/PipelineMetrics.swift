@@ -100,6 +100,10 @@ final class PipelineMetrics: Sendable {
         gauge(registry, named: "carillon_ledger_failing", help: "1 while the ledger cannot write.") {
             $0.ledger.fault == nil ? 0 : 1
         }
+        counter(
+            registry, named: "carillon_ledger_events_lost_total",
+            help: "Events dropped because the ledger could not write for too long; replay does not have them."
+        ) { $0.ledger.droppedEvents }
         counter(registry, named: "carillon_events_published_total", help: "Events sent to subscribers.") {
             $0.events.published
         }

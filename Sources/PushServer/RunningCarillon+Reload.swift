@@ -1,3 +1,4 @@
+import PushAdmin
 import PushConfiguration
 import PushLoop
 
@@ -6,7 +7,26 @@ extension RunningCarillon {
     ///
     /// Credentials and certificates are read after it returns, because a file system that hangs must not delay the
     /// removal of a right. The line `reloaded` is logged when they are applied, too.
-    func reload() async {
+    @discardableResult
+    func reload() async -> ReloadAnswer {
+        await reloadTurn.run { [self] in await reloadNow() }
+    }
+
+    /// Returns the configuration in force, and what in the file differs from it.
+    func describeConfiguration() async -> ConfigurationAnswer {
+        let current = configuration.withLock { $0 }
+        var answer = ConfigurationAnswer(
+            file: source.file, settings: current.settings.map { .init($0) }, differences: [], faults: [])
+        do {
+            let parsed = try await configurationFile.run { [source] in try source.read() }
+            answer.differences = current.changes(to: parsed.configuration).map { .init($0) }
+        } catch {
+            answer.faults = (error as? ConfigurationError)?.faults.map(\.description) ?? ["\(error)"]
+        }
+        return answer
+    }
+
+    private func reloadNow() async -> ReloadAnswer {
         let log = logs.reloads
         let parsed: Configuration.Parsed
         do {
@@ -18,7 +38,7 @@ extension RunningCarillon {
             log.error(
                 "configuration not reloaded, the old one stays in force",
                 [.event: "configuration.refused", .count: faults.count])
-            return
+            return ReloadAnswer(refused: faults)
         }
         for warning in parsed.warnings { log.warning("\(warning.description)") }
         let old = configuration.withLock { $0 }
@@ -30,12 +50,13 @@ extension RunningCarillon {
             log.error(
                 "cannot apply security.clients: configuration not reloaded, the old one stays in force",
                 [.event: "configuration.refused", .error: "\(error)"])
-            return
+            return ReloadAnswer(refused: ["cannot apply security.clients: \(error)"])
         }
         configuration.withLock { $0 = new }
         logs.update(new.log)
         // The changes that apply at once are in force now.
         for change in changes { log.notice("\(change.description)") }
         fileReloads.add(new, changes: changes.count)
+        return ReloadAnswer(changes: changes, warnings: parsed.warnings.map(\.description))
     }
 }

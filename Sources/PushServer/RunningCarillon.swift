@@ -26,6 +26,7 @@ package final class RunningCarillon: Sendable {
     /// A pool for the configuration file only, so that it can be read even if credentials are on a file system that
     /// hangs.
     let configurationFile: BlockingPool
+    let reloadTurn = ReloadTurn()
     private let lock: DataLock
     private let services = ServiceStack()
     private let signals: ServeSignals
@@ -93,7 +94,11 @@ package final class RunningCarillon: Sendable {
         }
 
         do {
-            let limits = ConnectionLimits(descriptors: DescriptorLimit.raise())
+            let descriptors = DescriptorLimit.raise()
+            let limits = ConnectionLimits(descriptors: descriptors, http: configuration.http.connections)
+            if configuration.http.listen != nil {
+                limits.reportHTTP(wanted: configuration.http.connections, descriptors: descriptors, to: log)
+            }
             let metrics = MetricsRegistry()
             let pipeline = try await Pipeline(
                 configuration,
@@ -124,16 +129,20 @@ package final class RunningCarillon: Sendable {
                 registry: metrics, disk: DiskSpace(of: lock.directory, files: files, in: metrics))
             health.disk.refresh()
             let streams = EventStreams()
+            let served = ServedConfiguration()
+            let refusals = configuration.http.listen.map { _ in RefusalCounts(in: metrics) }
             let endpoints = Self.endpoints(
-                pipeline, gateways: gateways, health: health, streams: streams, keys: keys)
+                pipeline, gateways: gateways, health: health, streams: streams, keys: keys, refusals: refusals,
+                configuration: self.configuration, control: served)
             let control = try await AdminServer(
                 at: .socket(path: "\(lock.directory)/\(ControlSocket.fileName)"), on: home, limits: .controlSocket,
                 table: endpoints, door: ControlDoor())
             self.control = control
             services.add { _ in await control.stop() }
             let http = try await Self.http(
-                configuration.http, on: home, files: files, connections: limits.http, endpoints: endpoints,
-                metrics: HTTPMetrics(endpoints.endpoints.map(\.operation.path), in: metrics), keys: keys, log: log)
+                configuration.http, on: home, files: files, connections: limits, endpoints: endpoints,
+                metrics: HTTPMetrics(endpoints.endpoints.map(\.label), in: metrics), refusals: refusals, keys: keys,
+                log: log)
             self.http = http?.server
             if let http {
                 services.add { _ in
@@ -175,6 +184,7 @@ package final class RunningCarillon: Sendable {
             }
             try await pipeline.openIntake()
             services.add { await pipeline.stopTakingIn(within: min($0, .seconds(5))) }
+            served.started(self)
         } catch {
             await services.end(within: .zero)
             throw (error as? StoreError).map { StartError($0) } ?? error
@@ -186,12 +196,28 @@ package final class RunningCarillon: Sendable {
 
     /// Returns the endpoints of both servers.
     private static func endpoints(
-        _ pipeline: Pipeline, gateways: ServedGateways, health: ServedHealth, streams: EventStreams, keys: KeyRegistrar
+        _ pipeline: Pipeline, gateways: ServedGateways, health: ServedHealth, streams: EventStreams,
+        keys: KeyRegistrar, refusals: RefusalCounts?, configuration: Locked<Configuration>,
+        control: any ConfigurationControl
     ) -> EndpointTable {
+        let environment: @Sendable (AppID) -> PushEnvironment? = { app in
+            configuration.withLock { $0.apps.first { $0.id == app }?.environment }
+        }
+        let legacy = configuration.withLock { $0.http.legacyRegistration }.map { settings in
+            AnyEndpoint(
+                RegisterLegacyDevice(settings.app, devices: pipeline.registry, environment: environment),
+                at: settings.path)
+        }
         let all =
-            HealthEndpoints.all(health) + GatewayEndpoints.all(gateways)
+            (legacy.map { [$0] } ?? []) + HealthEndpoints.all(health) + GatewayEndpoints.all(gateways)
             + KeyEndpoints.all(keys, apps: { await gateways.statuses().map(\.app.id) })
             + [
+                AnyEndpoint(ListCredentials(source: gateways)),
+                AnyEndpoint(GetConfiguration(control: control)), AnyEndpoint(ReloadConfiguration(control: control)),
+                AnyEndpoint(
+                    ReleaseBrake(apps: KnownApps(nil, environment: environment)) {
+                        await pipeline.feedback.releaseBrake(of: $0)
+                    }),
                 AnyEndpoint(CancelMessage { await pipeline.cancel($0) }),
                 AnyEndpoint(DropBacklog { await pipeline.router.drop($0) }),
                 AnyEndpoint(responding: PushMessages(intake: pipeline.intake)),
@@ -199,10 +225,11 @@ package final class RunningCarillon: Sendable {
             + PipelineEndpoints.all(
                 on: pipeline.intake.loop, streams: streams, devices: pipeline.registry, events: pipeline.ledger,
                 waiting: pipeline.waiting,
-                statistics: ServedStatistics(pipeline: pipeline, gateways: gateways),
-                identities: pipeline.ledger.identities, apps: { await gateways.statuses().map(\.app.id) })
+                statistics: ServedStatistics(pipeline: pipeline, gateways: gateways, refusals: refusals),
+                identities: pipeline.ledger.identities, apps: { await gateways.statuses().map(\.app.id) },
+                environment: environment, seen: pipeline.seen, registry: pipeline.registry)
         return EndpointTable(
-            all + [AnyEndpoint(now: GetOpenAPI(describing: all, version: Release.version))])
+            all + [AnyEndpoint(now: GetOpenAPI(describing: all, version: Release.version))] + ConsoleEndpoints.all())
     }
 
     /// The server of the port, and the guard of its door.
@@ -212,8 +239,8 @@ package final class RunningCarillon: Sendable {
     }
 
     private static func http(
-        _ settings: Configuration.HTTP, on loop: EventLoop, files: BlockingPool, connections: Int,
-        endpoints: EndpointTable, metrics: HTTPMetrics, keys: KeyRegistrar, log: Logger
+        _ settings: Configuration.HTTP, on loop: EventLoop, files: BlockingPool, connections: ConnectionLimits,
+        endpoints: EndpointTable, metrics: HTTPMetrics, refusals: RefusalCounts?, keys: KeyRegistrar, log: Logger
     ) async throws -> Port? {
         guard let listen = settings.listen else { return nil }
         var tls: TLSContext?
@@ -225,7 +252,8 @@ package final class RunningCarillon: Sendable {
         do {
             let server = try await AdminServer(
                 at: .port(listen, setting: "http.listen", tls: tls), on: loop,
-                limits: .port(connections: connections, door: door), table: endpoints, door: door, metrics: metrics)
+                limits: .port(connections: connections.http, refused: connections.httpRefused, door: door),
+                table: endpoints, door: door, metrics: metrics, refusals: refusals)
             await guardian.with { guardian in
                 guardian.whenEnded = { [weak server] keys in server?.closeConnections(of: keys) }
             }

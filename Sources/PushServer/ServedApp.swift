@@ -13,6 +13,8 @@ struct ServedApp {
     var gateway: Gateway?
     /// The reason why the newest files cannot be used.
     var fault: String?
+    /// When the newest files could not be used; kept when they can.
+    var failedAt: WallTime?
     /// The range of the number of connections, from the configuration, or later from an operator.
     var connections: ClosedRange<Int>
     let journal: GatewayJournal

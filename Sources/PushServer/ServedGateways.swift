@@ -32,7 +32,7 @@ actor ServedGateways {
     private let dependencies: Dependencies
     private let metrics: GatewayMetrics
     private let lookUps: SharedLookUps
-    private var apps: [AppID: ServedApp] = [:]
+    private(set) var apps: [AppID: ServedApp] = [:]
     /// The apps that operators have paused, and since when.
     private var paused: [AppID: WallTime]
     private var leaving: [ObjectIdentifier: (gateway: Gateway, task: Task<Void, Never>)] = [:]
@@ -223,9 +223,11 @@ actor ServedGateways {
             apps[app.id] = ServedApp(
                 app: app, loaded: nil, gateway: nil, fault: fault.description, connections: app.gateway.connections,
                 journal: journal)
+            apps[app.id]?.failedAt = .current()
             return
         }
         apps[app.id]?.fault = fault.description
+        apps[app.id]?.failedAt = .current()
         apps[app.id]?.app = app
         if served.app.gateway.connections != app.gateway.connections {
             setConnections(app.gateway.connections, of: app.id)
@@ -307,16 +309,16 @@ actor ServedGateways {
         let statuses = await statuses()
         var rows: [GatewayMetrics.Row] = []
         for status in statuses {
-            var credential = apps[status.app.id]?.journal.metrics.credential ?? .init()
-            // A certificate that had expired before the start was never loaded.
-            if credential.notAfter == nil, status.fault != nil, !credential.usesTokens {
-                credential.notAfter = await dependencies.expiry.announcedExpiry(of: status.app.id)
-            }
+            var credential = AppMetrics.Credential()
+            if let served = apps[status.app.id] { credential = await expiry(of: served) }
             rows.append(GatewayMetrics.Row(status: status, credential: credential))
         }
         metrics.update(rows)
         return statuses
     }
+
+    /// Returns the time at which the credential of an app expires, if that was announced in this run or an earlier one.
+    func announcedExpiry(of app: AppID) async -> WallTime? { await dependencies.expiry.announcedExpiry(of: app) }
 }
 
 extension ServedGateways: GatewayControl {

@@ -9,6 +9,8 @@ import PushTime
 struct ServedStatistics: PipelineStatistics {
     let pipeline: Pipeline
     let gateways: ServedGateways
+    /// The refused requests of `http.listen`; nil if it is off.
+    let refusals: RefusalCounts?
     let startedAt = WallTime.current()
 
     func snapshot() async -> StatsAnswer {
@@ -25,6 +27,7 @@ struct ServedStatistics: PipelineStatistics {
             accepted: counts.accepted, duplicate: counts.duplicate, rejected: counts.rejections, busy: counts.busy)
         let waits = Dictionary(
             await pipeline.router.waits().map { ($0.app, $0) }, uniquingKeysWith: { first, _ in first })
+        let stopped = await pipeline.feedback.status.stopped
         // The ledger's own thread may hang with the disk, so the last published state is shown.
         let ledger = pipeline.ledger.latest
         let now = WallTime.current()
@@ -32,19 +35,23 @@ struct ServedStatistics: PipelineStatistics {
             var app = app(status)
             let backlog = ledger.apps[status.app.id] ?? AppBacklog()
             (app.waiting, app.scheduled) = (UInt64(backlog.waiting), UInt64(backlog.scheduled))
+            app.isBrakeOn = stopped.contains(status.app.id)
             let wait = waits[status.app.id]
             app.oldestWaitingMilliseconds = wait?.messages.age(at: now).wholeMilliseconds ?? 0
             app.oldestUnansweredMilliseconds = wait?.unanswered.age(at: now).wholeMilliseconds ?? 0
             return app
         }
+        let nextDue = await pipeline.router.nextDue
         answer.backlog = StatsAnswer.Backlog(
             waiting: UInt64(ledger.waiting), scheduled: UInt64(ledger.scheduled),
-            nextDue: (await pipeline.router.nextDue).map { WallTime($0) },
+            // The time may be that of a message that was cancelled.
+            nextDue: ledger.scheduled > 0 ? nextDue.map { WallTime($0) } : nil,
             oldestWaitingMilliseconds: waits.values.map { $0.messages.age(at: now).wholeMilliseconds }.max() ?? 0)
         answer.ledger = StatsAnswer.Ledger(ledger)
         answer.registry = StatsAnswer.Registry(pipeline.registry.status)
         let events = await pipeline.bus.status
         answer.events = StatsAnswer.Events(subscriptions: events.prefixCount, published: events.published)
+        answer.http = refusals.map { StatsAnswer.HTTP(refused: $0.byReason) }
         return answer
     }
 
@@ -63,6 +70,8 @@ struct ServedStatistics: PipelineStatistics {
         app.expired = counts.expired
         app.suppressed = counts.suppressed
         app.cancelled = counts.cancelled
+        let seen = pipeline.seen.counts(of: served.app.id)
+        (app.displayed, app.opened) = (seen.displayed, seen.opened)
         app.retries = counts.retries
         app.unknown = counts.unknown
         app.latency = Latency(bounds: CountedLedger.bounds, counts: counts.latencies)

@@ -33,6 +33,7 @@ package final class FakeDevices: DeviceBook {
             return devices.map { device in
                 let id = identities.device(of: device.app, token: device.token)
                 let known = state.devices[id]
+                if known == nil, device.purpose != .registration { return RegisteredDevice(id: id, change: .missing) }
                 var record = known ?? DeviceRecord(id: id, app: device.app, token: device.token)
                 record.user = device.user ?? record.user
                 record.tags = device.tags ?? record.tags
@@ -72,6 +73,17 @@ package final class FakeDevices: DeviceBook {
                 guard state.devices[id]?.isActive == true else { return false }
                 state.devices[id]?.deactivatedAt = 1_767_225_700_000
                 state.devices[id]?.reason = reason
+                return true
+            }
+        }
+    }
+
+    package func reactivate(_ devices: [DeviceID]) async throws -> [DeviceID] {
+        state.withLock { state in
+            devices.filter { id in
+                guard state.devices[id]?.isActive == false, state.devices[id]?.token != nil else { return false }
+                state.devices[id]?.deactivatedAt = nil
+                state.devices[id]?.reason = nil
                 return true
             }
         }
