@@ -90,7 +90,7 @@ let package = Package(
             dependencies: [
                 "PushConfiguration", "PushPipeline", "PushStore", "PushLogic", "PushWire", "PushModel", "PushTime",
                 "PushText", "PushTransport", "PushLoop",
-            ], swiftSettings: settings),
+            ], exclude: ["Console/Assets"], swiftSettings: settings),
 
         // Floor 6: the server, put together.
         .target(

@@ -10,13 +10,18 @@ struct ControlClient: Sendable {
 
     /// Sends a request and decodes its response.
     ///
+    /// - Parameter finalStatuses: The statuses for which another attempt would have the same result.
     /// - Throws: ``Failure``, also if the server refuses the request.
     func ask<Value: Decodable>(
-        _ method: String, at path: String, body: [UInt8] = [], for type: Value.Type = Value.self
+        _ method: String, at path: String, body: [UInt8] = [], finalStatuses: Set<Int> = [],
+        for type: Value.Type = Value.self
     ) async throws -> Value {
         do {
             return try await client.ask(method, at: path, body: body, for: type)
         } catch let error as AdminClientError {
+            if case .refused(let status) = error.code, finalStatuses.contains(status) {
+                throw Failure(.failed, error.description)
+            }
             throw Failure(error)
         }
     }

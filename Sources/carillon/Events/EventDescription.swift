@@ -27,7 +27,9 @@ struct EventDescription {
 
     func color(_ event: EventRecord) -> Terminal.Color? {
         switch (event.family, event.kind) {
-        case ("delivery", "sent"), ("connection", "up"), ("device", "reactivated"): .green
+        case ("delivery", "sent"), ("delivery", "displayed"), ("delivery", "opened"), ("connection", "up"),
+            ("device", "reactivated"):
+            .green
         case (_, "rejected"), (_, "failed"), ("device", "brake"): .red
         case ("delivery", "retry"), ("delivery", "unknown"), (_, "expired"), (_, "cancelled"),
             ("device", "deactivated"),
@@ -96,6 +98,8 @@ struct EventDescription {
                 case nil: "it may have been accepted"
                 }
             return "\(name)sent\(to), outcome unknown: \(ReasonDescription.unknown(reason)); \(next)\(attempt(event))"
+        case "displayed": return "\(name)displayed\(device.map { " on device \($0)" } ?? "")"
+        case "opened": return "\(name)opened\(device.map { " on device \($0)" } ?? "") by its user"
         case "expired": return "\(name)not sent\(to): expired\(attempt(event))"
         case "suppressed": return "\(name)not sent\(to): \(ReasonDescription.suppression(reason))"
         default: return name + rest(event)
@@ -121,7 +125,9 @@ struct EventDescription {
         let name = subject == .device ? "device" : "device \(device: event.text("device"))"
         switch event.kind {
         case "registered": return "\(name) registered"
-        case "reactivated": return "\(name) reactivated: it was inactive and has registered again"
+        case "reactivated":
+            return event.reason == "operator"
+                ? "\(name) reactivated by an operator" : "\(name) reactivated: it was inactive and has registered again"
         case "deactivated":
             return "\(name) deactivated because \(ReasonDescription.deactivation(event.reason))"
         case "brake":

@@ -13,7 +13,11 @@ enum CancelVerb {
         examples: [
             ("carillon messages cancel sale-2026-11", "cancel a broadcast that is half out, or a scheduled message"),
             ("carillon messages cancel order-4711 --app shop", "name the app if several have a message with this id"),
-        ]
+        ],
+        notes: """
+            Exit code: 0 if the message is cancelled, also if it was before; 1 if it is
+            complete, so that it is too late; 65 if no message with this id is known.
+            """
     ) { arguments in
         let id = arguments.word("MESSAGE")
         guard MessageID(id) != nil else {
@@ -26,9 +30,10 @@ enum CancelVerb {
                 "GET", at: "/v1/messages/\(AdminQuery.escaped(id))", for: MessageSummary.self
             ).app
         }
+        // A conflict is final: the message is complete, and stays so.
         let answer = try await client.ask(
             "POST", at: "/v1/apps/\(AdminQuery.escaped(app ?? ""))/messages/\(AdminQuery.escaped(id))/cancel",
-            for: CancelledAnswer.self)
+            finalStatuses: [409], for: CancelledAnswer.self)
         if arguments.has("json") {
             ControlOptions.write(answer)
         } else {

@@ -4,7 +4,7 @@ extension Served {
     /// Returns the apps and endpoints as tables for people.
     func text(on terminal: Terminal) -> String {
         let endpoints = [
-            ["data directory", data], ["control socket", control], ["health and metrics", http ?? "off"],
+            ["data directory", data], ["control socket", control], ["console, API, metrics", http ?? "off"],
             ["producers, with acks", router ?? "off"],
             ["producers, without acks", pull ?? "off"], ["events", publish ?? "off"],
             ["events, replay", replay ?? "off"],

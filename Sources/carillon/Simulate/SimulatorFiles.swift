@@ -11,6 +11,10 @@ struct SimulatorFiles {
     static let teamID = "CARILLON01"
     static let clientTopic = "com.example.shop"
 
+    /// All files in the directory.
+    static let names = ["ca.key", "ca.pem", "server.pem", "push.pem", providerKeyName]
+    private static let providerKeyName = "AuthKey_\(keyID).p8"
+
     let directory: String
     let authority: CertificateAuthority
     let server: TLSIdentity
@@ -20,13 +24,14 @@ struct SimulatorFiles {
     let made: [String]
 
     var authorityPath: String { "\(directory)/ca.pem" }
-    var providerKeyPath: String { "\(directory)/AuthKey_\(Self.keyID).p8" }
+    var providerKeyPath: String { "\(directory)/\(Self.providerKeyName)" }
     var clientPath: String { "\(directory)/push.pem" }
 
     init(directory: String) throws {
         self.directory = directory
         let store = Store(directory: directory)
         try store.prepare()
+        store.removeDrafts()
         var made: [String] = []
 
         if store.has("ca.pem"), store.has("ca.key") {
@@ -64,7 +69,7 @@ struct SimulatorFiles {
             try store.write("push.pem", text: issued.certificatePEM + issued.privateKeyPEM)
             made += ["push.pem"]
         }
-        let keyName = "AuthKey_\(Self.keyID).p8"
+        let keyName = Self.providerKeyName
         if store.has(keyName) {
             providerKey = try ES256PrivateKey(pem: .file("\(directory)/\(keyName)"))
         } else {
@@ -100,18 +105,30 @@ private struct Store {
         unlink("\(directory)/\(name)")
     }
 
-    /// Writes a file atomically, so that an interrupted start does not leave a part of a key.
+    /// Removes the drafts of files that an interrupted start left, including those of files that exist.
+    func removeDrafts() {
+        for name in SimulatorFiles.names { unlink(draft(of: name)) }
+    }
+
+    private func draft(of name: String) -> String { "\(directory)/\(name).new" }
+
+    /// Writes a file atomically, so that an interrupted start does not leave a part of a key. No draft stays behind,
+    /// because it may hold a key.
     func write(_ name: String, text: String, isSecret: Bool = true) throws {
         let path = "\(directory)/\(name)"
-        let descriptor = open(
-            "\(path).new", O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, isSecret ? 0o600 : 0o644)
+        let draft = draft(of: name)
+        let descriptor = open(draft, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, isSecret ? 0o600 : 0o644)
         guard descriptor >= 0 else {
             throw Failure(
                 .notPermitted, "cannot write \(path): \(SystemError.current); choose another directory with --data")
         }
-        let isWritten = NewFile.writeAll(Array(text.utf8), to: descriptor)
-        guard close(descriptor) == 0, isWritten, rename("\(path).new", path) == 0 else {
-            throw Failure(.failed, "cannot write \(path): \(SystemError.current)")
-        }
+        let isWritten = NewFile.writeAll(Array(text.utf8), to: descriptor) && fsync(descriptor) == 0
+        // The next calls change errno.
+        let cause = SystemError.current
+        let isClosed = close(descriptor) == 0
+        if isWritten, isClosed, rename(draft, path) == 0 { return }
+        let problem = isWritten ? SystemError.current : cause
+        unlink(draft)
+        throw Failure(.failed, "cannot write \(path): \(problem); check the disk, or choose another with --data")
     }
 }
