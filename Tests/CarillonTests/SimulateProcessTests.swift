@@ -1,3 +1,4 @@
+import Foundation
 import JSON5
 import PushTransport
 import TestSupport
@@ -43,6 +44,43 @@ import Testing
         #expect(!line.contains("\t"))
         process.send(15)
         _ = try await process.end()
+    }
+
+    @Test("Drafts of keys that an interrupted start left are removed")
+    func draftsAreRemoved() async throws {
+        let simulator = try await RunningSimulator()
+        let data = "\(simulator.directory.path)/simulator"
+        #expect(try await simulator.stop().status == 0)
+        for name in ["ca.key", "push.pem", "AuthKey_SIMULATOR1.p8"] {
+            try Data("a part of a key".utf8).write(to: URL(filePath: "\(data)/\(name).new"))
+        }
+        // The file of the key is missing, as if the start had been interrupted while it was written.
+        try FileManager.default.removeItem(atPath: "\(data)/AuthKey_SIMULATOR1.p8")
+        let again = try ChildProcess(
+            ChildProcess.carillon,
+            [
+                "simulate", "--port", "0", "--binary-port", "0", "--feedback-port", "0", "--control-port", "0",
+                "--data", data, "--json",
+            ])
+        _ = try #require(try await again.line())
+        let names = try FileManager.default.contentsOfDirectory(atPath: data)
+        #expect(names.contains("AuthKey_SIMULATOR1.p8") && !names.contains { $0.hasSuffix(".new") }, "\(names)")
+        again.send(15)
+        _ = try await again.end()
+    }
+
+    @Test("A key that cannot be written leaves no part of it behind")
+    func failedWritesLeaveNothing() async throws {
+        let directory = try TemporaryDirectory()
+        let data = "\(directory.path)/data"
+        let ended = try await ChildProcess.run(
+            "bash",
+            [
+                "-c", "trap '' XFSZ; ulimit -f 0; exec \"$0\" simulate --port 0 --data \"$1\"", ChildProcess.carillon,
+                data,
+            ])
+        #expect(ended.status == 1 && ended.errors.contains("cannot write \(data)/ca.key: File too large"), "\(ended)")
+        #expect(try FileManager.default.contentsOfDirectory(atPath: data).isEmpty)
     }
 
     @Test("The simulator responds to nghttp") func nghttpIsAnswered() async throws {

@@ -61,6 +61,10 @@ import Testing
     @Test func `The examples work together, and a stopped subscriber misses no events`() async throws {
         try await PythonScene.run("examples", "together")
     }
+
+    @Test func `The examples with curl register a device and push to it`() async throws {
+        try await PythonScene.run("examples", "register")
+    }
 }
 
 /// Tests of what operators use: log lines, queries, tables and `check`.
@@ -212,6 +216,10 @@ import Testing
 
     @Test func `Hundreds of silent connections do not block health checks and the control socket`() async throws {
         try await PythonScene.run("guarding", "crowd")
+    }
+
+    @Test func `A full HTTP door leaves descriptors for everything else`() async throws {
+        try await PythonScene.run("guarding", "full_door")
     }
 
     @Test func `The limit of descriptors is raised at the start`() async throws {

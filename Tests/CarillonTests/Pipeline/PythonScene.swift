@@ -10,12 +10,13 @@ enum PythonScene {
         return "/" + path.joined(separator: "/") + "/Scenes"
     }()
 
-    /// Returns the first Python interpreter that can import zmq.
+    /// Returns the first Python interpreter that has the modules of the scenes.
     static func interpreter() async throws -> String {
         for candidate in ["python3", "/usr/bin/python3"] {
-            if try await ChildProcess.run(candidate, ["-c", "import zmq"]).status == 0 { return candidate }
+            if try await ChildProcess.run(candidate, ["-c", "import jsonschema, zmq"]).status == 0 { return candidate }
         }
-        throw ChildProcess.NotStarted(description: "no Python that can import zmq; Tools/setup installs one")
+        throw ChildProcess.NotStarted(
+            description: "no Python that can import zmq and jsonschema; Tools/setup installs one")
     }
 
     /// Runs a scene with further variables (`NAME=VALUE`), and returns its output.

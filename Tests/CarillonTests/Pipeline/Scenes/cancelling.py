@@ -1,6 +1,7 @@
 """Cancelled messages, and apps that an operator pauses."""
 import json, time, zmq
 from ground import http, main, Monitor, note, Producer, replay, Scene, Simulator, token
+from waiting import control
 
 
 def cancel(producer, name, app="shop"):
@@ -32,6 +33,8 @@ def waiting():
     cancelled = {"id": "later", "status": "cancelled", "sent": 0, "cancelled": 2}
     assert cancel(producer, "later") == cancelled
     assert cancel(producer, "later") == cancelled
+    backlog = control(serve, "GET", "/v1/stats")[1]["backlog"]
+    assert backlog["scheduled"] == 0 and "next_due_at" not in backlog, backlog
     assert producer.push(later)["status"] == "duplicate"
     # Another audience of a cancelled id, and a repetition for devices that joined, do not go out either.
     assert producer.push({**later, "to": {"tokens": [token(3)]}})["status"] == "duplicate"
@@ -67,7 +70,7 @@ def waiting():
     shown = json.loads(serve.verb("messages", "later", "--json"))
     assert shown["state"] == "cancelled" and shown["counts"]["cancelled"] == 2, shown
     assert cancel(producer, names[5]) == {"id": names[5], "status": "too_late"}
-    assert serve.verb("messages", "cancel", names[5], "--app", "shop", code=75)
+    assert serve.verb("messages", "cancel", names[5], "--app", "shop", code=1)
     serve.stop()
 
 

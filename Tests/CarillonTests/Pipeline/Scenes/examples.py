@@ -1,5 +1,6 @@
 """The examples for backend developers, with the real program."""
 import json, os, signal, sys
+from calling import make_key
 from ground import Child, main, Monitor, note, Producer, Scene, token
 
 TOOLS = os.path.join(os.path.dirname(os.path.abspath(__file__)), *[".."] * 4, "Tools", "examples")
@@ -53,6 +54,28 @@ def together():
     refused = Child(
         sys.executable, os.path.join(TOOLS, "producer.py"), serve.places["router"], "nowhere", token(1), "Hello")
     assert refused.end() == 1 and "unknown_app" in refused.lines[-1], refused.lines
+    serve.stop()
+
+
+def register():
+    """`register.sh` registers a device, and `push.sh` pushes to its user."""
+    scene = Scene()
+    serve = scene.serve()
+    key = make_key(serve, "all", "register", "push")
+
+    def run(name, *words):
+        child = Child("bash", os.path.join(TOOLS, name), serve.places["http"], key.id, *words)
+        assert child.end() == 0, child.lines
+        return json.loads(child.lines[-1])
+
+    device = json.dumps({"token": token(1), "user": "ada", "tags": ["vip & co", "\u20ac"]}, ensure_ascii=False)
+    assert run("register.sh", key.secret, "shop", device)["change"] == "registered"
+    assert run("register.sh", key.secret, "shop", device)["change"] == "known"
+    message = {"id": "hello", "app": "shop", "to": {"users": ["ada"]}, "alert": "Hello"}
+    assert run("push.sh", key.secret, json.dumps(message))["status"] == "accepted"
+    assert Monitor(serve, "message/", since=0).completed("hello")["hello"]["sent"] == 1
+    assert scene.simulator.accepted() == [token(1)]
+    assert run("register.sh", key.secret[::-1], "shop", device)["code"] == "unauthenticated"
     serve.stop()
 
 

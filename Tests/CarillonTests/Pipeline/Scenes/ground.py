@@ -191,8 +191,10 @@ class Carillon(Child):
 
     def reload(self):
         self.scene.configure()
+        before = self.place = len(self.lines)
         self.signal(signal.SIGHUP)
         self.line("configuration.reloaded")
+        self.place = before  # a reload starts connections, which may be up before it is reported
 
     def ready(self):
         status, text = http(self.places["http"] + "/readyz")

@@ -1,5 +1,5 @@
 """Peers that try to crash or exhaust the process: they lose their connection, and other peers are served."""
-import re, socket as sockets, struct, subprocess, sys, time
+import os, re, socket as sockets, struct, subprocess, sys, time
 from ground import http, main, Monitor, note, PATIENCE, pick, Producer, Scene, text, token
 from securing import keys
 
@@ -353,6 +353,35 @@ def crowd():
     for peer in crowd:
         peer.close()
     assert Producer(serve, keys=(server, *orders)).push(note("after", token(1)))["status"] == "accepted"
+    serve.stop()
+
+
+def full_door():
+    """While the HTTP door is full, new ZeroMQ connections, push services, the disk and the control socket have
+    descriptors."""
+    scene = Scene()
+    serve = scene.serve(wrap=("prlimit", "--nofile=1024:1024"))
+    serve.heard("fewer HTTP connections than http.connections")
+    crowd = []
+    for number in range(700):
+        peer = sockets.create_connection(place_of(serve, "http"), timeout=PATIENCE)
+        peer.sendall(b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n")
+        # At the limit, the connection that has waited longest makes room.
+        assert take(peer, 12) == b"HTTP/1.1 200"
+        crowd.append(peer)
+    descriptors = len(os.listdir(f"/proc/{serve.process.pid}/fd"))
+    # ZeroMQ has 448, and the process itself 384.
+    assert 128 < descriptors < 1024 - 448, descriptors
+    monitor = Monitor(serve)
+    names = [f"full-{number}" for number in range(30)]
+    for number, name in enumerate(names):
+        assert Producer(serve).push(note(name, token(number)))["status"] == "accepted"
+    monitor.completed(*names)
+    serve.verb("stats")
+    assert http(serve.places["http"] + "/healthz")[0] == 200
+    assert not serve.said("too many ZeroMQ connections")
+    for peer in crowd:
+        peer.close()
     serve.stop()
 
 

@@ -215,7 +215,7 @@ def removed():
     # Requests for unknown paths create no series.
     for number in range(50):
         http(f"{serve.places['http']}/{number}")
-    routes = {re.search('route="([^"]*)"', line)[1] for line in page(serve).splitlines() if "carillon_http_" in line and "{" in line}
+    routes = {re.search('route="([^"]*)"', line)[1] for line in page(serve).splitlines() if "carillon_http_request" in line and "{" in line}
     assert routes >= {"/healthz", "/readyz", "/metrics", "none"}, routes
     assert not any(char.isdigit() for route in routes for char in route.removeprefix("/v1/")), routes
     serve.stop()

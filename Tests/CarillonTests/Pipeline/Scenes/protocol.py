@@ -78,6 +78,13 @@ def every_kind():
     answer = producer.push({"id": "ids", "app": "shop", "to": {"devices": ["f" * 32]}, "alert": "Hello"})
     assert answer["status"] == "accepted", answer
     monitor.completed("options", "users", "tags", "all", "wake", "ids")
+    # The app reports what the device has shown.
+    sent = monitor.of("delivery/sent")[0]["apns_id"]
+    for what in "displayed", "opened":
+        seen = {"apns_id": sent, "what": what, "at": int(time.time() * 1000)}
+        status, answer = control(serve, "POST", "/v1/apps/shop/seen", {"seen": [seen]})
+        assert (status, answer["taken"]) == (202, 1), answer
+        monitor.wait(f"delivery/{what}")
     # A message whose time has not come is cancelled.
     push("cancelled", token(7), not_before=soon)
     producer.send("cancel/1", json.dumps({"id": "cancelled", "app": "shop"}))
@@ -196,13 +203,15 @@ def replies():
     for door, kind in (("router", b"ack/1"), ("replay", b"replay-error/1")):
         with keyed(context.socket(zmq.DEALER), None) as socket:
             socket.connect(serve.places[door])
-            for extra in ([b"\0\0\0\1", b""], [b"", b""], [b"push/2"], []):
-                socket.send_multipart([*extra, b"x", b"{}"])
+            for front, extra in (
+                    ([b"\0\0\0\1", b""], []), ([b""], [b""]), ([], [b"push/2"]), ([], []), ([b"1"] * 8 + [b""], []),
+                    ([], [b"1"] * 9 + [b""])):
+                socket.send_multipart([*front, *extra, b"x", b"{}"])
                 assert socket.poll(PATIENCE * 1000), "no response"
                 answer = socket.recv_multipart()
-                if extra[:1] == [b""]:
-                    assert answer.pop(0) == b"", answer
-                assert answer[0] == kind and b"bad_frame" in answer[1], (door, extra, answer)
+                assert answer[:len(front)] == front, (door, front, answer)
+                answer = answer[len(front):]
+                assert answer[0] == kind and b"bad_frame" in answer[1], (door, front, extra, answer)
     serve.stop()
 
 

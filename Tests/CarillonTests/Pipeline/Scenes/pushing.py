@@ -123,7 +123,7 @@ def chains():
     check_chains(told)
     heads = {f"{e['family']}/{e['app']}/{e['kind']}": e["seq"] for e in told}
     beat = monitor.wait_for_heartbeat()
-    assert set(beat) == {"seq", "topics"}, beat
+    assert set(beat) == {"seq", "ts", "topics"}, beat
     while beat["seq"] < max(heads.values()):  # an earlier heartbeat was still queued
         beat = monitor.wait_for_heartbeat()
     assert all(beat["topics"][topic] >= seq for topic, seq in heads.items()), (beat, heads)

@@ -3,13 +3,14 @@ import http.client, json, os, socket as sockets, sqlite3
 from ground import main, Monitor, note, PATIENCE, pick, Producer, Scene, take_port, token
 
 
-def control(serve, method, path):
+def control(serve, method, path, body=None):
     """Sends a request over the control socket, as the verbs do."""
     connection = http.client.HTTPConnection("carillon")
     connection.sock = sockets.socket(sockets.AF_UNIX)
     connection.sock.settimeout(PATIENCE)
     connection.sock.connect(os.path.join(serve.scene.data, "control.sock"))
-    connection.request(method, path)
+    headers = {"Content-Type": "application/json"} if body is not None else {}
+    connection.request(method, path, body=None if body is None else json.dumps(body), headers=headers)
     answer = connection.getresponse()
     status, body = answer.status, json.loads(answer.read())
     connection.close()

@@ -1,0 +1,12 @@
+import Testing
+
+/// Tests of one message that arrives over ZeroMQ and over HTTP at the same moment.
+@Suite(.timeLimit(.minutes(10))) struct TwoDoorsTests {
+    @Test func `A message that is pushed at two doors is accepted once and sent once`() async throws {
+        try await PythonScene.run("doors", "pushed")
+    }
+
+    @Test func `A message that is cancelled at two doors is cancelled once`() async throws {
+        try await PythonScene.run("doors", "cancelled")
+    }
+}
