@@ -3,8 +3,8 @@
 import os
 import re
 
-# Where a comment, a string or a regular expression may begin, or a parenthesis is.
-MARK = re.compile(r'//|/\*|#*"""|#*"|#+/|(?:(?<=[(,])|(?<=[(,=:] ))/(?=[^\s/*=])|[()]')
+# Where a comment, a string or a regular expression may begin, a name in backquotes, or a parenthesis is.
+MARK = re.compile(r'//|/\*|#*"""|#*"|#+/|(?:(?<=[(,])|(?<=[(,=:] ))/(?=[^\s/*=])|`[^`\n]+`|[()]')
 NEWLINES_ONLY = re.compile(r"[^\n]")
 
 
@@ -38,6 +38,10 @@ def _copy_code(source, position, result, in_text):
             if in_text and depth == 0:
                 return position
             depth -= 1
+        elif mark.startswith("`"):
+            # A name may have any characters in it.
+            result.append(mark)
+            position = match.end()
         elif mark == "//":
             end = source.find("\n", start)
             position = len(source) if end < 0 else end
