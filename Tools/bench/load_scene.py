@@ -128,6 +128,8 @@ class Scene:
                 "topic": "com.example.shop", "environment": "production",
                 "credential": {name: places[name] for name in ("key", "key_id", "team_id")},
                 "endpoint": {"host": "127.0.0.1", "port": places["provider"], "trust": places["ca"]},
+                # Messages for a later time stay, and each round adds some.
+                "limits": {"scheduled": 100_000_000},
             }},
         }
         pathlib.Path(self.directory, "carillon.json5").write_text(json.dumps(configuration))
