@@ -25,6 +25,31 @@ package enum EventKind: UInt8, CaseIterable, Sendable {
     case credentialExpiring = 64
     case credentialRotated = 65
     case credentialFailed = 66
+    case receiptSubscribed = 80
+    case receiptDidChangeRenewalPref = 81
+    case receiptDidChangeRenewalStatus = 82
+    case receiptOfferRedeemed = 83
+    case receiptDidRenew = 84
+    case receiptExpired = 85
+    case receiptDidFailToRenew = 86
+    case receiptGracePeriodExpired = 87
+    case receiptPriceIncrease = 88
+    case receiptPriceChange = 89
+    case receiptRefund = 90
+    case receiptRefundDeclined = 91
+    case receiptRefundReversed = 92
+    case receiptConsumptionRequest = 93
+    case receiptRenewalExtended = 94
+    case receiptRenewalExtension = 95
+    case receiptRevoke = 96
+    case receiptTest = 97
+    case receiptExternalPurchaseToken = 98
+    case receiptOneTimeCharge = 99
+    case receiptRescindConsent = 100
+    case receiptMetadataUpdate = 101
+    case receiptMigration = 102
+    /// A notification of Apple with a type that was not known when this version was made.
+    case receiptOther = 103
 
     package var family: StaticString {
         switch rawValue >> 4 {
@@ -32,7 +57,8 @@ package enum EventKind: UInt8, CaseIterable, Sendable {
         case 1: "delivery"
         case 2: "device"
         case 3: "connection"
-        default: "credential"
+        case 4: "credential"
+        default: "receipt"
         }
     }
 
@@ -61,6 +87,30 @@ package enum EventKind: UInt8, CaseIterable, Sendable {
         case .credentialExpiring: "expiring"
         case .credentialRotated: "rotated"
         case .credentialFailed: "failed"
+        case .receiptSubscribed: "SUBSCRIBED"
+        case .receiptDidChangeRenewalPref: "DID_CHANGE_RENEWAL_PREF"
+        case .receiptDidChangeRenewalStatus: "DID_CHANGE_RENEWAL_STATUS"
+        case .receiptOfferRedeemed: "OFFER_REDEEMED"
+        case .receiptDidRenew: "DID_RENEW"
+        case .receiptExpired: "EXPIRED"
+        case .receiptDidFailToRenew: "DID_FAIL_TO_RENEW"
+        case .receiptGracePeriodExpired: "GRACE_PERIOD_EXPIRED"
+        case .receiptPriceIncrease: "PRICE_INCREASE"
+        case .receiptPriceChange: "PRICE_CHANGE"
+        case .receiptRefund: "REFUND"
+        case .receiptRefundDeclined: "REFUND_DECLINED"
+        case .receiptRefundReversed: "REFUND_REVERSED"
+        case .receiptConsumptionRequest: "CONSUMPTION_REQUEST"
+        case .receiptRenewalExtended: "RENEWAL_EXTENDED"
+        case .receiptRenewalExtension: "RENEWAL_EXTENSION"
+        case .receiptRevoke: "REVOKE"
+        case .receiptTest: "TEST"
+        case .receiptExternalPurchaseToken: "EXTERNAL_PURCHASE_TOKEN"
+        case .receiptOneTimeCharge: "ONE_TIME_CHARGE"
+        case .receiptRescindConsent: "RESCIND_CONSENT"
+        case .receiptMetadataUpdate: "METADATA_UPDATE"
+        case .receiptMigration: "MIGRATION"
+        case .receiptOther: "other"
         }
     }
 

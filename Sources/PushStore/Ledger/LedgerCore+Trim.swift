@@ -19,7 +19,8 @@ extension LedgerCore {
             let log = try trimLog()
             let keys = try trimKeys()
             let cancels = try trimCancels(Self.rowsAtOnce, at: age(at: clock()).time)
-            return log || keys || cancels
+            let receipts = try trimReceipts(Self.rowsAtOnce, at: age(at: clock()).time)
+            return log || keys || cancels || receipts
         } catch {
             if connection.isInTransaction { try? statements.rollBack.run() }
             dedupe.examineAllRowsAgain()

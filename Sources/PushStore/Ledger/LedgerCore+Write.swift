@@ -21,7 +21,7 @@ extension LedgerCore {
         let first = writer.next
         var written = LedgerGroup()
         written.requests = group.requests
-        (written.cancels, written.pauses) = (group.cancels, group.pauses)
+        (written.cancels, written.pauses, written.receipts) = (group.cancels, group.pauses, group.receipts)
         written.outcomes = retained.outcomes + group.outcomes
         written.notes = retained.notes + group.notes
         let count = group.requests.reduce(0) { $0 + $1.0.count }
@@ -46,6 +46,7 @@ extension LedgerCore {
                 try store(&cancelGroup, first: first, accepted: intake.accepted, at: now)
             }
             for (app, time, _) in written.pauses { try store(pausedAt: time, of: app) }
+            let receipts = try written.receipts.map { (receipt, _) throws(StoreError) in try add(receipt, at: now) }
             try storeKeys(
                 first, accepted: intake.keyWords, ended: outcomes.ended, completed: decided.completed, at: now)
             segments.append(writer.finish())
@@ -58,7 +59,7 @@ extension LedgerCore {
             retainedCount = 0
             scheduledCount += intake.scheduled.count - decided.unscheduledCount
             dedupe.commit(decided)
-            done(written, intake, cancelGroup, outcomes, segments)
+            done(written, intake, cancelGroup, outcomes, receipts, segments)
         } catch {
             if connection.isInTransaction { try? statements.rollBack.run() }
             writer.revert()
@@ -239,7 +240,7 @@ extension LedgerCore {
 
     private func done(
         _ group: LedgerGroup, _ intake: Intake, _ cancelGroup: CancelGroup, _ outcomes: Outcomes,
-        _ segments: [LogSegment]
+        _ receipts: [ReceiptIntake], _ segments: [LogSegment]
     ) {
         for row in intake.rows { dedupe.addPending(row.finished()) }
         publish()
@@ -252,6 +253,7 @@ extension LedgerCore {
         let orders = done(cancelGroup)
         if !orders.isEmpty { witness?.cancelled(orders) }
         for (_, _, reply) in group.pauses { reply(nil) }
+        for ((_, reply), result) in zip(group.receipts, receipts) { reply(result) }
         for segment in segments where segment.count > 0 { witness?.committed(segment) }
         for ((_, done), number) in zip(group.notes, outcomes.notes) { done?(number) }
         drops.end()
@@ -296,6 +298,7 @@ extension LedgerCore {
         }
         for (_, _, reply) in group.cancels { reply(.failed(fault.description)) }
         for (_, _, reply) in group.pauses { reply(fault) }
+        for (_, reply) in group.receipts { reply(.failed(fault.description)) }
         healthIs(fault)
     }
 }
@@ -304,6 +307,6 @@ extension LedgerGroup {
     var weight: Int {
         requests.reduce(0) { $0 + $1.0.count } + cancels.count
             + outcomes.reduce(0) { $0 + $1.0.count + $1.1.count + $1.2.count }
-            + notes.reduce(0) { $0 + $1.0.count }
+            + notes.reduce(0) { $0 + $1.0.count } + receipts.count
     }
 }

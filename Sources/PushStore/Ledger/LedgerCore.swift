@@ -137,6 +137,7 @@ final class LedgerCore {
                 for page in claims { release(page) }
             case .pause(let app, let time, let reply): group.pauses.append((app, time, reply))
             case .note(let events, let done): group.notes.append((events, done))
+            case .receipt(let receipt, let reply): group.receipts.append((receipt, reply))
             case .claim(let pages, let reply):
                 if isOverfull || !held.isEmpty { held.append((pages, reply)) } else { reply(claim(pages)) }
             case .load(let seqs, let reply): reply(isOverfull ? .failure(refusal) : load(seqs))
@@ -194,6 +195,7 @@ struct LedgerGroup {
     var pauses: [(app: AppID, time: WallTime?, reply: @Sendable (LedgerFault?) -> Void)] = []
     var outcomes: [([DeliveryRecord], [CompletedMessage], [CancelEnd])] = []
     var notes: [([EventDraft], (@Sendable (UInt64?) -> Void)?)] = []
+    var receipts: [(ReceivedReceipt, @Sendable (ReceiptIntake) -> Void)] = []
 
     /// The maximum number of events that are kept while writes fail. Beyond it the oldest are dropped, counted and
     /// reported, and their callers are answered with nil.
@@ -201,5 +203,6 @@ struct LedgerGroup {
 
     var isEmpty: Bool {
         requests.isEmpty && cancels.isEmpty && pauses.isEmpty && outcomes.isEmpty && notes.isEmpty
+            && receipts.isEmpty
     }
 }

@@ -47,11 +47,15 @@ enum LedgerSchema {
     /// - `cancels`: the cancelled ids, until they are older than the dedupe window. `number` is that of the first
     ///   message with the id. `sent` and `cancelled` are null until the messages are stopped. `parts` holds 32 bytes
     ///   for each message (``StoredCancelPart``).
+    /// - `receipts`: the ids of the notifications of stores, for ``LedgerCore/receiptWindow``.
     static let laterTables = """
         CREATE TABLE IF NOT EXISTS cancels (
             number INTEGER PRIMARY KEY, time INTEGER NOT NULL, fingerprint INTEGER NOT NULL, app TEXT NOT NULL,
             id TEXT NOT NULL, client TEXT NOT NULL, sent INTEGER, cancelled INTEGER, parts BLOB NOT NULL);
         CREATE INDEX IF NOT EXISTS cancels_by_time ON cancels (time);
+        CREATE TABLE IF NOT EXISTS receipts (
+            app TEXT NOT NULL, id TEXT NOT NULL, time INTEGER NOT NULL, PRIMARY KEY (app, id)) WITHOUT ROWID;
+        CREATE INDEX IF NOT EXISTS receipts_by_time ON receipts (time);
         """
 }
 

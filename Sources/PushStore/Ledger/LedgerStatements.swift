@@ -38,6 +38,8 @@ struct LedgerStatements {
     let oldestCancel: SQLiteStatement
     let removeCancel: SQLiteStatement
     let dateCancels: SQLiteStatement
+    let addReceipt: SQLiteStatement
+    let removeReceipts: SQLiteStatement
     let setPaused: SQLiteStatement
     let removePaused: SQLiteStatement
 
@@ -113,6 +115,13 @@ struct LedgerStatements {
             "SELECT number, time, fingerprint FROM cancels ORDER BY time LIMIT 1")
         removeCancel = try connection.prepare("DELETE FROM cancels WHERE number = ?")
         dateCancels = try connection.prepare("UPDATE cancels SET time = ? WHERE time > ?")
+        addReceipt = try connection.prepare(
+            "INSERT INTO receipts (app, id, time) VALUES (?, ?, ?) ON CONFLICT DO NOTHING RETURNING time")
+        removeReceipts = try connection.prepare(
+            """
+            DELETE FROM receipts WHERE (app, id) IN (
+                SELECT app, id FROM receipts WHERE time < ? ORDER BY time LIMIT ?) RETURNING time
+            """)
         setPaused = try connection.prepare("INSERT OR REPLACE INTO meta (name, value) VALUES ('paused/' || ?, ?)")
         removePaused = try connection.prepare("DELETE FROM meta WHERE name = 'paused/' || ?")
         dateLog = try connection.prepare("UPDATE log SET time = ? WHERE time > ?")

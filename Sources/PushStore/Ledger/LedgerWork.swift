@@ -9,6 +9,7 @@ enum LedgerWork: Sendable {
     case endCancels([CancelEnd], [ClaimPage])
     case pause(AppID, WallTime?, @Sendable (LedgerFault?) -> Void)
     case note([EventDraft], (@Sendable (UInt64?) -> Void)?)
+    case receipt(ReceivedReceipt, @Sendable (ReceiptIntake) -> Void)
     case claim([ClaimPage], @Sendable ([[ClaimVerdict]]) -> Void)
     case load([UInt64], @Sendable (Result<[AcceptedMessage], LedgerFault>) -> Void)
     case due(UnixSeconds, Int, @Sendable (Result<DueMessages, LedgerFault>) -> Void)
@@ -22,6 +23,7 @@ enum LedgerWork: Sendable {
         case .cancel(_, let reply): reply(.failed(fault.description))
         case .pause(_, _, let reply): reply(fault)
         case .note(_, let done): done?(nil)
+        case .receipt(_, let reply): reply(.failed(fault.description))
         case .load(_, let reply): reply(.failure(fault))
         case .due(_, _, let reply): reply(.failure(fault))
         case .record, .endCancels, .claim, .trim: break
@@ -37,7 +39,7 @@ enum LedgerWork: Sendable {
         // A cancellation reads its messages.
         case .cancel: 8
         case .endCancels(let ends, _): ends.count
-        case .pause: 1
+        case .pause, .receipt: 1
         case .claim, .load, .due, .trim: 0
         }
     }

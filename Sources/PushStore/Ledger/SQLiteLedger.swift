@@ -20,7 +20,7 @@ package import PushWire
 /// - The clock is set back: event numbers still ascend and nothing is sent again; the times of new events are earlier.
 ///   Rows that were written while the clock was ahead get the current time as soon as the ledger notices, and are kept
 ///   for the usual time from then on.
-package final class SQLiteLedger: Ledger, Sendable {
+package final class SQLiteLedger: Ledger, ReceiptLog, Sendable {
     package struct Settings: Sendable {
         package var directory: String
         package var retention = LedgerRetention()
@@ -266,6 +266,10 @@ package final class SQLiteLedger: Ledger, Sendable {
 
     package func note(_ events: [EventDraft], done: (@Sendable (UInt64?) -> Void)?) {
         add(.note(events, done))
+    }
+
+    package func take(_ receipt: ReceivedReceipt, reply: @escaping @Sendable (ReceiptIntake) -> Void) {
+        add(.receipt(receipt, reply))
     }
 
     package func cancel(_ request: CancelRequest, reply: @escaping @Sendable (Cancellation) -> Void) {

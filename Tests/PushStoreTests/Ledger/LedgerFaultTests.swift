@@ -292,7 +292,7 @@ private func dropWhileFull(_ folder: String) async throws {
 }
 
 /// Limits the size of files that this process writes.
-private func limitFiles(to bytes: UInt) {
+func limitFiles(to bytes: UInt) {
     var limit = rlimit()
     getrlimit(__rlimit_resource_t(1), &limit)
     limit.rlim_cur = min(bytes, limit.rlim_max)

@@ -1,0 +1,36 @@
+import PushModel
+import PushTime
+
+/// The notifications of stores. The id and the event of one are committed together, so that a crash leaves both or
+/// neither, and the store's next attempt finds what is true.
+extension LedgerCore {
+    /// The time for which the id of a notification is remembered. Apple repeats one for a week at most, and a history
+    /// that is read again after an outage goes back a few days.
+    static let receiptWindow: Duration = .seconds(30 * 86_400)
+
+    /// Adds the event of a notification to the current segment, unless its id is known.
+    func add(_ receipt: ReceivedReceipt, at now: WallTime) throws(StoreError) -> ReceiptIntake {
+        let add = statements.addReceipt
+        defer { add.reset() }
+        add.bind(1, receipt.app.name)
+        add.bind(2, receipt.id)
+        add.bind(3, now)
+        guard try add.step() else { return .duplicate }
+        let number = writer.next
+        writer.add(receipt.event, at: now)
+        return .stored(number)
+    }
+
+    /// Removes ids that are older than the window, and returns whether there may be more.
+    func trimReceipts(_ limit: Int, at age: WallTime) throws(StoreError) -> Bool {
+        try statements.begin.run()
+        let remove = statements.removeReceipts
+        remove.bind(1, age - Self.receiptWindow)
+        remove.bind(2, Int64(limit))
+        var removed = 0
+        while try remove.step() { removed += 1 }
+        remove.reset()
+        try statements.commit.run()
+        return removed == limit
+    }
+}
