@@ -31,12 +31,14 @@ package struct HTTP1ResponseMachine {
         case head
         /// `length` is nil for a body that ends with the connection.
         case body(status: Int, headers: HTTP1Headers, length: Int?)
+        case chunks(status: Int, headers: HTTP1Headers)
     }
 
     private var state = State.head
     private var bytes: [UInt8] = []
     /// The index at which the search for the end of the header continues.
     private var searched = 0
+    private var chunks = HTTP1ChunkDecoder(limit: HTTP1ResponseMachine.bodyLimit)
 
     package init() {}
 
@@ -51,6 +53,10 @@ package struct HTTP1ResponseMachine {
             state = try Self.head(bytes[..<end])
             bytes.removeSubrange(..<(end + 4))
         }
+        if case .chunks(let status, let headers) = state {
+            guard try chunks.take(&bytes) else { return nil }
+            return HTTP1Response(status: status, headers: headers, body: chunks.body)
+        }
         guard case .body(let status, let headers, let length) = state else { return nil }
         guard bytes.count <= Self.bodyLimit else {
             throw Fault("the response is longer than \(Self.bodyLimit >> 20) MiB")
@@ -63,7 +69,8 @@ package struct HTTP1ResponseMachine {
     /// Notes that the connection has ended, which completes a response without a length.
     package mutating func ended() throws(Fault) -> HTTP1Response {
         guard case .body(let status, let headers, nil) = state else {
-            throw Fault(bytes.isEmpty ? "no response" : "the response is incomplete", isCutOff: true)
+            let isEmpty = if case .head = state { bytes.isEmpty } else { false }
+            throw Fault(isEmpty ? "no response" : "the response is incomplete", isCutOff: true)
         }
         return HTTP1Response(status: status, headers: headers, body: bytes)
     }
@@ -85,6 +92,7 @@ package struct HTTP1ResponseMachine {
             let status = Int(words[1]), (200...599).contains(status)
         else { throw Fault("not an HTTP response") }
         var length: Int?
+        var isChunked = false
         var headers: HTTP1Headers = [:]
         for line in lines.dropFirst() {
             let parts = line.split(separator: ":", maxSplits: 1)
@@ -97,9 +105,17 @@ package struct HTTP1ResponseMachine {
                     throw Fault("invalid Content-Length \"\(value)\"")
                 }
                 length = number
-            case "transfer-encoding": throw Fault("unsupported Transfer-Encoding")
+            case "transfer-encoding":
+                guard value.lowercased() == "chunked", !isChunked else {
+                    throw Fault("unsupported Transfer-Encoding")
+                }
+                isChunked = true
             default: break
             }
+        }
+        if isChunked {
+            guard length == nil else { throw Fault("the response has Content-Length and Transfer-Encoding") }
+            return .chunks(status: status, headers: headers)
         }
         return .body(status: status, headers: headers, length: status == 204 ? 0 : length)
     }

@@ -40,6 +40,18 @@ import Testing
         #expect(try read([Array("HTTP/1.1 204 \r\n\r\n".utf8)], ends: false) == HTTP1Response(status: 204, body: []))
     }
 
+    private static let chunked = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
+
+    @Test func `A response in chunks may be split at any byte`() throws {
+        let text = "\(Self.chunked)5;x=\"y\"\r\nhel\r\n\r\nA \r\n0123456789\r\n000\r\nTrailer: x\r\n\r\n"
+        let bytes = Array(text.utf8)
+        for split in 0...bytes.count {
+            let response = try read([Array(bytes[..<split]), Array(bytes[split...])], ends: false)
+            #expect(response?.body == Array("hel\r\n0123456789".utf8))
+        }
+        #expect(try read(bytes.map { [$0] }, ends: false)?.status == 200)
+    }
+
     static let faulty: [(String, String)] = [
         ("SSH-2.0-OpenSSH\r\n\r\n", "not an HTTP response"), ("HTTP/1.1\r\n\r\n", "not an HTTP response"),
         ("HTTP/2 200 OK\r\n\r\n", "not an HTTP response"), ("HTTP/1.1 abc OK\r\n\r\n", "not an HTTP response"),
@@ -48,7 +60,17 @@ import Testing
         ("HTTP/1.1 200 OK\r\nContent-Length: 99999999999\r\n\r\n", "invalid Content-Length"),
         ("HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 1\r\n\r\n", "invalid Content-Length"),
         ("HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nab", "longer than its Content-Length"),
-        ("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n", "unsupported Transfer-Encoding"),
+        ("HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip\r\n\r\n", "unsupported Transfer-Encoding"),
+        ("\(chunked)zz\r\n", "invalid size"), ("\(chunked)\r\n", "invalid size"), ("\(chunked)1 x\r\n", "invalid size"),
+        ("\(chunked)fffffffff\r\n", "invalid size"), ("\(chunked)ffffffff\r\n", "longer than 16 MiB"),
+        ("\(chunked)1\nab", "CR LF"), ("\(chunked)1\r\nab\r\n", "longer than its size"),
+        ("\(chunked)1\r\na\r\n", "incomplete"), ("\(chunked)0\r\n", "incomplete"),
+        ("\(chunked)0\r\n\r\nmore", "after its end"), ("\(chunked)\(String(repeating: "1", count: 2000))", "no size"),
+        ("\(chunked)0\r\n\(String(repeating: "a: b\r\n", count: 100))", "too many trailers"),
+        (
+            "HTTP/1.1 200 OK\r\nContent-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+            "Content-Length and Transfer-Encoding"
+        ),
         (String(repeating: "x", count: 20_000), "the header has no end"),
         ("HTTP/1.1 200 OK\r\nX: \(String(repeating: "x", count: 20_000))\r\n\r\n", "the header is too long"),
         ("HTTP/1.1 200 OK\r\n\r\n\(String(repeating: "x", count: 17 << 20))", "the response is longer than 16 MiB"),
