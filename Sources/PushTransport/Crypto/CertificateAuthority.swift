@@ -6,7 +6,7 @@ package import PushLoop
 /// P-256.
 package final class CertificateAuthority: Sendable {
     package let certificate: CertificateInfo
-    private let key: KeyHandle
+    let key: KeyHandle
 
     /// Creates a new root. A nil `validity` means from one hour ago for ten years.
     package init(commonName: String, validity: CertificateValidity? = nil) throws(CryptoError) {
@@ -17,6 +17,11 @@ package final class CertificateAuthority: Sendable {
         try draft.add(NID_key_usage, value: "critical,keyCertSign,cRLSign")
         try draft.add(NID_subject_key_identifier, value: "hash")
         certificate = CertificateInfo(try draft.signed(by: key))
+    }
+
+    init(_ certificate: X509Certificate, key: KeyHandle) {
+        self.certificate = CertificateInfo(certificate)
+        self.key = key
     }
 
     /// Loads an existing root from PEM.
