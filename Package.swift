@@ -19,6 +19,7 @@ let package = Package(
     products: [
         .executable(name: "carillon", targets: ["carillon"]),
         .library(name: "ActiveObject", targets: ["ActiveObject"]),
+        .library(name: "Receipts", targets: ["Receipts"]),
     ],
     targets: [
         // Floor 0: one module per C library.
@@ -56,6 +57,10 @@ let package = Package(
             swiftSettings: settingsOverC),
 
         .target(name: "ActiveObject", dependencies: ["PushThread", "PushSQLite"], swiftSettings: settingsOverC),
+
+        // Floor 2 and 3: what the App Store signs. A library of its own, without the server, its loops and its sockets.
+        .target(name: "ReceiptCrypto", dependencies: ["COpenSSL"], swiftSettings: settingsOverC),
+        .target(name: "Receipts", dependencies: ["ReceiptCrypto", "PushThread"], swiftSettings: settings),
 
         // Floor 4: the actors that hold sessions to a push service.
         .target(
@@ -145,6 +150,10 @@ let package = Package(
         .testTarget(name: "PushSQLiteTests", dependencies: ["PushSQLite", "TestSupport"], swiftSettings: settings),
         .testTarget(
             name: "ActiveObjectTests", dependencies: ["ActiveObject", "PushSQLite", "PushThread", "TestSupport"],
+            swiftSettings: settings),
+        .testTarget(
+            name: "ReceiptsTests",
+            dependencies: ["Receipts", "ReceiptCrypto", "PushTransport", "PushLoop", "PushRandom", "TestSupport"],
             swiftSettings: settings),
         .testTarget(
             name: "PushStoreTests",
