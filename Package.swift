@@ -172,7 +172,7 @@ let package = Package(
             swiftSettings: settings),
         .testTarget(
             name: "PushSimulatorTests",
-            dependencies: ["PushSimulator", "JSON5", "PushTransport", "PushLoop", "TestSupport"],
+            dependencies: ["PushSimulator", "Receipts", "JSON5", "PushTransport", "PushLoop", "TestSupport"],
             swiftSettings: settings),
         .testTarget(
             name: "PushConfigurationTests",

@@ -20,7 +20,8 @@ package final class RawListener: Sendable {
         let descriptor = descriptor
         let result = withUnsafeMutablePointer(to: &address) {
             $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                bind(descriptor, $0, size) == 0 && listen(descriptor, 16) == 0 && getsockname(descriptor, $0, &size) == 0
+                bind(descriptor, $0, size) == 0 && listen(descriptor, 16) == 0
+                    && getsockname(descriptor, $0, &size) == 0
             }
         }
         guard result else { throw RawPeer.Failure(action: "listen", number: errno) }

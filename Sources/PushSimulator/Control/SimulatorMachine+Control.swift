@@ -18,6 +18,7 @@ extension SimulatorMachine {
         ("/duplicates", ["GET"]), ("/faults", ["GET", "PUT", "POST", "DELETE"]),
         ("/devices", ["GET", "PUT", "DELETE"]),
         ("/devices/TOKEN", ["GET", "PUT", "DELETE"]), ("/feedback", ["GET", "POST", "DELETE"]),
+        ("/store/sign", ["POST"]), ("/store/notifications", ["POST"]),
     ]
 
     private mutating func route(_ request: ControlRequest, now: WallTime) throws(ControlError) -> ControlResponse {
@@ -45,6 +46,9 @@ extension SimulatorMachine {
         case (_, "/faults"): return try controlFaults(request)
         case (_, "/devices"), (_, "/devices/TOKEN"): return try controlDevices(request, token: device, now: now)
         case (_, "/feedback"): return try controlFeedback(request, now: now)
+        case (_, "/store/sign"), (_, "/store/notifications"):
+            throw ControlError(
+                "this simulator signs nothing", status: 404, advice: "start it with `carillon simulate`")
         case ("GET", "/state"):
             _ = try ControlQuery(request.query, keys: [])
             return state(now: now)

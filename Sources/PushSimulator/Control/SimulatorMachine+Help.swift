@@ -32,6 +32,17 @@ extension SimulatorMachine {
                                   this request does not clear them
         POST   /feedback          {"token": "HEX", "time": SECONDS}
         DELETE /feedback          remove all entries
+        POST   /store/sign        sign a JSON object as the App Store signs a
+                                  transaction; the answer is the signed text
+        POST   /store/notifications
+                                  sign an App Store Server Notification, and send
+                                  it if there is a url: {"type": "DID_RENEW",
+                                   "bundle_id": "bundle.id", "url": "http://…",
+                                   "times": 1, "id": "UUID", "subtype",
+                                   "environment": "Sandbox", "app_apple_id",
+                                   "product_id", "transaction_id",
+                                   "original_transaction_id",
+                                   "app_account_token"}
 
         A fault rule: { on: "request", match: {…}, times: 3, latency: "20ms", EFFECT }
           on       request (default), connect, binary, binary_connect, feedback

@@ -1,4 +1,5 @@
 package import PushLoop
+import PushRandom
 package import PushTransport
 
 /// The simulated Apple push service on sockets: the HTTP/2 provider API, the legacy gateway, the feedback service and
@@ -11,6 +12,12 @@ package final class SimulatorService {
         package var binaryPort: UInt16? = 0
         package var feedbackPort: UInt16? = 0
         package var controlPort: UInt16? = 0
+        /// The port of the simulated App Store, which verifies receipts over HTTPS.
+        package var storePort: UInt16?
+        /// The signatures of the App Store; nil if nothing can be signed.
+        package var store: StoreSignature?
+        /// The resolver of the addresses that notifications of the store are sent to; nil if none can be sent.
+        package var resolver: NameResolver?
         package var environment = APNsEnvironment.production
         package var settings = SimulatorSettings()
         /// The certificate and key of the services.
@@ -37,6 +44,9 @@ package final class SimulatorService {
     private let expiredTLS: TLSContext?
     private var listeners: [TCPListener] = []
     private var control: HTTP1Server?
+    private var storeServer: HTTP1Server?
+    var storeRandom: SeededRandom
+    var receipts = ReceiptDesk()
     private var sessions: [ObjectIdentifier: any SimulatorSession] = [:]
     private var wallTime = WallTime.current()
     private var wallTimeTick = UInt64.max
@@ -45,11 +55,13 @@ package final class SimulatorService {
     package private(set) var binaryAddress: SocketAddress?
     package private(set) var feedbackAddress: SocketAddress?
     package private(set) var controlPort: UInt16?
+    package private(set) var storePort: UInt16?
 
     /// Listens on every enabled port. Must be called on the event loop.
     package init(on loop: EventLoop, options: Options, script: FaultScript = FaultScript()) throws {
         self.loop = loop
         self.options = options
+        storeRandom = SeededRandom(seed: options.settings.seed)
         let keys = options.publicKeys
         let check: SignatureCheck = { keyID, input, signature in
             keys[keyID].map { $0.verify(input, signature: signature) }
@@ -84,6 +96,14 @@ package final class SimulatorService {
                 control = server
                 controlPort = try server.listen(host: options.host, port: port)
             }
+            if let port = options.storePort {
+                let tls = try TLSContext.server(TLSServerConfiguration(identity: options.identity, alpn: ["http/1.1"]))
+                let server = HTTP1Server(on: loop, tls: tls) { [weak self] request, responder in
+                    self?.answerStore(request, with: responder)
+                }
+                storeServer = server
+                storePort = try server.listen(host: options.host, port: port)
+            }
         } catch {
             stop()
             throw error
@@ -105,11 +125,18 @@ package final class SimulatorService {
         listeners = []
         for session in sessions.values { session.abort() }
         sessions = [:]
-        guard let control = control.take() else {
+        let servers = [control.take(), storeServer.take()].compactMap { $0 }
+        guard !servers.isEmpty else {
             loop.execute { [box = LoopBound(whenDone, on: loop)] in box.wrapped() }
             return
         }
-        control.close(whenDone: whenDone)
+        var open = servers.count
+        for server in servers {
+            server.close {
+                open -= 1
+                if open == 0 { whenDone() }
+            }
+        }
     }
 
     package var connectionCount: Int { sessions.count }
@@ -180,10 +207,17 @@ package final class SimulatorService {
 
     private func answer(_ request: HTTP1Request, with responder: HTTP1Responder) {
         let parts = request.target.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
-        let response = machine.control(
-            ControlRequest(
-                method: request.method.rawValue, path: String(parts[0]), query: parts.count > 1 ? String(parts[1]) : "",
-                body: request.body), now: .current())
+        let control = ControlRequest(
+            method: request.method.rawValue, path: String(parts[0]), query: parts.count > 1 ? String(parts[1]) : "",
+            body: request.body)
+        if let signature = options.store, control.method == "POST", control.path.hasPrefix("/store/") {
+            controlStore(control, signature: signature) { self.respond($0, with: responder) }
+        } else {
+            respond(machine.control(control, now: .current()), with: responder)
+        }
+    }
+
+    private func respond(_ response: ControlResponse, with responder: HTTP1Responder) {
         do throws(HTTP1Error) {
             try responder.respond(
                 status: Int(response.status), headers: ["content-type": response.contentType], body: response.body)

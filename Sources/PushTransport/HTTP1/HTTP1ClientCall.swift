@@ -36,7 +36,7 @@ package struct HTTP1ClientFault: Error, Sendable, CustomStringConvertible {
 /// One request to a server on the network and its response, on a connection of its own, with TLS for `https`. It is for
 /// requests that are rare: each costs a connection. Confined to its loop.
 package final class HTTP1ClientCall {
-    private typealias Completion = @Sendable (Result<HTTP1Response, HTTP1ClientFault>) -> Void
+    package typealias Completion = (Result<HTTP1Response, HTTP1ClientFault>) -> Void
 
     private let loop: EventLoop
     private let request: HTTP1ClientRequest
@@ -49,7 +49,7 @@ package final class HTTP1ClientCall {
     /// The call itself, until it has ended.
     private var retained: HTTP1ClientCall?
 
-    /// Sends a request, and returns the response, whatever its status.
+    /// Sends a request, and returns the response, whatever its status. The loop must not stop before.
     ///
     /// - Parameters:
     ///   - tls: the context for `https`, without ALPN protocols.
@@ -60,11 +60,21 @@ package final class HTTP1ClientCall {
     ) async throws(HTTP1ClientFault) -> HTTP1Response {
         let result: Result<HTTP1Response, HTTP1ClientFault> = await withCheckedContinuation { continuation in
             loop.execute {
-                HTTP1ClientCall(request, on: loop, tls: tls) { continuation.resume(returning: $0) }
-                    .begin(resolver, within: time)
+                start(request, on: loop, resolver: resolver, tls: tls, within: time) {
+                    continuation.resume(returning: $0)
+                }
             }
         }
         return try result.get()
+    }
+
+    /// Sends a request as ``send(_:on:resolver:tls:within:)`` does. Call this on the loop, which then calls the
+    /// completion.
+    package static func start(
+        _ request: HTTP1ClientRequest, on loop: EventLoop, resolver: NameResolver, tls: TLSContext?,
+        within time: Duration, completion: @escaping Completion
+    ) {
+        HTTP1ClientCall(request, on: loop, tls: tls, completion: completion).begin(resolver, within: time)
     }
 
     private init(

@@ -16,6 +16,7 @@ struct SimulateVerb {
             ),
             Option("binary-port", value: "P", about: "the port of the legacy binary gateway (2195)"),
             Option("feedback-port", value: "P", about: "the port of the feedback service (2196)"),
+            Option("store-port", value: "P", about: "the HTTPS port of the App Store's verifyReceipt (none)"),
             Option("control-port", value: "P", about: "the HTTP port for received requests, faults and devices (8474)"),
             Option("data", value: "DIR", about: "the directory for its certificates and keys (./simulator)"),
             Option("environment", value: "NAME", about: "production or sandbox (production)"),
@@ -51,9 +52,10 @@ struct SimulateVerb {
 
     private func run() async throws -> ExitCode {
         let files = try SimulatorFiles(directory: arguments.text("data") ?? "simulator")
-        let options = try Self.options(arguments, files: files)
         let script = try Self.script(arguments.text("faults"))
 
+        let lookUps = BlockingPool(name: "look-ups", threadCount: 1, queueLimit: 64)
+        let options = try Self.options(arguments, files: files, resolver: NameResolver(pool: lookUps))
         let loop = EventLoop(name: "simulator")
         let stop = Latch()
         let service: LoopBound<SimulatorService>
@@ -75,10 +77,13 @@ struct SimulateVerb {
         await signals.with { $0.cancel() }
         await service.stop()
         await loop.shutDown()
+        await lookUps.shutDown()
         return .done
     }
 
-    private static func options(_ arguments: Arguments, files: SimulatorFiles) throws -> SimulatorService.Options {
+    private static func options(
+        _ arguments: Arguments, files: SimulatorFiles, resolver: NameResolver
+    ) throws -> SimulatorService.Options {
         var options = SimulatorService.Options(
             identity: files.server, clientTrust: .only([.file(files.authorityPath)]))
         options.expiredIdentity = files.expired
@@ -87,6 +92,13 @@ struct SimulateVerb {
         options.binaryPort = try arguments.port("binary-port") ?? 2195
         options.feedbackPort = try arguments.port("feedback-port") ?? 2196
         options.controlPort = try arguments.port("control-port") ?? 8474
+        options.resolver = resolver
+        options.storePort = try arguments.port("store-port")
+        do {
+            options.store = try StoreSignature(root: files.authority)
+        } catch {
+            throw Failure(.unavailable, "\(error)")
+        }
         switch arguments.text("environment") ?? "production" {
         case "production": options.environment = .production
         case "sandbox", "development": options.environment = .sandbox

@@ -8,18 +8,21 @@ struct SimulatorAddresses: Sendable {
     let binary: HostPort
     let feedback: HostPort
     let control: HostPort
+    /// The port of the App Store, if it has one.
+    let store: HostPort?
 
     init(_ service: SimulatorService, host: String) {
         provider = HostPort(host: host, port: service.providerAddress?.port ?? 0)
         binary = HostPort(host: host, port: service.binaryAddress?.port ?? 0)
         feedback = HostPort(host: host, port: service.feedbackAddress?.port ?? 0)
         control = HostPort(host: host, port: service.controlPort ?? 0)
+        store = service.storePort.map { HostPort(host: host, port: $0) }
     }
 
     func json(_ files: SimulatorFiles) -> String {
         let quoted = { (text: String) in String(decoding: JSONValue.string(text).bytes, as: UTF8.self) }
         return "{\"provider\":\(provider.port),\"binary\":\(binary.port),\"feedback\":\(feedback.port),"
-            + "\"control\":\(control.port),\"ca\":\(quoted(files.authorityPath)),"
+            + "\"control\":\(control.port),\(store.map { "\"store\":\($0.port)," } ?? "")\"ca\":\(quoted(files.authorityPath)),"
             + "\"key\":\(quoted(files.providerKeyPath)),\"key_id\":\"\(SimulatorFiles.keyID)\","
             + "\"team_id\":\"\(SimulatorFiles.teamID)\",\"certificate\":\(quoted(files.clientPath))}\n"
     }
@@ -38,8 +41,9 @@ struct SimulatorAddresses: Sendable {
             ],
             ["client certificate", "\(files.clientPath)  (topic \(SimulatorFiles.clientTopic))"],
         ]
+        let stores = store.map { [["App Store", "https://\($0)"]] } ?? []
         return output.colored("A simulated Apple push service is listening.", in: .bold) + "\n"
-            + output.table(["what", "where"], rows: rows)
+            + output.table(["what", "where"], rows: rows + stores)
             + (files.made.isEmpty ? "" : "Created: \(files.made.joined(separator: ", ")).\n")
     }
 }
