@@ -1,4 +1,4 @@
-private import COpenSSL
+import COpenSSL
 private import Glibc
 
 /// An owner of one reference to a certificate. OpenSSL counts references atomically, and the certificate is never
@@ -68,6 +68,13 @@ struct Certificate: ~Copyable, @unchecked Sendable {
         return unsafe String(decoding: bytes.map { $0 < 0x20 || $0 == 0x7f ? UInt8(ascii: "?") : $0 }, as: UTF8.self)
     }
 
+    /// The SHA-256 digest of the DER encoding.
+    var fingerprint: [UInt8] {
+        var digest = [UInt8](repeating: 0, count: 32)
+        unsafe _ = X509_digest(pointer, EVP_sha256(), &digest, nil)
+        return digest
+    }
+
     /// The addresses of the OCSP responders, at most four.
     var responders: [String] {
         ERR_clear_error()
@@ -90,7 +97,7 @@ struct Certificate: ~Copyable, @unchecked Sendable {
         return name.prefix(length).elementsEqual("prime256v1".utf8.map { CChar(bitPattern: $0) })
     }
 
-    private static func seconds(_ time: UnsafePointer<ASN1_TIME>?) -> Int64? {
+    static func seconds(_ time: UnsafePointer<ASN1_TIME>?) -> Int64? {
         var parts = unsafe tm()
         // OpenSSL takes a missing time as the current one.
         guard unsafe time != nil, unsafe ASN1_TIME_to_tm(time, &parts) == 1 else { return nil }

@@ -10,22 +10,25 @@ package final class SigningChain: Sendable {
 
     let leaf: Certificate
     let intermediate: Certificate
-    let trust: TrustStore
+    let root: Certificate
     /// The first millisecond since 1970 at which all three certificates are valid.
     package let validFrom: Int64
     /// The last millisecond since 1970 at which all three certificates are valid.
     package let validUntil: Int64
 
     init(
-        leaf: consuming Certificate, intermediate: consuming Certificate, trust: TrustStore, validFrom: Int64,
+        leaf: consuming Certificate, intermediate: consuming Certificate, root: consuming Certificate, validFrom: Int64,
         validUntil: Int64
     ) {
         self.leaf = leaf
         self.intermediate = intermediate
-        self.trust = trust
+        self.root = root
         self.validFrom = validFrom
         self.validUntil = validUntil
     }
+
+    /// The SHA-256 digests of leaf and intermediate, one after the other. Equal chains have equal ids.
+    package var id: [UInt8] { leaf.fingerprint + intermediate.fingerprint }
 
     /// The subject of the leaf, for messages.
     package var subject: String { leaf.subject }

@@ -4,7 +4,7 @@ private import COpenSSL
 @safe
 package final class TrustStore: @unchecked Sendable {
     // Unchecked: the store is not changed after it was filled, and OpenSSL locks it while it searches.
-    let store: OpaquePointer
+    private let store: OpaquePointer
 
     /// Creates a store of roots in DER. There must be at least one.
     package init(roots: [[UInt8]]) throws(CertificateFault) {
@@ -40,16 +40,17 @@ package final class TrustStore: @unchecked Sendable {
         guard leaf.hasExtension(SigningChain.leafPurpose) else { throw .missingPurpose(.leaf) }
         guard intermediate.hasExtension(SigningChain.intermediatePurpose) else { throw .missingPurpose(.intermediate) }
         guard leaf.hasP256Key else { throw .wrongKey }
+        guard let rootTimes = root.validity else { throw .malformed(.root, cause: "its dates are malformed") }
         return SigningChain(
-            leaf: leaf, intermediate: intermediate, trust: self,
-            validFrom: max(leafTimes.from, times.from, root.from),
-            validUntil: min(leafTimes.until, times.until, root.until))
+            leaf: leaf, intermediate: intermediate, root: root,
+            validFrom: max(leafTimes.from, times.from, rootTimes.from),
+            validUntil: min(leafTimes.until, times.until, rootTimes.until))
     }
 
-    /// Returns the validity of the root.
+    /// Returns the root of the verified chain.
     private func verify(
         _ leaf: borrowing Certificate, through intermediate: borrowing Certificate
-    ) throws(CertificateFault) -> (from: Int64, until: Int64) {
+    ) throws(CertificateFault) -> Certificate {
         ERR_clear_error()
         defer { ERR_clear_error() }
         guard let context = unsafe X509_STORE_CTX_new() else { throw .untrusted(cause: "out of memory") }
@@ -73,20 +74,18 @@ package final class TrustStore: @unchecked Sendable {
         return try unsafe Self.root(of: context, through: intermediate)
     }
 
-    /// Checks that the verified chain is leaf, the given intermediate, and root, and returns the validity of the root.
+    /// Checks that the verified chain is leaf, the given intermediate, and root, and returns the root.
     private static func root(
         of context: OpaquePointer, through intermediate: borrowing Certificate
-    ) throws(CertificateFault) -> (from: Int64, until: Int64) {
+    ) throws(CertificateFault) -> Certificate {
         guard let chain = unsafe X509_STORE_CTX_get0_chain(context), unsafe OPENSSL_sk_num(chain) == 3,
             let second = unsafe OPENSSL_sk_value(chain, 1), let third = unsafe OPENSSL_sk_value(chain, 2),
             unsafe X509_cmp(OpaquePointer(second), intermediate.pointer) == 0
         else { throw .untrusted(cause: "the chain is not leaf, intermediate and root") }
         guard intermediate.isAuthority else { throw .untrusted(cause: "the intermediate is not an authority") }
         let root = OpaquePointer(third)
-        guard unsafe X509_up_ref(root) == 1, let times = unsafe Certificate(owning: root).validity else {
-            throw .malformed(.root, cause: "its dates are malformed")
-        }
-        return times
+        guard unsafe X509_up_ref(root) == 1 else { throw .untrusted(cause: "out of memory") }
+        return unsafe Certificate(owning: root)
     }
 
     private static func cause(of context: OpaquePointer) -> String {

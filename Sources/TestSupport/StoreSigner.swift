@@ -49,6 +49,14 @@ package struct StoreSigner: Sendable {
         key = try ES256PrivateKey(pem: .text(leaf.privateKeyPEM))
     }
 
+    /// Returns the extension of a certificate that names its OCSP responder (authority information access).
+    package static func responder(_ url: String) -> CertificateRequest.Extension {
+        func element(_ tag: UInt8, _ content: [UInt8]) -> [UInt8] { [tag, UInt8(content.count)] + content }
+        let method: [UInt8] = element(0x06, [0x2b, 0x06, 0x01, 0x05, 0x05, 0x07, 0x30, 0x01])
+        let access = element(0x30, method + element(0x86, Array(url.utf8)))
+        return CertificateRequest.Extension(oid: "1.3.6.1.5.5.7.1.1", value: element(0x30, access))
+    }
+
     /// The certificates in DER: leaf, intermediate, root.
     package var chain: [[UInt8]] {
         [leaf.certificate.der, intermediate.certificate.der, root.certificate.der]

@@ -27,13 +27,17 @@ public struct ReceiptRefusal: Error, Hashable, Sendable, CustomStringConvertible
 extension ReceiptRefusal {
     /// Returns text from a signer or a peer in a form that fits a message: without control characters, and short.
     static func quoted(_ text: String) -> String {
+        "\"\(plain(text, limit: 100))\""
+    }
+
+    static func plain(_ text: String, limit: Int = 300) -> String {
         var result = ""
-        for scalar in text.unicodeScalars.prefix(100) {
+        for scalar in text.unicodeScalars.prefix(limit) {
             switch scalar.properties.generalCategory {
             case .control, .format, .lineSeparator, .paragraphSeparator, .surrogate: result += "?"
             default: result.unicodeScalars.append(scalar)
             }
         }
-        return "\"\(result)\(text.unicodeScalars.dropFirst(100).isEmpty ? "" : "…")\""
+        return text.unicodeScalars.dropFirst(limit).isEmpty ? result : result + "…"
     }
 }

@@ -1,0 +1,55 @@
+/// A parsed response of Apple's `verifyReceipt`.
+struct VerifyReceiptResponse {
+    let status: ReceiptStatus
+    /// Whether the server says that another request may help.
+    let isRetryable: Bool
+    let json: ReceiptJSON
+    private let body: [UInt8]
+
+    init(_ body: [UInt8]) throws(ReceiptRefusal) {
+        let json: ReceiptJSON
+        do {
+            json = try StrictJSONReader.read(body)
+        } catch {
+            throw ReceiptRefusal(error, in: "response of the App Store", code: .malformedResponse)
+        }
+        guard let status = json["status"]?.integer else {
+            throw ReceiptRefusal(.malformedResponse, "The response of the App Store does not have a status.")
+        }
+        self.status = ReceiptStatus(rawValue: status)
+        self.json = json
+        self.body = body
+        // The documentation has a hyphen, and servers send an underscore; the value is a boolean, a number, or its text.
+        isRetryable = ["is-retryable", "is_retryable"].contains { key in
+            switch json[key] {
+            case .boolean(true), .integer(1), .string("1"), .string("true"): true
+            default: false
+            }
+        }
+    }
+
+    /// Returns the receipt, which must belong to the environment that was asked.
+    func receipt(from asked: StoreEnvironment) throws(ReceiptRefusal) -> ClassicReceipt {
+        guard let receipt = json["receipt"], receipt.members != nil else {
+            throw ReceiptRefusal(.malformedResponse, "The response of the App Store does not have a receipt.")
+        }
+        // Receipts in the style of iOS 6 name the bundle id "bid", and are themselves their only purchase.
+        guard let bundleID = (receipt["bundle_id"] ?? receipt["bid"])?.string else {
+            throw ReceiptRefusal(.malformedResponse, "The receipt in the response does not have a bundle id.")
+        }
+        if let named = json["environment"]?.string, named != asked.rawValue {
+            throw ReceiptRefusal(
+                .mismatchedContent,
+                "The App Store was asked in \(asked), and answered for \(ReceiptRefusal.quoted(named)).")
+        }
+        var seen: Set<String> = []
+        let latest = json["latest_receipt_info"]
+        let all = (receipt["in_app"]?.elements ?? []) + (latest?.elements ?? [latest].compactMap { $0 }) + [receipt]
+        return ClassicReceipt(
+            environment: asked, bundleID: bundleID,
+            version: receipt["application_version"]?.string ?? receipt["bvrs"]?.string,
+            createdAt: ClassicTransaction.time(receipt["receipt_creation_date_ms"]),
+            transactions: all.compactMap { ClassicTransaction($0) }.filter { seen.insert($0.transactionID).inserted },
+            latestReceipt: json["latest_receipt"]?.string, json: json, body: body)
+    }
+}
