@@ -26,7 +26,8 @@ import Testing
                     """)
             let found = try await client.send(
                 "POST", to: "/v1/devices/find", body: Array(#"{"app":"shop","token":"\#(Self.token)"}"#.utf8))
-            #expect(found == shown)
+            // The time of an answer is in its header.
+            #expect(found.status == shown.status && found.body == shown.body)
             for isNew in [true, false] {
                 let ended = try await client.ask(
                     "POST", at: "/v1/devices/\(Self.id)/deactivate", body: Array(#"{"reason":"lost"}"#.utf8),
