@@ -88,13 +88,13 @@ let package = Package(
             name: "PushConfiguration",
             dependencies: [
                 "PushPipeline", "PushGateways", "PushLogic", "PushWire", "PushModel", "PushText", "PushTransport",
-                "PushLoop", "JSON5",
+                "PushLoop", "JSON5", "Receipts",
             ], swiftSettings: settings),
         .target(
             name: "PushAdmin",
             dependencies: [
                 "PushConfiguration", "PushPipeline", "PushStore", "PushLogic", "PushWire", "PushModel", "PushTime",
-                "PushText", "PushTransport", "PushLoop",
+                "PushText", "PushTransport", "PushLoop", "Receipts",
             ], exclude: ["Console/Assets"], swiftSettings: settings),
 
         // Floor 6: the server, put together.
@@ -102,7 +102,7 @@ let package = Package(
             name: "PushServer",
             dependencies: [
                 "PushAdmin", "PushConfiguration", "PushPipeline", "PushStore", "PushGateways", "PushLogic", "PushWire",
-                "PushModel", "PushTime", "PushTransport", "PushLoop",
+                "PushModel", "PushTime", "PushTransport", "PushLoop", "Receipts",
             ], swiftSettings: settings),
 
         // Floor 7: the programs.
@@ -111,11 +111,13 @@ let package = Package(
             dependencies: [
                 "PushServer", "PushAdmin", "PushConfiguration", "PushStore", "PushGateways", "PushLogic", "PushWire",
                 "PushModel", "PushTime", "PushText", "PushRandom", "PushSimulator", "PushTransport", "PushLoop",
+                "Receipts",
             ], swiftSettings: settings),
         .executableTarget(
             name: "Benchmarks",
             dependencies: [
-                "ActiveObject", "PushAdmin", "PushPipeline", "PushStore", "PushGateways", "PushLogic", "PushWire",
+                "ActiveObject", "Receipts", "TestSupport", "PushAdmin", "PushPipeline", "PushStore", "PushGateways",
+                "PushLogic", "PushWire",
                 "PushModel", "PushTransport", "PushLoop",
             ],
             swiftSettings: settings),
@@ -178,6 +180,7 @@ let package = Package(
             name: "PushConfigurationTests",
             dependencies: [
                 "PushConfiguration", "PushTransport", "JSON5", "TestSupport", "ServerTestSupport", "PushText",
+                "Receipts",
             ], swiftSettings: settings),
         .testTarget(
             name: "PushAdminTests",
@@ -196,7 +199,7 @@ let package = Package(
             dependencies: [
                 "carillon", "PushServer", "PushAdmin", "PushConfiguration", "PushPipeline", "PushStore", "PushWire",
                 "PushModel", "PushText", "PushSimulator", "PushTransport", "PushLoop", "JSON5", "TestSupport",
-                "ServerTestSupport",
+                "ServerTestSupport", "Receipts",
             ],
             exclude: ["Pipeline/Scenes"], swiftSettings: settings),
     ],

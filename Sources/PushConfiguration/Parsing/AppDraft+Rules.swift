@@ -21,10 +21,12 @@ extension AppDraft {
         gateway.feedback = completeFeedback(
             endpoint: endpoint, in: section.section("gateway").section("feedback"))
         guard let id, let topic, let environment, let credential, let endpoint else { return nil }
-        return Configuration.App(
+        var app = Configuration.App(
             id: id, topic: topic, environment: environment, credential: credential, gateway: gateway,
             endpoint: endpoint, broadcast: completeBroadcast(endpoint: endpoint, environment: environment),
             limits: limits)
+        app.appAppleID = appAppleID
+        return app
     }
 
     // MARK: Gateway

@@ -21,6 +21,8 @@ extension Configuration {
         package var broadcast: Broadcast
         /// The limits above which intake answers `busy` to this app.
         package var limits = AppLimits()
+        /// The number of the app in App Store Connect, for notifications and app transactions from production.
+        package var appAppleID: Int?
 
         package init(
             id: AppID,

@@ -18,6 +18,7 @@ package struct Configuration: Sendable, Equatable {
     /// The apps, sorted by id.
     package var apps: [App] = []
     package var log = Log()
+    package var receipts = ReceiptRules()
 
     package init() {}
 

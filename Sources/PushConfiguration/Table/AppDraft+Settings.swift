@@ -1,7 +1,7 @@
 extension AppDraft {
     /// All settings of an app, in the order of the file.
     static let settings: [Setting<AppDraft>] =
-        identity + credentials + gateways + feedbacks + endpoints + broadcasts + limited
+        identity + credentials + gateways + feedbacks + endpoints + broadcasts + limited + receipts
 
     private static let identity: [Setting<AppDraft>] = [
         // Apple binds a connection to the bundle ids of its credential (Documentation/Protocols.md, "TLS and
@@ -109,6 +109,13 @@ extension AppDraft {
             documentation: """
                 The host for channels. Default: Apple's for the environment, or the endpoint if that is not Apple's.
                 """),
+    ]
+
+    private static let receipts: [Setting<AppDraft>] = [
+        Setting(
+            "receipts.app_apple_id", atOptional: \.appAppleID, as: .integer(in: 1...999_999_999_999_999),
+            applies: .live,
+            documentation: "The Apple id of the app, a number. Notifications from production are refused without it.")
     ]
 
     private static let limited: [Setting<AppDraft>] = [

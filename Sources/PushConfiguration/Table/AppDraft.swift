@@ -17,6 +17,7 @@ struct AppDraft: Sendable {
     var endpoint = Endpoint()
     var broadcast = Broadcast()
     var limits = AppLimits()
+    var appAppleID: Int?
 
     /// The parts of all three forms of a credential.
     struct Credential: Sendable {
@@ -63,6 +64,7 @@ struct AppDraft: Sendable {
         endpoint = Endpoint(host: app.endpoint.host, port: app.endpoint.port, trust: app.endpoint.trust)
         broadcast = Broadcast(send: app.broadcast.send, manage: app.broadcast.manage)
         limits = app.limits
+        appAppleID = app.appAppleID
     }
 }
 

@@ -55,7 +55,7 @@ struct ConfigurationDraft: Sendable {
 
     /// All settings outside of apps and clients, in the order of the file.
     static let settings: [Setting<ConfigurationDraft>] =
-        [data] + intake + events + http + dedupe + log + security
+        [data] + intake + events + http + dedupe + log + receipts + security
 
     private static let intake: [Setting<ConfigurationDraft>] = [
         Setting(

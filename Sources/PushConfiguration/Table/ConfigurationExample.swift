@@ -17,6 +17,8 @@ struct ConfigurationExample {
         draft.curveKeyFile = "server.curve"
         draft.legacy = ConfigurationDraft.LegacyRegistration(
             app: "shop", path: Configuration.HTTP.LegacyRegistration.defaultPath)
+        draft.values.receipts.roots = "roots.pem"
+        draft.values.receipts.sharedSecretFile = "shared.secret"
         self.draft = draft
         clients = [
             (
@@ -55,6 +57,7 @@ struct ConfigurationExample {
             min: draft.gateway.connections.lowerBound, max: draft.gateway.connections.upperBound)
         let broadcast = Configuration.Broadcast(endpoint: environment.endpoint, environment: environment)
         draft.broadcast = AppDraft.Broadcast(send: broadcast.send, manage: broadcast.manage)
+        draft.appAppleID = 1_234_567_890
         return draft
     }
 
@@ -100,8 +103,8 @@ struct ConfigurationExample {
         //
         // This file does not start as it is, because it names files that you have to
         // create; `carillon check` lists the missing ones. Carillon needs an app with
-        // its credential, and nothing else: leave out http.tls, security, and the apps
-        // that you do not have.
+        // its credential, and nothing else: leave out http.tls, security, receipts and
+        // the apps that you do not have.
         //
         // SIGHUP reloads this file. A changed setting applies
         // - at once [live],

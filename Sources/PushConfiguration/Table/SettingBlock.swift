@@ -65,6 +65,17 @@ struct SettingBlock: Sendable {
         SettingBlock("security.clients", documentation: "The clients that may connect over TCP, and their rights."),
         SettingBlock("security.clients.*", presence: Presence(key: "public_key", reload: .live)),
         SettingBlock(
+            "receipts",
+            documentation: """
+                Receipts and signed data of the App Store. The apps are those below, with their topics as bundle ids. \
+                See Documentation/Receipts.md.
+                """),
+        SettingBlock(
+            "receipts.verify",
+            documentation: """
+                Apple's servers that verify old receipts (verifyReceipt, which Apple has deprecated), or a simulator.
+                """),
+        SettingBlock(
             "apps",
             documentation: """
                 An app is one bundle id in one environment with its credential. The key is the app id. A reload may \
@@ -91,5 +102,6 @@ struct SettingBlock: Sendable {
         SettingBlock(
             "apps.*.limits",
             documentation: "The limits of this app; above them, intake answers `busy` to this app only."),
+        SettingBlock("apps.*.receipts", documentation: "The app in the App Store."),
     ]
 }

@@ -164,6 +164,45 @@ extension SettingCodec<HostPort?> {
     }
 }
 
+extension SettingCodec<String> {
+    /// The address of a service over TLS.
+    static var serviceURL: Self {
+        Self(
+            read: { key, section in
+                guard let text = section.text(key) else { return nil }
+                guard let url = HTTP1Address(text), url.isSecure else {
+                    section.report(
+                        "\"\(text)\" is not the address of a service; write \"https://example.com/path\"", at: key)
+                    return nil
+                }
+                return text
+            },
+            text: { $0 })
+    }
+}
+
+extension SettingCodec<[Configuration.ReceiptRules.Environment]> {
+    static var receiptEnvironments: Self {
+        typealias Environment = Configuration.ReceiptRules.Environment
+        return Self(
+            read: { key, section in
+                guard let words = section.texts(key) else { return nil }
+                let environments = words.compactMap { Environment(rawValue: $0) }
+                for (index, word) in words.enumerated() where Environment(rawValue: word) == nil {
+                    section.report(
+                        "\"\(word)\" is not one of production, sandbox", at: key, element: index)
+                }
+                guard !words.isEmpty else {
+                    section.report("name at least one of production, sandbox", at: key)
+                    return nil
+                }
+                return environments.count == words.count ? environments : nil
+            },
+            text: { $0.map(\.rawValue).joined(separator: ",") },
+            literal: { "[\($0.map { SettingCodec<[String]>.quoted($0.rawValue) }.joined(separator: ", "))]" })
+    }
+}
+
 extension SettingCodec<Configuration.Endpoint.Trust> {
     /// The word `system`, or the path of a PEM file.
     static var trust: Self {

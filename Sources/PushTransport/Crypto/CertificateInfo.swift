@@ -167,6 +167,13 @@ package struct CertificateInfo: Sendable {
     }
 }
 
+extension PEMSource {
+    /// Returns all certificates of the source in DER. There is at least one.
+    package func certificatesInDER() throws(CryptoError) -> [[UInt8]] {
+        try certificates().map { CertificateInfo($0).der }
+    }
+}
+
 extension WallTime {
     /// The time as `2026-03-01T12:00:00Z`, for error messages.
     package var utcText: String {

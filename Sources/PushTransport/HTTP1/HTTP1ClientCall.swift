@@ -28,9 +28,13 @@ package struct HTTP1ClientRequest: Sendable {
     }
 }
 
-/// The reason why a request has no response: in words, with the address.
+/// The reason why a request has no response.
 package struct HTTP1ClientFault: Error, Sendable, CustomStringConvertible {
-    package let description: String
+    package let address: HTTP1Address
+    /// The reason, without the address.
+    package let reason: String
+
+    package var description: String { "\(address): \(reason)" }
 }
 
 /// One request to a server on the network and its response, on a connection of its own, with TLS for `https`. It is for
@@ -123,7 +127,7 @@ package final class HTTP1ClientCall {
     }
 
     private func fail(_ why: String) {
-        end(.failure(HTTP1ClientFault(description: "\(request.address): \(why)")))
+        end(.failure(HTTP1ClientFault(address: request.address, reason: why)))
     }
 
     private func end(_ result: Result<HTTP1Response, HTTP1ClientFault>) {

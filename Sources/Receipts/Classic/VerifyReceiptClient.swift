@@ -19,6 +19,12 @@ public struct VerifyReceiptClient: Sendable {
 
         /// Creates Apple's addresses.
         public init() {}
+
+        /// Creates other addresses, such as those of a simulator.
+        public init(production: String, sandbox: String) {
+            self.production = production
+            self.sandbox = sandbox
+        }
     }
 
     /// The maximum length of a receipt in Base64.
@@ -79,6 +85,14 @@ public struct VerifyReceiptClient: Sendable {
                 action = await send(body, to: environment, for: &machine)
             }
         }
+    }
+
+    /// Verifies a receipt as it is in the bundle of an app (PKCS#7 in DER).
+    public func verify(
+        der receipt: [UInt8], of bundleID: String? = nil, excludeOldTransactions: Bool = false
+    ) async throws(ReceiptRefusal) -> ClassicReceipt {
+        try await verify(
+            StrictBase64.encode(receipt), of: bundleID, excludeOldTransactions: excludeOldTransactions)
     }
 
     private func wait(_ pause: Duration) async throws(ReceiptRefusal) {
