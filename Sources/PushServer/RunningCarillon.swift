@@ -128,12 +128,16 @@ package final class RunningCarillon: Sendable {
                 gateways: gateways, pipeline: pipeline, pipelineMetrics: PipelineMetrics(in: metrics),
                 registry: metrics, disk: DiskSpace(of: lock.directory, files: files, in: metrics))
             health.disk.refresh()
+            let receipts = try await files.run { [log] in
+                try ServedReceipts(configuration, on: home, resolver: NameResolver(pool: lookUps), log: log)
+            }
+            services.add { _ in await receipts.stop() }
             let streams = EventStreams()
             let served = ServedConfiguration()
             let refusals = configuration.http.listen.map { _ in RefusalCounts(in: metrics) }
             let endpoints = Self.endpoints(
                 pipeline, gateways: gateways, health: health, streams: streams, keys: keys, refusals: refusals,
-                configuration: self.configuration, control: served)
+                receipts: receipts, configuration: self.configuration, control: served)
             let control = try await AdminServer(
                 at: .socket(path: "\(lock.directory)/\(ControlSocket.fileName)"), on: home, limits: .controlSocket,
                 table: endpoints, door: ControlDoor())
@@ -160,6 +164,11 @@ package final class RunningCarillon: Sendable {
                     } catch {
                         reloads.error("\("\(error)")", [.event: "configuration.refused"])
                     }
+                }
+                do {
+                    try await files.run { try receipts.apply(configuration) }
+                } catch {
+                    reloads.error("\("\(error)")", [.event: "configuration.refused"])
                 }
                 await gateways.serve(configuration.apps)
                 reloads.notice("reloaded", [.event: "configuration.reloaded", .count: changes])
@@ -197,8 +206,8 @@ package final class RunningCarillon: Sendable {
     /// Returns the endpoints of both servers.
     private static func endpoints(
         _ pipeline: Pipeline, gateways: ServedGateways, health: ServedHealth, streams: EventStreams,
-        keys: KeyRegistrar, refusals: RefusalCounts?, configuration: Locked<Configuration>,
-        control: any ConfigurationControl
+        keys: KeyRegistrar, refusals: RefusalCounts?, receipts: ServedReceipts,
+        configuration: Locked<Configuration>, control: any ConfigurationControl
     ) -> EndpointTable {
         let environment: @Sendable (AppID) -> PushEnvironment? = { app in
             configuration.withLock { $0.apps.first { $0.id == app }?.environment }
@@ -221,6 +230,8 @@ package final class RunningCarillon: Sendable {
                 AnyEndpoint(CancelMessage { await pipeline.cancel($0) }),
                 AnyEndpoint(DropBacklog { await pipeline.router.drop($0) }),
                 AnyEndpoint(responding: PushMessages(intake: pipeline.intake)),
+                AnyEndpoint(VerifyReceipt(receipts: receipts)),
+                AnyEndpoint(ReceiveStoreNotification(receipts: receipts, log: pipeline.ledger)),
             ]
             + PipelineEndpoints.all(
                 on: pipeline.intake.loop, streams: streams, devices: pipeline.registry, events: pipeline.ledger,

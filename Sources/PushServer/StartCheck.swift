@@ -40,7 +40,9 @@ package struct StartCheck: Sendable {
         let tls = configuration.http.tls.map { tls in
             [tls.key ?? tls.certificate] + (tls.passwordFile.map { [$0] } ?? [])
         }
-        return SecretFile.cautions((configuration.security.curve.map { [$0.secretKeyFile] } ?? []) + (tls ?? []))
+        let shared = configuration.receipts.sharedSecretFile.map { [$0] } ?? []
+        return SecretFile.cautions(
+            (configuration.security.curve.map { [$0.secretKeyFile] } ?? []) + (tls ?? []) + shared)
     }
 
     /// The reason why the data directory cannot be used, or nil. The check creates nothing.
@@ -108,6 +110,13 @@ package struct StartCheck: Sendable {
                     StartError(
                         .configuration,
                         "http.tls cannot be used: \(error); correct it, or leave out http.tls on a loopback address"))
+            }
+        }
+        if configuration.receipts != Configuration.ReceiptRules() {
+            do {
+                _ = try ReceiptServices(configuration)
+            } catch {
+                faults.append(error)
             }
         }
         let binds = [

@@ -1534,7 +1534,7 @@ import { kindOf, sentence } from "./words.js";
 export const title = "Live events";
 const maxEvents = 100;
 const drawInterval = 250;
-const families = ["message", "delivery", "device", "connection", "credential"];
+const families = ["message", "delivery", "device", "connection", "credential", "receipt"];
 const state = { list: [], held: null, stream: null, prefix: null, status: "", total: 0, since: 0, gap: null,
   fault: null, timer: null };
 
@@ -5381,8 +5381,15 @@ const sentences = {
     `Credential unusable, sending halted until it is replaced${event.message ? `: ${event.message}` : ""}`,
 };
 
+/** What a notification of the App Store is about. */
+function purchaseText({ subtype, product_id, environment }) {
+  const about = [subtype, product_id, environment === "Production" ? undefined : environment].filter(Boolean);
+  return about.length > 0 ? ` (${about.join(", ")})` : "";
+}
+
 /** A sentence for an event. Kinds that this page does not know are shown by their names. */
 export function sentence(event) {
+  if (event.family === "receipt") return `App Store: ${event.notification_type}${purchaseText(event)}`;
   return sentences[`${event.family}/${event.kind}`]?.(event)
     ?? `${plain(event.family)} ${plain(event.kind)}${event.reason ? `: ${event.reason}` : ""}`;
 }

@@ -103,7 +103,16 @@ import Testing
     // MARK: Events
 
     @Test func `The page describes each kind of event once`() throws {
-        #expect(try page.kinds().map(\.name).sorted() == EventKind.allCases.map { "\($0.family).\($0.name)" }.sorted())
+        let kinds = EventKind.allCases.filter { !$0.isReceipt }.map { "\($0.family).\($0.name)" } + ["receipt.KIND"]
+        #expect(try page.kinds().map(\.name).sorted() == kinds.sorted())
+        let receipts = EventKind.allCases.filter(\.isReceipt).map { "\($0.name)" }
+        #expect(try page.table(headed: "KIND").words == receipts)
+    }
+
+    /// Returns the name under which the page describes an event. The kinds of receipts have one description.
+    private static func name(of event: [String: JSONValue]) -> String {
+        let family = event["family"]?.string ?? ""
+        return family == "receipt" ? "receipt.KIND" : "\(family).\(event["kind"]?.string ?? "")"
     }
 
     @Test func `The examples of events have exactly documented members`() throws {
@@ -116,7 +125,7 @@ import Testing
     /// Compares an event with the description of its kind.
     private static func check(_ event: JSONValue, of kind: ProtocolPage.Kind) {
         let members = event.object
-        #expect("\(members["family"]?.string ?? "").\(members["kind"]?.string ?? "")" == kind.name)
+        #expect(Self.name(of: members) == kind.name)
         let known = Dictionary(uniqueKeysWithValues: kind.members.map { ($0.name, $0) })
         for member in common where members[member.key]?.typeName != member.value {
             Issue.record("\(kind.name) needs \(member.key): \(member.value)")
@@ -145,7 +154,7 @@ import Testing
         let kinds = Dictionary(uniqueKeysWithValues: try page.kinds().map { ($0.name, $0) })
         for line in try await PythonScene.run("protocol", "every_kind").split(separator: "\n") {
             let event = try JSONValue(parsing: String(line))
-            let name = "\(event.object["family"]?.string ?? "").\(event.object["kind"]?.string ?? "")"
+            let name = Self.name(of: event.object)
             Self.check(event, of: try #require(kinds[name], "\(name) is not described"))
             seen[name, default: []].formUnion(event.object.keys)
         }

@@ -132,8 +132,15 @@ const sentences = {
     `Credential unusable, sending halted until it is replaced${event.message ? `: ${event.message}` : ""}`,
 };
 
+/** What a notification of the App Store is about. */
+function purchaseText({ subtype, product_id, environment }) {
+  const about = [subtype, product_id, environment === "Production" ? undefined : environment].filter(Boolean);
+  return about.length > 0 ? ` (${about.join(", ")})` : "";
+}
+
 /** A sentence for an event. Kinds that this page does not know are shown by their names. */
 export function sentence(event) {
+  if (event.family === "receipt") return `App Store: ${event.notification_type}${purchaseText(event)}`;
   return sentences[`${event.family}/${event.kind}`]?.(event)
     ?? `${plain(event.family)} ${plain(event.kind)}${event.reason ? `: ${event.reason}` : ""}`;
 }

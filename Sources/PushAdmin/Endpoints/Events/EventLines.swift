@@ -29,7 +29,7 @@ package enum EventLinesKind: WrittenLines {
             "properties": [
                 "v": ["const": 1], "seq": ["type": "integer"], "prev": ["type": "integer"],
                 "ts": ["type": "integer", "description": "milliseconds since 1970"],
-                "family": ["enum": ["message", "delivery", "device", "connection", "credential"]],
+                "family": ["enum": ["message", "delivery", "device", "connection", "credential", "receipt"]],
                 "app": ["type": "string"], "kind": ["type": "string"],
             ],
             "additionalProperties": true,

@@ -7,6 +7,7 @@ from openapi import OpenAPI
 from waiting import away
 
 LEGACY = "/admin/apns_devices.json"
+STORE = "/v1/appstore/notifications"
 # What is declared and cannot be produced here, with the reason: statuses, and codes of problems.
 NEVER = {
     ("POST", LEGACY, 404): "its app must be in the file, and a reload does not change the setting",
@@ -31,6 +32,7 @@ class Described:
         gone = scene.app("gone")
         scene.apps["gone"] = {**gone, "credential": {**gone["credential"], "key": scene.path("nowhere.p8")}}
         scene.more["http"] = {"listen": "127.0.0.1:0", "legacy_registration": {"app": "shop"}}
+        scene.more["receipts"] = {"roots": scene.simulator.places["ca"], "revocation": "off"}
         self.serve = serve = scene.serve()
         serve.become_ready("gone")
         self.control = Door(serve, control=True)
@@ -196,7 +198,11 @@ def examples(scene):
             if path.endswith("/rotate"):
                 later.append((method, path, media))
                 continue
-            body = media["example"]
+            # An example cannot have the signature of the App Store.
+            body = media["example"] if path != STORE else json.loads(scene.scene.simulator.ask(
+                "/store/notifications", "POST", '{"type": "TEST", "bundle_id": "com.example.shop"}'))
+            if path == STORE:
+                body = {"signedPayload": body["signed_payload"]}
             answer = scene.ask(method, path, body, kind)
             assert 200 <= answer.status < 300, (method, path, kind, body, answer)
             if kind == LINES:
@@ -334,6 +340,11 @@ def rates(scene):
     while 429 not in statuses:
         statuses.add(scene.ask("POST", LEGACY, body, FORM, door=Door(scene.serve), source=source).status)
     assert statuses == {200, 429}, statuses
+    statuses, source = set(), next(addresses)
+    while 429 not in statuses:
+        door = Door(scene.serve)
+        statuses.add(scene.ask("POST", STORE, {"signedPayload": "a.b.c"}, door=door, source=source).status)
+    assert statuses == {422, 429}, statuses
 
 
 def slow_heads(scene):

@@ -44,6 +44,7 @@ def every_kind():
         "clients": {
             "orders": {"public_key": orders[0].decode(), "push": ["shop", "late", "cert"]},
             "grafana": {"public_key": grafana[0].decode(), "observe": True}}}
+    scene.more["receipts"] = {"roots": places["ca"], "revocation": "off"}
     serve = scene.serve()
     monitor = Monitor(serve, keys=(server, *grafana), since=0)
     producer = Producer(serve, keys=(server, *orders))
@@ -90,6 +91,8 @@ def every_kind():
     producer.send("cancel/1", json.dumps({"id": "cancelled", "app": "shop"}))
     assert producer.answer()[1][0]["status"] == "cancelled"
     monitor.wait("message/cancelled")
+    receipts(scene, serve)
+    monitor.wait("receipt/EXTERNAL_PURCHASE_TOKEN")
     # Rejections: without id and app, and more than the budget of events allows.
     producer.send("push/1", b"{")
     producer.answer()
@@ -131,6 +134,35 @@ def every_kind():
     for event in events:
         print(json.dumps(event))
     serve.stop()
+
+
+def receipts(scene, serve):
+    """Sends notifications of the App Store with each content that one can have."""
+    now = int(time.time() * 1000)
+    common = {"bundleId": "com.example.shop", "environment": "Sandbox", "signedDate": now}
+
+    def sign(claims):
+        return scene.simulator.ask("/store/sign", "POST", json.dumps(claims)).strip()
+
+    transaction = sign({
+        **common, "transactionId": "7", "originalTransactionId": "3", "productId": "pro", "purchaseDate": now,
+        "expiresDate": now + 1000, "revocationDate": now, "price": 9990, "currency": "EUR",
+        "appAccountToken": "6851d77c-dfe0-5021-a5a1-7e79436331fb"})
+    renewal = sign({
+        "originalTransactionId": "3", "autoRenewProductId": "pro", "autoRenewStatus": 1, "environment": "Sandbox",
+        "renewalDate": now + 1000, "signedDate": now})
+    data = {**common, "status": 1, "consumptionRequestReason": "OTHER", "signedTransactionInfo": transaction,
+            "signedRenewalInfo": renewal}
+    summary = {**common, "requestIdentifier": "r", "productId": "pro", "succeededCount": 5, "failedCount": 1}
+    outside = {"externalPurchaseId": "SANDBOX_1", "tokenCreationDate": now, "bundleId": "com.example.shop"}
+    for kind, more in (
+        ("CONSUMPTION_REQUEST", {"data": data}), ("RENEWAL_EXTENSION", {"subtype": "SUMMARY", "summary": summary}),
+        ("EXTERNAL_PURCHASE_TOKEN", {"subtype": "UNREPORTED", "externalPurchaseToken": outside}),
+    ):
+        notification = sign({
+            "notificationType": kind, "notificationUUID": kind, "version": "2.0", "signedDate": now, **more})
+        body = json.dumps({"signedPayload": notification})
+        assert control(serve, "POST", "/v1/appstore/notifications", json.loads(body)) == (200, {"status": "stored"})
 
 
 def blocks(kind):

@@ -48,6 +48,9 @@ ROUTES = {
     # Erased again by each key, and registered again before the next one.
     "DELETE /v1/apps/{app}/devices/{device}": ("app", 200),
     "POST /v1/apps/{app}/devices/remove": ("app", 200, {"token": token(1)}),
+    # Data that nobody signed. That of another app is refused in purchasing.py.
+    "POST /v1/receipts/verify": ("same", 200, {"signed": "a.b.c"}),
+    "POST /v1/appstore/notifications": ("same", 422, {"signedPayload": "a.b.c"}),
 }
 
 

@@ -21,13 +21,21 @@ struct AddressRates: Sendable {
 
     var count: Int { younger.count + older.count }
 
-    /// Counts a request. Returns nil if it may be carried out, or else the time after which the address may send again.
-    mutating func take(from peer: HTTP1Peer, now: MonotonicTime) -> Duration? {
+    /// Returns the time after which the address may send again; nil if it may send now. Counts nothing.
+    func wait(of peer: HTTP1Peer, now: MonotonicTime) -> Duration? {
         guard case .address(let host, _) = peer else { return nil }
         let key = Self.network(of: host)
         let due = max(now, younger[key] ?? older[key] ?? now)
         let wait = due - now - interval * (burst - 1)
-        if wait > .zero { return wait }
+        return wait > .zero ? wait : nil
+    }
+
+    /// Counts a request. Returns nil if it may be carried out, or else the time after which the address may send again.
+    mutating func take(from peer: HTTP1Peer, now: MonotonicTime) -> Duration? {
+        guard case .address(let host, _) = peer else { return nil }
+        if let wait = wait(of: peer, now: now) { return wait }
+        let key = Self.network(of: host)
+        let due = max(now, younger[key] ?? older[key] ?? now)
         if younger[key] == nil, younger.count >= limit {
             older = younger
             younger = [:]
