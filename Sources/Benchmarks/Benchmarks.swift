@@ -27,6 +27,9 @@ enum Benchmarks {
         Case(name: "access", about: "the checks of HTTP requests by their keys [requests]", run: AccessBenchmark.run),
         Case(name: "envelopes", about: "parsing of envelopes, writing of acks", run: EnvelopeBenchmark.run),
         Case(
+            name: "receipts", about: "the verification of signed data of the App Store [texts]",
+            run: ReceiptsBenchmark.run),
+        Case(
             name: "records", about: "the record layer over SQLite [records [finds]]",
             run: RecordBenchmark.run),
         Case(
