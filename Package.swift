@@ -214,6 +214,7 @@ if Context.environment["CARILLON_FUZZ"] != nil {
             name: "Fuzz",
             dependencies: [
                 "JSON5", "PushWire", "PushModel", "PushSimulator", "PushTransport", "PushLoop", "CZeroMQ", "CFuzz",
+                "Receipts", "ReceiptCrypto", "TestSupport",
             ],
             path: "Tools/fuzz/Targets", swiftSettings: settingsOverC),
     ]

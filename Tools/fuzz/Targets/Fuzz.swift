@@ -10,7 +10,7 @@ struct FuzzTarget: Sendable {
 
     static let all: [FuzzTarget] = [
         http2Client, http2Server, tlsClient, tlsServer, certificate, encoding, http1Request, zeroMQ, json, legacy,
-        providerToken, simulator, payload, legacyClient, envelope, signature,
+        providerToken, simulator, payload, legacyClient, envelope, signature, receipts,
     ]
 }
 
