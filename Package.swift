@@ -20,6 +20,7 @@ let package = Package(
         .executable(name: "carillon", targets: ["carillon"]),
         .library(name: "ActiveObject", targets: ["ActiveObject"]),
         .library(name: "Receipts", targets: ["Receipts"]),
+        .library(name: "ReceiptsNetwork", targets: ["ReceiptsNetwork"]),
     ],
     targets: [
         // Floor 0: one module per C library.
@@ -61,6 +62,7 @@ let package = Package(
         // Floor 2 and 3: what the App Store signs. A library of its own, without the server, its loops and its sockets.
         .target(name: "ReceiptCrypto", dependencies: ["COpenSSL"], swiftSettings: settingsOverC),
         .target(name: "Receipts", dependencies: ["ReceiptCrypto", "PushThread"], swiftSettings: settings),
+        .target(name: "ReceiptsNetwork", dependencies: ["Receipts", "PushThread"], swiftSettings: settings),
 
         // Floor 4: the actors that hold sessions to a push service.
         .target(
@@ -155,7 +157,10 @@ let package = Package(
             swiftSettings: settings),
         .testTarget(
             name: "ReceiptsTests",
-            dependencies: ["Receipts", "ReceiptCrypto", "PushTransport", "PushLoop", "PushRandom", "TestSupport"],
+            dependencies: [
+                "Receipts", "ReceiptsNetwork", "ReceiptCrypto", "PushTransport", "PushLoop", "PushRandom",
+                "TestSupport",
+            ],
             swiftSettings: settings),
         .testTarget(
             name: "PushStoreTests",

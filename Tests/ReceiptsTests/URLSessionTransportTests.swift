@@ -1,0 +1,106 @@
+import PushLoop
+import PushTransport
+import Receipts
+import ReceiptsNetwork
+import TestSupport
+import Testing
+
+@Suite(.timeLimit(.minutes(10))) struct URLSessionTransportTests {
+    /// A server with some routes, with TLS or without.
+    private struct Server {
+        let port: UInt16
+        let requests = Locked<[String]>([])
+        /// The requests without a response. A responder that is released answers by itself.
+        private let silent = Locked<[HTTP1Responder]>([])
+        private let loop = EventLoop(name: "receipts-test")
+        private let server: LoopBound<HTTP1Server>
+
+        init(tls: TLSContext? = nil) async throws {
+            server = await loop.run { [loop, requests, silent] in
+                LoopBound(
+                    HTTP1Server(on: loop, tls: tls) { request, responder in
+                        let body = String(decoding: request.body, as: UTF8.self)
+                        let type = request.headers["Content-Type"] ?? ""
+                        requests.withLock { $0.append("\(request.method.rawValue) \(request.target) \(type) \(body)") }
+                        switch request.target {
+                        case "/long":
+                            try? responder.respond(
+                                status: 200, headers: [:], body: [UInt8](repeating: 7, count: 200_000))
+                        case "/moved":
+                            try? responder.respond(status: 302, headers: ["Location": "/ok"], body: [])
+                        case "/silent": silent.withLock { $0.append(responder) }
+                        default: try? responder.respond(status: 503, headers: [:], body: Array("ok".utf8))
+                        }
+                    }, on: loop)
+            }
+            port = try await loop.run { [server] () throws(HTTP1Error) in
+                try server.wrapped.listen(host: "127.0.0.1", port: 0)
+            }
+        }
+
+        func end() async {
+            await withCheckedContinuation { continuation in
+                loop.execute { [server] in server.wrapped.close { continuation.resume() } }
+            }
+            await loop.shutDown()
+        }
+    }
+
+    private func request(_ url: String, maxLength: Int = 1000, within limit: Duration = .seconds(60)) -> ReceiptRequest
+    {
+        ReceiptRequest(
+            url: url, contentType: "application/ocsp-request", body: Array("hello".utf8), maxResponseLength: maxLength,
+            timeLimit: limit)
+    }
+
+    @Test("A request is posted, and its response returned whatever the status; redirects are not followed")
+    func post() async throws {
+        let server = try await Server()
+        let transport = URLSessionTransport()
+        let response = try await transport.post(request("http://127.0.0.1:\(server.port)/ok"))
+        #expect(response == ReceiptResponse(status: 503, body: Array("ok".utf8)))
+        #expect(try await transport.post(request("http://127.0.0.1:\(server.port)/moved")).status == 302)
+        #expect(
+            server.requests.withLock { $0 } == [
+                "POST /ok application/ocsp-request hello", "POST /moved application/ocsp-request hello",
+            ])
+        await server.end()
+    }
+
+    @Test("A response that is too long, that does not come, or from a server without trust is a failure")
+    func failures() async throws {
+        let server = try await Server()
+        let transport = URLSessionTransport()
+        let address = "http://127.0.0.1:\(server.port)"
+        await #expect(throws: URLSessionTransport.Failure.self) {
+            try await transport.post(request("\(address)/long", maxLength: 199_999))
+        }
+        #expect(try await transport.post(request("\(address)/long", maxLength: 200_000)).body.count == 200_000)
+        await #expect(throws: URLSessionTransport.Failure.self) {
+            try await transport.post(request("\(address)/silent", within: .milliseconds(20)))
+        }
+        for wrong in ["ftp://127.0.0.1/", "", "file:///etc/passwd"] {
+            await #expect(throws: URLSessionTransport.Failure.self) { try await transport.post(request(wrong)) }
+        }
+        let secure = try await Server(tls: TestCertificates.shared.serverContext(alpn: ["http/1.1"]))
+        await #expect(throws: URLSessionTransport.Failure.self) {
+            try await transport.post(request("https://localhost:\(secure.port)/ok"))
+        }
+        #expect(secure.requests.withLock { $0.isEmpty })
+        await secure.end()
+        await server.end()
+    }
+
+    @Test("A cancelled task ends its request, before and after its start")
+    func cancelled() async throws {
+        let server = try await Server()
+        let transport = URLSessionTransport()
+        for isEarly in [true, false] {
+            let task = Task { try await transport.post(request("http://127.0.0.1:\(server.port)/silent")) }
+            if !isEarly { while server.requests.withLock({ $0.isEmpty }) { await Task.yield() } }
+            task.cancel()
+            await #expect(throws: URLSessionTransport.Failure.self) { try await task.value }
+        }
+        await server.end()
+    }
+}
