@@ -21,6 +21,7 @@ let package = Package(
         .library(name: "ActiveObject", targets: ["ActiveObject"]),
         .library(name: "Receipts", targets: ["Receipts"]),
         .library(name: "ReceiptsNetwork", targets: ["ReceiptsNetwork"]),
+        .library(name: "RequestQueue", targets: ["RequestQueue"]),
     ],
     targets: [
         // Floor 0: one module per C library.
@@ -63,6 +64,8 @@ let package = Package(
         .target(name: "ReceiptCrypto", dependencies: ["COpenSSL"], swiftSettings: settingsOverC),
         .target(name: "Receipts", dependencies: ["ReceiptCrypto", "PushThread"], swiftSettings: settings),
         .target(name: "ReceiptsNetwork", dependencies: ["Receipts", "PushThread"], swiftSettings: settings),
+        // Products for apps. They import Foundation and nothing else, and compile for Apple's platforms, too.
+        .target(name: "RequestQueue", swiftSettings: settings),
 
         // Floor 4: the actors that hold sessions to a push service.
         .target(
@@ -135,6 +138,9 @@ let package = Package(
                 "PushAdmin", "PushConfiguration", "PushWire", "PushModel", "PushTransport", "PushLoop", "PushTime",
                 "TestSupport",
             ],
+            swiftSettings: settings),
+        .testTarget(
+            name: "RequestQueueTests", dependencies: ["RequestQueue", "TestSupport"], exclude: ["Servers"],
             swiftSettings: settings),
         .testTarget(name: "JSON5Tests", dependencies: ["JSON5", "TestSupport"], swiftSettings: settings),
         .testTarget(
