@@ -1,0 +1,90 @@
+import Foundation
+
+/// The stored responses on disk: one file for each, which is written under another name and then renamed.
+struct DiskTier: Sendable {
+    private let directory: URL
+    private var list: RecentList<CacheKey, Void>
+
+    /// Opens a directory, and creates it if it is missing. Files that are not those of a cache stay as they are.
+    init(_ directory: URL, maxBytes: Int) throws(RequestError) {
+        self.directory = directory
+        list = RecentList(maxSize: maxBytes)
+        let files = FileManager.default
+        do {
+            // Responses may be private.
+            try files.createDirectory(
+                at: directory, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+        } catch {
+            throw RequestError(
+                .fileUnwritable,
+                message: "cannot create the directory \(directory.path) of a cache: \(error.localizedDescription)")
+        }
+        var found: [(key: CacheKey, size: Int, used: Date)] = []
+        for name in (try? files.contentsOfDirectory(atPath: directory.path)) ?? [] {
+            if name.hasPrefix(Self.temporary) { try? files.removeItem(at: directory.appendingPathComponent(name)) }
+            guard let key = CacheKey(name: name),
+                let attributes = try? files.attributesOfItem(atPath: directory.appendingPathComponent(name).path)
+            else { continue }
+            let size = (attributes[.size] as? NSNumber)?.intValue ?? 0
+            found.append((key, size, attributes[.modificationDate] as? Date ?? .distantPast))
+        }
+        for entry in found.sorted(by: { ($0.used, $0.key.variant) < ($1.used, $1.key.variant) }) {
+            delete(list.set(entry.key, to: (), size: entry.size))
+        }
+    }
+
+    private static let temporary = "new-"
+
+    var size: Int { list.size }
+
+    var keys: [CacheKey] { Array(list.keys) }
+
+    func has(_ key: CacheKey) -> Bool { list.peek(key) != nil }
+
+    /// Returns a stored response; nil if it is absent or damaged. A damaged file is deleted.
+    mutating func load(_ key: CacheKey) -> StoredResponse? {
+        guard list.peek(key) != nil else { return nil }
+        guard let data = try? Data(contentsOf: path(key)), let stored = EntryCoding.decode(data) else {
+            remove(key)
+            return nil
+        }
+        _ = list.use(key)
+        try? FileManager.default.setAttributes([.modificationDate: Date()], ofItemAtPath: path(key).path)
+        return stored
+    }
+
+    /// Returns the head of a stored response, without reading its body.
+    func head(_ key: CacheKey) -> StoredResponse.Head? {
+        guard let handle = try? FileHandle(forReadingFrom: path(key)) else { return nil }
+        defer { try? handle.close() }
+        // Most heads are smaller; the rest of the file is read only if this one is not.
+        guard let first = try? handle.read(upToCount: 16_384) else { return nil }
+        if let head = EntryCoding.decodeHead(first) { return head }
+        guard let rest = try? handle.readToEnd() else { return nil }
+        return EntryCoding.decodeHead(first + rest)
+    }
+
+    /// Stores a response. A full disk loses it, and the one that it replaces.
+    mutating func save(_ stored: StoredResponse, key: CacheKey) {
+        guard let data = try? EntryCoding.encode(stored), data.count <= list.maxSize else { return remove(key) }
+        let new = directory.appendingPathComponent("\(Self.temporary)\(UUID().uuidString)")
+        guard FileManager.default.createFile(atPath: new.path, contents: data, attributes: [.posixPermissions: 0o600]),
+            rename(new.path, path(key).path) == 0
+        else {
+            try? FileManager.default.removeItem(at: new)
+            return remove(key)
+        }
+        delete(list.set(key, to: (), size: data.count))
+    }
+
+    mutating func remove(_ key: CacheKey) {
+        list.remove(key)
+        delete([key])
+    }
+
+    private func delete(_ keys: [CacheKey]) {
+        for key in keys { try? FileManager.default.removeItem(at: path(key)) }
+    }
+
+    private func path(_ key: CacheKey) -> URL { directory.appendingPathComponent(key.description) }
+}

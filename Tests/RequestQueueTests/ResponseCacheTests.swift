@@ -1,0 +1,229 @@
+import Foundation
+import TestSupport
+import Testing
+
+@testable import RequestQueue
+
+/// The cache before a real server that counts its requests.
+@Suite(.timeLimit(.minutes(5))) struct ResponseCacheTests {
+    /// A cache with a clock that the test sets.
+    private struct Scene {
+        let server: FaultServer
+        let directory: TemporaryDirectory
+        let now = Locked<Int64>(Int64(Date().timeIntervalSince1970 * 1000))
+        let cache: ResponseCache
+
+        init(bounds: CacheBounds = CacheBounds(), onDisk: Bool = false) async throws {
+            server = try await FaultServer()
+            directory = try TemporaryDirectory()
+            cache = try Self.cache(directory: onDisk ? directory.path : nil, bounds: bounds, now: now)
+        }
+
+        static func cache(directory: String?, bounds: CacheBounds = CacheBounds(), now: Locked<Int64>) throws
+            -> ResponseCache
+        {
+            try ResponseCache(
+                queue: RequestQueue(),
+                directory: directory.map { URL(fileURLWithPath: $0).appendingPathComponent("cache") },
+                bounds: bounds, clock: { now.withLock { $0 } })
+        }
+
+        func pass(_ seconds: Int64) { now.withLock { $0 += seconds * 1000 } }
+
+        func request(_ key: String, _ query: KeyValuePairs<String, String>) throws -> Request {
+            var request = Request.get(try server.url("/cached/\(key)", query))
+            request.retry = .never
+            return request
+        }
+
+        func get(
+            _ key: String, _ query: KeyValuePairs<String, String> = ["Cache-Control": "max-age=60"],
+            policy: CachePolicy = .cachedIfFresh, tags: Set<String> = [], fields: HeaderFields = [:]
+        ) async throws -> String {
+            var request = try request(key, query)
+            request.fields = fields
+            let answer = try await cache.send(request, policy: policy, tags: tags)
+            return "\(String(decoding: answer.response.body, as: UTF8.self)) \(answer.source)"
+        }
+    }
+
+    @Test func `A fresh response serves, a stale one is fetched`() async throws {
+        let scene = try await Scene()
+        #expect(try await scene.get("k") == "1 network")
+        #expect(try await scene.get("k") == "1 cache")
+        scene.pass(59)
+        #expect(try await scene.get("k") == "1 cache")
+        scene.pass(1)
+        #expect(try await scene.get("k", policy: .refreshInBackground) == "1 stale")
+        while await !scene.cache.flights.isEmpty { await Task.yield() }
+        #expect(try await scene.get("k") == "2 cache")
+        #expect(try await scene.get("k", policy: .mustFetch) == "3 network")
+        scene.pass(60)
+        #expect(try await scene.get("k") == "4 network")
+        let request = try scene.request("k", ["Cache-Control": "max-age=60"])
+        #expect(await scene.cache.state(of: request) == .fresh(age: .zero))
+        scene.pass(70)
+        #expect(await scene.cache.state(of: request) == .stale(age: .seconds(70)))
+        await #expect(throws: RequestError.self) { try await scene.get("k", policy: .onlyIfCached) }
+        try await scene.cache.refresh(request)
+        #expect(try await scene.get("k", policy: .onlyIfCached) == "5 cache")
+        await scene.cache.invalidate(request.url)
+        #expect(await scene.cache.state(of: request) == .absent)
+    }
+
+    @Test func `A stale response is validated, and the fields of the 304 are taken over`() async throws {
+        let scene = try await Scene()
+        let query: KeyValuePairs = ["Cache-Control": "max-age=60", "tag": "v1"]
+        #expect(try await scene.get("k", query) == "1 network")
+        scene.pass(61)
+        let answer = try await scene.cache.send(scene.request("k", query))
+        #expect(answer.source == .validated && answer.response.status == 200 && answer.response.body == Data("1".utf8))
+        #expect(answer.response.fields["X-Validated"] == "2" && answer.response.fields["Content-Length"] == "1")
+        #expect(try await scene.get("k", query) == "1 cache")
+    }
+
+    @Test func `Responses differ by the fields that Vary names`() async throws {
+        let scene = try await Scene()
+        let query: KeyValuePairs = ["Cache-Control": "max-age=60", "Vary": "Accept-Language"]
+        #expect(try await scene.get("k", query, fields: ["Accept-Language": "de"]) == "1 network")
+        #expect(try await scene.get("k", query, fields: ["Accept-Language": "fr"]) == "2 network")
+        #expect(try await scene.get("k", query, fields: ["accept-language": " de", "X": "y"]) == "1 cache")
+        #expect(try await scene.get("k", query, fields: ["Accept-Language": "fr"]) == "2 cache")
+        for number in 0..<40 { _ = try await scene.get("k", query, fields: ["Accept-Language": "x\(number)"]) }
+        #expect(await scene.cache.memoryBytes < 16 * 1000)
+    }
+
+    @Test func `Different credentials never share a response`() async throws {
+        let scene = try await Scene()
+        for (number, name) in ["Authorization", "Cookie", "X-Api-Key"].enumerated() {
+            #expect(try await scene.get("k\(number)", fields: [name: "ada"]) == "1 network")
+            #expect(try await scene.get("k\(number)", fields: [name: "bob"]) == "2 network")
+            #expect(try await scene.get("k\(number)") == "3 network")
+            #expect(try await scene.get("k\(number)", fields: [name: "ada"]) == "1 cache")
+        }
+    }
+
+    @Test func `A server that fails is replaced within stale-if-error`() async throws {
+        let scene = try await Scene()
+        let query: KeyValuePairs = ["Cache-Control": "max-age=60, stale-if-error=60", "fail": "2"]
+        #expect(try await scene.get("k", query) == "1 network")
+        scene.pass(100)
+        #expect(try await scene.get("k", query) == "1 stale")
+        scene.pass(100)
+        #expect(try await scene.get("k", query) == "failed network")
+    }
+
+    @Test func `A success of another method makes the stored response invalid`() async throws {
+        let scene = try await Scene()
+        #expect(try await scene.get("k") == "1 network")
+        var put = Request.put(try scene.request("k", ["Cache-Control": "max-age=60"]).url, body: .data(Data("x".utf8)))
+        _ = try await scene.cache.send(put)
+        #expect(try await scene.get("k") == "3 network")
+        put.url = try scene.server.url("/status/500")
+        _ = try await scene.cache.send(put)
+        #expect(try await scene.get("k") == "3 cache")
+    }
+
+    @Test func `Identical requests are one, and one waiter that leaves does not end it`() async throws {
+        let scene = try await Scene()
+        let request = Request.get(try scene.server.url("/hold/h", ["Cache-Control": "max-age=60"]))
+        let cache = scene.cache
+        let tasks = (0..<10).map { _ in Task { try? await cache.send(request) } }
+        let count = Request.get(try scene.server.url("/count/h"))
+        while try await RequestQueue().send(count).body != Data("1".utf8) { await Task.yield() }
+        tasks[0].cancel()
+        #expect(await tasks[0].value == nil)
+        _ = try await RequestQueue().send(.get(scene.server.url("/release/h")))
+        for task in tasks[1...] { #expect(await task.value?.response.body == Data("held".utf8)) }
+        #expect(try await RequestQueue().send(count).body == Data("1".utf8))
+        #expect(try await cache.send(request).source == .cache)
+    }
+
+    @Test func `The last waiter that leaves ends the request, and a later one begins anew`() async throws {
+        let scene = try await Scene()
+        let request = Request.get(try scene.server.url("/hold/h", ["Cache-Control": "max-age=60"]))
+        let cache = scene.cache
+        let task = Task { try? await cache.send(request) }
+        while await cache.flights.isEmpty { await Task.yield() }
+        task.cancel()
+        #expect(await task.value == nil)
+        _ = try await RequestQueue().send(.get(scene.server.url("/release/h")))
+        #expect(try await cache.send(request).source == .network)
+    }
+
+    @Test func `An answer that was asked for before an invalidation is not stored`() async throws {
+        let scene = try await Scene()
+        let request = Request.get(try scene.server.url("/hold/h", ["Cache-Control": "max-age=60"]))
+        let cache = scene.cache
+        for step in 0..<3 {
+            let task = Task { try await cache.send(request, tags: ["t"]) }
+            while await cache.flights.isEmpty { await Task.yield() }
+            switch step {
+            case 0: await cache.invalidate(request.url)
+            case 1: await cache.invalidate(tag: "t")
+            default: await cache.removeAll()
+            }
+            _ = try await RequestQueue().send(.get(scene.server.url("/release/h")))
+            _ = try await task.value
+            // The second and third answers come at once; only an invalidation before them counts.
+            if step == 0 { #expect(await cache.state(of: request) == .absent) }
+            await cache.removeAll()
+        }
+    }
+
+    @Test func `Responses are removed by tag, in memory and on disk`() async throws {
+        let scene = try await Scene(onDisk: true)
+        _ = try await scene.get("a", tags: ["x", "y"])
+        _ = try await scene.get("b", tags: ["y"])
+        _ = try await scene.get("c")
+        let other = try Scene.cache(directory: scene.directory.path, now: scene.now)
+        await other.invalidate(tag: "x")
+        await scene.cache.invalidate(tag: "x")
+        for (key, answer) in [("a", "2 network"), ("b", "1 cache"), ("c", "1 cache")] {
+            #expect(try await scene.get(key) == answer)
+        }
+    }
+
+    @Test func `Another process finds the responses on disk, and damaged ones are absent`() async throws {
+        let scene = try await Scene(onDisk: true)
+        for key in ["a", "b", "c"] { _ = try await scene.get(key) }
+        let folder = URL(fileURLWithPath: scene.directory.path).appendingPathComponent("cache")
+        let files = try FileManager.default.contentsOfDirectory(atPath: folder.path).sorted()
+        #expect(files.count == 3)
+        let size = try Data(contentsOf: folder.appendingPathComponent(files[0])).count
+        try FileHandle(forWritingTo: folder.appendingPathComponent(files[0])).truncate(atOffset: UInt64(size - 1))
+        try Data("left over".utf8).write(to: folder.appendingPathComponent("new-123"))
+        try Data("not ours".utf8).write(to: folder.appendingPathComponent("notes.txt"))
+        let other = try Scene.cache(directory: scene.directory.path, now: scene.now)
+        var sources: [CachedResponse.Source] = []
+        for key in ["a", "b", "c"] {
+            sources.append(try await other.send(scene.request(key, ["Cache-Control": "max-age=60"])).source)
+        }
+        #expect(sources.filter { $0 == .cache }.count == 2 && sources.filter { $0 == .network }.count == 1)
+        let left = try FileManager.default.contentsOfDirectory(atPath: folder.path)
+        #expect(left.contains("notes.txt") && !left.contains("new-123"))
+        await other.removeAll()
+        #expect(await other.diskBytes == 0)
+        #expect(await other.memoryBytes == 0)
+        #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == ["notes.txt"])
+    }
+
+    @Test func `The bounds in bytes hold in both tiers`() async throws {
+        let bounds = CacheBounds(memoryBytes: 3000, diskBytes: 6000, maxEntryBytes: 2000)
+        let scene = try await Scene(bounds: bounds, onDisk: true)
+        for number in 0..<30 { _ = try await scene.get("k\(number)") }
+        #expect(await scene.cache.memoryBytes <= 3000)
+        #expect(await scene.cache.diskBytes <= 6000)
+        #expect(try await scene.get("k29") == "1 cache")
+        #expect(try await scene.get("k0") == "2 network")
+        let folder = URL(fileURLWithPath: scene.directory.path).appendingPathComponent("cache")
+        let sizes = try FileManager.default.contentsOfDirectory(atPath: folder.path).map {
+            try Data(contentsOf: folder.appendingPathComponent($0)).count
+        }
+        #expect(await scene.cache.diskBytes == sizes.reduce(0, +))
+        let large = try scene.request(
+            "large", ["Cache-Control": "max-age=60", "X": String(repeating: "x", count: 3000)])
+        _ = try await scene.cache.send(large)
+        #expect(await scene.cache.state(of: large) == .absent)
+    }
+}
