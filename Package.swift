@@ -22,6 +22,7 @@ let package = Package(
         .library(name: "Receipts", targets: ["Receipts"]),
         .library(name: "ReceiptsNetwork", targets: ["ReceiptsNetwork"]),
         .library(name: "RequestQueue", targets: ["RequestQueue"]),
+        .library(name: "DeviceRegistrar", targets: ["DeviceRegistrar"]),
     ],
     targets: [
         // Floor 0: one module per C library.
@@ -66,6 +67,7 @@ let package = Package(
         .target(name: "ReceiptsNetwork", dependencies: ["Receipts", "PushThread"], swiftSettings: settings),
         // Products for apps. They import Foundation and nothing else, and compile for Apple's platforms, too.
         .target(name: "RequestQueue", swiftSettings: settings),
+        .target(name: "DeviceRegistrar", dependencies: ["RequestQueue"], swiftSettings: settings),
 
         // Floor 4: the actors that hold sessions to a push service.
         .target(
@@ -141,6 +143,9 @@ let package = Package(
             swiftSettings: settings),
         .testTarget(
             name: "RequestQueueTests", dependencies: ["RequestQueue", "TestSupport"], exclude: ["Servers"],
+            swiftSettings: settings),
+        .testTarget(
+            name: "DeviceRegistrarTests", dependencies: ["DeviceRegistrar", "RequestQueue", "carillon", "TestSupport"],
             swiftSettings: settings),
         .testTarget(name: "JSON5Tests", dependencies: ["JSON5", "TestSupport"], swiftSettings: settings),
         .testTarget(

@@ -76,7 +76,7 @@ import Testing
         let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
             .deletingLastPathComponent().appendingPathComponent("Sources")
         var files = 0
-        for target in ["RequestQueue"] {
+        for target in ["RequestQueue", "DeviceRegistrar"] {
             let all = FileManager.default.enumerator(atPath: root.appendingPathComponent(target).path)?.allObjects ?? []
             for case let path as String in all where path.hasSuffix(".swift") {
                 let text = try String(contentsOf: root.appendingPathComponent("\(target)/\(path)"), encoding: .utf8)

@@ -21,7 +21,9 @@ struct DiskTier: Sendable {
         }
         var found: [(key: CacheKey, size: Int, used: Date)] = []
         for name in (try? files.contentsOfDirectory(atPath: directory.path)) ?? [] {
-            if name.hasPrefix(Self.temporary) { try? files.removeItem(at: directory.appendingPathComponent(name)) }
+            if name.hasPrefix(AtomicFile.temporary) {
+                try? files.removeItem(at: directory.appendingPathComponent(name))
+            }
             guard let key = CacheKey(name: name),
                 let attributes = try? files.attributesOfItem(atPath: directory.appendingPathComponent(name).path)
             else { continue }
@@ -32,8 +34,6 @@ struct DiskTier: Sendable {
             delete(list.set(entry.key, to: (), size: entry.size))
         }
     }
-
-    private static let temporary = "new-"
 
     var size: Int { list.size }
 
@@ -67,13 +67,7 @@ struct DiskTier: Sendable {
     /// Stores a response. A full disk loses it, and the one that it replaces.
     mutating func save(_ stored: StoredResponse, key: CacheKey) {
         guard let data = try? EntryCoding.encode(stored), data.count <= list.maxSize else { return remove(key) }
-        let new = directory.appendingPathComponent("\(Self.temporary)\(UUID().uuidString)")
-        guard FileManager.default.createFile(atPath: new.path, contents: data, attributes: [.posixPermissions: 0o600]),
-            rename(new.path, path(key).path) == 0
-        else {
-            try? FileManager.default.removeItem(at: new)
-            return remove(key)
-        }
+        guard (try? AtomicFile.write(data, to: path(key))) != nil else { return remove(key) }
         delete(list.set(key, to: (), size: data.count))
     }
 

@@ -1,7 +1,7 @@
 /// The value of `Retry-After`.
-enum RetryAfter {
+package enum RetryAfter {
     /// Returns the pause that a server asks for, as seconds or as a date; nil if the value is malformed.
-    static func pause(_ value: String, now: Int64) -> Duration? {
+    package static func pause(_ value: String, now: Int64) -> Duration? {
         let text = value.filter { $0 != " " }
         if !text.isEmpty, text.utf8.allSatisfy({ (0x30...0x39).contains($0) }) {
             // More digits than these are a pause that nobody waits for.
