@@ -110,4 +110,20 @@ import Testing
         #expect(response.body == Data("\(last.toSend)".utf8) && last.toSend > size)
         #expect(last.sent == last.toSend)
     }
+
+    /// URLSession repeats a request by itself when a connection that it reuses turns out to have ended.
+    @Test(arguments: ["close", "reset"]) func `A body is whole when a reused connection ends under it`(
+        _ how: String
+    ) async throws {
+        let server = try await FaultServer()
+        let queue = RequestQueue(limits: QueueLimits(maxRunning: 1))
+        let content = Data((0..<300_000).map { UInt8(truncatingIfNeeded: $0 &* 7 &+ $0 >> 8) })
+        let digest = SHA256Digest.of(content).map { String(Int($0) + 256, radix: 16).dropFirst() }.joined()
+        for _ in 0..<6 {
+            var request = Request.put(try server.url("/drop", ["how": how]), body: .data(content))
+            request.retry.firstPause = .milliseconds(1)
+            let echo: Echo = try await queue.send(request).decoded()
+            #expect(echo.bytes == content.count && echo.sha256 == digest)
+        }
+    }
 }

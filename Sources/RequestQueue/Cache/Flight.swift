@@ -96,13 +96,15 @@ extension ResponseCache {
             var response = try await queue.send(conditional)
             if response.status == 304, var stored {
                 // A 304 with another tag is about another response (RFC 9111, section 4.3.4).
-                if response.fields["ETag"] == nil || response.fields["ETag"] == stored.fields["ETag"] {
+                // Tags are compared weakly: a server marks that of a compressed answer, but not that of the 304.
+                if let tag = response.fields["ETag"], Self.opaque(tag) != stored.fields["ETag"].map(Self.opaque) {
+                    response = try await queue.send(request)
+                } else {
                     stored.update(from: response, requestedAt: requestedAt, receivedAt: now())
                     stored.head.tags.formUnion(flight.tags)
                     if flight.mayStore { store(stored, request: request) }
                     return .success(answer(stored, request: request, source: .validated))
                 }
-                response = try await queue.send(request)
             }
             if [500, 502, 503, 504].contains(response.status), let replaced = replacement(stored, request: request) {
                 return .success(replaced)
@@ -116,6 +118,8 @@ extension ResponseCache {
             return .failure(error)
         }
     }
+
+    private static func opaque(_ tag: String) -> Substring { tag.hasPrefix("W/") ? tag.dropFirst(2) : tag[...] }
 
     private func replacement(_ stored: StoredResponse?, request: Request) -> CachedResponse? {
         guard let stored else { return nil }

@@ -32,8 +32,8 @@ def content(size, version="1"):
 class Exchange:
     """One request on a connection."""
 
-    def __init__(self, connection, head, rest):
-        self.connection, self.rest = connection, rest
+    def __init__(self, connection, head, rest, number):
+        self.connection, self.rest, self.number = connection, rest, number
         lines = head.decode("latin-1").split("\r\n")
         self.method, target, _ = lines[0].split(" ", 2)
         url = urllib.parse.urlsplit(target)
@@ -76,6 +76,9 @@ class Exchange:
         with lock:
             counts[key] = counts.get(key, 0) + 1
             return counts[key]
+
+    def leave(self):
+        raise Hangup
 
     def reset(self):
         self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
@@ -203,6 +206,15 @@ def echo(exchange, *_):
     exchange.answer(body=json.dumps(answer).encode(), fields=[("Content-Type", "application/json")])
 
 
+def drop(exchange, *_):
+    """Answers the first request of a connection, and ends the connection after the body of the second."""
+    if exchange.number == 1:
+        return echo(exchange)
+    for _ in exchange.body():
+        pass
+    exchange.reset() if exchange.query.get("how") == "reset" else exchange.leave()
+
+
 def sink(exchange, *_):
     exchange.answer(body=str(sum(len(data) for data in exchange.body())).encode())
 
@@ -255,16 +267,17 @@ def cached(exchange, key, *_):
 
 
 def serve(connection):
-    data = b""
+    data, number = b"", 0
     try:
         while True:
+            number += 1
             while b"\r\n\r\n" not in data:
                 more = connection.recv(65536)
                 if not more:
                     return
                 data += more
             head, data = data.split(b"\r\n\r\n", 1)
-            exchange = Exchange(connection, head, data)
+            exchange = Exchange(connection, head, data, number)
             globals()[exchange.parts[0]](exchange, *exchange.parts[1:])
             data = exchange.rest
     except (Hangup, ConnectionError, BrokenPipeError):
