@@ -11,6 +11,7 @@ final class RegistrarScene: Sendable {
     let server: URL
     let keyID: String
     let secret: KeySecret
+    let secretText: String
 
     private struct Served: Decodable { let http: String }
 
@@ -69,6 +70,7 @@ final class RegistrarScene: Sendable {
         }
         self.server = server
         self.secret = secret
+        secretText = answer.secret
         keyID = answer.keyID
     }
 
