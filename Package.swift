@@ -23,6 +23,7 @@ let package = Package(
         .library(name: "ReceiptsNetwork", targets: ["ReceiptsNetwork"]),
         .library(name: "RequestQueue", targets: ["RequestQueue"]),
         .library(name: "DeviceRegistrar", targets: ["DeviceRegistrar"]),
+        .library(name: "CarillonClient", targets: ["CarillonClient"]),
     ],
     targets: [
         // Floor 0: one module per C library.
@@ -85,6 +86,11 @@ let package = Package(
             dependencies: ["PushModel", "PushWire", "PushLogic", "PushTransport", "PushLoop", "PushTime"],
             swiftSettings: settingsOverC),
 
+        // Floor 4: the library for producers and monitors.
+        .target(
+            name: "CarillonClient", dependencies: ["PushWire", "PushTransport", "PushLoop", "PushTime"],
+            swiftSettings: settingsOverC),
+
         // Floor 4: a simulated Apple. It imports none of the production codecs, and reads what peers send as raw memory.
         .target(
             name: "PushSimulator", dependencies: ["JSON5", "PushText", "PushRandom", "PushTransport", "PushLoop"],
@@ -128,6 +134,9 @@ let package = Package(
                 "PushModel", "PushTransport", "PushLoop",
             ],
             swiftSettings: settings),
+
+        // A user of CarillonClient that tests and Tools/bench/client start and kill.
+        .executableTarget(name: "ClientDriver", dependencies: ["CarillonClient"], swiftSettings: settings),
 
         // Certificates, clocks and peers that tests and benchmarks share.
         .target(
@@ -204,6 +213,10 @@ let package = Package(
                 "PushAdmin", "PushStore", "PushLogic", "PushWire", "PushModel", "PushTransport", "PushLoop", "JSON5",
                 "TestSupport", "ServerTestSupport", "PushConfiguration",
             ], swiftSettings: settings),
+        .testTarget(
+            name: "CarillonClientTests",
+            dependencies: ["CarillonClient", "PushTransport", "PushLoop", "PushTime", "PushRandom", "TestSupport", "carillon", "ClientDriver"],
+            swiftSettings: settings),
         .testTarget(
             name: "PushServerTests",
             dependencies: [

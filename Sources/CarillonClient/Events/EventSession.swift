@@ -1,0 +1,4 @@
+/// The receiving half of one subscription.
+final class EventSession: Sendable {
+    func close() async {}
+}

@@ -1,0 +1,105 @@
+import PushWire
+
+/// A request as it goes out, made once: a request that is sent again must have the same bytes.
+struct EncodedRequest: Sendable {
+    enum Kind: UInt8, Sendable {
+        case push = 1
+        case cancel = 2
+    }
+
+    let kind: Kind
+    let app: String
+    let id: String
+    /// The hash of the id, by which an ack finds its request.
+    let key: IDKey
+    let envelope: [UInt8]
+    /// The payload, if it is a frame of its own.
+    let payload: [UInt8]?
+
+    init(_ kind: Kind, id: String, app: String, envelope: [UInt8], payload: [UInt8]? = nil) {
+        self.kind = kind
+        self.id = id
+        self.app = app
+        key = IDKey(id)
+        self.envelope = envelope
+        self.payload = payload
+    }
+
+    /// The number of bytes of the frames.
+    var count: Int { envelope.count + (payload?.count ?? 0) }
+
+    /// Whether the request may be a line of a batch. A line break ends a line, and white space of an envelope never
+    /// has one, because this library writes it.
+    var isLine: Bool { kind == .push && payload == nil }
+
+    /// The largest envelope that Carillon accepts.
+    static let maxEnvelope = 32 << 20
+    /// The largest number of names in an audience that Carillon accepts.
+    static let maxNames = 100_000
+}
+
+extension EncodedRequest {
+    /// Encodes a push. Checks only what could not be answered: an id or a size with which an ack does not find its
+    /// request. Carillon checks everything else.
+    init(_ push: Push) throws(PushRefusal) {
+        try Self.check(id: push.id)
+        guard push.audience.count <= Self.maxNames else {
+            throw PushRefusal(.tooMany, detail: "the audience has \(push.audience.count) names; 100,000 are allowed")
+        }
+        var json = JSONText(capacity: 384)
+        json.beginObject()
+        json.member("id", string: push.id)
+        json.member("app", string: push.app)
+        json.key("to")
+        push.audience.write(to: &json)
+        if push.type != .alert { json.member("push_type", string: push.type.rawValue) }
+        json.member("priority", integer: push.priority?.rawValue)
+        json.member("expires_at", integer: push.expiresAt?.seconds)
+        json.member("not_before", integer: push.notBefore?.seconds)
+        json.member("collapse_id", string: push.collapseID)
+        if push.onUnknown != .resend { json.member("on_unknown", string: push.onUnknown.rawValue) }
+        if push.again {
+            json.key("again")
+            json.bool(true)
+        }
+        json.member("traceparent", string: push.traceparent)
+        var frame: [UInt8]?
+        switch push.content {
+        case .notification(let content):
+            json.key("payload")
+            content.write(to: &json)
+        case .payload(let bytes):
+            // Other bytes could change the envelope around them, or end the line of a batch.
+            if !bytes.contains(UInt8(ascii: "\n")), JSONDocument.isObject(bytes) {
+                json.key("payload")
+                json.raw(bytes)
+            } else {
+                frame = bytes
+            }
+        }
+        json.endObject()
+        guard json.bytes.count <= Self.maxEnvelope, (frame?.count ?? 0) <= Self.maxEnvelope else {
+            throw PushRefusal(
+                .badFrame, detail: "the message has \(json.bytes.count + (frame?.count ?? 0)) bytes; 32 MiB are allowed"
+            )
+        }
+        self.init(.push, id: push.id, app: push.app, envelope: json.bytes, payload: frame)
+    }
+
+    /// Encodes the request to cancel a message.
+    init(cancel id: String, app: String) throws(PushRefusal) {
+        try Self.check(id: id)
+        var json = JSONText()
+        json.beginObject()
+        json.member("id", string: id)
+        json.member("app", string: app)
+        json.endObject()
+        self.init(.cancel, id: id, app: app, envelope: json.bytes)
+    }
+
+    private static func check(id: String) throws(PushRefusal) {
+        guard (1...128).contains(id.utf8.count) else {
+            throw PushRefusal(.badField, detail: "the id has \(id.utf8.count) bytes; 1 to 128 are allowed")
+        }
+    }
+}

@@ -1,0 +1,220 @@
+import PushLoop
+
+/// The way of messages into the spool and out of it.
+extension Producer {
+    /// Stores a submission if there is a spool that it must go to: because others are in there, which go first, or
+    /// because there is no room.
+    func spools(_ submission: Submission) -> Bool {
+        guard let spooling, submission.isSpoolable else { return false }
+        if !isClosed, spooling.isEmpty, machine.hasRoom(for: submission.request) { return false }
+        spool(submission)
+        return true
+    }
+
+    /// Returns a submission that waits only as long as a push with a spool does.
+    func limited(_ submission: Submission) -> Submission {
+        guard let spooling, submission.isSpoolable else { return submission }
+        return submission.limited(to: spooling.settings.answerWithin)
+    }
+
+    private func spool(_ submission: Submission) {
+        guard var spooling = spooling.take() else { return }
+        if spooling.queue.isEmpty
+            || spooling.queuedBytes + submission.request.count <= settings.producer.maxWaitingBytes
+        {
+            spooling.queue.append(submission)
+            spooling.queuedBytes += submission.request.count
+        } else {
+            submission.waiter.resume(with: .failed(.busy(retryAfter: .milliseconds(250))))
+        }
+        self.spooling = spooling
+        writeSpool()
+    }
+
+    func cancelSpooling(of ticket: Ticket) {
+        guard let index = spooling?.queue.firstIndex(where: { $0.ticket == ticket }),
+            let submission = spooling?.queue.remove(at: index)
+        else { return }
+        spooling?.queuedBytes -= submission.request.count
+        submission.waiter.resume(with: .failed(.cancelled(inDoubt: false)))
+    }
+
+    /// Continues with the outcome of a request if it concerns the spool.
+    func finishSpooled(_ submission: Submission, with outcome: ProducerMachine.Outcome) -> Bool {
+        if case .spool(let number) = submission.waiter {
+            spooling?.underWay -= 1
+            switch outcome {
+            case .answered(.rejected(let refusal)):
+                spooling?.settings.onRefused(submission.request.id, submission.request.app, refusal)
+                settings.log(.error, "message from the spool refused", ["reason": refusal.reason.rawValue])
+                spooling?.acknowledged.append(number)
+            case .answered: spooling?.acknowledged.append(number)
+            case .failed, .spooled: break
+            }
+            tally.count(outcome)
+            continueSpool()
+            return true
+        }
+        guard spooling != nil, submission.isSpoolable, case .failed(let error) = outcome, error.leadsToSpool else {
+            return false
+        }
+        spool(submission)
+        return true
+    }
+
+    // MARK: Writing
+
+    private func writeSpool() {
+        guard let spooling, !spooling.isWriting, !spooling.queue.isEmpty, !isClosed else { return }
+        let batch = takeQueue()
+        self.spooling?.isWriting = true
+        let files = spooling.files
+        let loop = loop
+        files.executor.execute {
+            let errors = files.append(batch.map { $0.request })
+            loop.executeUnlessStopped { self.assumeIsolated { $0.wrote(batch, errors: errors) } }
+        }
+    }
+
+    private func takeQueue() -> [Submission] {
+        let batch = spooling?.queue ?? []
+        spooling?.queue = []
+        spooling?.queuedBytes = 0
+        return batch
+    }
+
+    private func wrote(_ batch: [Submission], errors: [PushError?]) {
+        spooling?.isWriting = false
+        for (submission, error) in zip(batch, errors) {
+            let outcome: ProducerMachine.Outcome = error.map { .failed($0) } ?? .spooled
+            tally.count(outcome)
+            if error == nil {
+                spooling?.count += 1
+                spooling?.unread += 1
+            }
+            submission.waiter.resume(with: outcome)
+        }
+        writeSpool()
+        start()
+        continueSpool()
+        requestFlush()
+    }
+
+    // MARK: Reading
+
+    /// Takes the next steps: stores what is acknowledged, reads more, and hands it to the machine.
+    func continueSpool() {
+        guard spooling != nil, !isClosed else { return }
+        storeAcknowledged()
+        guard machine.isConnected else { return }
+        feed()
+        guard let spooling, !spooling.isReading, spooling.ready.isEmpty, spooling.unread > 0,
+            spooling.underWay < settings.producer.window / 2
+        else { return }
+        self.spooling?.isReading = true
+        let files = spooling.files
+        let (limit, bytes) = (settings.producer.window, settings.producer.windowBytes)
+        let loop = loop
+        files.executor.execute {
+            let records = files.read(upTo: limit, bytes: bytes)
+            loop.executeUnlessStopped { self.assumeIsolated { $0.hasRead(records) } }
+        }
+    }
+
+    private func hasRead(_ records: [SpoolRecord]) {
+        guard let unread = spooling?.unread else { return }
+        spooling?.isReading = false
+        spooling?.unread = records.isEmpty ? 0 : max(0, unread - records.count)
+        spooling?.ready += records
+        feed()
+        storeAcknowledged()
+        requestFlush()
+    }
+
+    private func feed() {
+        guard var ready = spooling?.ready[...], !ready.isEmpty else { return }
+        while let record = ready.first, (spooling?.underWay ?? 0) < settings.producer.window {
+            let submission = Submission(
+                ticket: mailbox.nextTicket(), request: record.request, deadline: .seconds(Int64.max / 4_000_000_000),
+                waiter: .spool(record.number))
+            guard enter(submission) == nil else { break }
+            spooling?.underWay += 1
+            ready = ready.dropFirst()
+        }
+        spooling?.ready = Array(ready)
+    }
+
+    private func storeAcknowledged() {
+        guard let spooling, !spooling.isAcknowledging else { return }
+        let isDone =
+            spooling.unread == 0 && spooling.ready.isEmpty && spooling.underWay == 0 && !spooling.isReading
+            && !spooling.isWriting && spooling.count > 0
+        guard !spooling.acknowledged.isEmpty || isDone else { return }
+        let numbers = spooling.acknowledged
+        self.spooling?.acknowledged = []
+        self.spooling?.isAcknowledging = true
+        let files = spooling.files
+        let loop = loop
+        files.executor.execute {
+            var count = files.acknowledge(numbers)
+            if isDone, count > 0 {
+                files.finish()
+                count = files.count
+            }
+            let left = count
+            loop.executeUnlessStopped { self.assumeIsolated { $0.stored(left: left) } }
+        }
+    }
+
+    private func stored(left: Int) {
+        guard let spooling else { return }
+        // Records that were written meanwhile are not in that number.
+        let count = max(left, spooling.unread + spooling.underWay + spooling.ready.count)
+        self.spooling?.count = count
+        self.spooling?.isAcknowledging = false
+        continueSpool()
+        requestFlush()
+    }
+
+    // MARK: End
+
+    /// Stores what the end of the producer left over, and ends the thread of the spool.
+    func closeSpool() async {
+        guard let files = spooling?.files else { return }
+        let batch = takeQueue()
+        let numbers = spooling?.acknowledged ?? []
+        spooling?.acknowledged = []
+        let errors = await files.executor.run {
+            let errors = files.append(batch.map { $0.request })
+            _ = files.acknowledge(numbers)
+            files.close()
+            return errors
+        }
+        for (submission, error) in zip(batch, errors) {
+            submission.waiter.resume(with: error.map { .failed($0) } ?? .spooled)
+        }
+        await files.executor.shutDown()
+    }
+}
+
+extension Submission {
+    /// Whether the message may go to the spool. A cancellation may not, because its answer is wanted.
+    var isSpoolable: Bool {
+        if case .spool = waiter { return false }
+        return request.kind == .push
+    }
+
+    func limited(to limit: Duration) -> Submission {
+        Submission(ticket: ticket, request: request, deadline: min(deadline, limit), waiter: waiter)
+    }
+}
+
+extension PushError {
+    /// Whether a message with this error goes to the spool.
+    var leadsToSpool: Bool {
+        switch self {
+        case .busy, .unknown, .unavailable, .closed: true
+        case .refused, .cancelled, .spoolFull, .spoolFailed: false
+        }
+    }
+}

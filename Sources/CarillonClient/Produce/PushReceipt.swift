@@ -1,0 +1,43 @@
+/// What became of a push.
+public struct PushReceipt: Sendable, Hashable {
+    /// Where the message is.
+    public enum Status: Sendable, Hashable {
+        /// Carillon has it on disk and carries it out.
+        case accepted
+        /// Carillon had accepted the same message before.
+        case duplicate
+        /// It is in the spool of this client, on disk, and is pushed when Carillon is back.
+        case spooled
+    }
+
+    /// Where the message is.
+    public let status: Status
+    /// The number of the event `message.accepted`; nil if the message is in the spool.
+    public let number: Int64?
+    /// Mistakes that do no harm, such as a misspelt key in the payload.
+    public let findings: [PushFinding]
+
+    init(_ status: Status, number: Int64? = nil, findings: [PushFinding] = []) {
+        self.status = status
+        self.number = number
+        self.findings = findings
+    }
+}
+
+/// A mistake in a push that does no harm.
+public struct PushFinding: Sendable, Hashable {
+    /// The kind of mistake, such as `misspelt_key`.
+    public let code: String
+    /// The member, such as `aps.alert.title`.
+    public let path: String
+    /// One English sentence for people.
+    public let detail: String
+}
+
+/// What a cancellation did.
+public enum CancelReceipt: Sendable, Hashable {
+    /// The message is cancelled: `sent` deliveries had gone out, `cancelled` ones do not go out.
+    case cancelled(sent: Int64, cancelled: Int64)
+    /// The message was complete.
+    case tooLate
+}

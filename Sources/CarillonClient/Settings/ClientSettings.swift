@@ -1,0 +1,60 @@
+/// The settings of a client.
+public struct ClientSettings: Sendable {
+    /// The endpoints for pushes (`intake.router`), such as `tcp://127.0.0.1:5560`. The client uses the first that
+    /// answers, and the next one when it does not any more.
+    ///
+    /// All of them must lead to one Carillon: ids are deduped within one, so that a message in doubt that goes to
+    /// another Carillon may be delivered twice.
+    public var endpoints: [String]
+    /// The endpoint for events (`events.publish`).
+    public var events: String
+    /// The endpoint for the events of the past (`events.replay`).
+    public var replay: String
+    /// The keys for encrypted connections.
+    public var keys: ClientKeys?
+    /// How the client pushes.
+    public var producer = ProducerSettings()
+    /// Where messages are kept while Carillon is away. With nil, a push waits until its deadline.
+    public var spool: SpoolSettings?
+    /// Where the client logs.
+    public var log = ClientLog.none
+    /// Where the client counts.
+    public var metrics: any ClientMetrics = NoMetrics()
+
+    /// Creates settings. The defaults are those of a Carillon on this machine.
+    public init(
+        endpoints: [String] = ["tcp://127.0.0.1:5560"], events: String = "tcp://127.0.0.1:5570",
+        replay: String = "tcp://127.0.0.1:5571", keys: ClientKeys? = nil
+    ) {
+        self.endpoints = endpoints
+        self.events = events
+        self.replay = replay
+        self.keys = keys
+    }
+
+    /// Creates settings from environment variables: `CARILLON_ENDPOINTS` (separated by commas), `CARILLON_EVENTS`,
+    /// `CARILLON_REPLAY`, `CARILLON_SECRET_KEY`, `CARILLON_SERVER_KEY` and `CARILLON_SPOOL` (a directory). A variable
+    /// that is missing leaves the default.
+    ///
+    /// - Throws: ``ClientError/invalidKey(_:)`` if a key is not valid or one of the two is missing.
+    public init(environment: [String: String]) throws(ClientError) {
+        self.init()
+        if let list = environment["CARILLON_ENDPOINTS"] { endpoints = list.split(separator: ",").map { String($0) } }
+        if let endpoint = environment["CARILLON_EVENTS"] { events = endpoint }
+        if let endpoint = environment["CARILLON_REPLAY"] { replay = endpoint }
+        switch (environment["CARILLON_SECRET_KEY"], environment["CARILLON_SERVER_KEY"]) {
+        case (let secret?, let server?): keys = try ClientKeys(secret: secret, server: server)
+        case (nil, nil): break
+        default: throw .invalidKey("CARILLON_SECRET_KEY and CARILLON_SERVER_KEY belong together; set both or none")
+        }
+        if let directory = environment["CARILLON_SPOOL"] { spool = SpoolSettings(directory: directory) }
+    }
+
+    func check() throws(ClientError) {
+        guard !endpoints.isEmpty, endpoints.allSatisfy({ !$0.isEmpty }) else {
+            throw .invalidSetting("a client needs at least one endpoint, such as tcp://127.0.0.1:5560")
+        }
+        try producer.check()
+        try spool?.check()
+    }
+}

@@ -1,0 +1,124 @@
+import Glibc
+import PushLoop
+
+/// The system calls of a spool.
+enum SpoolFile {
+    static func path(_ first: UInt64, in directory: String) -> String {
+        let digits = String(first, radix: 16)
+        return "\(directory)/\(String(repeating: "0", count: max(0, 16 - digits.count)))\(digits).spool"
+    }
+
+    /// Returns the numbers of the files, ascending.
+    static func numbers(in directory: String) throws(ClientError) -> [UInt64] {
+        guard let stream = unsafe opendir(directory) else {
+            throw .spool("cannot list \(directory): \(SystemError.current)")
+        }
+        defer { unsafe closedir(stream) }
+        var numbers: [UInt64] = []
+        while let entry = unsafe readdir(stream) {
+            let name = unsafe withUnsafePointer(to: entry.pointee.d_name) {
+                unsafe String(cString: UnsafeRawPointer($0).assumingMemoryBound(to: CChar.self))
+            }
+            guard name.hasSuffix(".spool"), name.utf8.count == 22, let number = UInt64(name.prefix(16), radix: 16),
+                number > 0
+            else { continue }
+            numbers.append(number)
+        }
+        return numbers.sorted()
+    }
+
+    /// Returns the end of the last whole record, the number of that record, and the size; nil if the file is not
+    /// readable.
+    static func scan(_ path: String) -> (end: Int64, last: UInt64, size: Int64)? {
+        let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { return nil }
+        defer { close(descriptor) }
+        let size = Int64(lseek(descriptor, 0, SEEK_END))
+        var (end, last) = (Int64(0), UInt64(0))
+        var window = 1 << 20
+        while end < size {
+            let chunk = read(descriptor, from: end, count: min(size - end, Int64(window)))
+            var at = 0
+            while let (record, next) = SpoolRecord.read(chunk, at: at) {
+                at = next
+                last = record.number
+            }
+            end += Int64(at)
+            guard at == 0 else { continue }
+            if end + Int64(chunk.count) >= size || window > SpoolRecord.maxBody { break }
+            window = SpoolRecord.maxBody + SpoolRecord.headLength
+        }
+        return (end, last, size)
+    }
+
+    static func cut(_ path: String, to length: Int64) throws(ClientError) {
+        guard unsafe truncate(path, off_t(length)) == 0 else {
+            throw .spool("cannot cut off the damaged end of \(path): \(SystemError.current)")
+        }
+    }
+
+    static func write(_ bytes: [UInt8], to descriptor: CInt) -> Bool {
+        unsafe bytes.withUnsafeBytes { buffer in
+            var done = 0
+            while done < buffer.count {
+                let count = unsafe Glibc.write(
+                    descriptor, buffer.baseAddress.map { unsafe $0 + done }, buffer.count - done)
+                if count < 0, errno == EINTR { continue }
+                guard count > 0 else { return false }
+                done += count
+            }
+            return true
+        }
+    }
+
+    static func read(_ path: String, from offset: Int64, count: Int64) -> [UInt8] {
+        let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { return [] }
+        defer { close(descriptor) }
+        return read(descriptor, from: offset, count: count)
+    }
+
+    private static func read(_ descriptor: CInt, from offset: Int64, count: Int64) -> [UInt8] {
+        let count = Int(clamping: max(0, count))
+        return unsafe [UInt8](unsafeUninitializedCapacity: count) { buffer, initialized in
+            while initialized < count {
+                let got = unsafe pread(
+                    descriptor, buffer.baseAddress.map { unsafe $0 + initialized }, count - initialized,
+                    off_t(offset) + off_t(initialized))
+                if got < 0, errno == EINTR { continue }
+                guard got > 0 else { return }
+                initialized += got
+            }
+        }
+    }
+
+    static func syncDirectory(_ path: String) -> Bool {
+        let descriptor = unsafe open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        guard descriptor >= 0 else { return false }
+        defer { close(descriptor) }
+        return fsync(descriptor) == 0
+    }
+
+    // MARK: Cursor
+
+    static func readCursor(_ path: String) -> UInt64? {
+        let bytes = read(path, from: 0, count: 64)
+        let words = String(decoding: bytes, as: UTF8.self).split(whereSeparator: { $0 == " " || $0 == "\n" })
+        guard words.count == 2, let number = UInt64(words[0]), let checksum = UInt32(words[1], radix: 16),
+            checksum == SpoolRecord.checksum(of: Array(words[0].utf8))
+        else { return nil }
+        return number
+    }
+
+    /// Replaces the cursor by renaming. It is not synced: an old or unreadable cursor costs messages that are sent
+    /// again.
+    static func writeCursor(_ number: UInt64, to path: String) {
+        let digits = String(number)
+        let text = "\(digits) \(String(SpoolRecord.checksum(of: Array(digits.utf8)), radix: 16))\n"
+        let descriptor = unsafe open("\(path).new", O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else { return }
+        let isWritten = write(Array(text.utf8), to: descriptor)
+        close(descriptor)
+        if isWritten { unsafe rename("\(path).new", path) }
+    }
+}

@@ -1,0 +1,73 @@
+import PushTime
+import PushWire
+
+/// One message in a file of the spool: the length of its body, a checksum, and the body.
+struct SpoolRecord {
+    /// The number of the record in the spool, from 1. It ascends and is never used again.
+    let number: UInt64
+    let request: EncodedRequest
+
+    static let headLength = 8
+    /// The largest body: an envelope, a payload and a few bytes more.
+    static let maxBody = 2 * EncodedRequest.maxEnvelope + 4096
+
+    /// Appends the record to the bytes of a file.
+    static func append(_ request: EncodedRequest, number: UInt64, to bytes: inout [UInt8]) {
+        var body: [UInt8] = []
+        body.reserveCapacity(request.count + request.id.utf8.count + request.app.utf8.count + 32)
+        body.appendWord(number)
+        body.append(request.payload == nil ? 0 : 1)
+        body.appendText(request.id)
+        body.appendText(request.app)
+        body.appendBytes(request.envelope)
+        if let payload = request.payload { body.appendBytes(payload) }
+        bytes.append(little: UInt32(truncatingIfNeeded: body.count))
+        bytes.append(little: checksum(of: body))
+        bytes.append(contentsOf: body)
+    }
+
+    /// Returns the record at an offset with the offset after it; nil if there is no whole and undamaged one.
+    static func read(_ bytes: [UInt8], at offset: Int) -> (record: SpoolRecord, end: Int)? {
+        guard offset >= 0, bytes.count - offset > headLength else { return nil }
+        let length = Int(little(bytes, at: offset))
+        guard length > 0, length <= maxBody, bytes.count - offset - headLength >= length else { return nil }
+        let start = offset + headLength
+        let body = Array(bytes[start..<(start + length)])
+        guard checksum(of: body) == little(bytes, at: offset + 4), let record = SpoolRecord(body: body) else {
+            return nil
+        }
+        return (record, start + length)
+    }
+
+    private init?(body: [UInt8]) {
+        let parts: (UInt64, EncodedRequest)? = unsafe body.withUnsafeBytes { bytes in
+            var reader = unsafe ByteReader(bytes)
+            let number = reader.word()
+            let hasPayload = reader.byte()
+            let id = reader.text()
+            let app = reader.text()
+            let envelope = reader.blob()
+            let payload = hasPayload == 1 ? reader.blob() : nil
+            guard !reader.isBroken, reader.isAtEnd, hasPayload <= 1 else { return nil }
+            return (number, EncodedRequest(.push, id: id, app: app, envelope: envelope, payload: payload))
+        }
+        guard let parts else { return nil }
+        (number, request) = parts
+    }
+
+    private static func little(_ bytes: [UInt8], at offset: Int) -> UInt32 {
+        (0..<4).reduce(0) { $0 | UInt32(bytes[offset + $1]) << UInt32(8 * $1) }
+    }
+
+    static func checksum(of body: [UInt8]) -> UInt32 {
+        unsafe body.withUnsafeBytes {
+            unsafe LogChecksum.of($0, first: 0x7370_6f6f_6c31, count: 1, time: WallTime(milliseconds: 0))
+        }
+    }
+}
+
+extension Array<UInt8> {
+    fileprivate mutating func append(little number: UInt32) {
+        for shift in stride(from: UInt32(0), to: 32, by: 8) { append(UInt8(truncatingIfNeeded: number >> shift)) }
+    }
+}

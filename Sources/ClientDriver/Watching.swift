@@ -1,0 +1,4 @@
+struct Watching {
+    init(_ options: Options) throws {}
+    func run() async throws {}
+}

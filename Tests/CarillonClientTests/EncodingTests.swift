@@ -1,0 +1,82 @@
+import PushWire
+import TestSupport
+import Testing
+
+@testable import CarillonClient
+
+@Suite struct EncodingTests {
+    private func text(_ push: Push) throws -> String {
+        String(decoding: try EncodedRequest(push).envelope, as: UTF8.self)
+    }
+
+    @Test func `A push is one JSON object with the keys of the protocol`() throws {
+        var push = Push(
+            id: "order-\"1\"\n", app: "shop", to: .tags("beta" && !"quiet"), alert: Alert(title: "A", body: "B\u{1}\\"),
+            sound: .critical(volume: 0.5), badge: 3, custom: ["b": [1, 2.5, nil, true], "a": ["x": "y"]])
+        push.priority = .normal
+        push.expiresAt = 4_102_444_800
+        push.notBefore = 1_767_220_000
+        push.collapseID = "c"
+        push.onUnknown = .drop
+        push.again = true
+        push.traceparent = "00-1"
+        #expect(
+            try text(push)
+                == #"{"id":"order-\"1\"\u000a","app":"shop","to":{"tags":{"all":["beta",{"not":"quiet"}]}},"priority":5,"#
+                + #""expires_at":4102444800,"not_before":1767220000,"collapse_id":"c","on_unknown":"drop","again":true,"#
+                + #""traceparent":"00-1","payload":{"aps":{"alert":{"title":"A","body":"B\u0001\\"},"badge":3,"#
+                + #""sound":{"critical":1,"name":"default","volume":0.5}},"a":{"x":"y"},"b":[1,2.5,null,true]}}"#)
+    }
+
+    @Test func `A payload that is not one JSON object is a frame of its own and cannot change the envelope`() throws {
+        for payload in ["{}, \"to\": {\"all\":true}", "[]", "{", "{}\n", "", "{\"a\":1}}"] {
+            let request = try EncodedRequest(
+                Push(id: "a", app: "shop", to: .all, payload: Array(payload.utf8)))
+            #expect(request.payload == Array(payload.utf8) && !request.isLine)
+            #expect(String(decoding: request.envelope, as: UTF8.self) == #"{"id":"a","app":"shop","to":{"all":true}}"#)
+        }
+        let inside = try EncodedRequest(Push(id: "a", app: "s", to: .all, payload: Array(#"{"aps":{}}"#.utf8)))
+        #expect(inside.payload == nil && inside.isLine)
+    }
+
+    @Test func `An id that an ack could not name is refused before it is sent`() {
+        for id in ["", String(repeating: "é", count: 65)] {
+            #expect(throws: PushRefusal.self) { try EncodedRequest(Push(id: id, app: "shop", to: .all, alert: "x")) }
+        }
+    }
+
+    @Test(arguments: [
+        (#"{"id":"a","status":"accepted","seq":918273}"#, AckStatus.Verdict.accepted(918_273, [])),
+        (#"{"id":"a","status":"duplicate","seq":1}"#, .duplicate(1, [])),
+        (#"{ "seq": 1, "status": "duplicate", "id": "a", "more": {} }"#, .duplicate(1, [])),
+        (#"{"id":"\u0061","status":"accepted","seq":9223372036854775807}"#, .accepted(.max, [])),
+        (#"{"id":"a","status":"busy","retry_after_ms":250}"#, .busy(.milliseconds(250))),
+        (#"{"id":"a","status":"busy","retry_after_ms":-5}"#, .busy(.milliseconds(1))),
+        (#"{"id":"a","status":"busy","retry_after_ms":9000000000}"#, .busy(.seconds(60))),
+        (#"{"id":"a","status":"cancelled","sent":1,"cancelled":2}"#, .cancelled(sent: 1, cancelled: 2)),
+        (#"{"id":"a","status":"too_late"}"#, .tooLate),
+        (
+            #"{"id":"a","status":"rejected","reason":"new_word","detail":"x"}"#,
+            .rejected(PushRefusal(.init(rawValue: "new_word"), detail: "x"))
+        ),
+        (
+            #"{"id":"a","status":"accepted","seq":7,"findings":[{"code":"c","path":"p","detail":"d"}]}"#,
+            .accepted(7, [PushFinding(code: "c", path: "p", detail: "d")])
+        ),
+    ])
+    func `An ack is read`(_ text: String, _ verdict: AckStatus.Verdict) {
+        let status = Array(text.utf8).withUnsafeBytes { AckStatus($0) }
+        #expect(status == AckStatus(key: IDKey("a"), verdict: verdict))
+    }
+
+    @Test func `No prefix of an ack, and no garbage, is an ack`() {
+        let whole = Array(#"{"id":"a","status":"accepted","seq":918273}"#.utf8)
+        for end in whole.indices {
+            #expect(Array(whole[..<end]).withUnsafeBytes { AckStatus($0) } == nil)
+        }
+        for text in ["", "{}", "null", "[1]", #"{"id":null,"status":"accepted","seq":1}"#, #"{"id":"a","status":"?"}"#]
+        {
+            #expect(Array(text.utf8).withUnsafeBytes { AckStatus($0) } == nil)
+        }
+    }
+}
