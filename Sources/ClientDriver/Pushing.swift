@@ -18,14 +18,34 @@ struct Pushing {
     }
 
     private struct Tally {
-        var outcomes: [String: Int] = [:]
+        private(set) var accepted = 0
+        private(set) var duplicate = 0
+        private(set) var spooled = 0
+        private(set) var failed = 0
+
         mutating func count(_ result: Result<PushReceipt, PushError>) {
             switch result {
-            case .success(let receipt): outcomes["\(receipt.status)", default: 0] += 1
+            case .success(let receipt):
+                switch receipt.status {
+                case .accepted: accepted += 1
+                case .duplicate: duplicate += 1
+                case .spooled: spooled += 1
+                }
             case .failure(let error):
-                if outcomes["failed", default: 0] < 3 { ClientDriver.report("push failed: \(error)") }
-                outcomes["failed", default: 0] += 1
+                if failed < 3 { ClientDriver.report("push failed: \(error)") }
+                failed += 1
             }
+        }
+
+        mutating func add(_ other: Tally) {
+            accepted += other.accepted
+            duplicate += other.duplicate
+            spooled += other.spooled
+            failed += other.failed
+        }
+
+        var json: String {
+            "\"accepted\":\(accepted),\"duplicate\":\(duplicate),\"spooled\":\(spooled),\"failed\":\(failed)"
         }
     }
 
@@ -40,25 +60,36 @@ struct Pushing {
         if options["drain"] != nil {
             while client.spooled > 0 { try await Task.sleep(for: .milliseconds(20)) }
         }
-        let outcomes = tally.outcomes.sorted { $0.key < $1.key }.map { "\"\($0.key)\":\($0.value)" }
         ClientDriver.print(
-            "{\(outcomes.joined(separator: ",")),\"spool\":\(client.spooled),\"seconds\":\(seconds),"
+            "{\(tally.json),\"spool\":\(client.spooled),\"seconds\":\(seconds),"
                 + "\"cpu_us_each\":\(each),\"max_rss_kb\":\(Options.usage.kilobytes)}")
         running.cancel()
         try await running.value
     }
 
     private func push(_ number: Int) -> Push {
-        let digits = String(number, radix: 16)
-        let name = String(number)
         var push = Push(
-            id: "bench-\(String(repeating: "0", count: max(0, 12 - name.utf8.count)))\(name)", app: app,
-            to: .token("b0" + String(repeating: "0", count: max(0, 62 - digits.utf8.count)) + digits),
+            id: Self.name("bench-", number: number, radix: 10, digits: 12), app: app,
+            to: .token(Self.name("b0", number: number, radix: 16, digits: 62)),
             alert: Alert(title: "Order 4711", body: "Your parcel is on its way and arrives today."), sound: .standard,
             badge: 1, custom: ["order": 4711])
         push.priority = .high
         push.expiresAt = 4_102_444_800
         return push
+    }
+
+    /// Returns a prefix and a number with leading zeros.
+    private static func name(_ prefix: String, number: Int, radix: Int, digits: Int) -> String {
+        var bytes = Array(prefix.utf8)
+        bytes.reserveCapacity(bytes.count + digits)
+        for _ in 0..<digits { bytes.append(UInt8(ascii: "0")) }
+        var (rest, place) = (number, bytes.count - 1)
+        while rest > 0, place >= prefix.utf8.count {
+            let digit = UInt8(truncatingIfNeeded: rest % radix)
+            bytes[place] = digit < 10 ? UInt8(ascii: "0") + digit : UInt8(ascii: "a") + digit - 10
+            (rest, place) = (rest / radix, place - 1)
+        }
+        return String(decoding: bytes, as: UTF8.self)
     }
 
     /// Pushes from many tasks, each with one message at a time.
@@ -80,7 +111,7 @@ struct Pushing {
                 }
             }
             var all = Tally()
-            for await tally in group { all.outcomes.merge(tally.outcomes, uniquingKeysWith: +) }
+            for await tally in group { all.add(tally) }
             return all
         }
     }

@@ -1,7 +1,8 @@
 import PushWire
 
-/// A request as it goes out, made once: a request that is sent again must have the same bytes.
-struct EncodedRequest: Sendable {
+/// A request as it goes out, made once: a request that is sent again must have the same bytes. It is an object, because
+/// it passes through several queues, and a reference is cheaper to copy.
+final class EncodedRequest: Sendable {
     enum Kind: UInt8, Sendable {
         case push = 1
         case cancel = 2
@@ -41,7 +42,7 @@ struct EncodedRequest: Sendable {
 extension EncodedRequest {
     /// Encodes a push. Checks only what could not be answered: an id or a size with which an ack does not find its
     /// request. Carillon checks everything else.
-    init(_ push: Push) throws(PushRefusal) {
+    convenience init(_ push: Push) throws(PushRefusal) {
         try Self.check(id: push.id)
         guard push.audience.count <= Self.maxNames else {
             throw PushRefusal(.tooMany, detail: "the audience has \(push.audience.count) names; 100,000 are allowed")
@@ -87,7 +88,7 @@ extension EncodedRequest {
     }
 
     /// Encodes the request to cancel a message.
-    init(cancel id: String, app: String) throws(PushRefusal) {
+    convenience init(cancel id: String, app: String) throws(PushRefusal) {
         try Self.check(id: id)
         var json = JSONText()
         json.beginObject()

@@ -22,7 +22,11 @@ struct Lane {
     /// The number of requests that wait.
     var waiting: Int { length - stale }
 
-    mutating func append(_ ticket: Ticket) { tickets.append(ticket) }
+    /// Adds a ticket at the end. Returns whether it is the only one.
+    mutating func append(_ ticket: Ticket) -> Bool {
+        tickets.append(ticket)
+        return length == 1
+    }
 
     /// Puts tickets in front. They keep their order.
     mutating func prepend(_ front: [Ticket]) {

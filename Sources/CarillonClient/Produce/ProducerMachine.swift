@@ -56,6 +56,8 @@ struct ProducerMachine {
     private(set) var unacknowledged = 0
     private(set) var unacknowledgedBytes = 0
     private(set) var waitingBytes = 0
+    /// Whether there was a `busy` since all lanes were empty.
+    private var hasPaused = false
     private var lastCheck: MonotonicTime?
     private var lastAck: MonotonicTime?
     /// The last problem of the connection, for errors.
@@ -121,8 +123,8 @@ struct ProducerMachine {
     }
 
     private mutating func enqueue(_ ticket: Ticket, app: String) {
-        if lanes[app, default: Lane()].isEmpty { turns.append(app) }
-        lanes[app, default: Lane()].append(ticket)
+        let wasEmpty = lanes[app, default: Lane()].append(ticket)
+        if wasEmpty { turns.append(app) }
     }
 
     // MARK: Connection
@@ -252,9 +254,10 @@ struct ProducerMachine {
             giveBack([ticket], isInDoubt: false)
             items[ticket]?.retryAfter = pause
             lanes[item.request.app]?.pause(pause, now: now)
+            hasPaused = true
             return nil
         case (.push, .accepted), (.push, .duplicate), (.cancel, .cancelled), (.cancel, .tooLate):
-            lanes[item.request.app]?.succeeded()
+            if hasPaused { lanes[item.request.app]?.succeeded() }
         case (_, .rejected): break
         case (.push, .cancelled), (.push, .tooLate), (.cancel, .accepted), (.cancel, .duplicate):
             // The late answer to an earlier request with the same id.
@@ -265,8 +268,9 @@ struct ProducerMachine {
     }
 
     private mutating func close(_ ticket: Ticket, of batch: UInt64) {
-        pending[batch]?.open -= 1
-        if pending[batch]?.open == 0 { pending[batch] = nil }
+        guard let index = pending.index(forKey: batch) else { return }
+        pending.values[index].open -= 1
+        if pending.values[index].open == 0 { pending.remove(at: index) }
     }
 
     /// Forgets a request, and lets the next one with its id begin.
@@ -290,7 +294,7 @@ struct ProducerMachine {
             return
         }
         byID[request.key] = nil
-        guard let following = held[request.key]?.first else { return }
+        guard !held.isEmpty, let following = held[request.key]?.first else { return }
         held[request.key]?.removeFirst()
         if held[request.key]?.isEmpty == true { held[request.key] = nil }
         items[following]?.isHeld = false
@@ -333,6 +337,7 @@ struct ProducerMachine {
         for app in lanes.keys where lanes[app]?.isEmpty == true && lanes[app]?.remainingPause(now: now) == nil {
             lanes[app] = nil
         }
+        if lanes.isEmpty { hasPaused = false }
     }
 
     private func failure(of item: Item) -> PushError {
