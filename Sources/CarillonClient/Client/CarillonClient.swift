@@ -16,7 +16,7 @@ import PushTransport
 /// ``run()`` has the shape of a `Service` of swift-service-lifecycle. A program without it calls ``shutdown()`` at its
 /// end; pushing works without ``run()``.
 public final class CarillonClient: Sendable {
-    private let settings: ClientSettings
+    let settings: ClientSettings
     let body: ClientBody
     private let lifetime = Locked(Lifetime())
 

@@ -16,6 +16,9 @@ public struct ClientSettings: Sendable {
     public var producer = ProducerSettings()
     /// Where messages are kept while Carillon is away. With nil, a push waits until its deadline.
     public var spool: SpoolSettings?
+    /// The bytes of events that wait for their consumer in one subscription, at most. A slower consumer gets the rest
+    /// by replay.
+    public var maxBufferedEventBytes = 4 << 20
     /// Where the client logs.
     public var log = ClientLog.none
     /// Where the client counts.
@@ -54,6 +57,7 @@ public struct ClientSettings: Sendable {
         guard !endpoints.isEmpty, endpoints.allSatisfy({ !$0.isEmpty }) else {
             throw .invalidSetting("a client needs at least one endpoint, such as tcp://127.0.0.1:5560")
         }
+        guard maxBufferedEventBytes > 0 else { throw .invalidSetting("maxBufferedEventBytes must be above 0") }
         try producer.check()
         try spool?.check()
     }

@@ -37,7 +37,7 @@ enum SpoolFile {
         var (end, last) = (Int64(0), UInt64(0))
         var window = 1 << 20
         while end < size {
-            let chunk = read(descriptor, from: end, count: min(size - end, Int64(window)))
+            let chunk = DiskFile.read(descriptor, from: end, count: min(size - end, Int64(window)))
             var at = 0
             while let (record, next) = SpoolRecord.read(chunk, at: at) {
                 at = next
@@ -57,52 +57,10 @@ enum SpoolFile {
         }
     }
 
-    static func write(_ bytes: [UInt8], to descriptor: CInt) -> Bool {
-        unsafe bytes.withUnsafeBytes { buffer in
-            var done = 0
-            while done < buffer.count {
-                let count = unsafe Glibc.write(
-                    descriptor, buffer.baseAddress.map { unsafe $0 + done }, buffer.count - done)
-                if count < 0, errno == EINTR { continue }
-                guard count > 0 else { return false }
-                done += count
-            }
-            return true
-        }
-    }
-
-    static func read(_ path: String, from offset: Int64, count: Int64) -> [UInt8] {
-        let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC)
-        guard descriptor >= 0 else { return [] }
-        defer { close(descriptor) }
-        return read(descriptor, from: offset, count: count)
-    }
-
-    private static func read(_ descriptor: CInt, from offset: Int64, count: Int64) -> [UInt8] {
-        let count = Int(clamping: max(0, count))
-        return unsafe [UInt8](unsafeUninitializedCapacity: count) { buffer, initialized in
-            while initialized < count {
-                let got = unsafe pread(
-                    descriptor, buffer.baseAddress.map { unsafe $0 + initialized }, count - initialized,
-                    off_t(offset) + off_t(initialized))
-                if got < 0, errno == EINTR { continue }
-                guard got > 0 else { return }
-                initialized += got
-            }
-        }
-    }
-
-    static func syncDirectory(_ path: String) -> Bool {
-        let descriptor = unsafe open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-        guard descriptor >= 0 else { return false }
-        defer { close(descriptor) }
-        return fsync(descriptor) == 0
-    }
-
     // MARK: Cursor
 
     static func readCursor(_ path: String) -> UInt64? {
-        let bytes = read(path, from: 0, count: 64)
+        let bytes = DiskFile.read(path, from: 0, count: 64)
         let words = String(decoding: bytes, as: UTF8.self).split(whereSeparator: { $0 == " " || $0 == "\n" })
         guard words.count == 2, let number = UInt64(words[0]), let checksum = UInt32(words[1], radix: 16),
             checksum == SpoolRecord.checksum(of: Array(words[0].utf8))
@@ -117,7 +75,7 @@ enum SpoolFile {
         let text = "\(digits) \(String(SpoolRecord.checksum(of: Array(digits.utf8)), radix: 16))\n"
         let descriptor = unsafe open("\(path).new", O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { return }
-        let isWritten = write(Array(text.utf8), to: descriptor)
+        let isWritten = DiskFile.write(Array(text.utf8), to: descriptor)
         close(descriptor)
         if isWritten { unsafe rename("\(path).new", path) }
     }

@@ -104,7 +104,7 @@ final class SpoolFiles: Sendable {
         if state.output >= 0 { Glibc.close(state.output) }
         let path = SpoolFile.path(first, in: settings.directory)
         state.output = unsafe open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o600)
-        guard state.output >= 0, SpoolFile.syncDirectory(settings.directory) else {
+        guard state.output >= 0, DiskFile.syncDirectory(settings.directory) else {
             return .spoolFailed("\(path): \(SystemError.current)")
         }
         return nil
@@ -117,7 +117,7 @@ final class SpoolFiles: Sendable {
             state.output = unsafe open(
                 SpoolFile.path(last.first, in: settings.directory), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o600)
         }
-        guard SpoolFile.write(bytes, to: state.output), fdatasync(state.output) == 0 else {
+        guard DiskFile.write(bytes, to: state.output), fdatasync(state.output) == 0 else {
             return .spoolFailed("\(settings.directory): \(SystemError.current)")
         }
         return nil
@@ -147,7 +147,7 @@ final class SpoolFiles: Sendable {
             while records.count < limit, total < maxBytes, let place = nextPlace(in: &state) {
                 let path = SpoolFile.path(place.segment.first, in: settings.directory)
                 let length = place.segment.bytes - place.offset
-                let chunk = SpoolFile.read(path, from: place.offset, count: min(length, 1 << 20))
+                let chunk = DiskFile.read(path, from: place.offset, count: min(length, 1 << 20))
                 var at = 0
                 while records.count < limit, total < maxBytes, let (record, end) = SpoolRecord.read(chunk, at: at) {
                     at = end
@@ -169,7 +169,7 @@ final class SpoolFiles: Sendable {
     /// Reads a record that is larger than a chunk.
     private func readLarge(_ path: String, _ offset: Int64, _ length: Int64) -> (record: SpoolRecord, end: Int)? {
         let limit = Int64(SpoolRecord.maxBody + SpoolRecord.headLength)
-        return SpoolRecord.read(SpoolFile.read(path, from: offset, count: min(length, limit)), at: 0)
+        return SpoolRecord.read(DiskFile.read(path, from: offset, count: min(length, limit)), at: 0)
     }
 
     private func nextPlace(in state: inout State) -> (segment: SpoolMachine.Segment, offset: Int64)? {

@@ -1,0 +1,154 @@
+import PushTime
+
+/// All decisions of a subscription: the events to deliver, and when to ask for events of the past.
+///
+/// It notices a gap by `prev` and by heartbeats, and delivers nothing of a topic behind a gap before the gap is filled.
+/// Every event with its prefix is delivered once; across topics in any order.
+struct SubscriberMachine {
+    /// What goes to the consumer, in this order.
+    enum Delivery: Sendable {
+        /// The lines from an index on.
+        case lines(EventLines, from: Int)
+        /// All events up to this number were delivered.
+        case mark(Int64)
+        /// The subscription ends, and the next one starts at this position.
+        case failure(EventError, EventPosition)
+    }
+
+    enum Start {
+        case now
+        case position(EventPosition)
+    }
+
+    /// The silence of heartbeats after which topics may be missing in the next one.
+    private static let longSilence = Duration.seconds(30)
+
+    let prefix: String
+    private(set) var position: EventPosition
+    /// Whether the position is that of the first heartbeat, which is not there yet.
+    private var isWaiting: Bool
+    private var lastHeartbeat: MonotonicTime?
+    /// The number up to which a replay has to go; nil if none is under way.
+    private(set) var target: Int64?
+    /// What waits for the end of the replay.
+    private var held: Held?
+    private var isFromBeginning: Bool
+    private(set) var hasFailed = false
+    private var out: [Delivery] = []
+
+    private enum Held {
+        case lines(EventLines)
+        case heartbeat(Heartbeat)
+    }
+
+    init(prefix: String, start: Start) {
+        self.prefix = prefix
+        switch start {
+        case .now:
+            position = EventPosition()
+            isWaiting = true
+        case .position(let position):
+            self.position = position
+            isWaiting = false
+        }
+        isFromBeginning = position.base == 0
+    }
+
+    /// Whether live messages must wait, because events before them are asked for.
+    var isReplaying: Bool { target != nil }
+    /// The `since` of the next replay request.
+    var since: Int64 { position.base }
+
+    mutating func takeDeliveries() -> [Delivery] { exchange(&out, with: []) }
+
+    /// Called when the connection is lost: the next heartbeat may not list all topics that had events meanwhile.
+    mutating func disconnected() { lastHeartbeat = nil }
+
+    // MARK: Live
+
+    /// Takes a live message. Must not be called during a replay.
+    mutating func receive(_ lines: EventLines) {
+        guard !hasFailed, !isWaiting, lines.topic.hasPrefix(prefix) else { return }
+        guard !position.isMissing(lines.previous, of: lines.topic) else {
+            held = .lines(lines)
+            target = lines.previous
+            return
+        }
+        deliver(lines)
+    }
+
+    mutating func receive(_ heartbeat: Heartbeat, now: MonotonicTime) {
+        guard !hasFailed else { return }
+        defer { lastHeartbeat = now }
+        if isWaiting {
+            isWaiting = false
+            isFromBeginning = false
+            return raise(to: heartbeat.number)
+        }
+        let isBehind = heartbeat.topics.contains {
+            $0.key.hasPrefix(prefix) && position.isMissing($0.value, of: $0.key)
+        }
+        let wasSilent = lastHeartbeat.map { now - $0 > Self.longSilence } ?? true
+        if isBehind || wasSilent || heartbeat.number < position.base {
+            held = .heartbeat(heartbeat)
+            target = heartbeat.number
+        } else {
+            raise(to: heartbeat.number)
+        }
+    }
+
+    private mutating func deliver(_ lines: EventLines) {
+        guard let first = lines.lines.firstIndex(where: { position.isMissing($0.number, of: lines.topic) }),
+            let last = lines.lines.last
+        else { return }
+        position.take(last.number, of: lines.topic)
+        out.append(.lines(lines, from: first))
+    }
+
+    private mutating func raise(to number: Int64) {
+        guard number > position.base else { return }
+        position.raise(to: number)
+        out.append(.mark(number))
+    }
+
+    private mutating func fail(_ error: EventError, at position: EventPosition) {
+        hasFailed = true
+        target = nil
+        held = nil
+        out.append(.failure(error, position))
+    }
+
+    // MARK: Replay
+
+    /// Takes a whole page of a replay. Afterwards ``isReplaying`` tells whether another one is needed.
+    mutating func receive(_ page: [EventLines], end: ReplayEnd) {
+        guard let target, !hasFailed else { return }
+        switch end {
+        case .busy: return
+        case .refused(let detail): fail(.refused(detail), at: position)
+        case .damaged(let next):
+            let from = position.base + 1
+            fail(.gap(from: from, to: max(from, next)), at: EventPosition(after: max(next, position.base)))
+        case .page(let next, let oldest):
+            let since = position.base
+            if next < since { return fail(.logReplaced, at: EventPosition()) }
+            if oldest - 1 > since, !isFromBeginning {
+                return fail(.gap(from: since + 1, to: oldest - 1), at: EventPosition(after: oldest - 1))
+            }
+            isFromBeginning = false
+            for lines in page where lines.topic.hasPrefix(prefix) { deliver(lines) }
+            raise(to: next)
+            if position.base >= target || next == since { finishReplay() }
+        }
+    }
+
+    /// Continues with what waited for the replay.
+    private mutating func finishReplay() {
+        target = nil
+        switch held.take() {
+        case .lines(let lines): deliver(lines)
+        case .heartbeat(let heartbeat): raise(to: heartbeat.number)
+        case nil: break
+        }
+    }
+}
