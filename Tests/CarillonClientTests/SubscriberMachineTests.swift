@@ -1,0 +1,108 @@
+import PushTime
+import TestSupport
+import Testing
+
+@testable import CarillonClient
+
+@Suite struct SubscriberMachineTests {
+    private let now = MonotonicTime(nanoseconds: 1_000_000_000_000)
+    private let topic = "delivery/shop/sent"
+
+    private func lines(_ numbers: [Int64], after previous: Int64) throws -> EventLines {
+        var before = previous
+        var text = ""
+        for number in numbers {
+            text += "{\"v\":1,\"seq\":\(number),\"prev\":\(before),\"ts\":1}\n"
+            before = number
+        }
+        return try #require(EventLines(topic: topic, bytes: Array(text.utf8)))
+    }
+
+    private func numbers(_ deliveries: [SubscriberMachine.Delivery]) -> [Int64] {
+        deliveries.flatMap { delivery -> [Int64] in
+            guard case .lines(let lines, let first) = delivery else { return [] }
+            return lines.lines[first...].map { $0.number }
+        }
+    }
+
+    private func failure(_ deliveries: [SubscriberMachine.Delivery]) -> (EventError, EventPosition)? {
+        guard case .failure(let error, let position)? = deliveries.last else { return nil }
+        return (error, position)
+    }
+
+    @Test func `A subscription from now begins with the first heartbeat`() throws {
+        var machine = SubscriberMachine(prefix: "", start: .now)
+        machine.receive(try lines([5], after: 4))
+        #expect(numbers(machine.takeDeliveries()).isEmpty && !machine.isReplaying)
+        machine.receive(Heartbeat(number: 6, topics: [topic: 5]), now: now)
+        #expect(!machine.isReplaying && machine.since == 6)
+        machine.receive(try lines([7, 9], after: 5))
+        #expect(numbers(machine.takeDeliveries()) == [7, 9])
+    }
+
+    @Test func `Events that are not kept any more are a gap, and the position moves behind it`() throws {
+        var machine = SubscriberMachine(prefix: "", start: .position(EventPosition(after: 10)))
+        machine.receive(Heartbeat(number: 60, topics: [:]), now: now)
+        #expect(machine.isReplaying)
+        machine.receive([try lines([55], after: 40)], end: .page(next: 55, oldest: 50))
+        let (error, position) = try #require(failure(machine.takeDeliveries()))
+        #expect(error == .gap(from: 11, to: 49) && position == EventPosition(after: 49))
+        #expect(machine.hasFailed && !machine.isReplaying)
+    }
+
+    @Test func `From the beginning, events that are not kept any more are no gap`() throws {
+        var machine = SubscriberMachine(prefix: "", start: .position(EventPosition()))
+        machine.receive(Heartbeat(number: 60, topics: [:]), now: now)
+        machine.receive([try lines([55], after: 40)], end: .page(next: 60, oldest: 50))
+        #expect(numbers(machine.takeDeliveries()) == [55] && !machine.hasFailed && !machine.isReplaying)
+    }
+
+    @Test func `A replaced log and damaged events are errors with a position to continue from`() throws {
+        var machine = SubscriberMachine(prefix: "", start: .position(EventPosition(after: 10)))
+        machine.receive(Heartbeat(number: 4, topics: [:]), now: now)
+        machine.receive([], end: .page(next: 4, oldest: 1))
+        let replaced = try #require(failure(machine.takeDeliveries()))
+        #expect(replaced.0 == .logReplaced && replaced.1 == EventPosition())
+
+        machine = SubscriberMachine(prefix: "", start: .position(EventPosition(after: 10)))
+        machine.receive(Heartbeat(number: 40, topics: [:]), now: now)
+        machine.receive([], end: .damaged(next: 30))
+        let damaged = try #require(failure(machine.takeDeliveries()))
+        #expect(damaged.0 == .gap(from: 11, to: 30) && damaged.1 == EventPosition(after: 30))
+    }
+
+    @Test func `Topics that fell silent for long are asked for`() {
+        var machine = SubscriberMachine(prefix: "delivery/", start: .position(EventPosition(after: 5)))
+        machine.receive(Heartbeat(number: 5, topics: [:]), now: now)
+        machine.receive([], end: .page(next: 5, oldest: 1))
+        #expect(!machine.isReplaying)
+        machine.receive(Heartbeat(number: 8, topics: ["message/shop/accepted": 8]), now: now + .seconds(1))
+        #expect(!machine.isReplaying && machine.since == 8)
+        machine.receive(Heartbeat(number: 9, topics: [:]), now: now + .seconds(40))
+        #expect(machine.isReplaying)
+    }
+
+    @Test(arguments: [
+        "", "{}", "[1]", "{\"seq\":0,\"prev\":0}", "{\"seq\":-4}", "{\"seq\":\"7\"}", "{\"v\":1,\"seq\":,\"prev\":1,",
+        "{\"v\":1,\"seq\":99999999999999999999,\"prev\":1}",
+    ])
+    func `Lines without a number are left out`(_ text: String) {
+        #expect(EventLines(topic: topic, bytes: Array(text.utf8)) == nil)
+    }
+
+    @Test func `Lines whose numbers do not ascend are left out`() throws {
+        let text = "{\"seq\":5,\"prev\":3}\n{ \"prev\": 5, \"seq\": 5 }\nx\n{\"v\":1,\"seq\":8,\"prev\":5,\"a\":1}\n"
+        let lines = try #require(EventLines(topic: topic, bytes: Array(text.utf8)))
+        #expect(lines.lines.map { $0.number } == [5, 8] && lines.previous == 3)
+    }
+
+    @Test func `A position survives its text`() {
+        var position = EventPosition(after: 7)
+        position.take(9, of: "a/\"b\"/c")
+        position.take(6, of: "old")
+        #expect(EventPosition(position.description) == position && position.topics.count == 1)
+        for text in ["", "{}", "7", "{\"base\":-1}", "{\"base\":1,\"topics\":{\"a\":\"b\"}}"] {
+            #expect(EventPosition(text) == nil)
+        }
+    }
+}
