@@ -26,7 +26,7 @@ public final class CarillonClient: Sendable {
         var waiting: CheckedContinuation<Void, Never>?
     }
 
-    /// Creates a client. It connects with the first push.
+    /// Creates a client. It connects with the first push, or at once if the spool has messages.
     ///
     /// - Throws: ``ClientError`` if a setting is not valid or the spool cannot be opened.
     public init(_ settings: ClientSettings = ClientSettings()) throws(ClientError) {

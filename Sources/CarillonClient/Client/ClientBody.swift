@@ -26,6 +26,8 @@ final class ClientBody: Sendable {
         loop = EventLoop(name: "carillon-client")
         disk = BlockingPool(name: "carillon-disk", threadCount: 1, queueLimit: 1024)
         producer = Producer(settings, context: context, on: loop, spool: spool)
+        // What an earlier client left in the spool goes out without waiting for a push.
+        if let spool, spool.count > 0 { producer.wake() }
     }
 
     // MARK: Subscriptions

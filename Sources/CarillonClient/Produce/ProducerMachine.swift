@@ -73,7 +73,7 @@ struct ProducerMachine {
 
     /// Whether there is room for another request of that size.
     func hasRoom(for request: EncodedRequest) -> Bool {
-        guard waiting < settings.maxWaiting + (isConnected ? settings.window - unacknowledged : 0) else { return false }
+        guard items.count < settings.maxWaiting + settings.window else { return false }
         guard waitingBytes == 0 || waitingBytes + request.count <= settings.maxWaitingBytes else { return false }
         // An app that Carillon has no room for must not take the room of all others.
         guard let lane = lanes[request.app], lane.pausedUntil != nil else { return true }

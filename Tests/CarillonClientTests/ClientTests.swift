@@ -1,0 +1,305 @@
+import PushLoop
+import TestSupport
+import Testing
+
+@testable import CarillonClient
+
+/// Tests of a whole client with a scripted peer.
+@Suite(.timeLimit(.minutes(10))) struct ClientTests {
+    private func client(
+        _ endpoints: [String], _ change: (inout ClientSettings) -> Void = { _ in }
+    ) throws -> CarillonClient {
+        var settings = ClientSettings(endpoints: endpoints)
+        change(&settings)
+        return try CarillonClient(settings)
+    }
+
+    private func push(_ id: String, app: String = "shop") -> Push {
+        Push(id: id, app: app, to: .user("ada"), alert: "Hello")
+    }
+
+    /// Waits for the outcome of a push as a value.
+    private func outcome(
+        of client: CarillonClient, _ id: String, deadline: Duration? = nil
+    ) async -> Result<PushReceipt, PushError> {
+        do throws(PushError) {
+            return .success(try await client.push(push(id), deadline: deadline))
+        } catch {
+            return .failure(error)
+        }
+    }
+
+    @Test func `A push returns when it is acknowledged, and many at once are packed`() async throws {
+        let fake = try await FakeIntake(script: FakeIntake.accepting)
+        let client = try client([fake.endpoint])
+        #expect(try await client.push(push("one")).status == .accepted)
+        let results = await client.push(contentsOf: (0..<3_000).map { push("m-\($0)") })
+        #expect(results.count == 3_000 && results.allSatisfy { (try? $0.get().status) == .accepted })
+        let requests = fake.requests.events
+        #expect(requests.map { $0.ids.count }.reduce(0, +) == 3_001 && requests.count < 300)
+        #expect(requests.flatMap { $0.ids } == ["one"] + (0..<3_000).map { "m-\($0)" }, "in order")
+        await client.shutdown()
+        await fake.stop()
+    }
+
+    @Test func `A refusal is thrown with its reason, and findings are in the receipt`() async throws {
+        let fake = try await FakeIntake { request in
+            FakeIntake.answer(to: request) { id in
+                id == "bad"
+                    ? "{\"id\":\"bad\",\"status\":\"rejected\",\"reason\":\"unknown_app\",\"detail\":\"no\"}"
+                    : "{\"id\":\"\(id)\",\"status\":\"duplicate\",\"seq\":3,\"findings\":[{\"code\":\"c\",\"path\":\"p\",\"detail\":\"d\"}]}"
+            }
+        }
+        let client = try client([fake.endpoint])
+        #expect(await outcome(of: client, "bad") == .failure(.refused(PushRefusal(.unknownApp, detail: "no"))))
+        let receipt = try await client.push(push("good"))
+        #expect(receipt.status == .duplicate && receipt.number == 3 && receipt.findings.count == 1)
+        await client.shutdown()
+        await fake.stop()
+    }
+
+    @Test func `The client takes the next endpoint if one refuses, and again if it is gone`() async throws {
+        let dead = try await FakeIntake.refusing()
+        let (first, second) = (
+            try await FakeIntake(script: FakeIntake.accepting), try await FakeIntake(script: FakeIntake.accepting)
+        )
+        let client = try client([dead, first.endpoint, second.endpoint])
+        #expect(try await client.push(push("a")).status == .accepted)
+        #expect(first.requests.events.count == 1 && second.requests.events.isEmpty)
+        await first.stop()
+        #expect(try await client.push(push("b")).status == .accepted)
+        #expect(second.requests.events.flatMap { $0.ids } == ["b"])
+        await client.shutdown()
+        await second.stop()
+    }
+
+    @Test func `A silent endpoint is left, and its messages go to the next one under their ids`() async throws {
+        let (silent, other) = (
+            try await FakeIntake { _ in nil }, try await FakeIntake(script: FakeIntake.accepting)
+        )
+        let client = try client([silent.endpoint, other.endpoint]) { $0.producer.ackTimeout = .milliseconds(200) }
+        #expect(try await client.push(push("a")).status == .accepted)
+        #expect(silent.requests.events.first?.ids == ["a"] && other.requests.events.first?.ids == ["a"])
+        #expect(silent.requests.events.first?.envelopes == other.requests.events.first?.envelopes)
+        await client.shutdown()
+        await silent.stop()
+        await other.stop()
+    }
+
+    @Test func `A busy message is sent again until it is accepted`() async throws {
+        let count = Locked(0)
+        let fake = try await FakeIntake { request in
+            let number = count.withLock { count in
+                count += 1
+                return count
+            }
+            guard number < 3 else { return FakeIntake.accepting(request) }
+            return FakeIntake.answer(to: request) { "{\"id\":\"\($0)\",\"status\":\"busy\",\"retry_after_ms\":20}" }
+        }
+        let client = try client([fake.endpoint])
+        #expect(try await client.push(push("a")).status == .accepted)
+        #expect(fake.requests.events.map { $0.ids } == [["a"], ["a"], ["a"]])
+        await client.shutdown()
+        await fake.stop()
+    }
+
+    @Test func `At the deadline, a push says whether it may have been accepted`() async throws {
+        let fake = try await FakeIntake { _ in nil }
+        let sending = try client([fake.endpoint])
+        guard case .failure(.unknown) = await outcome(of: sending, "a", deadline: .milliseconds(300)) else {
+            Issue.record("not unknown")
+            return
+        }
+        await sending.shutdown()
+        await fake.stop()
+        let nowhere = try client([fake.endpoint])
+        guard case .failure(.unavailable(let detail)) = await outcome(of: nowhere, "a", deadline: .milliseconds(300))
+        else {
+            Issue.record("not unavailable")
+            return
+        }
+        #expect(detail.contains("refused"))
+        await nowhere.shutdown()
+    }
+
+    @Test func `A cancelled push throws at each place where it may wait`() async throws {
+        let fake = try await FakeIntake { $0.ids == ["first"] ? nil : FakeIntake.accepting($0) }
+        let client = try client([fake.endpoint]) {
+            $0.producer.window = 1
+            $0.producer.drainTimeout = .zero
+        }
+        // Before it is handed in.
+        let early = Task { () -> Result<PushReceipt, PushError> in
+            withUnsafeCurrentTask { $0?.cancel() }
+            return await outcome(of: client, "early")
+        }
+        #expect(await early.value == .failure(.cancelled(inDoubt: false)))
+        // After it was sent.
+        let sent = Task { await outcome(of: client, "first") }
+        await fake.requests.wait(count: 1)
+        // While it waits for the window.
+        let waiting = Task { await outcome(of: client, "second") }
+        while await client.body.producer.machine.waiting == 0 { await Task.yield() }
+        waiting.cancel()
+        #expect(await waiting.value == .failure(.cancelled(inDoubt: false)))
+        sent.cancel()
+        #expect(await sent.value == .failure(.cancelled(inDoubt: true)))
+        #expect(fake.requests.events.map { $0.ids } == [["first"]])
+        // The room of both is free again.
+        #expect(try await client.push(push("third")).status == .accepted)
+        await client.shutdown()
+        await fake.stop()
+    }
+
+    @Test func `run() flushes when it is cancelled, and ends the client`() async throws {
+        let fake = try await FakeIntake { _ in nil }
+        let client = try client([fake.endpoint])
+        let running = Task { try await client.run() }
+        let pushing = Task { await outcome(of: client, "a") }
+        let request = await fake.requests.wait(count: 1)[0]
+        running.cancel()
+        await fake.send(FakeIntake.accepting(request) ?? [], to: request.peer)
+        #expect(try await pushing.value.get().status == .accepted)
+        try await running.value
+        #expect(await outcome(of: client, "b") == .failure(.closed(inDoubt: false)))
+        await #expect(throws: ClientError.alreadyRunning) { try await client.run() }
+        await fake.stop()
+    }
+
+    @Test func `At the end, a push without an answer is in doubt, and one that was not sent is not`() async throws {
+        let fake = try await FakeIntake { _ in nil }
+        let client = try client([fake.endpoint]) {
+            $0.producer.window = 1
+            $0.producer.drainTimeout = .milliseconds(50)
+        }
+        let sent = Task { await outcome(of: client, "a") }
+        await fake.requests.wait(count: 1)
+        let waiting = Task { await outcome(of: client, "b") }
+        while await client.body.producer.machine.waiting == 0 { await Task.yield() }
+        await client.shutdown()
+        #expect(await sent.value == .failure(.closed(inDoubt: true)))
+        #expect(await waiting.value == .failure(.closed(inDoubt: false)))
+        await fake.stop()
+    }
+
+    @Test func `Garbage from the peer changes nothing`() async throws {
+        var random = SystemRandomNumberGenerator()
+        let noise = (0..<200).map { _ in
+            (0..<Int.random(in: 0...300, using: &random)).map { _ in UInt8.random(in: 0...255, using: &random) }
+        }
+        let fake = try await FakeIntake { _ in nil }
+        let client = try client([fake.endpoint])
+        let pushing = Task { await outcome(of: client, "a") }
+        let request = await fake.requests.wait(count: 1)[0]
+        for bytes in noise {
+            await fake.send([bytes], to: request.peer)
+            await fake.send([Array("ack/1".utf8), bytes], to: request.peer)
+            await fake.send([Array("ack-batch/1".utf8), bytes + [10] + bytes], to: request.peer)
+            await fake.send([[], bytes, bytes], to: request.peer)
+        }
+        await fake.send(Array(repeating: [], count: 14), to: request.peer)
+        await fake.send(
+            [Array("ack/1".utf8), Array("{\"id\":\"other\",\"status\":\"accepted\",\"seq\":7}".utf8)], to: request.peer)
+        await fake.send(FakeIntake.accepting(request) ?? [], to: request.peer)
+        #expect(try await pushing.value.get() == PushReceipt(.accepted, number: 7))
+        await client.shutdown()
+        await fake.stop()
+    }
+
+    @Test func `A bounded number of pushes waits`() async throws {
+        let fake = try await FakeIntake { _ in nil }
+        let client = try client([fake.endpoint]) {
+            $0.producer.window = 2
+            $0.producer.maxWaiting = 3
+            $0.producer.drainTimeout = .zero
+        }
+        let tasks = (0..<20).map { number in Task { await outcome(of: client, "m-\(number)") } }
+        await fake.requests.wait { $0.flatMap { $0.ids }.count >= 2 }
+        var busy = 0
+        while busy < 15 {
+            busy = 0
+            let machine = await client.body.producer.machine
+            busy = 20 - machine.items.count
+            await Task.yield()
+        }
+        await client.shutdown()
+        var outcomes: [Result<PushReceipt, PushError>] = []
+        for task in tasks { outcomes.append(await task.value) }
+        #expect(outcomes.filter { if case .failure(.busy) = $0 { true } else { false } }.count == 15)
+        #expect(outcomes.filter { if case .failure(.closed) = $0 { true } else { false } }.count == 5)
+        await fake.stop()
+    }
+
+    @Test func `A message is cancelled, and an unknown one is refused`() async throws {
+        let fake = try await FakeIntake { request in
+            FakeIntake.answer(to: request) {
+                $0 == "known"
+                    ? "{\"id\":\"known\",\"status\":\"cancelled\",\"sent\":1,\"cancelled\":2}"
+                    : "{\"id\":\"\($0)\",\"status\":\"rejected\",\"reason\":\"unknown_message\",\"detail\":\"x\"}"
+            }
+        }
+        let client = try client([fake.endpoint])
+        #expect(try await client.cancel("known", app: "shop") == .cancelled(sent: 1, cancelled: 2))
+        await #expect(throws: PushError.refused(PushRefusal(.unknownMessage, detail: "x"))) {
+            try await client.cancel("other", app: "shop")
+        }
+        #expect(fake.requests.events.map { $0.kind } == ["cancel/1", "cancel/1"])
+        await client.shutdown()
+        await fake.stop()
+    }
+
+    @Test func `Without Carillon, pushes go to the spool, and to Carillon when it is back`() async throws {
+        let directory = try TemporaryDirectory()
+        let fake = try await FakeIntake(script: FakeIntake.accepting)
+        let endpoint = fake.endpoint
+        await fake.stop()
+        let refused = EventRecorder<String>()
+        let client = try client([endpoint]) {
+            $0.spool = SpoolSettings(directory: "\(directory.path)/spool")
+            $0.spool?.answerWithin = .milliseconds(100)
+            $0.spool?.onRefused = { id, _, _ in refused.record(id) }
+        }
+        for number in 0..<50 { #expect(try await client.push(push("m-\(number)")).status == .spooled) }
+        #expect(client.spooled == 50)
+        let back = try await FakeIntake(at: endpoint) { request in
+            FakeIntake.answer(to: request) {
+                $0 == "m-7"
+                    ? "{\"id\":\"m-7\",\"status\":\"rejected\",\"reason\":\"bad_token\",\"detail\":\"x\"}"
+                    : "{\"id\":\"\($0)\",\"status\":\"accepted\",\"seq\":7}"
+            }
+        }
+        await back.requests.wait { $0.flatMap { $0.ids }.count >= 50 }
+        while client.spooled > 0 { await Task.yield() }
+        #expect(back.requests.events.flatMap { $0.ids } == (0..<50).map { "m-\($0)" }, "in order, and once")
+        #expect(refused.events == ["m-7"])
+        while await client.body.producer.spooling?.isEmpty != true { await Task.yield() }
+        #expect(try await client.push(push("direct")).status == .accepted)
+        await client.shutdown()
+        await back.stop()
+    }
+
+    @Test func `What is under way at the end goes to the spool, and the next client sends it`() async throws {
+        let directory = try TemporaryDirectory()
+        let silent = try await FakeIntake { _ in nil }
+        let first = try client([silent.endpoint]) {
+            $0.spool = SpoolSettings(directory: "\(directory.path)/spool")
+            $0.spool?.answerWithin = .seconds(60)
+            $0.producer.drainTimeout = .milliseconds(50)
+        }
+        let pushing = Task { await outcome(of: first, "a") }
+        await silent.requests.wait(count: 1)
+        await first.shutdown()
+        #expect(try await pushing.value.get().status == .spooled)
+        await silent.stop()
+        let fake = try await FakeIntake(script: FakeIntake.accepting)
+        let second = try client([fake.endpoint]) { $0.spool = SpoolSettings(directory: "\(directory.path)/spool") }
+        #expect(second.spooled == 1)
+        let running = Task { try await second.run() }
+        await fake.requests.wait(count: 1)
+        #expect(fake.requests.events[0].ids == ["a"])
+        while second.spooled > 0 { await Task.yield() }
+        running.cancel()
+        try await running.value
+        await fake.stop()
+    }
+}
