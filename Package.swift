@@ -215,7 +215,10 @@ let package = Package(
             ], swiftSettings: settings),
         .testTarget(
             name: "CarillonClientTests",
-            dependencies: ["CarillonClient", "PushTransport", "PushLoop", "PushTime", "PushRandom", "TestSupport", "carillon", "ClientDriver"],
+            dependencies: [
+                "CarillonClient", "PushTransport", "PushLoop", "PushTime", "PushRandom", "TestSupport", "carillon",
+                "ClientDriver",
+            ],
             swiftSettings: settings),
         .testTarget(
             name: "PushServerTests",
