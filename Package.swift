@@ -151,7 +151,7 @@ let package = Package(
             ],
             swiftSettings: settings),
         .testTarget(
-            name: "RequestQueueTests", dependencies: ["RequestQueue", "TestSupport"], exclude: ["Servers"],
+            name: "RequestQueueTests", dependencies: ["RequestQueue", "TestSupport"], exclude: ["Servers", "Apple"],
             swiftSettings: settings),
         .testTarget(
             name: "DeviceRegistrarTests", dependencies: ["DeviceRegistrar", "RequestQueue", "carillon", "TestSupport"],

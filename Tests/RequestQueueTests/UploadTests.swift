@@ -50,7 +50,7 @@ import Testing
         // The plan still has the size of the file that was there when the attempt began.
         try Data(count: 100).write(to: file)
         let failure = Locked<RequestError?>(nil)
-        let stream = BodyStream(try BodyPlan(.file(file)), failure: failure)
+        let stream = BodyStream(BodyReader(try BodyPlan(.file(file)), failure: failure))
         try Data(count: 40).write(to: file)
         stream.open()
         var bytes = [UInt8](repeating: 0, count: 1000)
@@ -70,7 +70,7 @@ import Testing
         form.add("empty", value: "")
         form.add("b", data: content, filename: "b")
         let plan = try BodyPlan(.multipart(form))
-        let stream = BodyStream(plan, failure: Locked(nil))
+        let stream = BodyStream(BodyReader(plan, failure: Locked(nil)))
         stream.open()
         var all = Data()
         var bytes = [UInt8](repeating: 0, count: size)

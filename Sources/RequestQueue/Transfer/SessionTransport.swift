@@ -84,7 +84,7 @@ final class SessionTransport: NSObject, Transport, URLSessionDataDelegate {
 
     func urlSession(
         _ session: URLSession, task: URLSessionTask,
-        needNewBodyStream completionHandler: @escaping (InputStream?) -> Void
+        needNewBodyStream completionHandler: @escaping @Sendable (InputStream?) -> Void
     ) {
         completionHandler(transfer(of: task)?.makeStream())
     }

@@ -51,10 +51,14 @@ final class Transfer: Sendable {
     var heard: ContinuousClock.Instant { state.withLock { $0.heard } }
 
     /// Returns a stream from the start of the body.
-    func makeStream() -> BodyStream? {
+    func makeStream() -> InputStream? {
         guard body.count > 0 else { return nil }
         state.withLock { $0.progress.sent = 0 }
-        return BodyStream(body, failure: bodyFailure)
+        #if canImport(FoundationNetworking)
+        return BodyStream(BodyReader(body, failure: bodyFailure))
+        #else
+        return BodyPump.makeStream(body, failure: bodyFailure)
+        #endif
     }
 
     /// Sets the function that ends the transfer, and calls it if the transfer was cancelled before.
