@@ -1,4 +1,4 @@
-/// What an app tells about its device. A property that is nil stays as it is on the server; an empty text removes it.
+/// The properties of a device. A property that is nil stays as it is on the server; an empty text removes it.
 public struct DeviceProfile: Sendable, Equatable, Codable {
     /// The user who is signed in.
     public var user: String?

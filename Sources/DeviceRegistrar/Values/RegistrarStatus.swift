@@ -19,5 +19,6 @@ public struct RegistrarProblem: Error, Sendable, Equatable, CustomStringConverti
     /// The explanation of the server.
     public var detail: String
 
+    /// The sentence for a log.
     public var description: String { "the server refused with \(status) \(code): \(detail)" }
 }

@@ -1,15 +1,17 @@
 /// The report that a notification was displayed or opened.
-public struct SeenReport: Sendable, Hashable, Codable {
+struct SeenReport: Sendable, Hashable, Codable {
     /// What happened to a notification.
-    public enum Kind: String, Sendable, Hashable, Codable {
+    enum Kind: String, Sendable, Hashable, Codable {
+        /// The system showed it.
         case displayed
+        /// The user opened it.
         case opened
     }
 
     /// The id of the notification: `apns-id`, or that of another push service.
-    public var notification: String
+    var notification: String
     /// What happened.
-    public var kind: Kind
+    var kind: Kind
     /// The time on the device's clock, in milliseconds since 1970.
-    public var at: Int64
+    var at: Int64
 }

@@ -1,10 +1,16 @@
 /// A method of HTTP that the queue sends.
 public enum HTTPMethod: String, Sendable, Hashable, CaseIterable {
+    /// Reads.
     case get = "GET"
+    /// Reads the header fields alone.
     case head = "HEAD"
+    /// Submits.
     case post = "POST"
+    /// Creates or replaces.
     case put = "PUT"
+    /// Changes in part.
     case patch = "PATCH"
+    /// Removes.
     case delete = "DELETE"
 
     /// Whether the method only reads (RFC 9110, section 9.2.1).

@@ -2,7 +2,9 @@
 public struct HeaderFields: Sendable, Equatable, ExpressibleByDictionaryLiteral {
     /// One field.
     public struct Field: Sendable, Equatable {
+        /// The name, as it was given.
         public var name: String
+        /// The value.
         public var value: String
     }
 

@@ -43,5 +43,6 @@ public struct RequestError: Error, Sendable, Equatable, CustomStringConvertible 
         self.message = message
     }
 
+    /// The message.
     public var description: String { message }
 }
