@@ -16,6 +16,8 @@ let settingsOverC = settings + [.strictMemorySafety()]
 
 let package = Package(
     name: "carillon",
+    // For the products that apps use. The server runs on Linux.
+    platforms: [.macOS(.v13), .iOS(.v16), .tvOS(.v16), .watchOS(.v9)],
     products: [
         .executable(name: "carillon", targets: ["carillon"]),
         .library(name: "ActiveObject", targets: ["ActiveObject"]),
