@@ -27,6 +27,8 @@ final class ServedReceipts: ReceiptVerification {
     /// The number of old receipts about which Apple's server is being asked. Each waits for it, and is repeated.
     private let asked = Locked(0)
     private static let maxAsked = 64
+    /// The time for a responder. Apple expects the answer to a notification soon.
+    private static let responderTime: Duration = .seconds(3)
     /// The time of the last logged refusal, and the number of those since.
     private let logged = Locked<(at: MonotonicTime?, skipped: UInt64)>((nil, 0))
     private static let logInterval: Duration = .seconds(1)
@@ -58,7 +60,8 @@ final class ServedReceipts: ReceiptVerification {
         let transport = CallTransport(on: loop, tls: services.tls, resolver: resolver)
         return Setup(
             services: services,
-            checker: RevocationChecker(policy: services.revocation, transport: transport),
+            checker: RevocationChecker(
+                policy: services.revocation, transport: transport, timeLimit: Self.responderTime),
             client: services.client(over: transport),
             apps: Dictionary(configuration.apps.map { ($0.topic.text, $0.id) }) { first, _ in first })
     }
