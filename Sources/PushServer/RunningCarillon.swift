@@ -137,7 +137,8 @@ package final class RunningCarillon: Sendable {
             let refusals = configuration.http.listen.map { _ in RefusalCounts(in: metrics) }
             let endpoints = Self.endpoints(
                 pipeline, gateways: gateways, health: health, streams: streams, keys: keys, refusals: refusals,
-                receipts: receipts, configuration: self.configuration, control: served)
+                receipts: receipts, notifications: StoreNotificationCounts(in: metrics),
+                configuration: self.configuration, control: served)
             let control = try await AdminServer(
                 at: .socket(path: "\(lock.directory)/\(ControlSocket.fileName)"), on: home, limits: .controlSocket,
                 table: endpoints, door: ControlDoor())
@@ -206,7 +207,7 @@ package final class RunningCarillon: Sendable {
     /// Returns the endpoints of both servers.
     private static func endpoints(
         _ pipeline: Pipeline, gateways: ServedGateways, health: ServedHealth, streams: EventStreams,
-        keys: KeyRegistrar, refusals: RefusalCounts?, receipts: ServedReceipts,
+        keys: KeyRegistrar, refusals: RefusalCounts?, receipts: ServedReceipts, notifications: StoreNotificationCounts,
         configuration: Locked<Configuration>, control: any ConfigurationControl
     ) -> EndpointTable {
         let environment: @Sendable (AppID) -> PushEnvironment? = { app in
@@ -231,7 +232,7 @@ package final class RunningCarillon: Sendable {
                 AnyEndpoint(DropBacklog { await pipeline.router.drop($0) }),
                 AnyEndpoint(responding: PushMessages(intake: pipeline.intake)),
                 AnyEndpoint(VerifyReceipt(receipts: receipts)),
-                AnyEndpoint(ReceiveStoreNotification(receipts: receipts, log: pipeline.ledger)),
+                AnyEndpoint(ReceiveStoreNotification(receipts: receipts, log: pipeline.ledger, counts: notifications)),
             ]
             + PipelineEndpoints.all(
                 on: pipeline.intake.loop, streams: streams, devices: pipeline.registry, events: pipeline.ledger,

@@ -31,9 +31,11 @@ package struct ReceiveStoreNotification: Endpoint {
 
     private let receipts: any ReceiptVerification
     private let log: any ReceiptLog
+    private let counts: StoreNotificationCounts
     private let refusals = Locked(AddressRates(burst: 60, interval: .seconds(1), limit: 10_000))
 
-    package init(receipts: any ReceiptVerification, log: any ReceiptLog) {
+    package init(receipts: any ReceiptVerification, log: any ReceiptLog, counts: StoreNotificationCounts) {
+        self.counts = counts
         self.receipts = receipts
         self.log = log
     }
@@ -49,8 +51,10 @@ package struct ReceiveStoreNotification: Endpoint {
         do {
             notification = try await verified(input.signed)
         } catch {
+            let refusal = (error as? ReceiptRefusal).flatMap { $0.isRetryable ? nil : $0 }
+            counts.count(refusal == nil ? .failed : .refused)
             if let problem = Problem(error) { throw problem }
-            guard let refusal = error as? ReceiptRefusal else { throw error }
+            guard let refusal else { throw error }
             receipts.refused(refusal)
             _ = refusals.withLock { $0.take(from: input.peer, now: .current()) }
             throw Problem.invalid(
@@ -62,9 +66,14 @@ package struct ReceiveStoreNotification: Endpoint {
         }
         let event = EventDraft(notification, app: app)
         switch await log.take(ReceivedReceipt(event, id: notification.id, app: app)) {
-        case .stored: return Reply(StoreNotificationAnswer.stored)
-        case .duplicate: return Reply(StoreNotificationAnswer.duplicate)
+        case .stored:
+            counts.count(.stored)
+            return Reply(StoreNotificationAnswer.stored)
+        case .duplicate:
+            counts.count(.duplicate)
+            return Reply(StoreNotificationAnswer.duplicate)
         case .failed(let why):
+            counts.count(.failed)
             throw Problem(.unavailable, detail: "the notification was not stored: \(why); send it again later")
         }
     }

@@ -1,7 +1,7 @@
 """Notifications and receipts of the App Store, from the simulated one to the events that backends receive."""
 import base64, json, os
 from calling import make_key, Wire
-from ground import main, Monitor, Scene, take_port
+from ground import http, main, Monitor, Scene, take_port
 
 INTO = "/v1/appstore/notifications"
 BUNDLE = "com.example.shop"
@@ -66,6 +66,9 @@ def notified():
     monitor = Monitor(serve, "receipt/", since=0)
     monitor.wait("receipt/TEST")
     assert [e["kind"] for e in monitor.events] == ["DID_RENEW", "REFUND", "other", "TEST"], monitor.events
+    page = http(serve.places["http"] + "/metrics")[1]
+    for result, count in ("stored", 1), ("duplicate", 1), ("refused", 0), ("failed", 0):
+        assert f'carillon_store_notifications_total{{result="{result}"}} {count}\n' in page, (result, page)
     lines = serve.verb("events", "--prefix", "receipt/", "--since", "0")
     assert "DID_RENEW" in lines and "pro" in lines, lines
     serve.stop()
