@@ -6,7 +6,7 @@ import TestSupport
 @testable import Receipts
 
 extension FuzzTarget {
-    /// Signed data of the App Store with its chain, responses of OCSP responders and of `verifyReceipt`: nothing forged is
+    /// Signed data of the App Store with its chain, responses of OCSP responders and of `verifyReceipt`, and old receipts: nothing forged is
     /// accepted, and nothing that is signed makes the readers of the payload trap.
     static let receipts = FuzzTarget(
         name: "receipts",
@@ -21,21 +21,39 @@ extension FuzzTarget {
                 [4, 1] + ground.chain.leafRequest, [5] + Array(response.utf8), [5] + Array(#"{"status":21007}"#.utf8),
                 [5] + Array(#"{"status":21100,"is-retryable":true}"#.utf8),
                 [6] + Array(#"{"signedPayload":"a.b.c"}"#.utf8),
+                [7] + oldReceipt,
             ]
         },
         run: { input in
             let ground = ReceiptsGround.shared
-            switch input.byte() % 7 {
+            switch input.byte() % 8 {
             case 0: ground.verify(String(decoding: input.rest(), as: UTF8.self))
             case 1: ground.verifySigned(input.rest())
             case 2: ground.verify(header: input.rest())
             case 3: ground.build(isLeaf: input.flag() == false, input.rest())
             case 4: ground.readOCSP(about: input.flag() ? .leaf : .intermediate, input.rest())
             case 5: ground.readResponse(input.rest())
-            default: _ = try? ServerNotification.signedPayload(in: input.rest())
+            case 6: _ = try? ServerNotification.signedPayload(in: input.rest())
+            default:
+                let bytes = input.rest()
+                if let receipt = try? OldReceipt(der: bytes) {
+                    require(
+                        (try? OldReceipt(base64: StoreSigner.base64(bytes))) == receipt, "two meanings of a receipt")
+                }
             }
         })
 }
+
+/// An old receipt in BER with one purchase, whose original transaction is 9.
+private let oldReceipt: [UInt8] = {
+    let field: [UInt8] = [0x30, 0x0c, 2, 2, 0x06, 0xa9, 2, 1, 1, 4, 3, 0x0c, 1, 0x39]
+    let purchase: [UInt8] = [0x30, 0x18, 2, 1, 17, 2, 1, 1, 4, 0x10, 0x31, 0x0e] + field
+    let payload: [UInt8] = [0x31, UInt8(purchase.count)] + purchase
+    let oid: [UInt8] = [0x06, 9, 0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 0x01, 0x07]
+    let content: [UInt8] = [0x30, 0x80] + oid + [1, 0xa0, 0x80, 0x24, 0x80, 4, UInt8(payload.count)] + payload
+    return [0x30, 0x80] + oid + [2, 0xa0, 0x80, 0x30, 0x80, 2, 1, 1, 0x31, 0] + content
+        + [UInt8](repeating: 0, count: 12) + [0, 0]
+}()
 
 /// A signer, its genuine texts, and a verifier that trusts it. Created once.
 private struct ReceiptsGround: Sendable {
