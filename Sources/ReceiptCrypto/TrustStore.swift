@@ -63,8 +63,7 @@ package final class TrustStore: @unchecked Sendable {
         else { throw .untrusted(cause: Self.lastError) }
         // The times are compared by the caller, with the time at which the data was signed. The depth counts the
         // certificates between leaf and root.
-        unsafe X509_VERIFY_PARAM_set_flags(
-            parameters, UInt(X509_V_FLAG_NO_CHECK_TIME) | UInt(X509_V_FLAG_X509_STRICT))
+        unsafe X509_VERIFY_PARAM_set_flags(parameters, UInt(X509_V_FLAG_NO_CHECK_TIME))
         unsafe X509_VERIFY_PARAM_set_depth(parameters, 1)
         // Keys of at least 112 bits of security, and no SHA-1.
         unsafe X509_VERIFY_PARAM_set_auth_level(parameters, 2)
