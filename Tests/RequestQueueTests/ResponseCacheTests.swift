@@ -171,6 +171,21 @@ import Testing
         }
     }
 
+    @Test func `A validation that was asked for before an invalidation stores nothing`() async throws {
+        let scene = try await Scene()
+        let request = Request.get(try scene.server.url("/hold/h", ["Cache-Control": "max-age=60", "ETag": "\"x\""]))
+        _ = try await RequestQueue().send(.get(scene.server.url("/release/h")))
+        let cache = scene.cache
+        #expect(try await cache.send(request).source == .network)
+        _ = try await RequestQueue().send(.get(scene.server.url("/rearm/h")))
+        let task = Task { try await cache.send(request, policy: .mustFetch) }
+        while await cache.flights.isEmpty { await Task.yield() }
+        await cache.invalidate(request.url)
+        _ = try await RequestQueue().send(.get(scene.server.url("/release/h")))
+        #expect(try await task.value.source == .validated)
+        #expect(await cache.state(of: request) == .absent)
+    }
+
     @Test func `Responses are removed by tag, in memory and on disk`() async throws {
         let scene = try await Scene(onDisk: true)
         _ = try await scene.get("a", tags: ["x", "y"])

@@ -161,12 +161,20 @@ def hold(exchange, key, *_):
         event = events.setdefault(key, threading.Event())
         counts[key] = counts.get(key, 0) + 1
     event.wait(60)
+    if "if-none-match" in exchange.headers:
+        return exchange.send(b"HTTP/1.1 304 X\r\n\r\n")
     exchange.answer(body=b"held", fields=[(k, v) for k, v in exchange.query.items()])
 
 
 def release(exchange, key, *_):
     with lock:
         events.setdefault(key, threading.Event()).set()
+    exchange.answer()
+
+
+def rearm(exchange, key, *_):
+    with lock:
+        events[key] = threading.Event()
     exchange.answer()
 
 
@@ -241,7 +249,7 @@ def file(exchange, key, size, *_):
         if start >= size:
             return exchange.answer(416, fields=[("Content-Range", f"bytes */{size}")])
         shift = int(exchange.query.get("shift", 0))
-        fields.append(("Content-Range", f"bytes {start + shift}-{size - 1}/{size}"))
+        fields.append(("Content-Range", f"bytes {start + shift}-{size - 1 + shift}/{size}"))
     cut = int(exchange.query.get("cut", 0))
     end = min(size, start + cut) if cut and number <= int(exchange.query.get("cuts", 1 << 30)) else size
     exchange.answer(code, body[start:end], fields, length=size - start)
