@@ -133,6 +133,34 @@ import Testing
         #expect(response.fields["content-length"] == "5000000" && response.body.isEmpty)
     }
 
+    @Test func `A certificate that nobody has signed is not trusted, and is not tried again`() async throws {
+        let directory = try TemporaryDirectory()
+        let (key, certificate) = ("\(directory.path)/key.pem", "\(directory.path)/certificate.pem")
+        let made = try await ChildProcess.run(
+            "openssl",
+            [
+                "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-subj", "/CN=localhost", "-keyout", key, "-out",
+                certificate,
+            ])
+        try #require(made.status == 0, "\(made.errors)")
+        let server = try ChildProcess(
+            "openssl", ["s_server", "-accept", "127.0.0.1:0", "-key", key, "-cert", certificate, "-www"])
+        var port: Int?
+        while port == nil {
+            let line = try #require(try await server.line())
+            if line.hasPrefix("ACCEPT") { port = line.split(separator: ":").last.flatMap { Int($0) } }
+        }
+        let url = try #require(URL(string: "https://127.0.0.1:\(port ?? 0)/"))
+        #expect(await code(quick(url, attempts: 4)) == .untrusted)
+    }
+
+    @Test func `The largest durations are no limit`() async throws {
+        let server = try await FaultServer()
+        var request = quick(try server.url("/ok"))
+        request.timeouts = Timeouts(idle: .seconds(Int64.max), total: .seconds(Int64.max))
+        #expect(try await RequestQueue().send(request).status == 200)
+    }
+
     #if compiler(>=6.4)
     // Foundation of Swift 6.3 traps on these; see "Limits of Foundation on Linux" in RequestQueue.md.
     @Test(arguments: [

@@ -167,6 +167,14 @@ import Testing
         #expect(error.code == .timedOut && machine.nextTime == .seconds(60))
     }
 
+    @Test func `Limits below one count as one`() throws {
+        var limits = QueueLimits()
+        limits.maxRunning = 0
+        limits.maxRunningPerHost = -1
+        var machine = machine(limits)
+        #expect(machine.submitted(1, job: try Self.job(), now: .zero) == [.start(1, attempt: 1)])
+    }
+
     @Test func `A redirect waits at the front of the new host`() throws {
         var machine = machine(QueueLimits(maxRunning: 1))
         _ = machine.submitted(1, job: try Self.job("a"), now: .zero)

@@ -44,7 +44,11 @@ enum EntryCoding {
         guard let lengths = lengths(data), data.count >= start + lengths.head + digest else { return nil }
         let end = start + lengths.head
         guard SHA256Digest.of(data[..<end]).elementsEqual(data[end..<(end + digest)]) else { return nil }
-        return try? JSONDecoder().decode(StoredResponse.Head.self, from: data[start..<end])
+        // Times beyond the year 33,000 are not those of a clock.
+        guard let head = try? JSONDecoder().decode(StoredResponse.Head.self, from: data[start..<end]),
+            (0...1 << 50).contains(head.requestedAt), (0...1 << 50).contains(head.receivedAt)
+        else { return nil }
+        return head
     }
 
     private static func lengths(_ data: Data) -> (head: Int, body: Int)? {

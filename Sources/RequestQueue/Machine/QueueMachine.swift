@@ -92,7 +92,10 @@ struct QueueMachine: Sendable {
     var jitter: Jitter
 
     init(limits: QueueLimits, seed: UInt64) {
-        self.limits = limits
+        // The properties can be set to values that the initializer does not accept.
+        self.limits = QueueLimits(
+            maxRunning: limits.maxRunning, maxRunningPerHost: limits.maxRunningPerHost, maxWaiting: limits.maxWaiting,
+            overflow: limits.overflow)
         jitter = Jitter(seed: seed)
     }
 

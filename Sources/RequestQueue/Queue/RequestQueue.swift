@@ -240,8 +240,8 @@ public actor RequestQueue {
 
     /// Sets the timer to the next time at which the machine has something to do.
     private func schedule() {
-        let next = machine.nextTime
-        guard next != timerTime || timer == nil else { return }
+        // A limit such as the largest duration is not a time to which a clock can count; the timer rings earlier.
+        let next = machine.nextTime.map { min($0, now + .seconds(86_400)) }
         // A timer that rings too early asks again.
         if let next, let timerTime, timer != nil, timerTime <= next { return }
         timer?.cancel()

@@ -152,12 +152,26 @@ final class SessionTransport: NSObject, Transport, URLSessionDataDelegate {
         case .cannotConnectToHost, .cannotFindHost, .dnsLookupFailed:
             let message = "cannot connect to \(url.plain): \(reason)"
             return QueueMachine.Failure(kind: .unsent, error: RequestError(.cannotConnect, message: message))
+        case _ where isUntrusted(code, reason: reason):
+            let message = "the certificate of \(url.plain) is not trusted: \(reason)"
+            return QueueMachine.Failure(kind: .final, error: RequestError(.untrusted, message: message))
         case .badURL:
             let message = "cannot send a request to \(url.plain): \(reason)"
             return QueueMachine.Failure(kind: .final, error: RequestError(.invalidRequest, message: message))
         default:
             let message = "the connection to \(url.plain) was lost: \(reason)"
             return QueueMachine.Failure(kind: .network, error: RequestError(.connectionLost, message: message))
+        }
+    }
+
+    private static func isUntrusted(_ code: URLError.Code, reason: String) -> Bool {
+        switch code {
+        case .serverCertificateUntrusted, .serverCertificateHasBadDate, .serverCertificateHasUnknownRoot,
+            .serverCertificateNotYetValid, .clientCertificateRejected, .clientCertificateRequired:
+            true
+        // On Linux, only the text of libcurl tells.
+        case .unknown: reason.contains("certificate")
+        default: false
         }
     }
 }

@@ -14,6 +14,8 @@ public struct RequestError: Error, Sendable, Equatable, CustomStringConvertible 
         case timedOut
         /// No connection to the server was made.
         case cannotConnect
+        /// The certificate of the server is not trusted, has expired, or is for another name.
+        case untrusted
         /// The connection ended before the response was complete, or the response is not valid HTTP.
         case connectionLost
         /// A file of the request's body cannot be read, or became shorter while it was sent.
