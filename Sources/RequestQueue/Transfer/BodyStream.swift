@@ -62,7 +62,7 @@ final class BodyStream: InputStream {
         reads &+= 1
         guard reads % 32 == 0 else { return }
         DispatchQueue.global().async { [freed] in freed.signal() }
-        _ = freed.wait(timeout: .now() + .milliseconds(100))
+        _ = freed.wait(timeout: .now() + .milliseconds(500))
     }
 }
 #endif
