@@ -44,7 +44,7 @@ import Testing
         var machine = SubscriberMachine(prefix: "", start: .position(EventPosition(after: 10)))
         machine.receive(Heartbeat(number: 60, topics: [:]), now: now)
         #expect(machine.isReplaying)
-        machine.receive([try lines([55], after: 40)], end: .page(next: 55, oldest: 50))
+        _ = machine.receive([try lines([55], after: 40)], end: .page(next: 55, oldest: 50))
         let (error, position) = try #require(failure(machine.takeDeliveries()))
         #expect(error == .gap(from: 11, to: 49) && position == EventPosition(after: 49))
         #expect(machine.hasFailed && !machine.isReplaying)
@@ -53,20 +53,20 @@ import Testing
     @Test func `From the beginning, events that are not kept any more are no gap`() throws {
         var machine = SubscriberMachine(prefix: "", start: .position(EventPosition()))
         machine.receive(Heartbeat(number: 60, topics: [:]), now: now)
-        machine.receive([try lines([55], after: 40)], end: .page(next: 60, oldest: 50))
+        _ = machine.receive([try lines([55], after: 40)], end: .page(next: 60, oldest: 50))
         #expect(numbers(machine.takeDeliveries()) == [55] && !machine.hasFailed && !machine.isReplaying)
     }
 
     @Test func `A replaced log and damaged events are errors with a position to continue from`() throws {
         var machine = SubscriberMachine(prefix: "", start: .position(EventPosition(after: 10)))
         machine.receive(Heartbeat(number: 4, topics: [:]), now: now)
-        machine.receive([], end: .page(next: 4, oldest: 1))
+        _ = machine.receive([], end: .page(next: 4, oldest: 1))
         let replaced = try #require(failure(machine.takeDeliveries()))
         #expect(replaced.0 == .logReplaced && replaced.1 == EventPosition())
 
         machine = SubscriberMachine(prefix: "", start: .position(EventPosition(after: 10)))
         machine.receive(Heartbeat(number: 40, topics: [:]), now: now)
-        machine.receive([], end: .damaged(next: 30))
+        _ = machine.receive([], end: .damaged(next: 30))
         let damaged = try #require(failure(machine.takeDeliveries()))
         #expect(damaged.0 == .gap(from: 11, to: 30) && damaged.1 == EventPosition(after: 30))
     }
@@ -74,7 +74,7 @@ import Testing
     @Test func `Topics that fell silent for long are asked for`() {
         var machine = SubscriberMachine(prefix: "delivery/", start: .position(EventPosition(after: 5)))
         machine.receive(Heartbeat(number: 5, topics: [:]), now: now)
-        machine.receive([], end: .page(next: 5, oldest: 1))
+        _ = machine.receive([], end: .page(next: 5, oldest: 1))
         #expect(!machine.isReplaying)
         machine.receive(Heartbeat(number: 8, topics: ["message/shop/accepted": 8]), now: now + .seconds(1))
         #expect(!machine.isReplaying && machine.since == 8)

@@ -67,7 +67,10 @@ import Testing
         }
 
         mutating func replay() throws {
-            if chance(0.1) { return machine.receive([], end: .busy(.milliseconds(5))) }
+            if chance(0.1) {
+                _ = machine.receive([], end: .busy(.milliseconds(5)))
+                return
+            }
             let since = machine.since
             let after = log.filter { $0.number > since }
             let page = after.prefix(Int.random(in: 1...8, using: &random))
@@ -79,7 +82,9 @@ import Testing
                     runs.append([event])
                 }
             }
-            machine.receive(runs.compactMap { lines($0) }, end: .page(next: page.last?.number ?? since, oldest: 1))
+            let isWhole = machine.receive(
+                runs.compactMap { lines($0) }, end: .page(next: page.last?.number ?? since, oldest: 1))
+            #expect(isWhole)
         }
 
         mutating func take() {

@@ -213,8 +213,10 @@ actor Subscriber {
             return startReplayTimer(after: pause)
         }
         stopReplayTimer()
+        guard machine.receive(exchange(&page, with: []), end: end) else {
+            return failReplay("\(settings.replay): events are missing in the answer")
+        }
         replayFailures = 0
-        machine.receive(exchange(&page, with: []), end: end)
         if !machine.isReplaying { closeReplay() }
         step()
     }

@@ -120,26 +120,44 @@ struct SubscriberMachine {
 
     // MARK: Replay
 
-    /// Takes a whole page of a replay. Afterwards ``isReplaying`` tells whether another one is needed.
-    mutating func receive(_ page: [EventLines], end: ReplayEnd) {
-        guard let target, !hasFailed else { return }
+    /// Takes a whole page of a replay. Afterwards ``isReplaying`` tells whether another one is needed. Returns false if
+    /// events are missing in the page, so that it has to be asked for again.
+    mutating func receive(_ page: [EventLines], end: ReplayEnd) -> Bool {
+        guard let target, !hasFailed else { return true }
         switch end {
-        case .busy: return
+        case .busy: break
         case .refused(let detail): fail(.refused(detail), at: position)
         case .damaged(let next):
             let from = position.base + 1
             fail(.gap(from: from, to: max(from, next)), at: EventPosition(after: max(next, position.base)))
         case .page(let next, let oldest):
             let since = position.base
-            if next < since { return fail(.logReplaced, at: EventPosition()) }
-            if oldest - 1 > since, !isFromBeginning {
-                return fail(.gap(from: since + 1, to: oldest - 1), at: EventPosition(after: oldest - 1))
+            guard next >= since else {
+                fail(.logReplaced, at: EventPosition())
+                return true
             }
+            guard oldest <= since + 1 || isFromBeginning else {
+                fail(.gap(from: since + 1, to: oldest - 1), at: EventPosition(after: oldest - 1))
+                return true
+            }
+            guard isComplete(page, oldest: oldest) else { return false }
             isFromBeginning = false
             for lines in page where lines.topic.hasPrefix(prefix) { deliver(lines) }
             raise(to: next)
             if position.base >= target || next == since { finishReplay() }
         }
+        return true
+    }
+
+    /// Whether each event of a page names one as its predecessor that is in the page, was taken, or is not kept any
+    /// more.
+    private func isComplete(_ page: [EventLines], oldest: Int64) -> Bool {
+        var place = position
+        for lines in page where lines.topic.hasPrefix(prefix) {
+            if lines.previous >= oldest, place.isMissing(lines.previous, of: lines.topic) { return false }
+            if let last = lines.lines.last { place.take(last.number, of: lines.topic) }
+        }
+        return true
     }
 
     /// Continues with what waited for the replay.

@@ -1,0 +1,166 @@
+import TestSupport
+import Testing
+
+@testable import CarillonClient
+
+/// Tests of subscriptions with a scripted publisher.
+@Suite(.timeLimit(.minutes(10))) struct EventStreamTests {
+    private func client(_ fake: FakeEvents, _ change: (inout ClientSettings) -> Void = { _ in }) throws
+        -> CarillonClient
+    {
+        var settings = ClientSettings(endpoints: ["tcp://127.0.0.1:1"], events: fake.publish, replay: fake.replay)
+        change(&settings)
+        return try CarillonClient(settings)
+    }
+
+    /// Reads a number of events and leaves the loop.
+    private func take(_ count: Int, of stream: EventStream) async throws -> [Int64] {
+        var numbers: [Int64] = []
+        for try await event in stream {
+            numbers.append(event.number)
+            if numbers.count == count { break }
+        }
+        return numbers
+    }
+
+    @Test func `Events of the past and of now are there once, and lost ones are replayed`() async throws {
+        let fake = try await FakeEvents()
+        await fake.happen(30, isLost: true)
+        let client = try client(fake)
+        let reading = Task { try await take(100, of: client.events("delivery/", from: .beginning)) }
+        await fake.subscriptions.wait(count: 2)
+        await fake.heartbeat()
+        await fake.requests.wait(count: 1)
+        await fake.happen(20)
+        await fake.happen(10, isLost: true)
+        await fake.happen(5, "message/shop/accepted")
+        await fake.happen(20)
+        await fake.happen(20, isLost: true)
+        await fake.heartbeat()
+        await fake.heartbeat()
+        #expect(try await reading.value == Array(1...60) + Array(66...105))
+        await client.shutdown()
+        await fake.stop()
+    }
+
+    @Test func `An event has its members`() async throws {
+        let fake = try await FakeEvents()
+        await fake.happen(1, "message/shop/completed")
+        let client = try client(fake)
+        let reading = Task {
+            var iterator = client.events(from: .beginning).makeAsyncIterator()
+            return try await iterator.next()
+        }
+        await fake.subscriptions.wait(count: 2)
+        await fake.heartbeat()
+        let event = try #require(try await reading.value)
+        #expect(event.kind == .messageCompleted && event.app == "shop" && event.messageID == "m-1")
+        #expect(event.counts == ["sent": 1] && event.milliseconds == 5 && event.status == nil)
+        #expect(event["v"] == 1 && event["none"] == nil)
+        await client.shutdown()
+        await fake.stop()
+    }
+
+    @Test func `Leaving the loop ends one subscription, and the cursor continues behind the last event`() async throws {
+        let fake = try await FakeEvents()
+        let directory = try TemporaryDirectory()
+        let stream = { (client: CarillonClient) in client.events("delivery/", from: .cursor("\(directory.path)/cursor"))
+        }
+        await fake.happen(100, isLost: true)
+        let first = try client(fake)
+        let beating = Task {
+            while !Task.isCancelled {
+                await fake.heartbeat()
+                try? await Task.sleep(for: .milliseconds(5))
+            }
+        }
+        #expect(try await take(40, of: stream(first)) == Array(1...40))
+        #expect(try await take(1, of: stream(first)) == [41])
+        #expect(try await take(9, of: stream(first)) == Array(42...50))
+        await first.shutdown()
+        let second = try client(fake)
+        #expect(try await take(50, of: stream(second)) == Array(51...100))
+        await second.shutdown()
+        beating.cancel()
+        await beating.value
+        await fake.stop()
+    }
+
+    @Test func `One subscription at a time uses a cursor, and a damaged cursor is an error`() async throws {
+        let fake = try await FakeEvents()
+        let directory = try TemporaryDirectory()
+        let client = try client(fake)
+        let path = "\(directory.path)/cursor"
+        let waiting = Task { try await take(1, of: client.events(from: .cursor(path))) }
+        await fake.subscriptions.wait(count: 2)
+        await #expect(throws: EventError.cursor("another subscription uses the cursor \(path)")) {
+            try await take(1, of: client.events(from: .cursor(path)))
+        }
+        waiting.cancel()
+        #expect(try await waiting.value == [])
+        let damaged = try directory.write("damaged", containing: "{\"base\":")
+        await #expect(throws: EventError.self) { try await take(1, of: client.events(from: .cursor(damaged))) }
+        await client.shutdown()
+        await #expect(throws: EventError.self) { try await take(1, of: client.events(from: .cursor(path))) }
+        await fake.stop()
+    }
+
+    @Test func `A slow consumer gets everything, and what waits for it is bounded`() async throws {
+        let fake = try await FakeEvents()
+        let client = try client(fake) { $0.maxBufferedEventBytes = 50_000 }
+        var iterator = client.events("delivery/", from: .beginning).makeAsyncIterator()
+        let starting = Task { await fake.subscriptions.wait(count: 2) }
+        let first = Task { @MainActor in
+            await fake.subscriptions.wait(count: 2)
+            await fake.happen(10, size: 1_000)
+            await fake.heartbeat()
+        }
+        #expect(try await iterator.next()?.number == 1)
+        _ = await (starting.value, first.value)
+        // Far more than all buffers hold: most of it is dropped on the way, and asked for again.
+        for _ in 0..<400 { await fake.happen(20, size: 1_000) }
+        let beating = Task {
+            while !Task.isCancelled {
+                await fake.heartbeat()
+                try? await Task.sleep(for: .milliseconds(5))
+            }
+        }
+        for number in 2...Int64(8_010) {
+            guard try await iterator.next()?.number == number else {
+                Issue.record("an event is missing or twice before \(number)")
+                break
+            }
+        }
+        #expect(fake.requests.events.count > 1)
+        beating.cancel()
+        await beating.value
+        await client.shutdown()
+        #expect(try await iterator.next() == nil)
+        await fake.stop()
+    }
+
+    @Test func `Garbage from both sockets loses and adds nothing`() async throws {
+        var random = SystemRandomNumberGenerator()
+        let noise = (0..<100).map { _ in
+            (0..<Int.random(in: 0...200, using: &random)).map { _ in UInt8.random(in: 0...255, using: &random) }
+        }
+        let fake = try await FakeEvents()
+        await fake.spoilReplays(with: [])
+        let client = try client(fake)
+        let reading = Task { try await take(60, of: client.events(from: .beginning)) }
+        await fake.subscriptions.wait(count: 2)
+        await fake.happen(20, isLost: true)
+        for bytes in noise {
+            await fake.publish([bytes])
+            await fake.publish([Array("heartbeat".utf8), bytes])
+            await fake.publish([Array("delivery/shop/sent".utf8), bytes])
+            await fake.publish([bytes, bytes, bytes])
+        }
+        await fake.happen(20)
+        await fake.happen(20)
+        await fake.heartbeat()
+        #expect(try await reading.value == Array(1...60))
+        await client.shutdown()
+        await fake.stop()
+    }
+}
