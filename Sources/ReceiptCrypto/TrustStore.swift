@@ -27,8 +27,8 @@ package final class TrustStore: @unchecked Sendable {
         unsafe X509_STORE_free(store)
     }
 
-    /// Checks that a trusted root signed the intermediate, that the intermediate signed the leaf, and that both have the
-    /// extensions of their purpose. Does not compare the validity with any time: the chain carries it.
+    /// Checks that a trusted root signed the intermediate, that the intermediate signed the leaf, and that both have
+    /// the extensions of their purpose. Does not compare the validity with any time: the chain carries it.
     package func chain(leaf: [UInt8], intermediate: [UInt8]) throws(CertificateFault) -> SigningChain {
         let leaf = try Certificate(der: leaf, position: .leaf)
         let intermediate = try Certificate(der: intermediate, position: .intermediate)

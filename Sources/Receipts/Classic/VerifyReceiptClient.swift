@@ -64,8 +64,8 @@ public struct VerifyReceiptClient: Sendable {
     ///
     /// - Parameters:
     ///   - receipt: The receipt in Base64. White space is removed.
-    ///   - bundleID: The app from which the receipt came, if that is known: a receipt of another app is refused, although
-    ///     that app is accepted as well.
+    ///   - bundleID: The app from which the receipt came, if that is known: a receipt of another app is refused,
+    ///     although that app is accepted as well.
     ///   - excludeOldTransactions: Whether the response has only the latest transaction of each subscription.
     /// - Throws: A refusal. It is retryable if Apple's server was not able to answer.
     public func verify(

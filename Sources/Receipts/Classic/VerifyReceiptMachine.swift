@@ -1,8 +1,8 @@
-/// The decisions of one verification by Apple's `verifyReceipt`: the environment to ask, when to ask again, and the result.
-/// It does no I/O and reads no clock; ``VerifyReceiptClient`` executes its actions.
+/// The decisions of one verification by Apple's `verifyReceipt`: the environment to ask, when to ask again, and the
+/// result. It does no I/O and reads no clock; ``VerifyReceiptClient`` executes its actions.
 ///
-/// Production is asked first, because App Review sends sandbox receipts to servers of production. The other environment is
-/// asked at most once.
+/// Production is asked first, because App Review sends sandbox receipts to servers of production. The other environment
+/// is asked at most once.
 struct VerifyReceiptMachine {
     enum Action: Hashable {
         /// Send the receipt to this environment, after the pause.

@@ -2,8 +2,8 @@
 public struct VerifyReceiptPolicy: Sendable {
     /// The apps whose receipts are accepted.
     public var apps: [StoreApp]
-    /// The environments whose receipts are accepted. App Review uses the sandbox, also with versions of the app that are in
-    /// the store.
+    /// The environments whose receipts are accepted. App Review uses the sandbox, also with versions of the app that
+    /// are in the store.
     public var environments: Set<StoreEnvironment>
     /// The maximum number of requests that repeat an earlier one.
     public var maxRetries = 3

@@ -19,7 +19,8 @@ struct VerifyReceiptResponse {
         self.status = ReceiptStatus(rawValue: status)
         self.json = json
         self.body = body
-        // The documentation has a hyphen, and servers send an underscore; the value is a boolean, a number, or its text.
+        // The documentation has a hyphen, and servers send an underscore; the value is a boolean, a number, or its
+        // text.
         isRetryable = ["is-retryable", "is_retryable"].contains { key in
             switch json[key] {
             case .boolean(true), .integer(1), .string("1"), .string("true"): true

@@ -1,5 +1,5 @@
-/// Base64 without tolerance: no white space, no bits after the last byte, and padding exactly where the encoding has it.
-/// Two texts never decode to the same bytes.
+/// Base64 without tolerance: no white space, no bits after the last byte, and padding exactly where the encoding has
+/// it. Two texts never decode to the same bytes.
 enum StrictBase64 {
     /// Decodes the standard alphabet with padding (RFC 4648, section 4).
     static func decode(_ text: some Collection<UInt8>) -> [UInt8]? {

@@ -1,7 +1,7 @@
 /// The content of an old receipt, as it is in the bundle of an app: **not verified**.
 ///
-/// Anyone can write such a receipt. Use it to find the id of a transaction, and ask the App Store Server API for it, which
-/// answers with signed data; or let Apple's server verify the receipt: see ``VerifyReceiptClient``.
+/// Anyone can write such a receipt. Use it to find the id of a transaction, and ask the App Store Server API for it,
+/// which answers with signed data; or let Apple's server verify the receipt: see ``VerifyReceiptClient``.
 public struct OldReceipt: Hashable, Sendable {
     /// A purchase that the receipt claims.
     public struct Purchase: Hashable, Sendable {

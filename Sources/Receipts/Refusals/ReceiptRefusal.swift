@@ -14,8 +14,8 @@ public struct ReceiptRefusal: Error, Hashable, Sendable, CustomStringConvertible
     /// The sentence.
     public var description: String { sentence }
 
-    /// Whether the same data may be accepted later: the network or a service of Apple failed, and nothing is known to be
-    /// wrong with the data.
+    /// Whether the same data may be accepted later: the network or a service of Apple failed, and nothing is known to
+    /// be wrong with the data.
     public var isRetryable: Bool { code.isRetryable }
 
     /// Returns the refusal with the place of the data in front, for data that is nested in other data.

@@ -1,5 +1,5 @@
-/// The chains whose certificates are known not to be revoked, each for a while; and those about which nobody could be asked,
-/// for a short while. Neither a refusal nor a revocation is remembered.
+/// The chains whose certificates are known not to be revoked, each for a while; and those about which nobody could be
+/// asked, for a short while. Neither a refusal nor a revocation is remembered.
 struct RevocationCache {
     private struct Entry {
         let status: RevocationStatus

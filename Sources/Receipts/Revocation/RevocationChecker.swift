@@ -1,7 +1,7 @@
 import ReceiptCrypto
 
-/// A checker of the revocation of certificates, by OCSP (RFC 6960). It asks about the leaf and the intermediate of verified
-/// data, and remembers for 15 minutes which chains are good.
+/// A checker of the revocation of certificates, by OCSP (RFC 6960). It asks about the leaf and the intermediate of
+/// verified data, and remembers for 15 minutes which chains are good.
 ///
 /// ```swift
 /// let checker = RevocationChecker(policy: .soft, transport: URLSessionTransport())

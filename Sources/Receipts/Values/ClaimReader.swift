@@ -1,5 +1,5 @@
-/// A reader of the claims in a verified JSON object. A claim that is absent or null is nil; a claim of the wrong type is a
-/// refusal.
+/// A reader of the claims in a verified JSON object. A claim that is absent or null is nil; a claim of the wrong type
+/// is a refusal.
 struct ClaimReader {
     private let object: ReceiptJSON
     /// The path of the object with a dot behind it, or nothing for the payload itself.

@@ -1,5 +1,5 @@
-/// A word from Apple with known values. Apple may add others at any time, and they survive: compare with the constants, and
-/// expect none of them to match.
+/// A word from Apple with known values. Apple may add others at any time, and they survive: compare with the constants,
+/// and expect none of them to match.
 public protocol OpenText: RawRepresentable, Hashable, Sendable, CustomStringConvertible where RawValue == String {
     /// Creates a value from its word.
     init(rawValue: String)

@@ -1,4 +1,5 @@
-/// The state of a subscription's renewal, signed by the App Store (JWSRenewalInfoDecodedPayload). It does not name its app.
+/// The state of a subscription's renewal, signed by the App Store (JWSRenewalInfoDecodedPayload). It does not name its
+/// app.
 public struct SignedRenewalInfo: Hashable, Sendable {
     /// The id of the first transaction of the subscription.
     public let originalTransactionID: String

@@ -4,7 +4,7 @@ public enum RevocationStatus: Hashable, Sendable {
     case notChecked
     /// The responders of the authority confirmed that the certificates are not revoked.
     case good
-    /// The responders gave no answer that can be used; the text says why. The data is accepted nevertheless, because the
-    /// policy is ``RevocationPolicy/soft``.
+    /// The responders gave no answer that can be used; the text says why. The data is accepted nevertheless, because
+    /// the policy is ``RevocationPolicy/soft``.
     case unknown(String)
 }

@@ -2,8 +2,8 @@ extension ServerNotification {
     /// The maximum length of the body of a notification.
     public static let maxBodyLength = 512 * 1024
 
-    /// Returns the signed payload in the body that the App Store posts: `{"signedPayload": "…"}`. It is not verified yet:
-    /// see ``SignedDataVerifier/notification(_:)``.
+    /// Returns the signed payload in the body that the App Store posts: `{"signedPayload": "…"}`. It is not verified
+    /// yet: see ``SignedDataVerifier/notification(_:)``.
     public static func signedPayload(in body: [UInt8]) throws(ReceiptRefusal) -> String {
         guard body.count <= maxBodyLength else {
             throw ReceiptRefusal(

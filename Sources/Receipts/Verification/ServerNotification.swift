@@ -1,7 +1,7 @@
 /// An App Store Server Notification, version 2, whose parts are verified as well.
 ///
-/// The App Store repeats a notification with the same ``id`` until a server answers it with 200, and not always in order:
-/// deduplicate by ``id``, and order by ``signedAt``.
+/// The App Store repeats a notification with the same ``id`` until a server answers it with 200, and not always in
+/// order: deduplicate by ``id``, and order by ``signedAt``.
 public struct ServerNotification: Sendable {
     /// The subject of a notification.
     public enum Content: Sendable {

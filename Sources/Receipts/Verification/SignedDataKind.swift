@@ -1,5 +1,5 @@
-/// The kinds of data that the App Store signs. A kind is recognized by claims that the others do not have, so that data of
-/// one kind is not accepted in place of another.
+/// The kinds of data that the App Store signs. A kind is recognized by claims that the others do not have, so that data
+/// of one kind is not accepted in place of another.
 public enum SignedDataKind: String, CaseIterable, Hashable, Sendable {
     /// A purchase or renewal.
     case transaction

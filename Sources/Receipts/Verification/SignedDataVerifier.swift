@@ -1,12 +1,13 @@
 import PushThread
 import ReceiptCrypto
 
-/// A verifier of data that the App Store signs: transactions, renewal information, app transactions, and App Store Server
-/// Notifications (version 2).
+/// A verifier of data that the App Store signs: transactions, renewal information, app transactions, and App Store
+/// Server Notifications (version 2).
 ///
-/// The verifier works offline: it reads no clock, no file and no network. For each text it checks, in this order, the form,
-/// the chain of certificates to a trusted root, the signature, the validity of the certificates at the time of signing, the
-/// kind of the data, and its app and environment. Nothing of a payload is parsed before its signature holds.
+/// The verifier works offline: it reads no clock, no file and no network. For each text it checks, in this order, the
+/// form, the chain of certificates to a trusted root, the signature, the validity of the certificates at the time of
+/// signing, the kind of the data, and its app and environment. Nothing of a payload is parsed before its signature
+/// holds.
 ///
 /// ```swift
 /// let verifier = SignedDataVerifier(apps: [StoreApp(bundleID: "com.example.shop", appAppleID: 1234567890)])

@@ -2,8 +2,8 @@
 public struct StoreApp: Hashable, Sendable {
     /// The bundle id, as in `com.example.shop`.
     public let bundleID: String
-    /// The Apple id of the app, a number that App Store Connect shows. Notifications and app transactions from production
-    /// need it.
+    /// The Apple id of the app, a number that App Store Connect shows. Notifications and app transactions from
+    /// production need it.
     public let appAppleID: Int64?
 
     /// Creates an app.

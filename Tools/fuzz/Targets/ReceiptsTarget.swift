@@ -6,8 +6,8 @@ import TestSupport
 @testable import Receipts
 
 extension FuzzTarget {
-    /// Signed data of the App Store with its chain, responses of OCSP responders and of `verifyReceipt`, and old receipts: nothing forged is
-    /// accepted, and nothing that is signed makes the readers of the payload trap.
+    /// Signed data of the App Store with its chain, responses of OCSP responders and of `verifyReceipt`, and old
+    /// receipts: nothing forged is accepted, and nothing that is signed makes the readers of the payload trap.
     static let receipts = FuzzTarget(
         name: "receipts",
         seeds: {
