@@ -150,10 +150,10 @@ import Testing
         }
     }
 
-    @Test(arguments: 0..<40)
+    @Test(arguments: 0..<24)
     func `Each request ends once, within the bounds, whatever the server does`(_ seed: Int) throws {
         var walk = Walk(seed: UInt64(seed))
-        for _ in 0..<3_000 { try walk.step() }
+        for _ in 0..<1_500 { try walk.step() }
         for (ticket, outcome) in walk.machine.end() { walk.end(ticket, outcome) }
         #expect(walk.known.values.allSatisfy { $0.outcomes == 1 })
         #expect(walk.machine.items.isEmpty && walk.machine.waitingBytes == 0 && walk.machine.unacknowledgedBytes == 0)

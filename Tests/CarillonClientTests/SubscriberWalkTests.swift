@@ -132,10 +132,10 @@ import Testing
         }
     }
 
-    @Test(arguments: 0..<40)
+    @Test(arguments: 0..<24)
     func `Each event is delivered once and in order, whatever is lost`(_ seed: Int) throws {
         var walk = Walk(seed: UInt64(seed))
-        for _ in 0..<1_500 { try walk.step() }
+        for _ in 0..<500 { try walk.step() }
         // After the last heartbeat nothing is missing.
         walk.wire = []
         while walk.machine.isReplaying { try walk.replay() }
