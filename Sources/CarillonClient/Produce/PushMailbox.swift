@@ -67,12 +67,19 @@ final class PushMailbox: Sendable {
     }
 }
 
-/// A request with the task that waits for its outcome.
-struct Submission: Sendable {
+/// A request with the task that waits for its outcome. It is an object, because it passes through several queues.
+final class Submission: Sendable {
     let ticket: Ticket
     let request: EncodedRequest
     let deadline: Duration
     let waiter: PushWaiter
+
+    init(ticket: Ticket, request: EncodedRequest, deadline: Duration, waiter: PushWaiter) {
+        self.ticket = ticket
+        self.request = request
+        self.deadline = deadline
+        self.waiter = waiter
+    }
 }
 
 /// The receiver of the outcome of a request.
