@@ -70,11 +70,23 @@ struct Options {
         return settings
     }
 
-    /// The processor time of this process so far, and the most memory that it had.
+    /// The processor time of this process so far, and the most memory that it had. `ru_maxrss` would contain that of the
+    /// parent before the start.
     static var usage: (seconds: Double, kilobytes: Int) {
         var usage = rusage()
         getrusage(__rusage_who_t(RUSAGE_SELF.rawValue), &usage)
         func seconds(_ time: timeval) -> Double { Double(time.tv_sec) + Double(time.tv_usec) * 1e-6 }
-        return (seconds(usage.ru_utime) + seconds(usage.ru_stime), Int(usage.ru_maxrss))
+        return (seconds(usage.ru_utime) + seconds(usage.ru_stime), peak)
+    }
+
+    private static var peak: Int {
+        let descriptor = open("/proc/self/status", O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { return 0 }
+        defer { close(descriptor) }
+        var bytes = [UInt8](repeating: 0, count: 8192)
+        let count = read(descriptor, &bytes, bytes.count)
+        let lines = String(decoding: bytes.prefix(max(0, count)), as: UTF8.self).split(separator: "\n")
+        let words = lines.first { $0.hasPrefix("VmHWM:") }?.split(whereSeparator: { $0 == " " || $0 == "\t" }) ?? []
+        return words.count > 1 ? Int(words[1]) ?? 0 : 0
     }
 }
