@@ -96,6 +96,21 @@ import Testing
         #expect(lines.lines.map { $0.number } == [5, 8] && lines.previous == 3)
     }
 
+    @Test func `The number of topics above the base is bounded, and a replay raises the base`() throws {
+        var machine = SubscriberMachine(prefix: "", start: .position(EventPosition()))
+        func line(_ number: Int) throws -> EventLines {
+            try #require(EventLines(topic: "a/\(number)/b", bytes: Array("{\"seq\":\(number),\"prev\":0}".utf8)))
+        }
+        for number in 1...SubscriberMachine.maxTopics { machine.receive(try line(number)) }
+        #expect(!machine.isReplaying && numbers(machine.takeDeliveries()).count == SubscriberMachine.maxTopics)
+        let next = SubscriberMachine.maxTopics + 1
+        machine.receive(try line(next))
+        #expect(machine.isReplaying && numbers(machine.takeDeliveries()).isEmpty)
+        _ = machine.receive([try line(1), try line(next)], end: .page(next: Int64(next), oldest: 1))
+        #expect(numbers(machine.takeDeliveries()) == [Int64(next)])
+        #expect(!machine.isReplaying && machine.position == EventPosition(after: Int64(next)))
+    }
+
     @Test func `A position survives its text`() {
         var position = EventPosition(after: 7)
         position.take(9, of: "a/\"b\"/c")

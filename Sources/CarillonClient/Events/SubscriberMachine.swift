@@ -23,6 +23,10 @@ struct SubscriberMachine {
     /// The silence of heartbeats after which topics may be missing in the next one.
     private static let longSilence = Duration.seconds(30)
 
+    /// The topics with events above the base, at most. Carillon has some for each app, and a heartbeat raises the base
+    /// each second; with more, a replay raises it.
+    static let maxTopics = 10_000
+
     let prefix: String
     private(set) var position: EventPosition
     /// Whether the position is that of the first heartbeat, which is not there yet.
@@ -72,6 +76,11 @@ struct SubscriberMachine {
         guard !position.isMissing(lines.previous, of: lines.topic) else {
             held = .lines(lines)
             target = lines.previous
+            return
+        }
+        if position.topics.count >= Self.maxTopics, position.topics[lines.topic] == nil, let last = lines.lines.last {
+            held = .lines(lines)
+            target = last.number
             return
         }
         deliver(lines)
