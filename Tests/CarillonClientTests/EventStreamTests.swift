@@ -117,8 +117,9 @@ import Testing
         }
         #expect(try await iterator.next()?.number == 1)
         _ = await (starting.value, first.value)
-        // Far more than all buffers hold: most of it is dropped on the way, and asked for again.
-        for _ in 0..<400 { await fake.happen(20, size: 1_000) }
+        // 40 MB are far more than all buffers hold, also those of the kernel: most of it is dropped on the way, and
+        // asked for again.
+        for _ in 0..<400 { await fake.happen(20, size: 5_000) }
         let beating = Task {
             while !Task.isCancelled {
                 await fake.heartbeat()
