@@ -75,9 +75,21 @@ final class SessionTransport: NSObject, Transport, URLSessionDataDelegate {
         }
         let task = session.dataTask(with: request)
         state.withLock { $0.transfers[task.taskIdentifier] = transfer }
-        // On Linux, cancelling waits for the queue of the session, on which the delegate may be running.
-        transfer.began { DispatchQueue.global().async { task.cancel() } }
+        transfer.began { Self.cancel(task) }
         task.resume()
+    }
+
+    private static func cancel(_ task: URLSessionTask) {
+        #if canImport(FoundationNetworking)
+        // On Linux, cancelling waits for the queue of the session, on which the delegate may be running. A task that
+        // ends by itself while it is being cancelled can end twice inside URLSession, which traps. What makes the queue
+        // cancel, such as the first byte above a limit, often comes right before the end, so that the end goes first.
+        DispatchQueue.global().asyncAfter(deadline: .now() + .milliseconds(50)) {
+            if task.state != .completed { task.cancel() }
+        }
+        #else
+        task.cancel()
+        #endif
     }
 
     private func transfer(of task: URLSessionTask) -> Transfer? { state.withLock { $0.transfers[task.taskIdentifier] } }
