@@ -78,7 +78,7 @@ extension DedupeMachine {
     // MARK: The end of a group
 
     /// Ends a group that is stored.
-    package mutating func commit(_ group: consuming DedupeGroup) {
+    package mutating func commit(_ group: borrowing DedupeGroup) {
         refusedCount &+= group.refusedCount
         for delivery in group.endedOnly {
             deliveries.insert(delivery)
@@ -91,7 +91,7 @@ extension DedupeMachine {
     }
 
     /// Undoes the decisions of a group that could not be stored.
-    package mutating func undo(_ group: consuming DedupeGroup) {
+    package mutating func undo(_ group: borrowing DedupeGroup) {
         for added in group.later.reversed() { messages.takeBack(added) }
         for (index, key) in group.accepted.enumerated() {
             messages.takeBackFirst(group.first &+ UInt64(index), of: key.fingerprint)

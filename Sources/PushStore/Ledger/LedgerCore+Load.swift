@@ -14,7 +14,7 @@ extension LedgerCore {
         var messages: [AcceptedMessage] = []
         messages.reserveCapacity(seqs.count)
         var size = 0
-        for seq in seqs where (unreadable.isEmpty || !unreadable.contains(seq)) && !cancels.contains(seq) {
+        for seq in seqs where (unreadable.isEmpty || !unreadable.contains(seq)) && !machine.cancels.contains(seq) {
             if size >= Self.answerSize { break }
             do {
                 guard let message = try load(seq) else { continue }
@@ -51,59 +51,10 @@ extension LedgerCore {
         return DamagedMessage(seq: seq, app: app, id: id)
     }
 
-    private func damaged(_ seq: UInt64) -> StoreError {
-        StoreError(
-            .damaged,
-            "\(connection.path): message \(seq) is damaged and is not sent; restore the ledger from a backup, or send "
-                + "the message again with another id")
-    }
-
-    func load(_ seq: UInt64) throws(StoreError) -> AcceptedMessage? {
-        guard dedupe.pending.contains(seq) else { return try scheduled(seq) }
-        if !(messageRow?.covers(seq) ?? false) { messageRow = try row(of: seq) }
-        guard let row = messageRow, row.covers(seq), let (app, read) = row.message(seq) else { throw damaged(seq) }
-        return accepted(seq, row.time, app, read)
-    }
-
-    private func row(of seq: UInt64) throws(StoreError) -> MessageRow? {
-        let find = statements.findMessages
-        defer { find.reset() }
-        find.bind(1, seq)
-        guard try find.step() else { return nil }
-        return MessageRow(
-            first: find.word(0), count: max(0, Int(clamping: find.number(1))), time: find.time(2),
-            apps: MessageRow.apps(find.text(3)),
-            heads: find.blob(4), bodies: find.blob(5))
-    }
-
-    private func scheduled(_ seq: UInt64) throws(StoreError) -> AcceptedMessage? {
-        if scheduledCount == 0 { return nil }
-        let find = statements.findScheduled
-        defer { find.reset() }
-        find.bind(1, seq)
-        guard try find.step() else { return nil }
-        guard let message = scheduled(find, seq, time: 2, app: 6, body: 7) else { throw damaged(seq) }
-        return message
-    }
-
-    private func scheduled(
-        _ statement: SQLiteStatement, _ seq: UInt64, time: CInt, app: CInt, body: CInt
-    ) -> AcceptedMessage? {
-        guard let app = AppID(statement.text(app)) else { return nil }
-        let read = unsafe statement.withBlob(body) { bytes in
-            var reader = unsafe ByteReader(bytes)
-            return MessageRecord.read(&reader, app: app)
-        }
-        return read.map { accepted(seq, statement.time(time), app, $0) }
-    }
-
-    private func accepted(_ seq: UInt64, _ time: WallTime, _ app: AppID, _ read: MessageRecord.Read) -> AcceptedMessage
-    {
-        AcceptedMessage(
-            seq: seq, acceptedAt: time, fingerprint: identities.message(of: app, id: read.message.id),
-            message: read.message,
-            audience: read.audience, needsClaim: read.needsClaim,
-            counts: dedupe.recoveredCounts(of: seq))
+    private func load(_ seq: UInt64) throws(StoreError) -> AcceptedMessage? {
+        if machine.dedupe.pending.contains(seq) { return machine.accepted(seq, try rows.readWaiting(seq)) }
+        if machine.scheduledCount == 0 { return nil }
+        return try rows.readScheduled(seq).map { machine.accepted(seq, $0) }
     }
 
     // MARK: Scheduled messages
@@ -133,9 +84,10 @@ extension LedgerCore {
     ) throws(StoreError) {
         var size = 0
         while messages.count < limit, size < Self.answerSize, let seq = overtaken.next(at: time) {
-            if unreadable.contains(seq) || cancels.contains(seq) { continue }
+            if unreadable.contains(seq) || machine.cancels.contains(seq) { continue }
             do {
-                guard let message = try scheduled(seq) else { continue }
+                guard let stored = try rows.readScheduled(seq) else { continue }
+                let message = machine.accepted(seq, stored)
                 size += message.size
                 messages.append(message)
             } catch {
@@ -163,17 +115,18 @@ extension LedgerCore {
         var size = messages.reduce(0) { $0 + $1.size }
         while size < Self.answerSize, try due.step() {
             let seq = due.word(0)
-            let message = scheduled(due, seq, time: 2, app: 3, body: 4)
-            if message == nil, !unreadable.contains(seq) {
+            let stored = rows.scheduled(due, time: 2, app: 3, body: 4)
+            if stored == nil, !unreadable.contains(seq) {
                 // Return the messages before it first. The next call reports the damaged one.
                 if !messages.isEmpty { return }
                 unreadable.insert(seq)
                 last = (due.seconds(1), seq)
                 unread = seq
-                throw damaged(seq)
+                throw rows.damaged(seq)
             }
             last = (due.seconds(1), seq)
-            guard let message, !cancels.contains(seq) else { continue }
+            guard let stored, !machine.cancels.contains(seq) else { continue }
+            let message = machine.accepted(seq, stored)
             size += message.size
             messages.append(message)
         }

@@ -20,25 +20,27 @@ extension LedgerCore {
         // Truncate a large log that a killed process has left. If the disk fails here, the next write reports it.
         try? connection.checkpoint(.truncate)
         let identities = try identities(connection)
-        let statements = try LedgerStatements(connection)
         let core = LedgerCore(
-            connection, statements, identities, try numbering(connection), age: try storedAge(connection),
+            try SQLiteRows(connection), identities, try numbering(connection), age: try storedAge(connection),
             settings: settings)
         try core.readLog()
         try core.readTraces()
         let (lanes, times) = try core.readMessages()
         let scheduled = try core.readScheduled()
         try core.readKeys(Set(scheduled.map(\.seq)))
-        try core.dedupe.finishRestoring(scheduled: scheduled) { (seq) throws(StoreError) in try core.key(of: seq) }
-        core.keyRow = nil
+        let rows = core.rows
+        try core.machine.dedupe.finishRestoring(scheduled: scheduled) { (seq) throws(StoreError) in
+            try rows.key(of: seq)
+        }
+        rows.keyRow = nil
         for (lane, seqs) in lanes {
-            core.backlog.add(lane.app, waiting: seqs.count { core.dedupe.pending.contains($0) })
+            core.machine.backlog.add(lane.app, waiting: seqs.count { core.machine.dedupe.pending.contains($0) })
         }
         try core.readCancels()
         var backlog = LedgerBacklog(
             times: times, nextDue: try core.nextDue(), paused: try pausedApps(connection))
         for (lane, seqs) in lanes {
-            let open = seqs.filter { core.dedupe.pending.contains($0) }
+            let open = seqs.filter { core.machine.dedupe.pending.contains($0) }
             if !open.isEmpty { backlog.lanes.append((lane, open)) }
         }
         core.publish(isWhole: true)
@@ -130,7 +132,7 @@ extension LedgerCore {
         let sum = try connection.prepare("SELECT coalesce(sum(length(body)), 0), coalesce(min(first), 0) FROM log")
         _ = try sum.step()
         logBytes = sum.number(0)
-        oldest = sum.number(1) > 0 ? min(sum.word(1), writer.next) : writer.next
+        oldest = sum.number(1) > 0 ? min(sum.word(1), machine.writer.next) : machine.writer.next
     }
 
     /// Reads the heads of all stored messages. Their bodies stay on disk.
@@ -154,7 +156,7 @@ extension LedgerCore {
                     lanes[lane, default: []].append(first + UInt64(index))
                 }
             }
-            dedupe.addPending(segment)
+            machine.dedupe.addPending(segment)
         }
         return (lanes, times)
     }
@@ -167,9 +169,9 @@ extension LedgerCore {
             scheduled.append(
                 DedupeMachine.ScheduledMessage(
                     seq: rows.word(0), fingerprint: rows.word(1), audience: rows.word(2)))
-            if let app = AppID(rows.text(3)) { backlog.add(app, scheduled: 1) }
+            if let app = AppID(rows.text(3)) { machine.backlog.add(app, scheduled: 1) }
         }
-        scheduledCount = scheduled.count
+        machine.scheduledCount = scheduled.count
         return scheduled
     }
 
@@ -177,7 +179,7 @@ extension LedgerCore {
         let sizes = try connection.prepare(
             "SELECT coalesce(sum(length(accepted)), 0), coalesce(sum(length(ended)), 0) FROM keys")
         _ = try sizes.step()
-        dedupe.reserve(
+        machine.dedupe.reserve(
             messages: scheduled.count + Int(clamping: sizes.number(0)) / AcceptedKey.size,
             deliveries: Int(clamping: sizes.number(1)) / EndedKey.size)
         sizes.reset()
@@ -187,15 +189,15 @@ extension LedgerCore {
             let count = unsafe rows.withBlob(1) { $0.count / AcceptedKey.size }
             try check(number, count: count, "keys")
             unsafe rows.withBlob(1) { bytes in
-                dedupe.restoreAccepted(from: number, count: count) { unsafe AcceptedKey(bytes, at: $0) }
+                machine.dedupe.restoreAccepted(from: number, count: count) { unsafe AcceptedKey(bytes, at: $0) }
             }
             unsafe rows.withBlob(2) { bytes in
                 for index in 0..<(bytes.count / EndedKey.size) {
-                    dedupe.restore(unsafe EndedKey(bytes, at: index), scheduled: scheduled)
+                    machine.dedupe.restore(unsafe EndedKey(bytes, at: index), scheduled: scheduled)
                 }
             }
             unsafe rows.withBlob(3) { bytes in
-                for index in 0..<(bytes.count / 8) { dedupe.restoreCompleted(unsafe bytes.word(at: 8 * index)) }
+                for index in 0..<(bytes.count / 8) { machine.dedupe.restoreCompleted(unsafe bytes.word(at: 8 * index)) }
             }
         }
     }

@@ -8,19 +8,6 @@ extension LedgerCore {
     /// that is read again after an outage goes back a few days.
     static let receiptWindow: Duration = .seconds(30 * 86_400)
 
-    /// Adds the event of a notification to the current segment, unless its id is known.
-    func add(_ receipt: ReceivedReceipt, at now: WallTime) throws(StoreError) -> ReceiptIntake {
-        let add = statements.addReceipt
-        defer { add.reset() }
-        add.bind(1, receipt.app.name)
-        add.bind(2, receipt.id)
-        add.bind(3, now)
-        guard try add.step() else { return .duplicate }
-        let number = writer.next
-        writer.add(receipt.event, at: now)
-        return .stored(number)
-    }
-
     /// Removes ids that are older than the window, and returns whether there may be more.
     func trimReceipts(_ limit: Int, at age: WallTime) throws(StoreError) -> Bool {
         try statements.begin.run()

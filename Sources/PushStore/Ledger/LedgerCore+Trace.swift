@@ -66,7 +66,7 @@ extension LedgerCore {
                     AND first + count - 1 = run.last)
             ORDER BY first DESC LIMIT 1
             """)
-        newest.bind(1, writer.next)
+        newest.bind(1, machine.writer.next)
         traced = try newest.step() ? newest.word(0) : 0
     }
 }

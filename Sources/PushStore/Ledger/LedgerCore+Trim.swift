@@ -23,7 +23,7 @@ extension LedgerCore {
             return log || keys || cancels || receipts
         } catch {
             if connection.isInTransaction { try? statements.rollBack.run() }
-            dedupe.examineAllRowsAgain()
+            machine.dedupe.examineAllRowsAgain()
             healthIs(LedgerFault("\(error)"))
             return false
         }
@@ -46,7 +46,7 @@ extension LedgerCore {
             let (number, count, time, size) = (row.word(0), row.number(1), row.time(2), row.number(3))
             row.reset()
             first = number
-            let isLast = number &+ UInt64(clamping: count) >= writer.next
+            let isLast = number &+ UInt64(clamping: count) >= machine.writer.next
             guard !isLast, time < limit || logBytes - bytes > retention.logBytes else {
                 if time > now + Self.tolerance { try date(statements.dateLog, now) }
                 break
@@ -60,7 +60,7 @@ extension LedgerCore {
         if removed > 0 { try trimTraces(before: first) }
         try statements.commit.run()
         logBytes -= bytes
-        oldest = min(first, writer.next)
+        oldest = min(first, machine.writer.next)
         return removed == Self.rowsAtOnce
     }
 
@@ -99,11 +99,12 @@ extension LedgerCore {
         var forgotten: [ForgottenKeys] = []
         var size = 0
         var hasMore = true
+        let (rows, hasScheduled) = (rows, machine.scheduledCount > 0)
         try statements.begin.run()
         try storeAge(age)
         for _ in 0..<Self.rowsAtOnce where size < Self.keysAtOnce {
             let row: SQLiteStatement
-            switch dedupe.nextKeyRow() {
+            switch machine.dedupe.nextKeyRow() {
             case .pinned(let number):
                 row = statements.pinnedKeys
                 row.bind(1, number)
@@ -119,7 +120,7 @@ extension LedgerCore {
                 break
             }
             let (number, time) = (row.word(0), row.time(1))
-            guard dedupe.isBeyondWindow(time, at: age.time) else {
+            guard machine.dedupe.isBeyondWindow(time, at: age.time) else {
                 row.reset()
                 if time > now + Self.tolerance {
                     try date(statements.dateKeys, now)
@@ -127,12 +128,12 @@ extension LedgerCore {
                 }
                 // The clock was set back, and the pinned row is not old enough any more. Start again with the oldest
                 // row.
-                if row === statements.pinnedKeys { dedupe.examineAllRowsAgain() }
+                if row === statements.pinnedKeys { machine.dedupe.examineAllRowsAgain() }
                 hasMore = false
                 break
             }
-            let keys = try dedupe.examine(KeyRow(row)) { (first, count) throws(StoreError) in
-                try self.scheduledNumbers(from: first, count: count)
+            let keys = try machine.dedupe.examine(KeyRow(row)) { (first, count) throws(StoreError) in
+                hasScheduled ? try rows.scheduledNumbers(from: first, count: count) : []
             }
             guard let keys else { continue }
             forgotten.append(keys)
@@ -142,19 +143,8 @@ extension LedgerCore {
         }
         try statements.commit.run()
         if storesAge(age) { storedAge = age }
-        keyRow = nil
-        for keys in forgotten { dedupe.forget(keys) }
+        rows.keyRow = nil
+        for keys in forgotten { machine.dedupe.forget(keys) }
         return hasMore
-    }
-
-    private func scheduledNumbers(from first: UInt64, count: Int) throws(StoreError) -> Set<UInt64> {
-        if scheduledCount == 0 { return [] }
-        let find = statements.scheduledBetween
-        defer { find.reset() }
-        find.bind(1, first)
-        find.bind(2, first &+ UInt64(count))
-        var found: Set<UInt64> = []
-        while try find.step() { found.insert(find.word(0)) }
-        return found
     }
 }

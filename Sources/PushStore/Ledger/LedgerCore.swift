@@ -33,9 +33,7 @@ package struct LedgerCommits: Sendable, Equatable {
 /// - A row of keys is *pinned* while it is older than the dedupe window but still needed.
 /// - A ``TraceRun`` is an index of a part of the log.
 final class LedgerCore {
-    let connection: SQLiteConnection
-    let statements: LedgerStatements
-    let identities: Identities
+    let rows: SQLiteRows
     let clock: @Sendable () -> WallTime
     private let steady: @Sendable () -> MonotonicTime
     private var ageClock: AgeClock
@@ -43,26 +41,19 @@ final class LedgerCore {
     var storedAge: AgeClock.Stored?
     var witness: (any LedgerWitness)?
 
-    var writer: LogWriter
-    /// The rules of deduplication, and what they remember.
-    var dedupe: DedupeMachine
+    var machine: LedgerMachine
     var retention: LedgerRetention {
         didSet {
-            dedupe.setWindow(retention.window)
-            dedupe.limit = retention.keyLimit
+            machine.dedupe.setWindow(retention.window)
+            machine.dedupe.limit = retention.keyLimit
         }
     }
-    var scheduledCount = 0
-    /// The number of unfinished messages per app, including the current group.
-    var backlog = AppBacklogs()
     /// The state as of the last commit, for other threads.
     let published = Locked(PublishedLedger())
     /// Called with the duration of each commit.
     private let committing: @Sendable (Duration) -> Void
     /// The events that were dropped because writes failed for too long.
     var drops: EventDrops
-    /// The keys of the numbers that were looked up among the scheduled messages during the current group.
-    var scheduledSeen: [UInt64: AcceptedKey?] = [:]
     /// The position in the schedule up to which messages were handed out.
     var released: (due: UnixSeconds, seq: UInt64) = (UnixSeconds(.min), 0)
     /// The scheduled messages that were accepted after that, although they are due before this position.
@@ -75,17 +66,11 @@ final class LedgerCore {
     var retainedCount = 0
     /// The claims that wait until the disk accepts writes again.
     private var held: [([ClaimPage], @Sendable ([[ClaimVerdict]]) -> Void)] = []
-    /// The cancellations that are not finished.
-    var cancels = LedgerCancels()
     /// The numbers of messages that were found to be damaged and reported.
     var unreadable: Set<UInt64> = []
     private(set) var fault: LedgerFault?
     /// Set when the ledger is about to close. Callers of `note` that wait for a failing disk are then answered at once.
     var isEnding = false
-    /// The row of the table `messages` that was read last.
-    var messageRow: MessageRow?
-    /// The row of the table `keys` that was read last.
-    var keyRow: (number: UInt64, accepted: [UInt8])?
     private(set) var commits = LedgerCommits()
     /// The number of the last event that is part of a stored trace run.
     var traced: UInt64 = 0
@@ -93,21 +78,24 @@ final class LedgerCore {
     var tracing: Tracing?
 
     init(
-        _ connection: SQLiteConnection, _ statements: LedgerStatements, _ identities: Identities, _ writer: LogWriter,
-        age: AgeClock.Stored?, settings: SQLiteLedger.Settings
+        _ rows: SQLiteRows, _ identities: Identities, _ writer: LogWriter, age: AgeClock.Stored?,
+        settings: SQLiteLedger.Settings
     ) {
-        self.connection = connection
-        self.statements = statements
-        self.identities = identities
-        self.writer = writer
+        self.rows = rows
         retention = settings.retention
-        dedupe = DedupeMachine(window: settings.retention.window, limit: settings.retention.keyLimit)
+        machine = LedgerMachine(
+            identities, writer: writer,
+            dedupe: DedupeMachine(window: settings.retention.window, limit: settings.retention.keyLimit),
+            storeName: rows.connection.path)
         (clock, steady) = (settings.clock, settings.steadyClock)
         committing = settings.committed
         drops = EventDrops(report: settings.eventsDropped)
         storedAge = age
         ageClock = AgeClock(last: age, wall: clock(), steady: steady())
     }
+
+    var connection: SQLiteConnection { rows.connection }
+    var statements: LedgerStatements { rows.statements }
 
     /// Returns the time by which keys and events age, given that the wall clock shows `now`.
     func age(at now: WallTime) -> AgeClock.Stored {
@@ -173,36 +161,17 @@ final class LedgerCore {
     // MARK: Claims
 
     private func release(_ page: ClaimPage) {
-        dedupe.release(page.devices.map { identities.delivery(of: page.fingerprint, to: $0).value })
+        let identities = machine.identities
+        machine.dedupe.release(page.devices.map { identities.delivery(of: page.fingerprint, to: $0).value })
     }
 
     private func claim(_ pages: [ClaimPage]) -> [[ClaimVerdict]] {
-        pages.map { page in
-            dedupe.claim(
+        let identities = machine.identities
+        return pages.map { page in
+            machine.dedupe.claim(
                 page.devices.map { identities.delivery(of: page.fingerprint, to: $0).value },
                 lookupCount: page.lookupCount,
                 for: page.seq)
         }
-    }
-}
-
-/// The calls that are committed together.
-struct LedgerGroup {
-    var requests: [([PushRequest], @Sendable ([Acceptance]) -> Void)] = []
-    /// The requests to cancel, each with the number of entries of `requests` that precede it.
-    var cancels: [(place: Int, request: CancelRequest, reply: @Sendable (Cancellation) -> Void)] = []
-    /// The apps that are paused from now on, or with nil continue.
-    var pauses: [(app: AppID, time: WallTime?, reply: @Sendable (LedgerFault?) -> Void)] = []
-    var outcomes: [([DeliveryRecord], [CompletedMessage], [CancelEnd])] = []
-    var notes: [([EventDraft], (@Sendable (UInt64?) -> Void)?)] = []
-    var receipts: [(ReceivedReceipt, @Sendable (ReceiptIntake) -> Void)] = []
-
-    /// The maximum number of events that are kept while writes fail. Beyond it the oldest are dropped, counted and
-    /// reported, and their callers are answered with nil.
-    static let notesKept = 10_000
-
-    var isEmpty: Bool {
-        requests.isEmpty && cancels.isEmpty && pauses.isEmpty && outcomes.isEmpty && notes.isEmpty
-            && receipts.isEmpty
     }
 }

@@ -38,6 +38,7 @@ struct LedgerStatements {
     let oldestCancel: SQLiteStatement
     let removeCancel: SQLiteStatement
     let dateCancels: SQLiteStatement
+    let findReceipt: SQLiteStatement
     let addReceipt: SQLiteStatement
     let removeReceipts: SQLiteStatement
     let setPaused: SQLiteStatement
@@ -115,8 +116,8 @@ struct LedgerStatements {
             "SELECT number, time, fingerprint FROM cancels ORDER BY time LIMIT 1")
         removeCancel = try connection.prepare("DELETE FROM cancels WHERE number = ?")
         dateCancels = try connection.prepare("UPDATE cancels SET time = ? WHERE time > ?")
-        addReceipt = try connection.prepare(
-            "INSERT INTO receipts (app, id, time) VALUES (?, ?, ?) ON CONFLICT DO NOTHING RETURNING time")
+        findReceipt = try connection.prepare("SELECT time FROM receipts WHERE app = ? AND id = ?")
+        addReceipt = try connection.prepare("INSERT INTO receipts (app, id, time) VALUES (?, ?, ?)")
         removeReceipts = try connection.prepare(
             """
             DELETE FROM receipts WHERE (app, id) IN (

@@ -15,8 +15,8 @@ extension LedgerCore {
     ///
     /// - Parameter isWhole: Whether the size of the tables of keys is calculated too, which takes some microseconds.
     func publish(isWhole: Bool = false) {
-        let keyBytes = isWhole ? dedupe.byteCount : published.withLock { $0.status.keyBytes }
-        let (status, backlog) = (status(keyBytes: keyBytes), backlog)
+        let keyBytes = isWhole ? machine.dedupe.byteCount : published.withLock { $0.status.keyBytes }
+        let (status, backlog) = (status(keyBytes: keyBytes), machine.backlog)
         published.withLock {
             $0.status = status
             $0.backlogs = backlog
@@ -26,14 +26,14 @@ extension LedgerCore {
     /// Returns the state without the backlogs of the apps.
     func status(keyBytes: Int) -> SQLiteLedger.Status {
         var status = SQLiteLedger.Status()
-        status.newest = writer.next - 1
+        status.newest = machine.writer.next - 1
         status.oldest = oldest
-        status.waiting = dedupe.pending.count
-        status.scheduled = scheduledCount
-        status.messageKeys = dedupe.messages.idCount
-        status.deliveryKeys = dedupe.deliveryCount
-        status.remembered = dedupe.rememberedCount
-        status.refusedByLimit = dedupe.refusedCount
+        status.waiting = machine.dedupe.pending.count
+        status.scheduled = machine.scheduledCount
+        status.messageKeys = machine.dedupe.messages.idCount
+        status.deliveryKeys = machine.dedupe.deliveryCount
+        status.remembered = machine.dedupe.rememberedCount
+        status.refusedByLimit = machine.dedupe.refusedCount
         status.keyBytes = keyBytes
         status.writeAheadPages = connection.logPages
         status.steps = connection.steps

@@ -123,7 +123,7 @@ package final class SQLiteLedger: Ledger, ReceiptLog, Sendable {
             let (core, known, backlog) = try await writing.run {
                 PrivateFile.prepare(settings.path)
                 let (core, backlog) = try LedgerCore.open(settings)
-                return (Confined(core), Known(core.identities, core.writer), backlog)
+                return (Confined(core), Known(core.machine.identities, core.machine.writer), backlog)
             }
             let reader = try await reading.run {
                 Confined(try LedgerReader(settings.path, indexDamaged: settings.indexDamaged))
@@ -225,7 +225,7 @@ package final class SQLiteLedger: Ledger, ReceiptLog, Sendable {
             try? core.value.connection.checkpoint(.passive)
             core.value.witness = nil
             core.value.dropNotes()
-            core.value.refuseCancels()
+            core.value.machine.refuseCancels()
             core.clear()
         }
         // A checkpoint may still run here. The work that it then queues on the writing thread finds the core cleared.
@@ -237,8 +237,8 @@ package final class SQLiteLedger: Ledger, ReceiptLog, Sendable {
     package func status() async -> Status {
         let status: Status? = await unlessClosed(on: writing) { [core] in
             guard let core = core.valueUnlessClosed else { return nil }
-            var status = core.status(keyBytes: core.dedupe.byteCount)
-            status.apps = core.backlog.byApp
+            var status = core.status(keyBytes: core.machine.dedupe.byteCount)
+            status.apps = core.machine.backlog.byApp
             return status
         }
         return status ?? Status()
@@ -384,7 +384,7 @@ package final class SQLiteLedger: Ledger, ReceiptLog, Sendable {
     /// Builds the next trace run from the events since the last one. The reading thread reads and sorts them.
     private func traceIfDue(_ core: LedgerCore, _ progress: Progress) {
         guard !progress.isTracing, core.tracing == nil,
-            core.writer.next > core.untraced &+ TraceRun.length
+            core.machine.writer.next > core.untraced &+ TraceRun.length
         else { return }
         progress.isTracing = true
         let last = core.untraced

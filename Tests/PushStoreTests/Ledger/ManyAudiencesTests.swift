@@ -28,8 +28,8 @@ import Testing
             }
             await scene.ledger.close()
             let (core, _) = try LedgerCore.open(scene.settings)
-            #expect(core.dedupe.messages.idCount == 1)
-            #expect(core.dedupe.messages.count == count)
+            #expect(core.machine.dedupe.messages.idCount == 1)
+            #expect(core.machine.dedupe.messages.count == count)
             let steps = core.connection.steps
             try await scene.reopenOnly()
             #expect(await scene.accept(push("a", to: [count / 2])) == .duplicate(seq: UInt64(count / 2 + 1)))

@@ -96,7 +96,7 @@ struct MessageRow {
     }
 
     /// Returns a message of this row, or nil if it is damaged or is not in this row.
-    func message(_ seq: UInt64) -> (AppID, MessageRecord.Read)? {
+    func message(_ seq: UInt64) -> MessageRecord.Read? {
         guard covers(seq) else { return nil }
         let index = Int(seq - first)
         guard let head = unsafe heads.withUnsafeBytes({ unsafe MessageHead($0, at: index) }), head.app < apps.count,
@@ -105,7 +105,7 @@ struct MessageRow {
         let app = apps[head.app]
         return unsafe bodies.withUnsafeBytes { bytes in
             var reader = unsafe ByteReader(bytes, at: head.offset)
-            return MessageRecord.read(&reader, app: app).map { (app, $0) }
+            return MessageRecord.read(&reader, app: app)
         }
     }
 

@@ -1,0 +1,34 @@
+import PushModel
+import PushTime
+
+/// The calls that are committed together.
+struct LedgerGroup {
+    typealias Cancel = (place: Int, request: CancelRequest, reply: @Sendable (Cancellation) -> Void)
+
+    var requests: [([PushRequest], @Sendable ([Acceptance]) -> Void)] = []
+    /// The requests to cancel, each with the number of entries of `requests` that precede it.
+    var cancels: [Cancel] = []
+    /// The apps that are paused from now on, or with nil continue.
+    var pauses: [(app: AppID, time: WallTime?, reply: @Sendable (LedgerFault?) -> Void)] = []
+    var outcomes: [([DeliveryRecord], [CompletedMessage], [CancelEnd])] = []
+    var notes: [([EventDraft], (@Sendable (UInt64?) -> Void)?)] = []
+    var receipts: [(ReceivedReceipt, @Sendable (ReceiptIntake) -> Void)] = []
+
+    /// The maximum number of events that are kept while writes fail. Beyond it the oldest are dropped, counted and
+    /// reported, and their callers are answered with nil.
+    static let notesKept = 10_000
+
+    var isEmpty: Bool {
+        requests.isEmpty && cancels.isEmpty && pauses.isEmpty && outcomes.isEmpty && notes.isEmpty
+            && receipts.isEmpty
+    }
+
+    var requestCount: Int { requests.reduce(0) { $0 + $1.0.count } }
+
+    /// The number of outcomes, which are kept while writes fail.
+    var outcomeCount: Int { outcomes.reduce(0) { $0 + $1.0.count + $1.1.count + $1.2.count } }
+
+    var weight: Int {
+        requestCount + cancels.count + outcomeCount + notes.reduce(0) { $0 + $1.0.count } + receipts.count
+    }
+}

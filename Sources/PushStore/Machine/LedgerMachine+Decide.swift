@@ -1,0 +1,88 @@
+import PushLogic
+import PushModel
+import PushTime
+import PushWire
+
+/// Decisions on requests: a request is new, a duplicate, or in conflict with an earlier one.
+extension LedgerMachine {
+    /// Decides on each request, numbers the accepted ones and writes their events into the current segment.
+    mutating func decideRequests<Lookup: LedgerLookup>(
+        _ group: LedgerGroup, in decided: inout DecidedGroup, _ lookup: Lookup
+    ) throws(Lookup.Failure) {
+        var cancels = group.cancels[...]
+        for (place, (requests, _)) in group.requests.enumerated() {
+            try decide(&cancels, before: place, in: &decided, lookup)
+            var replies: [Acceptance] = []
+            replies.reserveCapacity(requests.count)
+            for request in requests { replies.append(try decide(request, in: &decided, lookup)) }
+            decided.replies.append(replies)
+        }
+        try decide(&cancels, before: .max, in: &decided, lookup)
+    }
+
+    private mutating func decide<Lookup: LedgerLookup>(
+        _ cancels: inout ArraySlice<LedgerGroup.Cancel>, before place: Int, in decided: inout DecidedGroup,
+        _ lookup: Lookup
+    ) throws(Lookup.Failure) {
+        while let next = cancels.first, next.place <= place {
+            try decide(next.request, reply: next.reply, in: &decided, lookup)
+            cancels.removeFirst()
+        }
+    }
+
+    private mutating func decide<Lookup: LedgerLookup>(
+        _ request: PushRequest, in decided: inout DecidedGroup, _ lookup: Lookup
+    ) throws(Lookup.Failure) -> Acceptance {
+        let message = request.message
+        let fingerprint = identities.message(of: message.app, id: message.id)
+        let facts = DedupeRequest(
+            fingerprint: fingerprint.value, content: identities.content(of: message),
+            audience: identities.audience(of: request.audience, app: message.app, message: fingerprint),
+            namedCount: request.audience.named, isDynamic: request.audience.isDynamic, again: request.again,
+            isExpired: message.expiry.isPast(at: decided.time))
+        let decision = try dedupe.decide(facts, in: &decided.dedupe) { (seq) throws(Lookup.Failure) in
+            try lookup.key(of: seq)
+        }
+        switch decision {
+        case .new(let seq, let key):
+            accept(request, as: seq, key: key, in: &decided)
+            return .accepted(seq: seq)
+        case .duplicate(let earlier):
+            decided.duplicates.append((message, earlier))
+            return .duplicate(seq: earlier)
+        case .unverified(let earlier): return .duplicate(seq: earlier)
+        case .conflict(let earlier): return .conflict(seq: earlier)
+        case .expired: return .expired
+        case .refused:
+            return .failed(
+                "dedupe.limit reached: \(storeName) remembers \(dedupe.rememberedCount) message ids and "
+                    + "deliveries; raise dedupe.limit, shorten dedupe.window, or send fewer messages")
+        }
+    }
+
+    private mutating func accept(
+        _ request: PushRequest, as seq: UInt64, key: AcceptedKey, in decided: inout DecidedGroup
+    ) {
+        let message = request.message
+        let now = decided.time
+        let needsClaim = !key.isSingle
+        writer.add(accepted: request, at: now)
+        key.append(to: &decided.rows.acceptedKeys)
+        // A message whose time has come is not scheduled.
+        let due = message.notBefore.flatMap { $0 > now.unixSeconds ? $0 : nil }
+        decided.accepted.append(
+            AcceptedMessage(
+                seq: seq, acceptedAt: now, fingerprint: MessageFingerprint(key.fingerprint), message: message,
+                audience: request.audience, needsClaim: needsClaim, isScheduled: due != nil))
+        if let due {
+            var body: [UInt8] = []
+            MessageRecord.append(message, to: request.audience, needsClaim: needsClaim, &body)
+            decided.rows.scheduled.append(
+                LedgerRows.ScheduledRow(seq: seq, due: due, key: key, app: message.app, body: body))
+            return decided.backlog.add(message.app, scheduled: 1)
+        }
+        if decided.rows.messages.last?.isFull ?? true { decided.rows.messages.append(MessageRowBuilder(first: seq)) }
+        decided.rows.messages[decided.rows.messages.count - 1].add(request, seq, needsClaim: needsClaim)
+        decided.backlog.add(message.app, waiting: 1)
+    }
+}
