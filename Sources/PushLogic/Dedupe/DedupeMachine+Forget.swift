@@ -19,7 +19,7 @@ extension DedupeMachine {
     /// Begins again with the oldest row, after the rows that are known here were not removed as announced, or the time
     /// was set back.
     package mutating func examineAllRowsAgain() {
-        examinedUpTo = 0
+        examinedUpTo = space.base
         pinned.removeAll()
     }
 

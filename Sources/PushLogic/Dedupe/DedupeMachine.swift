@@ -15,7 +15,7 @@ import PushTime
 /// A lookup that throws leaves the machine unchanged, apart from earlier calls of the same group.
 package struct DedupeMachine: ~Copyable {
     /// The messages whose ids are remembered.
-    package internal(set) var messages = RememberedMessages()
+    package internal(set) var messages: RememberedMessages
     /// The messages that are not done, without scheduled ones.
     package internal(set) var pending = PendingMessages()
     /// The number of new messages that were refused because of ``limit``.
@@ -28,26 +28,33 @@ package struct DedupeMachine: ~Copyable {
     private(set) var longWait: Int64
 
     /// The fingerprints of the deliveries that were claimed.
-    let deliveries = FingerprintTable(hasValues: false)
+    let deliveries: FingerprintTable
     /// The part of `deliveries` that belongs to messages for one device and was remembered when the delivery ended.
     /// These fingerprints are kept when the message's ``AcceptedKey`` is forgotten.
-    let endedOnly = FingerprintTable(hasValues: false)
+    let endedOnly: FingerprintTable
     /// The ended deliveries and outcome counts of messages that were not done at the restart.
     var recovered: [UInt64: Recovered] = [:]
     /// The ids that were cancelled within the window, with the number of the cancellation: the first message of the id.
-    let cancelledIDs = FingerprintTable(hasValues: true)
+    let cancelledIDs: FingerprintTable
     var pinned = PinnedKeys()
     /// The last row of keys that was removed or pinned.
-    var examinedUpTo: UInt64 = 0
+    var examinedUpTo: UInt64
+    let space: NumberSpace
 
     struct Recovered {
         var deliveries: Set<UInt64> = []
         var counts = OutcomeCounts()
     }
 
-    package init(window: Duration, limit: Int) {
+    package init(window: Duration, limit: Int, space: NumberSpace = .whole) {
         self.window = window
         self.limit = limit
+        messages = RememberedMessages(space: space)
+        deliveries = FingerprintTable(hasValues: false, space: space)
+        endedOnly = FingerprintTable(hasValues: false, space: space)
+        cancelledIDs = FingerprintTable(hasValues: true, space: space)
+        examinedUpTo = space.base
+        self.space = space
         longWait = Self.longWait(in: window)
     }
 

@@ -1,9 +1,10 @@
 /// A table of millions of 64-bit fingerprints, each with or without a number: 8 or 12 bytes a slot, and at most four
 /// fifths of the slots in use.
 ///
-/// Fingerprints are keyed hashes, so their bits are evenly distributed: the highest 13 choose a shard, the others a
-/// slot. The slot does not store those 13 bits; the highest bits of the number take their place. Each shard grows by
-/// itself and by a quarter, so that there are never two copies of the whole table, as there would be with a single one.
+/// Fingerprints are keyed hashes, so their bits are evenly distributed: the highest, 13 in a table for a whole ledger,
+/// choose a shard, the others a slot. The slot does not store those bits; the highest bits of the number take their
+/// place. Each shard grows by itself and by a quarter, so that there are never two copies of the whole table, as there
+/// would be with a single one.
 /// A removal moves later entries back, so there are no tombstones.
 ///
 /// The memory of the shards belongs to the table and is never passed on. Every index of a slot is below the capacity of
@@ -12,7 +13,7 @@
 package final class FingerprintTable {
     @unsafe
     private struct Shard {
-        /// 51 bits of a fingerprint and 13 bits of its number. Never 0 for an entry.
+        /// The low bits of a fingerprint, and in their place the highest bits of its number. Never 0 for an entry.
         var keys: UnsafeMutablePointer<UInt64>?
         /// The other 32 bits of the number.
         var values: UnsafeMutablePointer<UInt32>?
@@ -20,27 +21,33 @@ package final class FingerprintTable {
         var count = 0
     }
 
-    private static let shardBits: UInt64 = 13
-    private static let low: UInt64 = 1 << shardBits - 1
-    /// The largest number that an entry can hold.
-    package static let maximumValue: UInt64 = 1 << 45 - 1
+    /// The largest number that an entry of a table for a whole ledger can hold.
+    package static let maximumValue: UInt64 = NumberSpace.whole.maximum
 
     private static let firstCapacity = 8
 
+    private let space: NumberSpace
+    private let shardBits: UInt64
+    private let shardCount: Int
+    private let low: UInt64
     private let shards: UnsafeMutablePointer<Shard>
     private let hasValues: Bool
     package private(set) var count = 0
     /// The result of `warm`, stored so that the compiler does not remove the reads.
     private var warmed: UInt64 = 0
 
-    package init(hasValues: Bool) {
+    package init(hasValues: Bool, space: NumberSpace = .whole) {
         self.hasValues = hasValues
-        unsafe shards = .allocate(capacity: 1 << Self.shardBits)
-        unsafe shards.initialize(repeating: Shard(), count: 1 << Self.shardBits)
+        self.space = space
+        shardBits = UInt64(space.shardBits)
+        shardCount = 1 << space.shardBits
+        low = 1 << shardBits - 1
+        unsafe shards = .allocate(capacity: shardCount)
+        unsafe shards.initialize(repeating: Shard(), count: shardCount)
     }
 
     deinit {
-        for index in 0..<(1 << Self.shardBits) {
+        for index in 0..<shardCount {
             unsafe shards[index].keys?.deallocate()
             unsafe shards[index].values?.deallocate()
         }
@@ -49,21 +56,21 @@ package final class FingerprintTable {
 
     /// The number of bytes that the slots occupy.
     package var byteCount: Int {
-        (0..<(1 << Self.shardBits)).reduce(0) { unsafe $0 + shards[$1].capacity * (hasValues ? 12 : 8) }
+        (0..<shardCount).reduce(0) { unsafe $0 + shards[$1].capacity * (hasValues ? 12 : 8) }
     }
 
     package func contains(_ fingerprint: UInt64) -> Bool {
         // This avoids a read of the shard, since the shards alone fill a cache.
         if count == 0 { return false }
-        let key = Self.key(fingerprint)
-        let shard = unsafe shards + Self.shard(fingerprint)
+        let key = self.key(fingerprint)
+        let shard = unsafe shards + self.shard(fingerprint)
         return unsafe shard.pointee.count > 0 && slot(of: key, in: shard).isFound
     }
 
     /// Returns the number of a fingerprint.
     package func value(of fingerprint: UInt64) -> UInt64? {
-        let key = Self.key(fingerprint)
-        let shard = unsafe shards + Self.shard(fingerprint)
+        let key = self.key(fingerprint)
+        let shard = unsafe shards + self.shard(fingerprint)
         guard unsafe shard.pointee.count > 0 else { return nil }
         let (slot, isFound) = unsafe slot(of: key, in: shard)
         return unsafe isFound ? number(at: slot, in: shard) : nil
@@ -71,16 +78,16 @@ package final class FingerprintTable {
 
     private func number(at slot: Int, in shard: UnsafeMutablePointer<Shard>) -> UInt64? {
         guard let keys = unsafe shard.pointee.keys, let values = unsafe shard.pointee.values else { return nil }
-        return unsafe (keys[slot] & Self.low) << 32 | UInt64(values[slot])
+        return unsafe space.base | (keys[slot] & low) << 32 | UInt64(values[slot])
     }
 
     /// Prefetches the slots of these fingerprints, so that later look-ups of each find them in the cache.
     package func warm(_ fingerprints: [UInt64]) {
         var sum: UInt64 = 0
         for fingerprint in fingerprints {
-            let shard = unsafe shards[Self.shard(fingerprint)]
+            let shard = unsafe shards[self.shard(fingerprint)]
             guard let keys = unsafe shard.keys else { continue }
-            unsafe sum |= keys[Self.home(of: Self.key(fingerprint), capacity: shard.capacity)]
+            unsafe sum |= keys[Self.home(of: key(fingerprint), capacity: shard.capacity)]
         }
         warmed = sum
     }
@@ -88,21 +95,21 @@ package final class FingerprintTable {
     /// Reserves room for `total` fingerprints, so that filling the table moves nothing.
     package func reserve(_ total: Int) {
         // Shards vary in size: with a thousand fingerprints each, one may have a tenth more than its share.
-        let share = Double(total) / Double(1 << Self.shardBits)
+        let share = Double(total) / Double(shardCount)
         let capacity = Int(1.25 * (share + 4 * share.squareRoot())) + 2
-        for index in 0..<(1 << Self.shardBits) where unsafe shards[index].capacity < capacity {
+        for index in 0..<shardCount where unsafe shards[index].capacity < capacity {
             unsafe grow(shards + index, to: capacity)
         }
     }
 
     /// Adds a fingerprint with its number. If the fingerprint is there already, returns its number and changes nothing.
-    package func add(_ value: UInt64, for fingerprint: UInt64) -> UInt64? {
-        precondition(value <= Self.maximumValue, "the number \(value) exceeds the maximum")
-        let key = Self.key(fingerprint)
-        let shard = unsafe shards + Self.shard(fingerprint)
+    package func add(_ number: UInt64, for fingerprint: UInt64) -> UInt64? {
+        let value = self.value(number)
+        let key = self.key(fingerprint)
+        let shard = unsafe shards + self.shard(fingerprint)
         unsafe makeRoom(in: shard)
         let (slot, isFound) = unsafe slot(of: key, in: shard)
-        if isFound { return unsafe number(at: slot, in: shard) }
+        if isFound { return unsafe self.number(at: slot, in: shard) }
         unsafe add(key, value: value, at: slot, in: shard)
         return nil
     }
@@ -110,8 +117,8 @@ package final class FingerprintTable {
     /// Adds a fingerprint. Returns whether it is new.
     @discardableResult
     package func insert(_ fingerprint: UInt64) -> Bool {
-        let key = Self.key(fingerprint)
-        let shard = unsafe shards + Self.shard(fingerprint)
+        let key = self.key(fingerprint)
+        let shard = unsafe shards + self.shard(fingerprint)
         unsafe makeRoom(in: shard)
         let (slot, isFound) = unsafe slot(of: key, in: shard)
         if isFound { return false }
@@ -120,10 +127,10 @@ package final class FingerprintTable {
     }
 
     /// Adds a fingerprint or replaces its number.
-    package func set(_ value: UInt64, for fingerprint: UInt64) {
-        precondition(value <= Self.maximumValue, "the number \(value) exceeds the maximum")
-        let key = Self.key(fingerprint)
-        let shard = unsafe shards + Self.shard(fingerprint)
+    package func set(_ number: UInt64, for fingerprint: UInt64) {
+        let value = self.value(number)
+        let key = self.key(fingerprint)
+        let shard = unsafe shards + self.shard(fingerprint)
         unsafe makeRoom(in: shard)
         let (slot, isFound) = unsafe slot(of: key, in: shard)
         if isFound {
@@ -137,8 +144,8 @@ package final class FingerprintTable {
     /// Removes a fingerprint. Returns whether it was in the table.
     @discardableResult
     package func remove(_ fingerprint: UInt64) -> Bool {
-        let key = Self.key(fingerprint)
-        let shard = unsafe shards + Self.shard(fingerprint)
+        let key = self.key(fingerprint)
+        let shard = unsafe shards + self.shard(fingerprint)
         guard unsafe shard.pointee.count > 0, let keys = unsafe shard.pointee.keys else { return false }
         let found = unsafe slot(of: key, in: shard)
         guard found.isFound else { return false }
@@ -165,16 +172,22 @@ package final class FingerprintTable {
 
     // MARK: Slots
 
+    /// Returns what an entry stores of a number.
+    private func value(_ number: UInt64) -> UInt64 {
+        precondition(space.contains(number), "the number \(number) is outside of its ledger")
+        return number - space.base
+    }
+
     /// Returns the key of a slot, in which the bits of the number are 0. A key of 0 marks an empty slot.
-    private static func key(_ fingerprint: UInt64) -> UInt64 {
+    private func key(_ fingerprint: UInt64) -> UInt64 {
         let key = fingerprint << shardBits
         return key == 0 ? 1 << shardBits : key
     }
 
-    private static func shard(_ fingerprint: UInt64) -> Int { Int(fingerprint >> (64 - shardBits)) }
+    private func shard(_ fingerprint: UInt64) -> Int { Int(fingerprint >> (64 - shardBits)) }
 
     static func home(of key: UInt64, capacity: Int) -> Int {
-        Int((((key >> (shardBits + 10)) & 0xffff_ffff) &* UInt64(capacity)) >> 32)
+        Int((((key >> 23) & 0xffff_ffff) &* UInt64(capacity)) >> 32)
     }
 
     @inline(__always)
@@ -183,7 +196,7 @@ package final class FingerprintTable {
         let capacity = unsafe shard.pointee.capacity
         var slot = Self.home(of: key, capacity: capacity)
         while unsafe keys[slot] != 0 {
-            if unsafe keys[slot] & ~Self.low == key { return (slot, true) }
+            if unsafe keys[slot] & ~low == key { return (slot, true) }
             slot = slot + 1 == capacity ? 0 : slot + 1
         }
         return (slot, false)
@@ -211,7 +224,7 @@ package final class FingerprintTable {
         unsafe shard.pointee.capacity = capacity
         for index in unsafe 0..<old.capacity {
             guard let key = unsafe old.keys?[index], key != 0 else { continue }
-            let slot = unsafe slot(of: key & ~Self.low, in: shard).slot
+            let slot = unsafe slot(of: key & ~low, in: shard).slot
             unsafe keys[slot] = key
             if let values = unsafe old.values { unsafe shard.pointee.values?[slot] = unsafe values[index] }
         }

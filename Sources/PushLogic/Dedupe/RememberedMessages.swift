@@ -1,11 +1,11 @@
 /// The remembered message ids and the numbers of their messages.
 package struct RememberedMessages: ~Copyable {
     /// The number of the first message with an id, by the id's fingerprint.
-    private let firsts = FingerprintTable(hasValues: true)
+    private let firsts: FingerprintTable
     /// Further messages with the same id, for other audiences. Few ids have any.
     private var later: [UInt64: LaterMessages] = [:]
     /// The number of the newest further message, by id and audience.
-    private let audiences = FingerprintTable(hasValues: true)
+    private let audiences: FingerprintTable
     /// The number of further messages.
     private(set) var laterCount = 0
 
@@ -15,6 +15,11 @@ package struct RememberedMessages: ~Copyable {
         fileprivate let audience: UInt64
         /// The newest further message for this audience before the call.
         fileprivate let earlier: UInt64?
+    }
+
+    init(space: NumberSpace = .whole) {
+        firsts = FingerprintTable(hasValues: true, space: space)
+        audiences = FingerprintTable(hasValues: true, space: space)
     }
 
     package var idCount: Int { firsts.count }

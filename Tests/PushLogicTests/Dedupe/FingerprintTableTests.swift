@@ -1,3 +1,4 @@
+import PushModel
 import TestSupport
 import Testing
 
@@ -85,5 +86,45 @@ import Testing
         for number in 0..<UInt64(299_000) { _ = table.add(number, for: random.next()) }
         #expect(table.byteCount == size)
         #expect(table.count == 299_001)
+    }
+}
+
+@Suite struct NumberSpaceTests {
+    @Test func `The tables of a part hold the numbers of that part`() {
+        let space = NumberSpace.part(63, of: 64)
+        let table = FingerprintTable(hasValues: true, space: space)
+        var random = SeededRandom(seed: 5)
+        var known: [UInt64: UInt64] = [:]
+        for _ in 0..<20_000 {
+            let fingerprint = random.next()
+            let number = EventNumber.base(of: 63) + random.next() % (1 << 39)
+            table.set(number, for: fingerprint)
+            known[fingerprint] = number
+        }
+        #expect(table.count == known.count)
+        #expect(known.allSatisfy { table.value(of: $0.key) == $0.value })
+        #expect(known.keys.allSatisfy { table.remove($0) } && table.count == 0)
+    }
+
+    @Test func `A space contains the numbers of its own part only`() {
+        let space = NumberSpace.part(3, of: 64)
+        #expect(space.contains(EventNumber.base(of: 3)) && space.contains(space.maximum))
+        #expect(!space.contains(EventNumber.base(of: 2) + 5) && !space.contains(EventNumber.base(of: 4)))
+        #expect(!space.contains(space.maximum + 1))
+        // Half a trillion events in each part.
+        #expect(EventNumber.within(space.maximum) == 1 << 39 - 1)
+        #expect(NumberSpace.part(0, of: 1) == .whole)
+    }
+
+    @Test func `Sixty-four empty machines take as little memory as one`() {
+        let one = FingerprintTable(hasValues: true)
+        let many = (0..<64).map { FingerprintTable(hasValues: true, space: .part($0, of: 64)) }
+        for index in 0..<100_000 {
+            let fingerprint = UInt64(index) &* 0x9e37_79b9_7f4a_7c15
+            one.set(UInt64(index), for: fingerprint)
+            let part = index % 64
+            many[part].set(EventNumber.base(of: part) + UInt64(index), for: fingerprint)
+        }
+        #expect(many.reduce(0) { $0 + $1.byteCount } < one.byteCount * 3 / 2)
     }
 }
