@@ -37,6 +37,13 @@ extension DedupeMachine {
         return .new(number: number, open: open)
     }
 
+    /// Returns what ``cancel(_:in:isScheduled:)`` leads to: the number of an earlier cancellation of the id, otherwise
+    /// the messages with it.
+    package func known(_ fingerprint: UInt64) -> (cancellation: UInt64?, messages: [UInt64]) {
+        if let number = cancelledIDs.value(of: fingerprint) { return (number, []) }
+        return (nil, messages.all(of: fingerprint))
+    }
+
     /// The number of cancelled ids that are remembered.
     package var cancelledCount: Int { cancelledIDs.count }
 

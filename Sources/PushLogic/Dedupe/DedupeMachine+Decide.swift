@@ -20,6 +20,14 @@ extension DedupeMachine {
         return .new(seq: seq, key: key)
     }
 
+    /// Returns the messages of earlier groups whose stored keys ``decide(_:in:storedKey:)`` may ask for. An engine that
+    /// cannot look up a key while a decision waits reads them before.
+    package func storedKeys(for fingerprint: UInt64, audience: () -> UInt64) -> (first: UInt64, later: UInt64?)? {
+        guard let first = messages.first(of: fingerprint) else { return nil }
+        let hasLater = messages.laterCount > 0
+        return (first, hasLater ? messages.later(of: fingerprint, for: audience()) : nil)
+    }
+
     /// Decides on a request whose id is remembered. `known` is the first message with it.
     private mutating func decide<Failure: Error>(
         _ request: DedupeRequest, knownAs known: UInt64, in group: inout DedupeGroup,

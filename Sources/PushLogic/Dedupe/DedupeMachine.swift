@@ -39,7 +39,7 @@ package struct DedupeMachine: ~Copyable {
     var pinned = PinnedKeys()
     /// The last row of keys that was removed or pinned.
     var examinedUpTo: UInt64
-    let space: NumberSpace
+    package let space: NumberSpace
 
     struct Recovered {
         var deliveries: Set<UInt64> = []

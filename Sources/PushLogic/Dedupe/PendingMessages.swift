@@ -66,7 +66,7 @@ package struct PendingMessages {
     }
 
     /// Returns the first number of the row that contains the message; nil if the row is done or unknown.
-    func row(of seq: UInt64) -> UInt64? {
+    package func row(of seq: UInt64) -> UInt64? {
         guard let index = index(of: seq), segments[index].open > 0 else { return nil }
         return segments[index].first
     }

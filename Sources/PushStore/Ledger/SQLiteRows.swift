@@ -32,6 +32,8 @@ final class SQLiteRows: LedgerLookup {
         return unsafe keyRow.accepted.withUnsafeBytes { unsafe AcceptedKey($0, at: index) }
     }
 
+    func hasStoredKey(of seq: UInt64) throws(StoreError) -> Bool { try storedKey(of: seq) != nil }
+
     func scheduledKey(of seq: UInt64) throws(StoreError) -> AcceptedKey? {
         let find = statements.findScheduled
         defer { find.reset() }

@@ -10,6 +10,9 @@ protocol LedgerLookup: AnyObject {
     /// Returns the key of a message that is within the dedupe window.
     func storedKey(of seq: UInt64) throws(Failure) -> AcceptedKey?
 
+    /// Returns whether a row of keys still has the key of the message.
+    func hasStoredKey(of seq: UInt64) throws(Failure) -> Bool
+
     /// Returns the key of a scheduled message that is not done.
     func scheduledKey(of seq: UInt64) throws(Failure) -> AcceptedKey?
 

@@ -84,7 +84,7 @@ extension LedgerMachine {
                 if scheduledCount == 0 || unscheduled.contains(seq) { return nil }
                 return try lookup.scheduledKey(of: seq)
             },
-            hasStoredKey: { (seq) throws(Lookup.Failure) in try lookup.storedKey(of: seq) != nil })
+            hasStoredKey: { (seq) throws(Lookup.Failure) in try lookup.hasStoredKey(of: seq) })
         switch completion {
         case .done:
             decided.backlog.add(message.message.app, waiting: -1)

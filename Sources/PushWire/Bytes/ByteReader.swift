@@ -63,6 +63,16 @@ package struct ByteReader {
         return offset..<(offset + Int(count))
     }
 
+    /// Skips as many bytes.
+    package mutating func skip(_ count: Int) {
+        guard count >= 0, unsafe count <= bytes.count - offset else {
+            isBroken = true
+            offset = unsafe bytes.count
+            return
+        }
+        offset += count
+    }
+
     package mutating func text() -> String {
         let range = range()
         return unsafe String(decoding: bytes[range], as: UTF8.self)

@@ -1,0 +1,64 @@
+import PushLogic
+import PushModel
+import PushTime
+
+/// The stored rows of one part that are in memory. The engine reads what a group needs before the group is decided
+/// upon (``PartNeeds``), so that no lookup waits for the database.
+final class PartLookup: LedgerLookup {
+    /// The scheduled messages that are not done.
+    var due = DueIndex()
+    /// The keys that were read, by the numbers of their messages.
+    private var keys: [UInt64: AcceptedKey] = [:]
+    private var messages: [UInt64: StoredMessage] = [:]
+    private var cancellations: [UInt64: StoredCancellation?] = [:]
+    private var receipts: [ReceiptID: Bool] = [:]
+    /// The number up to which rows of keys were examined and forgotten, apart from pinned ones.
+    var forgottenUpTo: UInt64 = 0
+    /// The rows before that number that are kept.
+    var kept: [ClosedRange<UInt64>] = []
+
+    struct ReceiptID: Hashable {
+        let app: AppID
+        let id: String
+    }
+
+    /// The number of keys that are kept for later groups. Producers that repeat requests ask for the same keys.
+    private static let keyLimit = 4096
+
+    func storedKey(of seq: UInt64) -> AcceptedKey? { keys[seq] }
+    func scheduledKey(of seq: UInt64) -> AcceptedKey? { due.key(of: seq) }
+    func message(_ seq: UInt64, isScheduled: Bool) -> StoredMessage? { messages[seq] }
+    func cancellation(_ number: UInt64) -> StoredCancellation? { cancellations[number] ?? nil }
+    func hasReceipt(_ id: String, of app: AppID) -> Bool { receipts[ReceiptID(app: app, id: id)] ?? false }
+
+    func hasStoredKey(of seq: UInt64) -> Bool {
+        seq > forgottenUpTo || kept.contains { $0.contains(seq) }
+    }
+
+    // MARK: What the engine has read
+
+    func isKnown(key seq: UInt64) -> Bool { keys[seq] != nil }
+    func isKnown(message seq: UInt64) -> Bool { messages[seq] != nil }
+    func isKnown(cancellation number: UInt64) -> Bool { cancellations[number] != nil }
+    func isKnown(_ receipt: ReceiptID) -> Bool { receipts[receipt] != nil }
+
+    /// Adds the accepted keys of a row.
+    func add(_ row: KeyRow, wanted: Set<UInt64>) {
+        if keys.count >= Self.keyLimit { keys.removeAll(keepingCapacity: true) }
+        for (index, key) in row.accepted.enumerated() {
+            let seq = row.number &+ UInt64(index)
+            if wanted.contains(seq) { keys[seq] = key }
+        }
+    }
+
+    func add(_ message: StoredMessage, seq: UInt64) { messages[seq] = message }
+    func add(_ cancellation: StoredCancellation?, number: UInt64) { cancellations[number] = .some(cancellation) }
+    func add(_ receipt: ReceiptID, isKnown: Bool) { receipts[receipt] = isKnown }
+
+    /// Forgets what may change with the group that was decided upon.
+    func endGroup() {
+        if !messages.isEmpty { messages.removeAll() }
+        if !cancellations.isEmpty { cancellations.removeAll() }
+        if !receipts.isEmpty { receipts.removeAll() }
+    }
+}

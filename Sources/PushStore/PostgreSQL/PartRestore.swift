@@ -1,0 +1,131 @@
+import PushLogic
+import PushModel
+import PushTime
+import PushWire
+
+/// Rebuilds the state of one part from its rows: first the rows of bodies, then the scheduled messages, then the rows of
+/// keys, each in ascending order.
+struct PartRestore: ~Copyable {
+    private let part: Int
+    private var machine: LedgerMachine
+    private let lookup = PartLookup()
+    private var lanes: [Lane: [UInt64]] = [:]
+    private var times: [(first: UInt64, time: WallTime)] = []
+    private var scheduled: [DedupeMachine.ScheduledMessage] = []
+    private var scheduledNumbers: Set<UInt64> = []
+    /// The rows of keys, in which ``finish()`` looks up some keys.
+    private var rows: [KeyRow] = []
+    private var next: UInt64
+    private var heads: [Topic: UInt64] = [:]
+
+    private struct Topic: Hashable {
+        let app: AppID?
+        let kind: EventKind
+    }
+
+    init(_ part: Int, of count: Int, identities: Identities, retention: LedgerRetention, storeName: String) {
+        self.part = part
+        next = EventNumber.base(of: part) + 1
+        lookup.forgottenUpTo = EventNumber.base(of: part)
+        machine = LedgerMachine(
+            identities, writer: LogWriter(next: next),
+            dedupe: DedupeMachine(
+                window: retention.window, limit: max(1, retention.keyLimit / max(1, count)),
+                space: .part(part, of: count)), storeName: storeName)
+    }
+
+    private func damaged(_ table: String, _ number: UInt64) -> StoreError {
+        StoreError(
+            .damaged,
+            "\(machine.storeName) is damaged: row \(EventNumber.within(number)) of part \(part) in the table \(table) "
+                + "is invalid; restore the database from a backup")
+    }
+
+    private func check(_ number: UInt64, count: Int = 1, _ table: String) throws(StoreError) {
+        let space = machine.dedupe.space
+        let (last, overflow) = number.addingReportingOverflow(UInt64(max(0, count)))
+        guard !overflow, space.contains(number), space.contains(last) else { throw damaged(table, number) }
+    }
+
+    /// Adds the heads of a row of bodies.
+    mutating func addBodies(first: UInt64, time: WallTime, heads bytes: [UInt8]) throws(StoreError) {
+        guard let (apps, heads) = StoredBodies.heads(bytes) else { throw damaged("bodies", first) }
+        let count = heads.count / MessageRowBuilder.headSize
+        try check(first, count: count, "bodies")
+        times.append((first, time))
+        var segment = PendingMessages.Segment(first: first, count: count)
+        unsafe heads.withUnsafeBytes { bytes in
+            for index in 0..<count {
+                guard let head = unsafe MessageHead(bytes, at: index), head.app < apps.count else { continue }
+                // Until the key of the message is read, assume that it needs claims.
+                segment.add(index, claims: true)
+                let lane = Lane(app: apps[head.app], priority: head.priority, isBroad: head.isBroad)
+                lanes[lane, default: []].append(first + UInt64(index))
+            }
+        }
+        machine.dedupe.addPending(segment)
+    }
+
+    /// Adds a scheduled message that is not done.
+    mutating func addScheduled(_ seq: UInt64, due: UnixSeconds, app: AppID, key: AcceptedKey) throws(StoreError) {
+        try check(seq, "later")
+        lookup.due.add(seq, due: due, key: key)
+        scheduled.append(
+            DedupeMachine.ScheduledMessage(seq: seq, fingerprint: key.fingerprint, audience: key.audience))
+        scheduledNumbers.insert(seq)
+        machine.backlog.add(app, scheduled: 1)
+        machine.scheduledCount += 1
+    }
+
+    /// Adds a row of keys.
+    mutating func addKeys(_ bytes: [UInt8], number: UInt64) throws(StoreError) {
+        try check(number, "groups")
+        guard let stored = StoredKeyRow(bytes, number: number) else { throw damaged("groups", number) }
+        try check(number, count: stored.row.accepted.count, "groups")
+        let row = stored.row
+        machine.dedupe.restoreAccepted(from: number, count: row.accepted.count) { row.accepted[$0] }
+        for key in row.ended { machine.dedupe.restore(key, scheduled: scheduledNumbers) }
+        for seq in row.completed { machine.dedupe.restoreCompleted(seq) }
+        next = max(next, stored.next)
+        for head in stored.heads {
+            let topic = Topic(app: head.app, kind: head.kind)
+            heads[topic] = max(heads[topic] ?? 0, head.seq)
+        }
+        if !row.accepted.isEmpty { rows.append(KeyRow(number: number, accepted: row.accepted)) }
+    }
+
+    private static func key(of seq: UInt64, in rows: [KeyRow]) -> AcceptedKey? {
+        var (low, high) = (0, rows.count)
+        while low < high {
+            let middle = (low + high) / 2
+            if rows[middle].number <= seq { low = middle + 1 } else { high = middle }
+        }
+        guard low > 0 else { return nil }
+        let index = Int(clamping: seq - rows[low - 1].number)
+        return index < rows[low - 1].accepted.count ? rows[low - 1].accepted[index] : nil
+    }
+
+    /// Adds a cancelled id.
+    mutating func addCancelled(_ fingerprint: UInt64, number: UInt64) throws(StoreError) {
+        try check(number, "cancels")
+        machine.dedupe.restoreCancelled(fingerprint, number: number)
+    }
+
+    /// Returns the part, and the messages that wait in it.
+    consuming func finish() -> (LedgerPart, LedgerBacklog) {
+        let (rows, lookup) = (rows, lookup)
+        machine.dedupe.finishRestoring(scheduled: scheduled) { (seq) in
+            Self.key(of: seq, in: rows) ?? lookup.due.key(of: seq)
+        }
+        machine.writer = LogWriter(
+            next: next, heads: heads.map { LogWriter.Head(app: $0.key.app, kind: $0.key.kind, seq: $0.value) })
+        var backlog = LedgerBacklog(times: times, nextDue: lookup.due.nextDue)
+        for (lane, seqs) in lanes {
+            let open = seqs.filter { machine.dedupe.pending.contains($0) }
+            guard !open.isEmpty else { continue }
+            machine.backlog.add(lane.app, waiting: open.count)
+            backlog.lanes.append((lane, open))
+        }
+        return (LedgerPart(part, machine, lookup), backlog)
+    }
+}
