@@ -35,6 +35,8 @@ let package = Package(
         .systemLibrary(name: "CNGHTTP2", path: "Sources/System/CNGHTTP2"),
         .systemLibrary(name: "CZeroMQ", path: "Sources/System/CZeroMQ"),
         .systemLibrary(name: "CSQLite", path: "Sources/System/CSQLite"),
+        // Not linked: it has the types of libpq, which PushPostgreSQL loads when a cluster needs it.
+        .systemLibrary(name: "CPostgreSQL", path: "Sources/System/CPostgreSQL"),
         .target(
             name: "CSimdJSON", path: "Sources/System/CSimdJSON",
             linkerSettings: [.linkedLibrary("simdjson")]),
@@ -60,6 +62,11 @@ let package = Package(
         .target(
             name: "PushTransport",
             dependencies: ["PushLoop", "CLinux", "COpenSSL", "CNGHTTP2", "CZeroMQ", "PushTime"],
+            swiftSettings: settingsOverC),
+
+        // Floor 3: the client of PostgreSQL, for clusters.
+        .target(
+            name: "PushPostgreSQL", dependencies: ["PushLoop", "PushTime", "CPostgreSQL"],
             swiftSettings: settingsOverC),
 
         .target(name: "ActiveObject", dependencies: ["PushThread", "PushSQLite"], swiftSettings: settingsOverC),
@@ -198,6 +205,10 @@ let package = Package(
             name: "PushLoopTests", dependencies: ["PushLoop", "PushThread", "TestSupport"], swiftSettings: settings),
         .testTarget(
             name: "PushTransportTests", dependencies: ["PushTransport", "PushLoop", "TestSupport", "CNGHTTP2"],
+            swiftSettings: settings),
+        .testTarget(
+            name: "PushPostgreSQLTests",
+            dependencies: ["PushPostgreSQL", "PushTransport", "PushLoop", "PushTime", "TestSupport", "CLinux"],
             swiftSettings: settings),
         .testTarget(
             name: "PushSimulatorTests",

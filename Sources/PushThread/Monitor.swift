@@ -2,13 +2,13 @@ import Glibc
 
 /// A value protected by a lock and a condition variable, for threads that may block. `Mutex` has no condition variable.
 @safe
-final class Monitor<State>: @unchecked Sendable {
+package final class Monitor<State>: @unchecked Sendable {
     // Unchecked: `state` is accessed only while `lock` is held.
     private let lock: UnsafeMutablePointer<pthread_mutex_t>
     private let changed: UnsafeMutablePointer<pthread_cond_t>
     private var state: State
 
-    init(_ state: State) {
+    package init(_ state: State) {
         self.state = state
         unsafe lock = .allocate(capacity: 1)
         unsafe changed = .allocate(capacity: 1)
@@ -25,7 +25,7 @@ final class Monitor<State>: @unchecked Sendable {
         unsafe changed.deallocate()
     }
 
-    func withLock<Result>(_ body: (inout State) -> Result) -> Result {
+    package func withLock<Result>(_ body: (inout State) -> Result) -> Result {
         unsafe pthread_mutex_lock(lock)
         defer { unsafe pthread_mutex_unlock(lock) }
         return body(&state)
@@ -33,14 +33,14 @@ final class Monitor<State>: @unchecked Sendable {
 
     /// Calls `body` with a closure that wakes one waiting thread. The monitor is not accessed after the lock is
     /// released, so another thread may free it from then on.
-    func withLock<Result>(_ body: (inout State, _ wakeOne: () -> Void) -> Result) -> Result {
+    package func withLock<Result>(_ body: (inout State, _ wakeOne: () -> Void) -> Result) -> Result {
         unsafe pthread_mutex_lock(lock)
         defer { unsafe pthread_mutex_unlock(lock) }
         return body(&state) { unsafe pthread_cond_signal(changed) }
     }
 
     /// Waits until `body` returns a value. `body` is called at once and after each wake-up.
-    func wait<Result>(for body: (inout State) -> Result?) -> Result {
+    package func wait<Result>(for body: (inout State) -> Result?) -> Result {
         unsafe pthread_mutex_lock(lock)
         defer { unsafe pthread_mutex_unlock(lock) }
         while true {
@@ -49,11 +49,11 @@ final class Monitor<State>: @unchecked Sendable {
         }
     }
 
-    func wakeOne() {
+    package func wakeOne() {
         unsafe pthread_cond_signal(changed)
     }
 
-    func wakeAll() {
+    package func wakeAll() {
         unsafe pthread_cond_broadcast(changed)
     }
 }
