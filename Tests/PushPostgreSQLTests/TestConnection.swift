@@ -11,14 +11,17 @@ final class TestConnection: Sendable {
     let loop: EventLoop
     let closures = EventRecorder<String>()
     let notices = EventRecorder<PostgreSQLNotice>()
+    /// The server lives as long as its connection.
+    private let server: PostgreSQLServer?
     private let connection: LoopBound<PostgreSQLConnection>
 
-    /// Opens a connection to the first host of a URL.
+    /// Opens a connection to a server, or to the first host of a URL.
     init(
-        _ url: String, limits: PostgreSQLConnection.Limits = .init(),
+        _ server: PostgreSQLServer?, url: String? = nil, limits: PostgreSQLConnection.Limits = .init(),
         adjusting: @Sendable (inout PostgreSQLOptions) -> Void = { _ in }
     ) async throws {
-        var options = try PostgreSQLURL.parse(url)
+        self.server = server
+        var options = try PostgreSQLURL.parse(url ?? server?.url() ?? "")
         options.connectTimeout = .seconds(60)
         adjusting(&options)
         let loop = EventLoop(name: "connection")
@@ -61,6 +64,19 @@ final class TestConnection: Sendable {
                 connection.wrapped.send(section, timeout: timeout) { continuation.resume(returning: $0) }
             }
         }
+    }
+
+    /// Sends sections at once, so that all are in flight, and returns their replies in the same order.
+    func send(all writes: [@Sendable (PostgreSQLSection) -> Void]) async -> [PostgreSQLReply] {
+        let replies = EventRecorder<PostgreSQLReply>()
+        await with { connection in
+            for write in writes {
+                let section = PostgreSQLSection()
+                write(section)
+                connection.send(section, timeout: .seconds(120)) { replies.record($0) }
+            }
+        }
+        return await replies.wait(count: writes.count)
     }
 
     /// Runs one statement without parameters.

@@ -18,6 +18,9 @@ package final class PostgreSQLServer: Sendable {
     package let data: String
     private let directory: WatchedDirectory
 
+    /// The directory of the server's Unix socket.
+    package var socketDirectory: String { directory.path }
+
     private init(in directory: WatchedDirectory, port: UInt16) {
         self.directory = directory
         self.port = port
@@ -149,6 +152,11 @@ package final class PostgreSQLServer: Sendable {
 
     package func resume() {
         for process in processes { Glibc.kill(process, SIGCONT) }
+    }
+
+    /// Kills one process of the server, such as the backend of a connection.
+    package func killProcess(_ process: Int32) {
+        if processes.contains(process) { Glibc.kill(process, SIGKILL) }
     }
 
     /// Ends the server in an orderly way, without waiting for its clients.
