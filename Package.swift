@@ -140,7 +140,7 @@ let package = Package(
             dependencies: [
                 "ActiveObject", "Receipts", "TestSupport", "PushAdmin", "PushPipeline", "PushStore", "PushGateways",
                 "PushLogic", "PushWire",
-                "PushModel", "PushTransport", "PushLoop",
+                "PushModel", "PushTransport", "PushLoop", "PushPostgreSQL",
             ],
             swiftSettings: settings),
 

@@ -49,6 +49,9 @@ enum Benchmarks {
             name: "ledger-crash", about: "for a crash test: --directory DIR --from NUMBER",
             run: LedgerCrash.run),
         Case(
+            name: "postgresql", about: "groups written to PostgreSQL: groups --url URL [--seconds N]",
+            run: PostgreSQLBenchmark.run),
+        Case(
             name: "http2-client", about: "requests to a server: --port P --trust CA [--count N]",
             run: HTTP2ClientBenchmark.run),
     ]
