@@ -27,11 +27,15 @@ import Testing
     @Test func `A timeout ends all sections in flight`() async throws {
         let server = try await PostgreSQLServer.start()
         let connection = try await TestConnection(server)
-        async let slow = connection.run("SELECT pg_sleep(600)", timeout: .milliseconds(500))
-        while await connection.with({ $0.sectionsInFlight }) == 0 { await Task.yield() }
-        let behind = await connection.run("SELECT 1", timeout: .seconds(100))
-        #expect(behind.unknown?.contains("timed out") == true)
-        #expect(await slow.unknown?.contains("timed out") == true)
+        let replies = EventRecorder<PostgreSQLReply>()
+        await connection.with { connection in
+            for (sql, timeout) in [("SELECT pg_sleep(600)", Duration.milliseconds(500)), ("SELECT 1", .seconds(600))] {
+                let section = PostgreSQLSection()
+                section.call(.once(sql: sql))
+                connection.send(section, timeout: timeout) { replies.record($0) }
+            }
+        }
+        for reply in await replies.wait(count: 2) { #expect(reply.unknown?.contains("timed out") == true) }
         await connection.close()
     }
 

@@ -76,6 +76,18 @@ import Testing
             ])
     }
 
+    @Test func `An error of the system in place of the commit leaves the outcome unknown`() {
+        for (state, isCertain) in [
+            ("23503", true), ("40001", true), ("P0001", true), ("XX000", false), ("58030", false),
+        ] {
+            var machine = machine(1)
+            _ = machine.received(.result(1))
+            _ = machine.received(.failed(PostgreSQLFailure(sqlState: SQLState(rawValue: state), message: "m")))
+            let outcome = text(machine.received(.synchronized))
+            #expect(outcome == (isCertain ? "section refused m" : "section unknown m (SQLSTATE \(state))"))
+        }
+    }
+
     @Test func `A doubtful commit is not done`() {
         var machine = machine(1, 1)
         _ = machine.received(.result(1))

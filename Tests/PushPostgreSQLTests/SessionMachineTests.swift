@@ -42,6 +42,21 @@ import Testing
         #expect(machine.resolved([], faults: ["x"]) == [.reportFailure("x"), .retry(failures: 1)])
     }
 
+    @Test func `The address that was lost is tried last`() {
+        var machine = SessionMachine()
+        _ = machine.started()
+        _ = machine.resolved([Self.one, Self.two], faults: [])
+        _ = machine.accepted(Self.info, now: time(0))
+        _ = machine.failed("lost", now: time(20))
+        _ = machine.retryDue()
+        #expect(machine.resolved([Self.one, Self.two], faults: []) == [.connect(Self.two)])
+        #expect(machine.failed("standby", now: time(21)) == [.disconnect, .connect(Self.one)])
+        _ = machine.accepted(Self.info, now: time(22))
+        _ = machine.failed("lost", now: time(23))
+        _ = machine.retryDue()
+        #expect(machine.resolved([Self.one, Self.two], faults: []) == [.connect(Self.two)])
+    }
+
     @Test func `A session that is lost at once counts as a failure`() {
         var machine = SessionMachine()
         _ = machine.started()

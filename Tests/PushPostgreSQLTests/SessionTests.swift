@@ -192,6 +192,16 @@ import Testing
         silent.close()
     }
 
+    @Test func `Without a free descriptor the session is down, and it comes up with one`() async throws {
+        let server = try await PostgreSQLServer.start()
+        let session = try await TestSession(server.url(), durability: .single, before: { await $0.takeDescriptors() })
+        let reason = await session.changes.wait(count: 1).first?.reason
+        #expect(reason?.contains("Too many open files") == true, "\(reason ?? "")")
+        await session.loop.releaseDescriptors()
+        _ = try await session.up(after: 1)
+        await session.stop()
+    }
+
     @Test func `A Unix socket is reached by its directory`() async throws {
         let server = try await PostgreSQLServer.start()
         let url = "postgres://carillon@/postgres?host=\(server.socketDirectory)&port=\(server.port)"

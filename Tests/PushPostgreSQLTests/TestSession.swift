@@ -12,8 +12,10 @@ final class TestSession: Sendable {
     init(
         _ url: String, durability: PostgreSQLDurability = .replicated, checkInterval: Duration = .seconds(60),
         connectTimeout: Duration = .seconds(60),
-        resolver: @escaping PostgreSQLSession.Resolver = { host in throw PostgreSQLError(message: "no name \(host)") }
+        resolver: @escaping PostgreSQLSession.Resolver = { host in throw PostgreSQLError(message: "no name \(host)") },
+        before: @Sendable (EventLoop) async -> Void = { _ in }
     ) async throws {
+        await before(loop)
         var options = try PostgreSQLURL.parse(url)
         options.connectTimeout = connectTimeout
         let (loop, changes, failures) = (loop, changes, failures)

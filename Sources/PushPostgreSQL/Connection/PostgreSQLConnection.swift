@@ -19,7 +19,11 @@ package final class PostgreSQLConnection {
     package typealias Reply = (PostgreSQLReply) -> Void
 
     private enum State {
-        case new, connecting, ready, closed
+        case new, connecting, ready
+        /// A section was sent in part. The connection ends in this tick, and takes nothing more: the next section would
+        /// commit the part.
+        case broken
+        case closed
     }
 
     package let loop: EventLoop
@@ -80,6 +84,7 @@ package final class PostgreSQLConnection {
         state = .connecting
         timer.arm(at: loop.now + options.connectTimeout, on: loop, action: { [weak self] in self?.timerFired() })
         do throws(PostgreSQLError) {
+            try checkVerification()
             let handle = try ConnectionHandle(try LibPQ.shared.get(), parameters: options.parameters(for: target))
             self.handle = handle
             guard !handle.isBad else { throw PostgreSQLError(message: handle.message) }
@@ -98,6 +103,20 @@ package final class PostgreSQLConnection {
         end("the connection was closed")
     }
 
+    /// Checks that a server whose certificate is not verified is on this machine. URLs are checked by the names of
+    /// hosts; this is the address.
+    private func checkVerification() throws(PostgreSQLError) {
+        guard options.verification != .verifyFull, let address = target.address,
+            !PostgreSQLHost.isLoopback(address)
+        else { return }
+        throw PostgreSQLError(message: "\(target) is not an address of this machine; use sslmode=verify-full")
+    }
+
+    private static func advice(on message: String) -> String {
+        guard message.contains("session is read-only") else { return message }
+        return message + "; the server is a standby, or forbids writes: connect to the primary, or promote the server"
+    }
+
     /// Watches the current socket: libpq may replace it with each poll.
     private func watchSocket(of handle: ConnectionHandle, for interest: Watch.Readiness) throws(PostgreSQLError) {
         let descriptor = handle.descriptor
@@ -111,7 +130,7 @@ package final class PostgreSQLConnection {
         switch state {
         case .connecting: poll()
         case .ready: ready.contains(.writable) ? flush() : receive()
-        case .new, .closed: break
+        case .new, .broken, .closed: break
         }
     }
 
@@ -124,7 +143,7 @@ package final class PostgreSQLConnection {
             switch handle.poll() {
             case .wantsRead: try watchSocket(of: handle, for: .readable)
             case .wantsWrite: try watchSocket(of: handle, for: .writable)
-            case .failed: throw PostgreSQLError(message: handle.message)
+            case .failed: throw PostgreSQLError(message: Self.advice(on: handle.message))
             case .connected:
                 guard handle.enterPipeline() else { throw PostgreSQLError(message: handle.message) }
                 try watchSocket(of: handle, for: .readable)
@@ -149,7 +168,7 @@ package final class PostgreSQLConnection {
             } else {
                 end("\(target): timed out: the server did not answer a statement in time")
             }
-        case .new, .closed: break
+        case .new, .broken, .closed: break
         }
     }
 
@@ -233,6 +252,7 @@ package final class PostgreSQLConnection {
         _ handle: ConnectionHandle, reply: @escaping Reply, outcome: (String) -> PostgreSQLReply
     ) {
         let reason = "\(target): \(handle.message)"
+        state = .broken
         answer(outcome(reason), to: reply)
         loop.schedule(after: .zero) { [weak self] in self?.end(reason) }
     }
@@ -242,14 +262,15 @@ package final class PostgreSQLConnection {
         switch handle.flush() {
         case .flushed: watch.interest = .readable
         case .wouldBlock: watch.interest = [.readable, .writable]
-        case .lost: receive()
+        // The next read reports the loss, after what has arrived.
+        case .lost: loop.schedule(after: .zero) { [weak self] in self?.receive() }
         }
     }
 
     // MARK: Receiving
 
     private func receive() {
-        guard let handle else { return }
+        guard state == .ready, let handle else { return }
         repeat {
             let isOpen = handle.consume()
             // The answers that arrived before the loss count.

@@ -90,8 +90,12 @@ struct PipelineMachine<Result> {
             entries[0].left -= 1
             entries[0].results.append(result)
         case .failed(let failure):
-            // An error after the last call is one of the commit. A fatal error may come after the commit.
-            if first.left > 0 || !failure.isFatal { entries[0].failure = first.failure ?? failure }
+            // An error after the last call is one of the commit, and may come after it.
+            if first.left > 0 || failure.undoesCommit {
+                entries[0].failure = first.failure ?? failure
+            } else {
+                entries[0].doubt = failure.description
+            }
             entries[0].left = max(0, first.left - 1)
         case .skipped:
             guard first.left > 0, first.failure != nil else {

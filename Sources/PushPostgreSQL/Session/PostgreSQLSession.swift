@@ -139,16 +139,7 @@ package final class PostgreSQLSession {
     }
 
     private func resolved(_ lookup: HostLookup) {
-        var (targets, faults) = (lookup.targets, lookup.faults)
-        if options.verification != .verifyFull {
-            // The URL was checked by names.
-            targets.removeAll { target in
-                guard let address = target.address, !PostgreSQLHost.isLoopback(address) else { return false }
-                faults.append("\(target) is not an address of this machine; use sslmode=verify-full")
-                return true
-            }
-        }
-        perform(machine.resolved(targets, faults: faults))
+        perform(machine.resolved(lookup.targets, faults: lookup.faults))
     }
 
     // MARK: Connection

@@ -25,7 +25,7 @@ struct SessionMachine {
         /// One address is tried, including the check of its server. Can transition to: connecting, up, waiting, stopped.
         case connecting(PostgreSQLTarget, rest: ArraySlice<PostgreSQLTarget>)
         /// Can transition to: waiting, stopped.
-        case up(since: MonotonicTime)
+        case up(PostgreSQLTarget, since: MonotonicTime)
         /// Can transition to: resolving, stopped.
         case waiting
         case stopped
@@ -39,6 +39,9 @@ struct SessionMachine {
     private var failures = 0
     private var reasons: [String] = []
     private var isReportedDown = false
+    /// The address that was lost last. It is tried last, because a server that lost its power does not answer at all,
+    /// while a standby refuses at once.
+    private var lost: PostgreSQLTarget?
 
     var isUp: Bool {
         if case .up = state { return true }
@@ -65,13 +68,14 @@ struct SessionMachine {
     mutating func resolved(_ targets: [PostgreSQLTarget], faults: [String]) -> [Action] {
         guard case .resolving = state else { return [] }
         reasons = faults
-        return next(targets[...])
+        return next((targets.filter { $0 != lost } + targets.filter { $0 == lost })[...])
     }
 
     /// The server of the address that is tried passed the check.
     mutating func accepted(_ info: ServerInfo, now: MonotonicTime) -> [Action] {
-        guard case .connecting = state else { return [] }
-        state = .up(since: now)
+        guard case .connecting(let target, _) = state else { return [] }
+        state = .up(target, since: now)
+        lost = nil
         isReportedDown = false
         return [.reportUp(info)]
     }
@@ -82,7 +86,8 @@ struct SessionMachine {
         case .connecting(_, let rest):
             reasons.append(reason)
             return [.disconnect] + next(rest)
-        case .up(let since):
+        case .up(let target, let since):
+            lost = target
             failures = now - since < Self.stableTime ? failures + 1 : 0
             state = .waiting
             isReportedDown = true
