@@ -79,6 +79,8 @@ private final class GroupWriter {
     private let end: (Result<[Figure], any Error>) -> Void
     private var connections: [PostgreSQLConnection] = []
     private let section = PostgreSQLSection()
+    private let partitions: [Int32]
+    private let epochs: [Int64]
     private let body: [UInt8]
     private var next: [Int64]
     private var ready = 0
@@ -96,6 +98,8 @@ private final class GroupWriter {
         self.settings = settings
         self.loop = loop
         self.end = end
+        partitions = Array(0..<Int32(settings.partitions))
+        epochs = [Int64](repeating: Self.epoch, count: settings.partitions)
         body = (0..<settings.bytes / settings.partitions).map { _ in UInt8.random(in: 0...255) }
         next = (0..<settings.connections).map { Int64($0) << 40 }
     }
@@ -144,8 +148,8 @@ private final class GroupWriter {
     private func flush(on connection: PostgreSQLConnection, index: Int) {
         section.clear()
         section.call(Self.write) { parameters in
-            parameters.append(int4Array: 0..<Int32(settings.partitions))
-            parameters.append(int8Array: repeatElement(Self.epoch, count: settings.partitions))
+            parameters.append(int4Array: partitions)
+            parameters.append(int8Array: epochs)
             parameters.append(int8: next[index])
             parameters.appendByteaArray { array in
                 body.withUnsafeBytes { bytes in

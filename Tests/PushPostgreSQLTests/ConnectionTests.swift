@@ -8,14 +8,6 @@ import Testing
     private static let insert = PostgreSQLStatement(
         "insert", sql: "INSERT INTO item (number, body) VALUES ($1, $2) RETURNING number", parameters: [.int8, .bytea])
 
-    private static func opened(
-        limits: PostgreSQLConnection.Limits = .init()
-    ) async throws -> (PostgreSQLServer, TestConnection) {
-        let server = try await PostgreSQLServer.start()
-        try await server.execute("CREATE TABLE item (number int8 PRIMARY KEY, body bytea)")
-        return (server, try await TestConnection(server, limits: limits))
-    }
-
     private static func append(_ number: Int64, body: [UInt8] = [], to section: PostgreSQLSection) {
         section.call(insert) {
             $0.append(int8: number)
@@ -24,10 +16,7 @@ import Testing
     }
 
     @Test func `10,000 sections are answered in order`() async throws {
-        // The order does not depend on the disk, and the test would wait for it 10,000 times.
-        let server = try await PostgreSQLServer.start(settings: ["synchronous_commit": "off"])
-        try await server.execute("CREATE TABLE item (number int8 PRIMARY KEY, body bytea)")
-        let connection = try await TestConnection(server)
+        let connection = try await TestConnection.shared()
         let replies = EventRecorder<Int64>()
         await connection.with { connection in
             let sender = Sender(connection, count: 10_000, replies: replies)
@@ -35,7 +24,7 @@ import Testing
         }
         let numbers = await replies.wait(count: 10_000)
         #expect(numbers == Array(0..<10_000))
-        #expect(try await server.execute("SELECT count(*) FROM item") == "10000")
+        #expect(try await connection.text("SELECT count(*) FROM item") == "10000")
         await connection.close()
     }
 
@@ -70,7 +59,7 @@ import Testing
     }
 
     @Test func `An error undoes its section, and not those around it`() async throws {
-        let (server, connection) = try await Self.opened()
+        let connection = try await TestConnection.shared()
         let numbers: [[Int64]] = [[1], [2, 1, 3], [4, 5]]
         let writes = numbers.map { numbers -> @Sendable (PostgreSQLSection) -> Void in
             { section in for number in numbers { Self.append(number, to: section) } }
@@ -80,30 +69,31 @@ import Testing
         let refusal = try #require(replies[1].refusal)
         #expect(refusal.sqlState == .uniqueViolation && refusal.constraint == "item_pkey")
         #expect(try replies[2].results().count == 2)
-        #expect(try await server.execute("SELECT string_agg(number::text, ',' ORDER BY number) FROM item") == "1,4,5")
+        #expect(try await connection.text("SELECT string_agg(number::text, ',' ORDER BY number) FROM item") == "1,4,5")
         await connection.close()
     }
 
     @Test func `An error of the commit refuses the section`() async throws {
-        let (server, connection) = try await Self.opened()
-        try await server.execute(
-            "CREATE TABLE part (number int8 REFERENCES item DEFERRABLE INITIALLY DEFERRED)")
+        let connection = try await TestConnection.shared()
+        _ = try await connection.run(
+            "CREATE TEMP TABLE part (number int8 REFERENCES item DEFERRABLE INITIALLY DEFERRED)"
+        ).results()
         let insertion = PostgreSQLStatement.once(sql: "INSERT INTO part VALUES (7)")
         let replies = await connection.send(
             all: [{ $0.call(insertion) }, { Self.append(7, to: $0) }, { $0.call(insertion) }])
         #expect(replies[0].refusal?.sqlState == .foreignKeyViolation)
         #expect(try replies[1].results().count == 1)
         #expect(try replies[2].results()[0].affectedRows == 1)
-        #expect(try await server.execute("SELECT count(*) FROM part") == "1")
+        #expect(try await connection.text("SELECT count(*) FROM part") == "1")
         await connection.close()
     }
 
     @Test func `A statement that cannot be prepared is the reason, and is prepared once it can`() async throws {
-        let (server, connection) = try await Self.opened()
+        let connection = try await TestConnection.shared()
         let statement = PostgreSQLStatement("later", sql: "SELECT count(*) FROM later")
         let replies = await connection.send(all: [{ $0.call(statement) }, { $0.call(statement) }])
         #expect(replies.map(\.refusal?.sqlState) == [.unknownTable, .unknownTable])
-        try await server.execute("CREATE TABLE later ()")
+        _ = try await connection.run("CREATE TEMP TABLE later ()").results()
         for _ in 0..<3 { #expect(try await connection.send { $0.call(statement) }.results()[0].rowCount == 1) }
         let prepared = await connection.run("SELECT count(*) FROM pg_prepared_statements WHERE name LIKE 'later-%'")
         #expect(try prepared.results()[0].row().value(0, as: Int64.self) == 1)
@@ -111,7 +101,7 @@ import Testing
     }
 
     @Test func `A failed section does not keep another from preparing its statements`() async throws {
-        let (_, connection) = try await Self.opened()
+        let connection = try await TestConnection.shared()
         let replies = await connection.send(all: [
             { section in
                 section.call(.once(sql: "SELECT 1/0"))
@@ -125,7 +115,7 @@ import Testing
     }
 
     @Test func `A section of 60 MB is written and read`() async throws {
-        let (server, connection) = try await Self.opened()
+        let connection = try await TestConnection.shared()
         let size = 60 << 20
         let reply = await connection.send { section in
             section.call(Self.insert) { parameters in
@@ -136,7 +126,7 @@ import Testing
             }
         }
         #expect(try reply.results()[0].row().value(0, as: Int64.self) == 1)
-        #expect(try await server.execute("SELECT length(body) FROM item") == "\(size)")
+        #expect(try await connection.text("SELECT length(body) FROM item") == "\(size)")
         let read = try await connection.run("SELECT body FROM item").results()[0].row()
         let isEqual = try read.withBytes(0) { bytes in
             bytes.count == size
@@ -149,7 +139,7 @@ import Testing
     }
 
     @Test func `Both sides may send much at once`() async throws {
-        let (_, connection) = try await Self.opened()
+        let connection = try await TestConnection.shared()
         // Neither side could go on if it did not read while it writes.
         let statement = PostgreSQLStatement("echo-bytes", sql: "SELECT $1::bytea", parameters: [.bytea])
         await withTaskGroup(of: Int?.self) { group in
@@ -167,7 +157,7 @@ import Testing
     }
 
     @Test func `Sections beyond the limits are refused at once`() async throws {
-        let (_, connection) = try await Self.opened(limits: .init(maxSections: 2, maxBytes: 1000))
+        let connection = try await TestConnection.shared(limits: .init(maxSections: 2, maxBytes: 1000))
         let large = await connection.send { Self.append(1, body: [UInt8](repeating: 0, count: 1001), to: $0) }
         #expect(large.notSent?.contains("exceeds the limit") == true)
         let replies = EventRecorder<String>()
@@ -187,7 +177,7 @@ import Testing
     }
 
     @Test func `A section with wrong parameters is not sent`() async throws {
-        let (_, connection) = try await Self.opened()
+        let connection = try await TestConnection.shared()
         let reply = await connection.send { section in section.call(Self.insert) { $0.append(int8: 1) } }
         #expect(reply.notSent?.contains("has 2 parameters; the section gives it 1") == true)
         #expect(await connection.send { _ in }.notSent == "the section is empty")
@@ -196,7 +186,7 @@ import Testing
     }
 
     @Test func `A section may be written again as soon as it is sent`() async throws {
-        let (server, connection) = try await Self.opened()
+        let connection = try await TestConnection.shared()
         let replies = EventRecorder<Bool>()
         await connection.with { connection in
             let section = PostgreSQLSection()
@@ -209,12 +199,12 @@ import Testing
         #expect(await replies.wait(count: 10).allSatisfy { $0 })
         let wrong =
             "SELECT count(*) FROM item WHERE body <> decode(repeat(lpad(to_hex(number), 2, '0'), 100000), 'hex')"
-        #expect(try await server.execute(wrong) == "0")
+        #expect(try await connection.text(wrong) == "0")
         await connection.close()
     }
 
     @Test func `Notices reach the owner`() async throws {
-        let (_, connection) = try await Self.opened()
+        let connection = try await TestConnection.shared()
         #expect(try await connection.run("DO $$ BEGIN RAISE NOTICE 'ding'; END $$").results().count == 1)
         let notices = await connection.notices.wait(count: 1)
         #expect(notices.first?.severity == "NOTICE" && notices.first?.message == "ding")
@@ -222,14 +212,14 @@ import Testing
     }
 
     @Test func `COPY ends the connection and not the process`() async throws {
-        let (_, connection) = try await Self.opened()
+        let connection = try await TestConnection.shared()
         let reply = await connection.run("COPY item TO STDOUT")
         #expect(reply.unknown != nil || reply.refusal != nil)
         await connection.close()
     }
 
     @Test func `Closing answers what is in flight`() async throws {
-        let (_, connection) = try await Self.opened()
+        let connection = try await TestConnection.shared()
         async let reply = connection.run("SELECT pg_sleep(600)")
         while await connection.with({ $0.sectionsInFlight }) == 0 { await Task.yield() }
         await connection.with { $0.close() }

@@ -116,7 +116,7 @@ import Testing
     }
 
     @Test(arguments: 0..<20) func `Garbage in the middle of a connection ends it`(round: Int) async throws {
-        let server = try await Self.shared.server()
+        let server = try await SharedServer.shared.server()
         let proxy = try CuttingProxy(to: server.port)
         let connection = try await TestConnection(server, url: proxy.url)
         #expect(try await connection.run("SELECT 1").results().count == 1)
@@ -154,19 +154,6 @@ import Testing
             try await TestConnection(nil, url: "postgres://u@127.0.0.1:\(listener.port)/n")
         }
         #expect(closed?.reason.contains("Connection refused") == true)
-    }
-
-    private static let shared = SharedServer()
-}
-
-/// One server for the cases of a test that only read.
-private actor SharedServer {
-    private var starting: Task<PostgreSQLServer, any Error>?
-
-    func server() async throws -> PostgreSQLServer {
-        let starting = self.starting ?? Task { try await PostgreSQLServer.start() }
-        self.starting = starting
-        return try await starting.value
     }
 }
 

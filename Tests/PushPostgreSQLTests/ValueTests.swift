@@ -16,8 +16,7 @@ import Testing
         ])
 
     @Test func `Values of every type survive both ways`() async throws {
-        let server = try await PostgreSQLServer.start()
-        let connection = try await TestConnection(server)
+        let connection = try await TestConnection.shared()
         var random = SeededRandom(seed: 5)
         for round in 0..<200 {
             let flag = Bool.random(using: &random)
@@ -72,8 +71,7 @@ import Testing
     }
 
     @Test func `Values agree with what the server prints`() async throws {
-        let server = try await PostgreSQLServer.start()
-        let connection = try await TestConnection(server)
+        let connection = try await TestConnection.shared()
         let statement = PostgreSQLStatement(
             "print",
             sql: "SELECT concat_ws('|', $1::int8, $2::bytea, $3::timestamptz, $4::int4[], $5::text[], $6::bool)",
@@ -94,8 +92,7 @@ import Testing
     }
 
     @Test func `Nulls and wrong types are errors`() async throws {
-        let server = try await PostgreSQLServer.start()
-        let connection = try await TestConnection(server)
+        let connection = try await TestConnection.shared()
         let reply = await connection.run(
             """
             SELECT NULL::int4 AS nothing, 5::int4 AS five, 1.5::float8, ARRAY[1, NULL]::int4[], ARRAY[[1, 2], [3, 4]]::int4[],
@@ -127,8 +124,7 @@ import Testing
     }
 
     @Test func `A null parameter is null, and an empty one is not`() async throws {
-        let server = try await PostgreSQLServer.start()
-        let connection = try await TestConnection(server)
+        let connection = try await TestConnection.shared()
         let statement = PostgreSQLStatement(
             "nulls", sql: "SELECT $1::text IS NULL, $2::text IS NULL, $3::bytea IS NULL",
             parameters: [.text, .text, .bytea])

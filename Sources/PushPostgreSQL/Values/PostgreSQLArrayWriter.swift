@@ -34,6 +34,14 @@ package struct PostgreSQLArrayWriter: ~Copyable {
         buffer.append(value)
     }
 
+    mutating func append(_ values: UnsafeBufferPointer<Int32>) {
+        unsafe values.forEach { append($0) }
+    }
+
+    mutating func append(_ values: UnsafeBufferPointer<Int64>) {
+        unsafe values.forEach { append($0) }
+    }
+
     private mutating func startElement(_ byteCount: Int) -> Bool {
         guard let length = Int32(exactly: byteCount), length >= 0 else {
             isTooLarge = true

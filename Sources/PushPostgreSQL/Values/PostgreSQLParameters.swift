@@ -86,15 +86,21 @@ package struct PostgreSQLParameters: ~Copyable {
 
     // MARK: Arrays
 
+    /// Appends an array. An `Array` is the fastest collection here.
     package mutating func append(int4Array values: some Sequence<Int32>) {
         appendArray(of: .int4) { array in
-            for value in values { array.append(value) }
+            if values.withContiguousStorageIfAvailable({ unsafe array.append($0) }) == nil {
+                for value in values { array.append(value) }
+            }
         }
     }
 
+    /// Appends an array. An `Array` is the fastest collection here.
     package mutating func append(int8Array values: some Sequence<Int64>) {
         appendArray(of: .int8) { array in
-            for value in values { array.append(value) }
+            if values.withContiguousStorageIfAvailable({ unsafe array.append($0) }) == nil {
+                for value in values { array.append(value) }
+            }
         }
     }
 
