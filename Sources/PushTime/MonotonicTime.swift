@@ -6,6 +6,7 @@ package struct MonotonicTime: Hashable, Comparable, Sendable {
         self.nanoseconds = nanoseconds
     }
 
+    package static let distantPast = MonotonicTime(nanoseconds: .min)
     package static let distantFuture = MonotonicTime(nanoseconds: .max)
 
     package static func < (left: MonotonicTime, right: MonotonicTime) -> Bool {

@@ -1,0 +1,243 @@
+package import PushModel
+import PushRandom
+package import PushTime
+
+/// The part of one node in its cluster. It decides when the node may send, which partitions it takes, serves and hands
+/// over, and which nodes it declares dead.
+///
+/// `Documentation/Cluster.md` explains leases, epochs and deadlines. The rules that keep two nodes from serving one
+/// partition are these:
+/// - A node sends only before the deadline of its last acknowledged renewal, counted from the time before it was sent,
+///   by its own clock. Every input looks at the deadline before anything else.
+/// - A node serves a partition only at an epoch that this incarnation of it raised, and whose commit was acknowledged.
+///   An epoch that is only read may belong to an earlier incarnation, or to a commit that a standby never received. So
+///   a partition that was handed to a node is raised once more by that node, and so is one whose hand-over or take had
+///   no answer.
+/// - A partition is taken from another node only after that node was declared dead or left, and only at the epoch that
+///   was read together with that state.
+///
+/// The shell executes the actions in order and reports one result for each operation. Its clock must count the time for
+/// which the machine was suspended.
+package struct ClusterMachine: ~Copyable {
+    package enum Action: Sendable, Equatable {
+        case run(OperationID, ClusterOperation)
+        /// Store the incarnation durably before the following join, so that the next process can name it as its
+        /// predecessor.
+        case remember(NodeIncarnation)
+        /// Read the partition from the database, in a statement of its own, and then call
+        /// ``loaded(_:epoch:now:)`` or ``loadFailed(_:epoch:now:)``.
+        case load(PartitionID, PartitionEpoch)
+        /// Accept messages for the partition and send them. After ``stopSending``, what is in memory is still current.
+        case serve(PartitionID, PartitionEpoch)
+        /// Accept nothing more and begin no delivery. After the outcomes of deliveries in flight are written, call
+        /// ``drained(_:epoch:now:)``.
+        case drain(PartitionID, PartitionEpoch)
+        /// Begin no delivery and accept nothing in any partition until it is served again. Outcomes of deliveries in
+        /// flight are still written.
+        case stopSending
+        /// Forget the partition. Deliveries in flight have an unknown outcome.
+        case drop(PartitionID, PartitionEpoch, DropReason)
+        /// Send the node a hint, so that it calls ``hinted(now:)``. The hint may be lost.
+        case hint(NodeID)
+        /// Close the connection and connect to the primary.
+        case reconnect
+        case raise(ClusterEvent)
+        /// The node is not a member any more, and no action follows.
+        case end
+    }
+
+    package enum DropReason: Sendable, Equatable {
+        case handedOver
+        /// Nobody can take the partition, because the last node leaves.
+        case leaving
+        /// Another node has raised the epoch.
+        case fenced
+        /// The answer to the hand-over was lost. This node takes the partition again if it still belongs to it.
+        case unknownOwner
+        /// This node was declared dead.
+        case lost
+        case ended
+    }
+
+    enum Phase: Equatable {
+        /// The node reads the tables until it may join. Can transition to: joining, ended.
+        case observing
+        /// Can transition to: member, observing, leaving.
+        case joining
+        /// Can transition to: observing (declared dead), leaving, ended.
+        case member
+        /// Can transition to: ended.
+        case leaving
+        /// Final.
+        case ended
+    }
+
+    package let id: NodeID
+    package let contact: NodeContact
+    package let policy: ClusterPolicy
+    package internal(set) var incarnation: NodeIncarnation
+    var predecessors: Set<NodeIncarnation>
+    var phase = Phase.observing
+    /// Whether an operator has asked this node to hand over its partitions and leave.
+    package internal(set) var isDraining = false
+
+    var database: DatabaseIdentity?
+    var isConnected = false
+    var clock = DatabaseClock()
+
+    /// The time until which the last acknowledged renewal allows this node to send.
+    var deadline = MonotonicTime.distantPast
+    /// Whether the deadline has passed, and the partitions have not been verified since.
+    var isSuspended = true
+    /// A snapshot after this operation shows whether the partitions are still held.
+    var verifiesAfter = OperationID(number: 0)
+    /// The time until which this node sends for the partitions that it serves. The hot path compares its clock with it
+    /// before each batch.
+    package internal(set) var sendsUntil = MonotonicTime.distantPast
+
+    var slots: [PartitionSlot] = []
+    /// The nodes of the last snapshot, in the order of their names.
+    package internal(set) var nodes: [NodeRow] = []
+    /// The partitions to take, by the last snapshot, in descending order.
+    var claims: [LeaseRow] = []
+
+    var operations: [OperationID: PendingOperation] = [:]
+    var lastOperation = OperationID(number: 0)
+    var joinedAfter = OperationID(number: 0)
+    var nextRenewal = MonotonicTime.distantFuture
+    var nextSnapshot = MonotonicTime.distantFuture
+    var lastSnapshot = MonotonicTime.distantPast
+
+    /// The members of the last snapshot that take partitions, and the time since which they have been the same.
+    var members: [NodeIncarnation] = []
+    var membersSince = MonotonicTime.distantPast
+    /// The time of the next move for balance, and the operation after which a snapshot shows the result of the last.
+    var nextMove = MonotonicTime.distantPast
+    var movesAfter = OperationID(number: 0)
+    /// Whether the shared name was reported.
+    var hasReportedName = false
+
+    var latest = MonotonicTime.distantPast
+    var random: SeededRandom
+    var actions: [Action] = []
+
+    /// Creates the machine of a node that has not joined.
+    ///
+    /// - Parameters:
+    ///   - predecessors: Incarnations of this node whose process is known to have ended, because this process holds the
+    ///     lock of the data directory in which they were remembered. Their partitions are taken at once.
+    ///   - seed: A random number that no other process has used, because the incarnation is made of it.
+    package init(
+        _ id: NodeID, contact: NodeContact, policy: ClusterPolicy, predecessors: Set<NodeIncarnation>, seed: UInt64
+    ) {
+        self.id = id
+        self.contact = contact
+        self.policy = policy
+        self.predecessors = predecessors
+        random = SeededRandom(seed: seed)
+        incarnation = NodeIncarnation(random: random.next())
+    }
+
+    // MARK: Inputs
+
+    /// Called when a deadline has passed, or may have.
+    package mutating func timePassed(now: MonotonicTime) -> [Action] {
+        let now = enter(now)
+        return settle(now)
+    }
+
+    /// Called when the tables may have changed: another node has handed over a partition, or has rejected a forwarded
+    /// message.
+    package mutating func hinted(now: MonotonicTime) -> [Action] {
+        let now = enter(now)
+        wantSnapshot(at: now)
+        return settle(now)
+    }
+
+    /// Hands over all partitions, and then leaves.
+    package mutating func drain(now: MonotonicTime) -> [Action] {
+        let now = enter(now)
+        guard !isDraining else { return settle(now) }
+        isDraining = true
+        switch phase {
+        case .member where !isSuspended:
+            nextRenewal = min(nextRenewal, now)
+            wantSnapshot(at: now)
+        case .observing, .joining, .member: leave(now)
+        case .leaving, .ended: break
+        }
+        return settle(now)
+    }
+
+    /// Stops serving at once, and leaves. Other nodes take the partitions when they see it.
+    package mutating func end(now: MonotonicTime) -> [Action] {
+        let now = enter(now)
+        leave(now)
+        return settle(now)
+    }
+
+    // MARK: Queries
+
+    /// Returns whether a delivery may begin for the partition, and whether a message may be accepted.
+    package func maySend(_ part: PartitionID, at now: MonotonicTime) -> Bool {
+        now < sendsUntil && isServing(part)
+    }
+
+    /// Returns the epoch for writes to the partition, or nil if this node must not write. The database rejects the
+    /// write if the epoch is not current.
+    package func mayWrite(_ part: PartitionID) -> PartitionEpoch? { state(of: part)?.writeEpoch }
+
+    /// Returns whether this node serves the partition, whether or not its lease lasts.
+    package func isServing(_ part: PartitionID) -> Bool { state(of: part)?.isServing ?? false }
+
+    /// Returns the state of the partition; nil if the cluster does not have it.
+    package func state(of part: PartitionID) -> PartitionState? {
+        slots.indices.contains(part.number) ? slots[part.number].state : nil
+    }
+
+    /// Returns the node that messages for the partition are forwarded to. It is nil if this node holds the partition,
+    /// or if no member does.
+    package func owner(of part: PartitionID) -> NodeRow? {
+        guard case .foreign(let owner?, _)? = state(of: part), owner != id else { return nil }
+        return nodes.first { $0.id == owner && $0.isMember }
+    }
+
+    package var isMember: Bool { phase == .member }
+    package var hasEnded: Bool { phase == .ended }
+
+    /// Returns the time at which ``timePassed(now:)`` is to be called next.
+    package func nextDeadline() -> MonotonicTime? {
+        guard phase != .ended else { return nil }
+        var next = MonotonicTime.distantFuture
+        if phase == .member, !isSuspended { next = min(next, deadline) }
+        if isConnected {
+            if phase == .member, !isPending(.renewal) { next = min(next, nextRenewal) }
+            if phase == .member || phase == .observing, !isPending(.snapshot) { next = min(next, nextSnapshot) }
+        }
+        for slot in slots {
+            if case .draining(_, let until, _) = slot.state { next = min(next, until) }
+            if let again = slot.loadsAgainAt { next = min(next, again) }
+        }
+        return next == .distantFuture ? nil : next
+    }
+
+    // MARK: Helpers of the extensions
+
+    /// Begins the processing of an input: looks at the deadline before anything else. Returns the time, which never
+    /// goes back.
+    mutating func enter(_ now: MonotonicTime) -> MonotonicTime {
+        latest = max(latest, now)
+        if phase == .member, !isSuspended, latest >= deadline { suspend() }
+        return latest
+    }
+
+    mutating func takeActions() -> [Action] {
+        let taken = actions
+        if !taken.isEmpty { actions = [] }
+        return taken
+    }
+
+    mutating func wantSnapshot(at time: MonotonicTime) {
+        nextSnapshot = min(nextSnapshot, max(time, lastSnapshot + policy.minSnapshotInterval))
+    }
+}
