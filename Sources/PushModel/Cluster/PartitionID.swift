@@ -12,6 +12,13 @@ package struct PartitionID: Hashable, Comparable, Sendable, CustomStringConverti
         self.value = value
     }
 
+    /// Creates the id of the partition that a hash belongs to: `hash` modulo `count`, which is raised or lowered to
+    /// 1...``maxCount``.
+    package init(remainder hash: UInt32, of count: Int) {
+        let count = UInt32(clamping: max(1, min(count, Self.maxCount)))
+        value = UInt16(truncatingIfNeeded: hash % count)
+    }
+
     package var number: Int { Int(value) }
 
     package static func < (left: PartitionID, right: PartitionID) -> Bool { left.value < right.value }

@@ -58,16 +58,3 @@ package enum FeedbackRecord {
         }
     }
 }
-
-/// CRC-32 as in Ethernet and gzip (RFC 1952, section 8). It detects torn records.
-private enum CRC32 {
-    private static let table: [UInt32] = (0..<256).map { index in
-        (0..<8).reduce(UInt32(index)) { value, _ in value & 1 == 0 ? value >> 1 : value >> 1 ^ 0xedb8_8320 }
-    }
-
-    static func of(_ bytes: ArraySlice<UInt8>) -> UInt32 {
-        ~bytes.reduce(0xffff_ffff) { sum, byte in
-            sum >> 8 ^ table[Int(UInt8(truncatingIfNeeded: sum) ^ byte)]
-        }
-    }
-}

@@ -1,0 +1,26 @@
+package import PushModel
+
+/// The partition of each message: `crc32(app, 0x00, message id) mod partitions`.
+///
+/// Nodes and SDKs in all languages compute the same partition without a key, so that a producer can connect to the
+/// owner. CRC-32 is in the standard library of most languages, and its low bits spread numbers, dates and UUIDs evenly.
+/// It is not a defense: a producer may choose ids of one partition, and slows down only what that partition holds.
+/// `Documentation/Cluster.md` has test vectors.
+package struct PartitionMap: Sendable, Equatable {
+    /// The number of partitions, which never changes in the life of a cluster.
+    package let count: Int
+
+    /// Creates a map; nil unless `count` is in 1...``PartitionID/maxCount``.
+    package init?(count: Int) {
+        guard (1...PartitionID.maxCount).contains(count) else { return nil }
+        self.count = count
+    }
+
+    package func partition(of app: AppID, _ message: MessageID) -> PartitionID {
+        var sum = CRC32()
+        sum.add(app.name)
+        sum.add(0)
+        sum.add(message.text)
+        return PartitionID(remainder: sum.value, of: count)
+    }
+}
