@@ -125,7 +125,10 @@ extension ClusterMachine {
     }
 
     mutating func finishLeaving(_ result: ClusterResult) {
-        if result == .done { actions.append(.raise(.left)) }
+        if result == .done {
+            actions.append(.raise(.left))
+            hintOthers()
+        }
         phase = .ended
         actions.append(.end)
     }

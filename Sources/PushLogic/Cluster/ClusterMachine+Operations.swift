@@ -66,7 +66,10 @@ extension ClusterMachine {
         case .join: finishJoin(begun: pending.begun, result, now: now)
         case .renew: finishRenewal(begun: pending.begun, result, now: now)
         case .declareDead(let node, let incarnation):
-            if result == .done { actions.append(.raise(.dead(node, incarnation))) }
+            if result == .done {
+                actions.append(.raise(.dead(node, incarnation)))
+                hintOthers()
+            }
             if result == .done || result == .unknown { wantSnapshot(at: now) }
         case .shorten: break
         case .take(let part, let epoch, let owner):
@@ -87,6 +90,11 @@ extension ClusterMachine {
         lastOperation = OperationID(number: lastOperation.number &+ 1)
         operations[lastOperation] = PendingOperation(operation: operation, begun: now)
         actions.append(.run(lastOperation, operation))
+    }
+
+    /// Hints all other members that partitions have lost their owner.
+    mutating func hintOthers() {
+        for row in nodes where row.id != id && row.state == .live { actions.append(.hint(row.id)) }
     }
 
     // MARK: What is due

@@ -84,14 +84,15 @@ extension ClusterMachine {
             membersSince = now
             nextMove = max(nextMove, now + policy.settleTime + policy.moveJitter * random.unit())
         }
-        let holders = holders(snapshot, takers: takers)
-        let homes = Balance.plan(holders, members: takers.count)
         let own = takers.firstIndex { $0.id == id }
+        let holders = holders(snapshot, takers: takers, own: own)
+        let homes = Balance.plan(holders, members: takers.count)
         claims = isDraining ? [] : chooseClaims(snapshot, holders: holders, homes: homes, own: own, now: now)
         if operation > movesAfter { move(homes, takers: takers, own: own, now: now) }
     }
 
-    private func holders(_ snapshot: ClusterSnapshot, takers: [NodeRow]) -> [Balance.Holder] {
+    /// Returns the holders of the partitions as they are after what this node has begun.
+    private func holders(_ snapshot: ClusterSnapshot, takers: [NodeRow], own: Int?) -> [Balance.Holder] {
         var holders = [Balance.Holder](repeating: .fixed, count: slots.count)
         var known: [NodeID: Balance.Holder] = [:]
         for row in nodes {
@@ -101,6 +102,13 @@ extension ClusterMachine {
         for (index, row) in takers.enumerated() { known[row.id] = .member(index) }
         for row in snapshot.leases where slots.indices.contains(row.part.number) {
             holders[row.part.number] = row.node.map { known[$0] ?? .orphan } ?? .orphan
+            switch slots[row.part.number].state {
+            case .draining(_, _, let node?), .handing(_, let node):
+                if let index = takers.firstIndex(where: { $0.id == node }) { holders[row.part.number] = .member(index) }
+            case .taking:
+                if let own { holders[row.part.number] = .member(own) }
+            case .foreign, .loading, .serving, .draining, .stopped: break
+            }
         }
         return holders
     }
@@ -126,7 +134,11 @@ extension ClusterMachine {
             let since = slots[number].orphanSince ?? now
             slots[number].orphanSince = since
             let isAssigned = own != nil && homes[number] == own
-            if isAssigned || now >= since + policy.orphanPatience { claims.append(row) }
+            if isAssigned || now >= since + policy.orphanPatience {
+                claims.append(row)
+            } else {
+                wantSnapshot(at: now + policy.orphanInterval)
+            }
         }
         return claims.sorted { $0.part > $1.part }
     }

@@ -51,5 +51,11 @@ package struct ClusterPolicy: Sendable, Equatable {
 
     /// The time after which a partition without an owner is taken by any node, not only by the one that it is assigned
     /// to.
-    package var orphanPatience: Duration { lease / 2 }
+    package var orphanPatience: Duration { lease / 5 }
+
+    /// The interval of reads of the tables while a partition has no owner.
+    package var orphanInterval: Duration { lease / 15 }
+
+    /// The longest time that a read of the tables may take if its time is to be compared with the clock of this node.
+    package var maxSnapshotTime: Duration { margin / 8 }
 }

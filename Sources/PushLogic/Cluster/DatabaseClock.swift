@@ -35,21 +35,25 @@ struct DatabaseClock {
         _ databaseTime: Duration, sent: MonotonicTime, received: MonotonicTime, lease: Duration, policy: ClusterPolicy
     ) -> Duration? {
         let observation = Observation(databaseTime: databaseTime, sent: sent, received: received)
+        // An answer that took long shows the clock as it was at an unknown time.
+        guard received - sent <= policy.maxSnapshotTime else {
+            isTrusted = false
+            return nil
+        }
         guard let first, let last else {
             restart(with: observation)
             return nil
         }
         let passedThere = databaseTime - last.databaseTime
-        // The longest time that may have passed at the database. Of two snapshots, the first may have been taken as
-        // early as it was sent.
-        let passedHere = (received - last.sent) * policy.clockRatio
-        let step = passedThere - passedHere
+        // The longest time that may have passed at the database between the two.
+        let passedHere = received - last.sent
+        let step = passedThere - passedHere * policy.clockRatio
         if step > policy.margin / 4 {
             restart(with: observation)
             return step
         }
-        // A pause is too long for a small step to be noticed, and a clock that goes back is not believed either.
-        if sent - last.received > lease || passedThere < .zero {
+        // A pause is too long for a step to be noticed, and a clock that goes back is not believed either.
+        if passedHere > lease || passedThere < .zero {
             restart(with: observation)
             return nil
         }

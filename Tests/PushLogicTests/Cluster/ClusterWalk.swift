@@ -8,7 +8,8 @@ import TestSupport
 final class ClusterWalk {
     let world: ClusterWorld
     private let names: [String]
-    private var leases: Int
+    private let leases: Int
+    private var lastJump: Int64 = 0
 
     init(seed: UInt64, mutation: ModelMutation? = nil, keepsHistory: Bool = false) {
         var random = SeededRandom(seed: seed &+ 77)
@@ -54,7 +55,7 @@ final class ClusterWalk {
             return
         }
         let world = world
-        switch world.number(in: 0...15) {
+        switch world.number(in: 0...16) {
         case 0, 1:
             world.note { "FAULT \(process.name) is killed" }
             for part in 0..<world.partitions { process.write(part) }
@@ -77,6 +78,9 @@ final class ClusterWalk {
                 process.isCut = false
             }
         case 7:
+            // A clock that jumps hides a step of the database's clock if both happen between two snapshots.
+            guard world.time > lastJump + lease.wholeNanoseconds else { return }
+            lastJump = world.time
             world.note { "FAULT \(process.name): clock jumps" }
             process.jump(lease * world.seconds(0.1...2).inSeconds)
         case 8: world.crash(for: 0.1...1.5, promotes: world.flip())
@@ -114,6 +118,12 @@ final class ClusterWalk {
                 world.database.crashesWithTake = false
                 if world.database.isUp { world.promote() }
             }
+        case 15:
+            guard world.time > lastJump + lease.wholeNanoseconds else { return }
+            lastJump = world.time
+            let step = lease * (world.flip() ? 1 : -1) * world.seconds(0.5...3).inSeconds
+            world.note { "FAULT the clock of the database steps by \(step)" }
+            world.database.stepClock(by: step)
         default:
             guard world.running.count < 8 else { return }
             world.start("x\(world.processes.count)")

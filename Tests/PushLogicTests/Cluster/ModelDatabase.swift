@@ -248,6 +248,9 @@ final class ModelDatabase {
         unacknowledged = []
     }
 
+    /// Sets the clock.
+    func stepClock(by step: Duration) { clockOffset += step.wholeNanoseconds }
+
     /// Starts the same server again.
     func restart() {
         isUp = true

@@ -29,6 +29,8 @@ final class ModelProcess {
     /// Whether the shell has a connection.
     private(set) var isConnected = false
     private var connection = 0
+    /// The run of the database that the connection leads to.
+    private var session = 0
     private var inbox: [() -> Void] = []
     private var wakeNumber = 0
     /// The time for which the timer is set.
@@ -136,6 +138,7 @@ final class ModelProcess {
         guard number == connection, !isConnected else { return }
         guard world.database.isUp, !isCut else { return connect() }
         isConnected = true
+        session = world.database.run
         world.note { "\(name): connected, timeline \(world.database.timeline)" }
         for (operation, take) in believed where unanswered.contains(operation) { lookUp(operation, take) }
         believed = []
@@ -214,9 +217,14 @@ final class ModelProcess {
                 self?.receive { [weak self] in self?.finish(operation, result) }
             }
         }
-        let run = world.database.run
-        world.after(world.messageDelay()) { [world] in
-            if run == world.database.run { world.database.arrive(transaction) }
+        send(transaction, after: world.messageDelay())
+    }
+
+    /// Sends on the connection, which leads to one run of one primary.
+    private func send(_ transaction: ModelDatabase.Transaction, after delay: Int64) {
+        let run = session
+        world.after(delay) { [world] in
+            if run == world.database.run || world.mutation == .hiddenPrimary { world.database.arrive(transaction) }
         }
     }
 
@@ -241,7 +249,8 @@ final class ModelProcess {
         let arrival = world.messageDelay()
         world.after(arrival) { [weak self] in
             guard let self else { return }
-            let isRead = world.database.isUp && isConnected && !isCut && !world.chance(0.02)
+            let isRead =
+                world.database.isUp && session == world.database.run && isConnected && !isCut && !world.chance(0.02)
             let log = world.seenLogs[part.number] ?? world.database.visible.logs[part.number]
             world.after(world.someDelay(max: world.loadTime)) { [weak self] in
                 self?.receive { [weak self] in
@@ -272,9 +281,8 @@ final class ModelProcess {
                 }
             }
         }
-        let run = world.database.run
-        world.after(world.chance(0.1) ? world.someDelay(max: world.lease * 1.5) : world.messageDelay()) { [world] in
-            if run == world.database.run { world.database.arrive(transaction) }
-        }
+        send(
+            transaction,
+            after: world.chance(0.1) ? world.someDelay(max: world.lease * 1.5) : world.messageDelay())
     }
 }
