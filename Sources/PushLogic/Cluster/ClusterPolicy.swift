@@ -34,13 +34,13 @@ package struct ClusterPolicy: Sendable, Equatable {
     package var interval: Duration { lease / 3 }
 
     /// The delay after an operation of the database that failed.
-    package var retryAfter: Duration { lease / 10 }
+    package var retryAfter: Duration { lease / 20 }
 
     /// The shortest time between two reads of the tables.
     package var minSnapshotInterval: Duration { lease / 50 }
 
     /// The time within which the shell reports the result of an operation: an operation without an answer is unknown.
-    package var operationTimeout: Duration { lease / 3 }
+    package var operationTimeout: Duration { lease / 4 }
 
     /// The time for which the nodes must be the same before partitions are moved for balance, so that a node that
     /// restarts keeps its share.

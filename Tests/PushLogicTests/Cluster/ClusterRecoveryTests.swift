@@ -7,7 +7,7 @@ import Testing
 /// What a single event costs a calm cluster, for many clusters with different clocks.
 @Suite(.timeLimit(.minutes(5))) struct ClusterRecoveryTests {
     private static let lease: Duration = .seconds(5)
-    private static let seeds = UInt64(0)..<40
+    private static let seeds = UInt64(0)..<20
 
     /// Runs work for clusters of 2 to 5 nodes that have become calm.
     private func forEachCluster(

@@ -129,7 +129,7 @@ final class ModelProcess {
     func connect() {
         connection += 1
         let number = connection
-        world.after(world.someDelay(max: .milliseconds(200))) { [weak self] in
+        world.after(world.someDelay(max: .milliseconds(60))) { [weak self] in
             self?.receive { [weak self] in self?.connected(number) }
         }
     }
@@ -220,11 +220,13 @@ final class ModelProcess {
         send(transaction, after: world.messageDelay())
     }
 
+    private func isCurrent(_ run: Int) -> Bool { run == world.database.run || world.mutation == .hiddenPrimary }
+
     /// Sends on the connection, which leads to one run of one primary.
     private func send(_ transaction: ModelDatabase.Transaction, after delay: Int64) {
         let run = session
-        world.after(delay) { [world] in
-            if run == world.database.run || world.mutation == .hiddenPrimary { world.database.arrive(transaction) }
+        world.after(delay) { [weak self, world] in
+            if self?.isCurrent(run) ?? (run == world.database.run) { world.database.arrive(transaction) }
         }
     }
 
@@ -250,7 +252,7 @@ final class ModelProcess {
         world.after(arrival) { [weak self] in
             guard let self else { return }
             let isRead =
-                world.database.isUp && session == world.database.run && isConnected && !isCut && !world.chance(0.02)
+                world.database.isUp && isCurrent(session) && isConnected && !isCut && !world.chance(0.02)
             let log = world.seenLogs[part.number] ?? world.database.visible.logs[part.number]
             world.after(world.someDelay(max: world.loadTime)) { [weak self] in
                 self?.receive { [weak self] in
