@@ -101,7 +101,7 @@ extension ClusterMachine {
         }
         for (index, row) in takers.enumerated() { known[row.id] = .member(index) }
         for row in snapshot.leases where slots.indices.contains(row.part.number) {
-            holders[row.part.number] = row.node.map { known[$0] ?? .orphan } ?? .orphan
+            holders[row.part.number] = row.node.map { known[$0] ?? .fixed } ?? .orphan
             switch slots[row.part.number].state {
             case .draining(_, _, let node?), .handing(_, let node):
                 if let index = takers.firstIndex(where: { $0.id == node }) { holders[row.part.number] = .member(index) }
@@ -127,12 +127,18 @@ extension ClusterMachine {
                 claims.append(row)
                 continue
             }
-            guard holders[number] == .orphan else {
+            // Somebody deleted the row of a node, which may send until its lease ends.
+            let isLost = row.node.map { node in !nodes.contains { $0.id == node } } ?? false
+            guard isLost || holders[number] == .orphan else {
                 slots[number].orphanSince = nil
                 continue
             }
             let since = slots[number].orphanSince ?? now
             slots[number].orphanSince = since
+            guard !isLost else {
+                if now >= since + policy.lostPatience { claims.append(row) }
+                continue
+            }
             let isAssigned = own != nil && homes[number] == own
             if isAssigned || now >= since + policy.orphanPatience {
                 claims.append(row)

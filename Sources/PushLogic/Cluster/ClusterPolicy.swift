@@ -53,6 +53,9 @@ package struct ClusterPolicy: Sendable, Equatable {
     /// to.
     package var orphanPatience: Duration { lease / 5 }
 
+    /// The time after which a partition is taken whose owner is not in the table of nodes: twice its lease, for any clock.
+    package var lostPatience: Duration { lease * 2 }
+
     /// The interval of reads of the tables while a partition has no owner.
     package var orphanInterval: Duration { lease / 15 }
 

@@ -214,6 +214,19 @@ import Testing
             desk.take { $0 == .shorten(Desk.node("b"), incarnation: NodeIncarnation(2)!, until: until) } != nil)
     }
 
+    @Test func `A partition whose owner is not in the table of nodes is taken after two leases`() {
+        let desk = Desk()
+        desk.leases[0] = LeaseRow(part: Desk.part(0), epoch: Desk.epoch(4), node: Desk.node("gone"))
+        desk.join()
+        desk.pass(.milliseconds(100))
+        desk.answerSnapshot()
+        #expect(desk.state(0) == .foreign(Desk.node("gone"), Desk.epoch(4)))
+        desk.live(.seconds(8.5))
+        #expect(desk.state(0) == .foreign(Desk.node("gone"), Desk.epoch(4)))
+        desk.live(.seconds(3))
+        #expect(desk.state(0) == .taking(from: Desk.node("gone"), Desk.epoch(4)))
+    }
+
     // MARK: Hand-over
 
     private static func atHandOver() -> ClusterDesk {
