@@ -68,12 +68,7 @@ import Testing
         }
         await fake.happen(100, isLost: true)
         let first = try client(fake)
-        let beating = Task {
-            while !Task.isCancelled {
-                await fake.heartbeat()
-                try? await Task.sleep(for: .milliseconds(5))
-            }
-        }
+        await fake.beat()
         #expect(try await take(40, of: stream(first)) == Array(1...40))
         #expect(try await take(1, of: stream(first)) == [41])
         #expect(try await take(9, of: stream(first)) == Array(42...50))
@@ -81,8 +76,6 @@ import Testing
         let second = try client(fake)
         #expect(try await take(50, of: stream(second)) == Array(51...100))
         await second.shutdown()
-        beating.cancel()
-        await beating.value
         await fake.stop()
     }
 
@@ -120,12 +113,7 @@ import Testing
         // 40 MB are far more than all buffers hold, also those of the kernel: most of it is dropped on the way, and
         // asked for again.
         for _ in 0..<400 { await fake.happen(20, size: 5_000) }
-        let beating = Task {
-            while !Task.isCancelled {
-                await fake.heartbeat()
-                try? await Task.sleep(for: .milliseconds(5))
-            }
-        }
+        await fake.beat()
         for number in 2...Int64(8_010) {
             guard try await iterator.next()?.number == number else {
                 Issue.record("an event is missing or twice before \(number)")
@@ -133,8 +121,6 @@ import Testing
             }
         }
         #expect(fake.requests.events.count > 1)
-        beating.cancel()
-        await beating.value
         await client.shutdown()
         #expect(try await iterator.next() == nil)
         await fake.stop()

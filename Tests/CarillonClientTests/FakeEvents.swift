@@ -21,6 +21,7 @@ final class FakeEvents: Sendable {
         var log: [(number: Int64, topic: String, line: String)] = []
         var last: [String: Int64] = [:]
         var garbage: [[UInt8]] = []
+        var beats: TimerHandle?
 
         init(_ publisher: ZMQSocket, _ router: ZMQSocket) {
             self.publisher = publisher
@@ -31,6 +32,12 @@ final class FakeEvents: Sendable {
             _ = socket.send { outbox in
                 for frame in frames { outbox.add(frame) }
             }
+        }
+
+        func beat() {
+            let topics = last.map { "\"\($0.key)\":\($0.value)" }.joined(separator: ",")
+            let line = "{\"seq\":\(log.last?.number ?? 0),\"ts\":1,\"topics\":{\(topics)}}"
+            send([Array("heartbeat".utf8), Array(line.utf8)], on: publisher)
         }
 
         func answer(to peer: [UInt8], since: Int64, limit: Int, prefix: String) {
@@ -101,10 +108,14 @@ final class FakeEvents: Sendable {
     }
 
     func heartbeat() async {
+        await sockets.with { $0.beat() }
+    }
+
+    /// Sends heartbeats as Carillon does, by its clock, until ``stop()``.
+    func beat() async {
+        let loop = loop
         await sockets.with { sockets in
-            let topics = sockets.last.map { "\"\($0.key)\":\($0.value)" }.joined(separator: ",")
-            let line = "{\"seq\":\(sockets.log.last?.number ?? 0),\"ts\":1,\"topics\":{\(topics)}}"
-            sockets.send([Array("heartbeat".utf8), Array(line.utf8)], on: sockets.publisher)
+            sockets.beats = loop.scheduleRepeating(every: .milliseconds(5)) { [unowned sockets] in sockets.beat() }
         }
     }
 
@@ -118,7 +129,9 @@ final class FakeEvents: Sendable {
     }
 
     func stop() async {
+        let loop = loop
         await sockets.with {
+            if let beats = $0.beats.take() { loop.cancel(beats) }
             $0.publisher.close()
             $0.router.close()
         }
