@@ -80,16 +80,17 @@ struct Pushing {
 
     /// Returns a prefix and a number with leading zeros.
     private static func name(_ prefix: String, number: Int, radix: Int, digits: Int) -> String {
-        var bytes = Array(prefix.utf8)
-        bytes.reserveCapacity(bytes.count + digits)
-        for _ in 0..<digits { bytes.append(UInt8(ascii: "0")) }
-        var (rest, place) = (number, bytes.count - 1)
-        while rest > 0, place >= prefix.utf8.count {
-            let digit = UInt8(truncatingIfNeeded: rest % radix)
-            bytes[place] = digit < 10 ? UInt8(ascii: "0") + digit : UInt8(ascii: "a") + digit - 10
-            (rest, place) = (rest / radix, place - 1)
+        let prefix = prefix.utf8
+        return String(unsafeUninitializedCapacity: prefix.count + digits) { bytes in
+            for (index, byte) in prefix.enumerated() { bytes[index] = byte }
+            var rest = number
+            for index in (prefix.count..<bytes.count).reversed() {
+                let digit = UInt8(truncatingIfNeeded: rest % radix)
+                bytes[index] = digit < 10 ? UInt8(ascii: "0") + digit : UInt8(ascii: "a") + digit - 10
+                rest /= radix
+            }
+            return bytes.count
         }
-        return String(decoding: bytes, as: UTF8.self)
     }
 
     /// Pushes from many tasks, each with one message at a time.

@@ -22,7 +22,7 @@ import Testing
         push.traceparent = "00-1"
         #expect(
             try text(push)
-                == #"{"id":"order-\"1\"\u000a","app":"shop","to":{"tags":{"all":["beta",{"not":"quiet"}]}},"priority":5,"#
+                == #"{"id":"order-\"1\"\n","app":"shop","to":{"tags":{"all":["beta",{"not":"quiet"}]}},"priority":5,"#
                 + #""expires_at":4102444800,"not_before":1767220000,"collapse_id":"c","on_unknown":"drop","again":true,"#
                 + #""traceparent":"00-1","payload":{"aps":{"alert":{"title":"A","body":"B\u0001\\"},"badge":3,"#
                 + #""sound":{"critical":1,"name":"default","volume":0.5}},"a":{"x":"y"},"b":[1,2.5,null,true]}}"#)

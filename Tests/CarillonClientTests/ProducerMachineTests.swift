@@ -163,7 +163,7 @@ import Testing
             _ = machine.cancel(Ticket(number: number), now: Self.start)
         }
         #expect(machine.items.count == 1)
-        #expect(machine.lanes["shop"].map { $0.waiting } == 1)
-        #expect(machine.lanes["shop"].map { $0.length < 300 } == true)
+        #expect(machine.lanes[IDKey("shop").hash].map { $0.waiting } == 1)
+        #expect(machine.lanes[IDKey("shop").hash].map { $0.length < 300 } == true)
     }
 }

@@ -97,9 +97,10 @@ public final class CarillonClient: Sendable {
     ///   `answerWithin` of the spool counts.
     /// - Throws: ``PushError``.
     @discardableResult
-    public func push(_ push: Push, deadline: Duration? = nil) async throws(PushError) -> PushReceipt {
+    public func push(_ push: consuming Push, deadline: Duration? = nil) async throws(PushError) -> PushReceipt {
         let request: EncodedRequest
         do throws(PushRefusal) {
+            // Ends the message while its memory is in the cache. Only the request waits for the ack.
             request = try EncodedRequest(push)
         } catch {
             throw .refused(error)

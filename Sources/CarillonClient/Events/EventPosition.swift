@@ -34,10 +34,10 @@ public struct EventPosition: Sendable, Hashable, CustomStringConvertible {
 
     /// The text, for storing the position: one line of JSON.
     public var description: String {
-        var json = JSONText()
+        var json = JSONWriter()
         json.beginObject()
-        json.member("base", integer: base)
-        json.key("topics")
+        json.member("base", value: base)
+        json.key(plain: "topics")
         json.beginObject()
         for (topic, last) in topics.sorted(by: { $0.key < $1.key }) {
             json.key(topic)

@@ -1,6 +1,7 @@
 import PushLoop
 import PushTime
 import PushTransport
+import PushWire
 
 /// The loop's half of one subscription: it executes what ``SubscriberMachine`` decides.
 actor Subscriber {
@@ -180,11 +181,11 @@ actor Subscriber {
     }
 
     private func sendReplay(on connection: ClientConnection) {
-        var json = JSONText()
+        var json = JSONWriter()
         json.beginObject()
-        json.member("since", integer: machine.since)
-        json.member("prefix", string: machine.prefix)
-        json.member("limit", integer: Self.pageEvents)
+        json.member("since", value: machine.since)
+        json.member("prefix", value: machine.prefix)
+        json.member("limit", value: Self.pageEvents)
         json.endObject()
         let bytes = json.bytes
         let result = connection.socket.send { outbox in

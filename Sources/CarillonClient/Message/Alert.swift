@@ -1,3 +1,5 @@
+import PushWire
+
 /// The visible text of a notification.
 ///
 /// A string literal is an alert with a body only: `alert: "It is on its way"`.
@@ -46,24 +48,24 @@ public struct Alert: Sendable, Hashable, ExpressibleByStringLiteral {
             && localizedBody == nil
     }
 
-    func write(to json: inout JSONText) {
+    func write(to json: inout JSONWriter) {
         if hasBodyOnly, let body { return json.string(body) }
         json.beginObject()
-        json.member("title", string: title)
-        json.member("subtitle", string: subtitle)
-        json.member("body", string: body)
+        json.member("title", value: title)
+        json.member("subtitle", value: subtitle)
+        json.member("body", value: body)
         localizedTitle?.write("title-loc-key", arguments: "title-loc-args", to: &json)
         localizedSubtitle?.write("subtitle-loc-key", arguments: "subtitle-loc-args", to: &json)
         localizedBody?.write("loc-key", arguments: "loc-args", to: &json)
-        json.member("launch-image", string: launchImage)
+        json.member("launch-image", value: launchImage)
         json.endObject()
     }
 }
 
 extension Alert.LocalizedText {
-    fileprivate func write(_ keyName: StaticString, arguments name: StaticString, to json: inout JSONText) {
-        json.member(keyName, string: key)
-        if !arguments.isEmpty { json.member(name, strings: arguments) }
+    fileprivate func write(_ keyName: StaticString, arguments name: StaticString, to json: inout JSONWriter) {
+        json.member(keyName, value: key)
+        json.member(name, value: arguments)
     }
 }
 
@@ -81,16 +83,16 @@ public enum Sound: Sendable, Hashable, ExpressibleByStringLiteral {
     /// Creates a sound by the name of its file.
     public init(stringLiteral name: String) { self = .named(name) }
 
-    func write(to json: inout JSONText) {
+    func write(to json: inout JSONWriter) {
         switch self {
         case .standard: json.string("default")
         case .named(let name): json.string(name)
         case .critical(let name, let volume):
             json.beginObject()
-            json.member("critical", integer: 1)
-            json.member("name", string: name)
+            json.member("critical", value: Int64(1))
+            json.member("name", value: name)
             if let volume {
-                json.key("volume")
+                json.key(plain: "volume")
                 json.number(volume)
             }
             json.endObject()

@@ -1,3 +1,5 @@
+import PushWire
+
 /// The devices that a message is for.
 ///
 /// A device that several names select receives the message once.
@@ -20,20 +22,25 @@ public enum Audience: Sendable, Hashable {
     /// One device by its device id.
     public static func device(_ id: String) -> Audience { .devices([id]) }
 
-    func write(to json: inout JSONText) {
+    func write(to json: inout JSONWriter) {
         json.beginObject()
         switch self {
-        case .tokens(let names): json.member("tokens", strings: names)
-        case .devices(let names): json.member("devices", strings: names)
-        case .users(let names): json.member("users", strings: names)
+        case .tokens(let names): Self.write(names, under: "tokens", to: &json)
+        case .devices(let names): Self.write(names, under: "devices", to: &json)
+        case .users(let names): Self.write(names, under: "users", to: &json)
         case .tags(let condition):
-            json.key("tags")
+            json.key(plain: "tags")
             condition.write(to: &json)
         case .all:
-            json.key("all")
+            json.key(plain: "all")
             json.bool(true)
         }
         json.endObject()
+    }
+
+    private static func write(_ names: [String], under key: StaticString, to json: inout JSONWriter) {
+        json.key(plain: key)
+        json.strings(names)
     }
 
     /// The number of names, or of tags.
@@ -75,22 +82,22 @@ public indirect enum TagCondition: Sendable, Hashable, ExpressibleByStringLitera
     /// Returns the condition that a condition is not met.
     public static prefix func ! (condition: TagCondition) -> TagCondition { .not(condition) }
 
-    func write(to json: inout JSONText) {
+    func write(to json: inout JSONWriter) {
         switch self {
         case .tag(let tag): json.string(tag)
         case .all(let parts): Self.write(parts, under: "all", to: &json)
         case .any(let parts): Self.write(parts, under: "any", to: &json)
         case .not(let part):
             json.beginObject()
-            json.key("not")
+            json.key(plain: "not")
             part.write(to: &json)
             json.endObject()
         }
     }
 
-    private static func write(_ parts: [TagCondition], under key: StaticString, to json: inout JSONText) {
+    private static func write(_ parts: [TagCondition], under key: StaticString, to json: inout JSONWriter) {
         json.beginObject()
-        json.key(key)
+        json.key(plain: key)
         json.beginArray()
         for part in parts { part.write(to: &json) }
         json.endArray()

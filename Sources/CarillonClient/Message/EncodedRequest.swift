@@ -13,21 +13,24 @@ final class EncodedRequest: Sendable {
     let id: String
     /// The hash of the id, by which an ack finds its request.
     let key: IDKey
+    /// The hash of the app.
+    let appKey: IDKey
     let envelope: [UInt8]
     /// The payload, if it is a frame of its own.
     let payload: [UInt8]?
+    /// The number of bytes of the frames.
+    let count: Int
 
     init(_ kind: Kind, id: String, app: String, envelope: [UInt8], payload: [UInt8]? = nil) {
         self.kind = kind
         self.id = id
         self.app = app
         key = IDKey(id)
+        appKey = IDKey(app)
+        count = envelope.count + (payload?.count ?? 0)
         self.envelope = envelope
         self.payload = payload
     }
-
-    /// The number of bytes of the frames.
-    var count: Int { envelope.count + (payload?.count ?? 0) }
 
     /// Whether the request may be a line of a batch. A line break ends a line, and white space of an envelope never
     /// has one, because this library writes it.
@@ -47,32 +50,32 @@ extension EncodedRequest {
         guard push.audience.count <= Self.maxNames else {
             throw PushRefusal(.tooMany, detail: "the audience has \(push.audience.count) names; 100,000 are allowed")
         }
-        var json = JSONText(capacity: 384)
+        var json = JSONWriter(capacity: 384)
         json.beginObject()
-        json.member("id", string: push.id)
-        json.member("app", string: push.app)
-        json.key("to")
+        json.member("id", value: push.id)
+        json.member("app", value: push.app)
+        json.key(plain: "to")
         push.audience.write(to: &json)
-        if push.type != .alert { json.member("push_type", string: push.type.rawValue) }
-        json.member("priority", integer: push.priority?.rawValue)
-        json.member("expires_at", integer: push.expiresAt?.seconds)
-        json.member("not_before", integer: push.notBefore?.seconds)
-        json.member("collapse_id", string: push.collapseID)
-        if push.onUnknown != .resend { json.member("on_unknown", string: push.onUnknown.rawValue) }
+        if push.type != .alert { json.member("push_type", value: push.type.rawValue) }
+        json.member("priority", value: push.priority?.rawValue)
+        json.member("expires_at", value: push.expiresAt?.seconds)
+        json.member("not_before", value: push.notBefore?.seconds)
+        json.member("collapse_id", value: push.collapseID)
+        if push.onUnknown != .resend { json.member("on_unknown", value: push.onUnknown.rawValue) }
         if push.again {
-            json.key("again")
+            json.key(plain: "again")
             json.bool(true)
         }
-        json.member("traceparent", string: push.traceparent)
+        json.member("traceparent", value: push.traceparent)
         var frame: [UInt8]?
         switch push.content {
         case .notification(let content):
-            json.key("payload")
+            json.key(plain: "payload")
             content.write(to: &json)
         case .payload(let bytes):
             // Other bytes could change the envelope around them, or end the line of a batch.
             if !bytes.contains(UInt8(ascii: "\n")), JSONDocument.isObject(bytes) {
-                json.key("payload")
+                json.key(plain: "payload")
                 json.raw(bytes)
             } else {
                 frame = bytes
@@ -90,10 +93,10 @@ extension EncodedRequest {
     /// Encodes the request to cancel a message.
     convenience init(cancel id: String, app: String) throws(PushRefusal) {
         try Self.check(id: id)
-        var json = JSONText()
+        var json = JSONWriter()
         json.beginObject()
-        json.member("id", string: id)
-        json.member("app", string: app)
+        json.member("id", value: id)
+        json.member("app", value: app)
         json.endObject()
         self.init(.cancel, id: id, app: app, envelope: json.bytes)
     }

@@ -1,5 +1,6 @@
-/// A 64-bit hash of the bytes of an id. Ids with the same key are sent one after the other, so that a collision costs
-/// time and nothing else.
+/// A 64-bit hash of the bytes of an id or of the name of an app. It differs from process to process, so that ids which a
+/// stranger chooses cannot be made to collide. Ids with the same key are sent one after the other, so that a collision
+/// costs time and nothing else.
 struct IDKey: Hashable, Sendable {
     let hash: UInt64
 
@@ -12,8 +13,10 @@ struct IDKey: Hashable, Sendable {
         hash = unsafe Self.hash(bytes)
     }
 
+    private static let seed = UInt64.random(in: .min ... .max)
+
     private static func hash(_ bytes: UnsafeRawBufferPointer) -> UInt64 {
-        var hash = UInt64(truncatingIfNeeded: bytes.count) ^ 0xa076_1d64_78bd_642f
+        var hash = UInt64(truncatingIfNeeded: bytes.count) ^ seed
         var offset = 0
         while bytes.count - offset >= 8 {
             let word = unsafe bytes.loadUnaligned(fromByteOffset: offset, as: UInt64.self)

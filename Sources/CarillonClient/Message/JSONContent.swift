@@ -1,3 +1,5 @@
+import PushWire
+
 /// A JSON value: the app's own data in a notification, or a member of an event.
 ///
 /// Literals make most values: `["order": 4711, "items": ["tea", "cups"]]`.
@@ -18,7 +20,7 @@ public indirect enum JSONContent: Sendable, Hashable {
     /// bytes: a message that is sent again must not differ from the first one.
     case object([String: JSONContent])
 
-    func write(to json: inout JSONText) {
+    func write(to json: inout JSONWriter) {
         switch self {
         case .null: json.null()
         case .bool(let flag): json.bool(flag)
@@ -37,7 +39,7 @@ public indirect enum JSONContent: Sendable, Hashable {
     }
 
     /// Writes the members of an object without its braces.
-    static func write(_ members: [String: JSONContent], to json: inout JSONText) {
+    static func write(_ members: [String: JSONContent], to json: inout JSONWriter) {
         if members.count == 1, let (key, value) = members.first {
             json.key(key)
             return value.write(to: &json)

@@ -1,3 +1,5 @@
+import PushWire
+
 /// The content of a push: what a device shows, plays, or hands to the app.
 public struct Notification: Sendable, Hashable {
     /// The visible text.
@@ -58,30 +60,30 @@ public struct Notification: Sendable, Hashable {
         case critical
     }
 
-    func write(to json: inout JSONText) {
+    func write(to json: inout JSONWriter) {
         json.beginObject()
-        json.key("aps")
+        json.key(plain: "aps")
         json.beginObject()
         if let alert {
-            json.key("alert")
+            json.key(plain: "alert")
             alert.write(to: &json)
         }
-        json.member("badge", integer: badge)
+        json.member("badge", value: badge)
         if let sound {
-            json.key("sound")
+            json.key(plain: "sound")
             sound.write(to: &json)
         }
-        json.member("interruption-level", string: interruptionLevel?.rawValue)
-        json.member("thread-id", string: thread)
-        json.member("category", string: category)
-        if isContentAvailable { json.member("content-available", integer: 1) }
-        if isMutable { json.member("mutable-content", integer: 1) }
-        json.member("target-content-id", string: targetContent)
+        json.member("interruption-level", value: interruptionLevel?.rawValue)
+        json.member("thread-id", value: thread)
+        json.member("category", value: category)
+        if isContentAvailable { json.member("content-available", value: Int64(1)) }
+        if isMutable { json.member("mutable-content", value: Int64(1)) }
+        json.member("target-content-id", value: targetContent)
         if let relevance {
-            json.key("relevance-score")
+            json.key(plain: "relevance-score")
             json.number(relevance)
         }
-        json.member("filter-criteria", string: filterCriteria)
+        json.member("filter-criteria", value: filterCriteria)
         json.endObject()
         JSONContent.write(custom, to: &json)
         json.endObject()

@@ -41,6 +41,7 @@ extension Producer {
 
     /// Continues with the outcome of a request if it concerns the spool.
     func finishSpooled(_ submission: Submission, with outcome: ProducerMachine.Outcome) -> Bool {
+        guard spooling != nil else { return false }
         if case .spool(let number) = submission.waiter {
             spooling?.underWay -= 1
             switch outcome {
@@ -55,7 +56,7 @@ extension Producer {
             continueSpool()
             return true
         }
-        guard spooling != nil, submission.isSpoolable, case .failed(let error) = outcome, error.leadsToSpool else {
+        guard submission.isSpoolable, case .failed(let error) = outcome, error.leadsToSpool else {
             return false
         }
         spool(submission)

@@ -1,4 +1,5 @@
 import PushLoop
+import Synchronization
 
 /// The requests of all tasks on their way to the producer's loop. A burst of requests wakes the loop once.
 final class PushMailbox: Sendable {
@@ -9,11 +10,11 @@ final class PushMailbox: Sendable {
 
     private struct State {
         var letters: [Letter] = []
-        var last: UInt64 = 0
         var isClosed = false
     }
 
     private let state = Locked(State())
+    private let last = Atomic<UInt64>(0)
 
     /// The bound of letters on their way, as a multiple of what the producer may hold. The loop takes them within a
     /// tick, so more are there only if the loop hangs.
@@ -26,10 +27,7 @@ final class PushMailbox: Sendable {
     }
 
     func nextTicket() -> Ticket {
-        state.withLock { state in
-            state.last += 1
-            return Ticket(number: state.last)
-        }
+        Ticket(number: last.add(1, ordering: .relaxed).newValue)
     }
 
     /// Adds a request, unless its task was cancelled. A cancellation that comes later finds the request.
@@ -83,8 +81,9 @@ final class Submission: Sendable {
 }
 
 /// The receiver of the outcome of a request.
+@safe
 enum PushWaiter: Sendable {
-    case task(CheckedContinuation<ProducerMachine.Outcome, Never>)
+    case task(UnsafeContinuation<ProducerMachine.Outcome, Never>)
     /// One of many pushes that one task waits for.
     case part(PushGathering, index: Int)
     /// A message from the spool, by its number there.

@@ -25,7 +25,7 @@ package struct Payload: Sendable, Equatable {
         var writer = JSONWriter()
         writer.object { writer in
             if let aps {
-                writer.key("aps")
+                writer.key(plain: "aps")
                 aps.write(to: &writer)
             }
             writer.member("mdm", value: pushMagic)
