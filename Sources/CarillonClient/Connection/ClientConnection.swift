@@ -29,7 +29,9 @@ final class ClientConnection {
         self.endpoint = endpoint
         var options = ZMQSocketOptions()
         options.linger = .zero
-        options.onlyToConnected = true
+        // With ZMQ_IMMEDIATE, libzmq 4.3 ends the queue of a lost connection although messages are in it. If one of them
+        // is half read, it aborts the process. The owner sends only while there is a connection.
+        options.onlyToConnected = false
         options.maxFrameSize = Self.maxFrame
         options.receiveHighWaterMark = 64
         options.handshakeTimeout = timeout

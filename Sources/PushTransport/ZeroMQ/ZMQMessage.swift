@@ -57,7 +57,7 @@ package struct ZMQMessage: ~Copyable {
 
     /// The descriptor of the connection that received the message, or nil if libzmq does not report it. libzmq owns it
     /// and may have closed it meanwhile.
-    var sourceDescriptor: CInt? {
+    package var sourceDescriptor: CInt? {
         let descriptor = unsafe zmq_msg_get(frame(count - 1), ZMQ_SRCFD)
         return descriptor >= 0 ? descriptor : nil
     }
