@@ -10,17 +10,17 @@ actor Producer {
     nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe loop.asUnownedSerialExecutor() }
     nonisolated let mailbox = PushMailbox()
 
-    private let context: ZMQContext
+    let context: ZMQContext
     let settings: ClientSettings
     var machine: ProducerMachine
     var submissions = NumberTable<Submission>()
-    private var endpoints: EndpointMachine
+    var endpoints: EndpointMachine
     var connection: ClientConnection?
     private var timer = DeadlineTimer()
-    private var retry: TimerID?
-    private var isFlushing = false
-    private var isBlocked = false
-    private var batchText: [UInt8] = []
+    var retry: TimerID?
+    var isFlushing = false
+    var isBlocked = false
+    var batchText: [UInt8] = []
     var tally = ProducerTally()
     private(set) var isClosed = false
     private var idle: [CheckedContinuation<Void, Never>] = []
@@ -112,126 +112,9 @@ actor Producer {
         submission.waiter.resume(with: outcome)
     }
 
-    // MARK: Sending
-
-    /// Sends at the end of the tick, when everything that the tick brought is there.
-    func requestFlush() {
-        guard !isFlushing else { return }
-        isFlushing = true
-        loop.flushAtTickEnd(TickEnd { [unowned self] in flush() })
-    }
-
-    private func flush() {
-        isFlushing = false
-        guard !isClosed else { return }
-        while !isBlocked, let connection, let batch = machine.next(now: loop.now) {
-            let result = send(batch, on: connection.socket)
-            guard case .sent = result else {
-                machine.notSent(batch)
-                isBlocked = true
-                if case .failed(let error) = result { lost("\(connection.endpoint): \(error.message)") }
-                break
-            }
-        }
-        armTimer()
-        if machine.isIdle { resumeIdle() }
-    }
-
-    private func send(_ batch: ProducerMachine.Batch, on socket: ZMQSocket) -> ZMQSendResult {
-        if batch.tickets.count == 1, let request = machine.request(batch.tickets[0]) {
-            return socket.send { outbox in
-                switch request.kind {
-                case .push: outbox.add("push/1")
-                case .cancel: outbox.add("cancel/1")
-                }
-                outbox.add(request.envelope)
-                if let payload = request.payload { outbox.add(payload) }
-            }
-        }
-        batchText.removeAll(keepingCapacity: true)
-        for ticket in batch.tickets {
-            guard let request = machine.request(ticket) else { continue }
-            batchText.append(contentsOf: request.envelope)
-            batchText.append(UInt8(ascii: "\n"))
-        }
-        return socket.send { outbox in
-            outbox.add("push-batch/1")
-            outbox.add(batchText)
-        }
-    }
-
-    // MARK: Answers
-
-    private func receive(_ message: AckMessage) {
-        tally.malformed += message.malformed
-        let now = loop.now
-        for status in message.statuses {
-            if case .busy = status.verdict { tally.busy += 1 }
-            if let (ticket, outcome) = machine.receive(status, now: now) { finish(ticket, with: outcome) }
-        }
-        requestFlush()
-    }
-
-    // MARK: Connection
-
-    /// Connects if there is no connection and no attempt. The first request starts the first attempt.
-    func start() {
-        guard connection == nil, retry == nil, !isClosed else { return }
-        do throws(ZMQError) {
-            let made = try ClientConnection(
-                .dealer, to: endpoints.endpoint, in: context, on: loop, keys: settings.keys
-            ) { [unowned self] change in changed(change) }
-            listen(to: made.socket)
-            connection = made
-        } catch {
-            lost("\(endpoints.endpoint): \(error.message)")
-        }
-    }
-
-    private func listen(to socket: ZMQSocket) {
-        socket.onMessage = { [unowned self] message in
-            let acks = AckMessage(message)
-            receive(acks)
-        }
-        socket.onMalformed = { [unowned self] _, _ in tally.malformed += 1 }
-        socket.onWritable = { [unowned self] in
-            isBlocked = false
-            requestFlush()
-        }
-    }
-
-    private func changed(_ change: ClientConnection.Change) {
-        switch change {
-        case .connected:
-            endpoints.succeeded()
-            isBlocked = false
-            machine.connected(now: loop.now)
-            settings.log(.info, "connected", ["endpoint": endpoints.endpoint])
-            continueSpool()
-            requestFlush()
-        case .lost(let reason): lost(reason)
-        }
-    }
-
-    private func lost(_ reason: String) {
-        connection?.close()
-        connection = nil
-        machine.disconnected(problem: reason)
-        guard !isClosed else { return }
-        let delay = endpoints.failed(chance: Double.random(in: 0...1))
-        settings.log(.warning, "connection lost", ["reason": reason, "next": endpoints.endpoint])
-        retry = loop.schedule(after: delay) { [weak self] in
-            self?.assumeIsolated {
-                $0.retry = nil
-                $0.start()
-            }
-        }
-        armTimer()
-    }
-
     // MARK: Time
 
-    private func armTimer() {
+    func armTimer() {
         guard let time = machine.nextCheck, !isClosed else { return timer.disarm(on: loop) }
         timer.arm(at: max(time, loop.now), on: loop, action: { [weak self] in self?.assumeIsolated { $0.check() } })
     }
@@ -273,17 +156,6 @@ actor Producer {
         connection = nil
         resumeIdle()
     }
-}
-
-/// A closure that runs at the end of a tick.
-private final class TickEnd: TickEndFlushing {
-    private let action: () -> Void
-
-    init(_ action: @escaping () -> Void) {
-        self.action = action
-    }
-
-    func flushAtTickEnd() { action() }
 }
 
 extension PushWaiter {
