@@ -120,4 +120,17 @@ import Testing
             #expect(EventPosition(text) == nil)
         }
     }
+
+    @Test func `The largest number of a heartbeat does not overflow`() throws {
+        var machine = SubscriberMachine(prefix: "delivery/", start: .now)
+        machine.receive(Heartbeat(number: .max, topics: [:]), now: now)
+        machine.receive(Heartbeat(number: 5, topics: [:]), now: now)
+        #expect(machine.isReplaying && machine.since == .max)
+        let isTaken = machine.receive([], end: .damaged(next: 7))
+        #expect(isTaken && machine.hasFailed)
+        var other = SubscriberMachine(prefix: "delivery/", start: .position(EventPosition(after: .max)))
+        other.receive(Heartbeat(number: 5, topics: [:]), now: now)
+        let isComplete = other.receive([], end: .page(next: .max, oldest: .max))
+        #expect(isComplete)
+    }
 }

@@ -48,6 +48,9 @@ public struct EventPosition: Sendable, Hashable, CustomStringConvertible {
         return String(decoding: json.bytes, as: UTF8.self)
     }
 
+    /// The number after ``base``. A peer may send the largest number.
+    var following: Int64 { base < .max ? base + 1 : base }
+
     /// Whether an event was not taken.
     func isMissing(_ number: Int64, of topic: String) -> Bool {
         number > base && number > topics[topic] ?? 0

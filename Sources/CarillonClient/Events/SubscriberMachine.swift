@@ -137,7 +137,7 @@ struct SubscriberMachine {
         case .busy: break
         case .refused(let detail): fail(.refused(detail), at: position)
         case .damaged(let next):
-            let from = position.base + 1
+            let from = position.following
             fail(.gap(from: from, to: max(from, next)), at: EventPosition(after: max(next, position.base)))
         case .page(let next, let oldest):
             let since = position.base
@@ -145,8 +145,8 @@ struct SubscriberMachine {
                 fail(.logReplaced, at: EventPosition())
                 return true
             }
-            guard oldest <= since + 1 || isFromBeginning else {
-                fail(.gap(from: since + 1, to: oldest - 1), at: EventPosition(after: oldest - 1))
+            guard oldest <= position.following || isFromBeginning else {
+                fail(.gap(from: position.following, to: oldest - 1), at: EventPosition(after: oldest - 1))
                 return true
             }
             guard isComplete(page, oldest: oldest) else { return false }
