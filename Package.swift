@@ -259,7 +259,7 @@ if Context.environment["CARILLON_FUZZ"] != nil {
             name: "Fuzz",
             dependencies: [
                 "JSON5", "PushWire", "PushModel", "PushSimulator", "PushTransport", "PushLoop", "CZeroMQ", "CFuzz",
-                "Receipts", "ReceiptCrypto", "TestSupport",
+                "Receipts", "ReceiptCrypto", "TestSupport", "CarillonClient", "PushTime",
             ],
             path: "Tools/fuzz/Targets", swiftSettings: settingsOverC),
     ]

@@ -17,6 +17,9 @@ struct AckMessage {
         unsafe message.withBytes(ofFrame: 1) { unsafe read($0) }
     }
 
+    /// Reads the second frame of an ack.
+    init(lines bytes: UnsafeRawBufferPointer) { unsafe read(bytes) }
+
     private static func isAck(_ message: borrowing ZMQMessage) -> Bool {
         guard message.byteCount(ofFrame: 0) <= 16 else { return false }
         let kind = message.copied(0)

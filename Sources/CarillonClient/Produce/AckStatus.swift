@@ -70,7 +70,8 @@ extension AckStatus {
         return true
     }
 
-    private static func parsed(_ line: [UInt8]) -> AckStatus? {
+    /// Reads any form of a status.
+    static func parsed(_ line: [UInt8]) -> AckStatus? {
         guard let json = try? JSONDocument(line, depthLimit: 8), json.kind(json.root) == .object,
             let id = json.value("id", in: json.root).flatMap({ json.string($0) }),
             let status = json.value("status", in: json.root).flatMap({ json.string($0) })

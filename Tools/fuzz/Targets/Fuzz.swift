@@ -11,6 +11,7 @@ struct FuzzTarget: Sendable {
     static let all: [FuzzTarget] = [
         http2Client, http2Server, tlsClient, tlsServer, certificate, encoding, http1Request, zeroMQ, json, legacy,
         providerToken, simulator, payload, legacyClient, envelope, signature, receipts,
+        clientAcks, clientEvents, clientSpool,
     ]
 }
 
