@@ -190,13 +190,17 @@ package final class TemporaryDirectory: Sendable {
     }
 
     package func write(_ name: String, containing text: String) throws -> String {
+        try write(name, bytes: Array(text.utf8))
+    }
+
+    package func write(_ name: String, bytes: [UInt8]) throws -> String {
         let file = "\(path)/\(name)"
         guard let stream = fopen(file, "we") else {
             throw ChildProcess.NotStarted(description: "cannot write \(file): \(SystemError.current)")
         }
         // Tests write keys and passwords with this function, and the program warns if others can read such files.
         fchmod(fileno(stream), 0o600)
-        fputs(text, stream)
+        fwrite(bytes, 1, bytes.count, stream)
         fclose(stream)
         return file
     }

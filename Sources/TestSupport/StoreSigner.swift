@@ -10,6 +10,8 @@ package struct StoreSigner: Sendable {
     /// The certificates to make. The defaults are those of a genuine chain.
     package struct Plan: Sendable {
         package var root: CertificateAuthority?
+        /// An intermediate that the root has issued, in place of a new one.
+        package var intermediate: CertificateAuthority?
         package var hasIntermediatePurpose = true
         package var hasLeafPurpose = true
         package var intermediateValidity: CertificateValidity?
@@ -38,10 +40,12 @@ package struct StoreSigner: Sendable {
         // The value of Apple's extensions is NULL.
         func purpose(_ oid: String) -> CertificateRequest.Extension { .init(oid: oid, value: [0x05, 0x00]) }
         root = try plan.root ?? CertificateAuthority(commonName: "Store Test Root")
-        intermediate = try root.issueAuthority(
-            commonName: "Store Test Intermediate", validity: plan.intermediateValidity,
-            extensions: (plan.hasIntermediatePurpose ? [purpose(Self.intermediatePurpose)] : [])
-                + plan.intermediateExtensions)
+        intermediate =
+            try plan.intermediate
+            ?? root.issueAuthority(
+                commonName: "Store Test Intermediate", validity: plan.intermediateValidity,
+                extensions: (plan.hasIntermediatePurpose ? [purpose(Self.intermediatePurpose)] : [])
+                    + plan.intermediateExtensions)
         leaf = try intermediate.issue(
             CertificateRequest(
                 commonName: "Store Test Signing", usage: .client, validity: plan.leafValidity,
