@@ -30,6 +30,16 @@ import Testing
         try await run(["--watch", "--count", "10000", "--kills", "2", "--away", "0.5", "--tasks", "300"])
     }
 
+    @Test func `With two Carillons of which one is killed at a time, each message is accepted, and by no ledger twice`()
+        async throws
+    {
+        try await run(["--two", "--count", "20000", "--tasks", "300"])
+    }
+
+    @Test func `Readers whose connections are reset have each event once`() async throws {
+        try await run(["--watch", "--disconnects", "5", "--count", "20000", "--tasks", "300"])
+    }
+
     @Test func `With keys, messages are accepted and events are read`() async throws {
         try await run(["--watch", "--curve", "--count", "2000", "--kills", "1", "--away", "0", "--tasks", "100"])
     }
