@@ -182,6 +182,16 @@ import Testing
         await fake.stop()
     }
 
+    @Test func `A client ends in its time, however short that is`() async throws {
+        let fake = try await FakeIntake { _ in nil }
+        let client = try client([fake.endpoint]) { $0.producer.drainTimeout = .nanoseconds(1) }
+        let sent = Task { await outcome(of: client, "a", deadline: .seconds(100_000)) }
+        await fake.requests.wait(count: 1)
+        await client.shutdown()
+        #expect(await sent.value == .failure(.closed(inDoubt: true)))
+        await fake.stop()
+    }
+
     @Test func `Garbage from the peer changes nothing`() async throws {
         var random = SystemRandomNumberGenerator()
         let noise = (0..<200).map { _ in

@@ -71,14 +71,7 @@ final class ClientBody: Sendable {
     private func finish(within limit: Duration) async {
         let (subscribers, cursors) = state.withLock { (Array($0.subscribers.values), Array($0.cursors.values)) }
         for subscriber in subscribers { await subscriber.close() }
-        if limit > .zero {
-            let (loop, producer) = (loop, producer)
-            let timer = await loop.run {
-                loop.schedule(after: limit) { producer.assumeIsolated { $0.resumeIdle() } }
-            }
-            await producer.drain()
-            await loop.run { _ = loop.cancel(timer) }
-        }
+        if limit > .zero { await producer.drain(within: limit) }
         await producer.close()
         await producer.closeSpool()
         await context.terminate()

@@ -130,13 +130,16 @@ actor Producer {
 
     // MARK: End
 
-    /// Waits until nothing is under way. New requests are still taken.
-    func drain() async {
+    /// Waits until nothing is under way, at most for a time. New requests are still taken.
+    func drain(within limit: Duration) async {
         if machine.isIdle { return }
+        // The timer and the wait begin in one job of the loop, so that the timer cannot fire before the wait.
+        let timer = loop.schedule(after: limit) { [unowned self] in resumeIdle() }
         await withCheckedContinuation { idle.append($0) }
+        loop.cancel(timer)
     }
 
-    /// Stops waiting in ``drain()``.
+    /// Stops waiting in ``drain(within:)``.
     func resumeIdle() {
         for continuation in exchange(&idle, with: []) { continuation.resume() }
     }
