@@ -89,9 +89,9 @@ import Testing
         func element(_ tag: UInt8, _ content: [UInt8]) -> [UInt8] { [tag, UInt8(content.count)] + content }
         let number = element(0x30, [2, 2, 0x06, 0xa7, 2, 1, 1] + element(4, element(0x0c, Array("9".utf8))))
         let purchase = element(0x30, [2, 1, 17, 2, 1, 1] + element(4, element(0x31, number)))
-        let oid = element(0x06, [0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 0x01, 0x07])
-        let content = element(0x30, oid + [1] + element(0xa0, element(4, element(0x31, purchase))))
-        return element(0x30, oid + [2] + element(0xa0, element(0x30, [2, 1, 1, 0x31, 0] + content + [0x31, 0])))
+        func oid(_ last: UInt8) -> [UInt8] { element(0x06, [0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 0x01, 0x07, last]) }
+        let content = element(0x30, oid(1) + element(0xa0, element(4, element(0x31, purchase))))
+        return element(0x30, oid(2) + element(0xa0, element(0x30, [2, 1, 1, 0x31, 0] + content + [0x31, 0])))
     }()
 
     @Test func `The examples of Receipts.md build as a package of their own, and verify`() async throws {
