@@ -19,7 +19,9 @@ package final class PostgreSQLConnection {
     package typealias Reply = (PostgreSQLReply) -> Void
 
     private enum State {
-        case new, connecting, ready
+        case new
+        case connecting(ConnectionAttempt)
+        case ready
         /// A section was sent in part. The connection ends in this tick, and takes nothing more: the next section would
         /// commit the part.
         case broken
@@ -62,17 +64,26 @@ package final class PostgreSQLConnection {
         precondition(handle == nil, "a connection to PostgreSQL must be closed before it is released")
     }
 
-    package var isReady: Bool { state == .ready }
-    package var isClosed: Bool { state == .closed }
+    package var isReady: Bool {
+        if case .ready = state { return true }
+        return false
+    }
+
+    package var isClosed: Bool {
+        if case .closed = state { return true }
+        return false
+    }
+
     package var sectionsInFlight: Int { machine.sectionCount }
     package var bytesInFlight: Int { machine.byteCount }
     package var isEncrypted: Bool { handle?.isEncrypted ?? false }
     /// The process that serves this connection at the server, as in `pg_stat_activity`; 0 before the connection is
     /// ready.
     package var processID: Int32 { handle?.processID ?? 0 }
+
     /// Whether one more section of this size would be sent.
     package func hasRoom(forBytes count: Int) -> Bool {
-        state == .ready && machine.sectionCount < limits.maxSections && count <= limits.maxBytes - machine.byteCount
+        isReady && machine.sectionCount < limits.maxSections && count <= limits.maxBytes - machine.byteCount
     }
 
     // MARK: Opening and closing
@@ -80,20 +91,26 @@ package final class PostgreSQLConnection {
     /// Starts connecting. ``onReady`` or ``onClosed`` follows, and not from within this call.
     package func open() {
         loop.assertOnLoop()
-        guard state == .new else { return }
-        state = .connecting
-        timer.arm(at: loop.now + options.connectTimeout, on: loop, action: { [weak self] in self?.timerFired() })
-        do throws(PostgreSQLError) {
-            try checkVerification()
-            let handle = try ConnectionHandle(try LibPQ.shared.get(), parameters: options.parameters(for: target))
-            self.handle = handle
-            guard !handle.isBad else { throw PostgreSQLError(message: handle.message) }
-            // libpq asks for this before its first poll.
-            try watchSocket(of: handle, for: .writable)
-        } catch {
-            let message = error.message
-            loop.schedule(after: .zero) { [weak self] in self?.end(message) }
+        guard case .new = state else { return }
+        state = .connecting(
+            ConnectionAttempt(on: loop, to: target, options: options) { [weak self] result in
+                switch result {
+                case .success(let handle): self?.opened(handle)
+                case .failure(let error): self?.end(error.message)
+                }
+            })
+    }
+
+    private func opened(_ handle: ConnectionHandle) {
+        self.handle = handle
+        state = .ready
+        let watch = Watch(handle.descriptor, on: loop) { [unowned self] ready in
+            ready.contains(.writable) ? flush() : receive()
         }
+        self.watch = watch
+        watch.interest = .readable
+        takeNotices(of: handle)
+        onReady?()
     }
 
     /// Closes the connection. Sections in flight get their reply from within this call. May be called twice.
@@ -103,72 +120,12 @@ package final class PostgreSQLConnection {
         end("the connection was closed")
     }
 
-    /// Checks that a server whose certificate is not verified is on this machine. URLs are checked by the names of
-    /// hosts; this is the address.
-    private func checkVerification() throws(PostgreSQLError) {
-        guard options.verification != .verifyFull, let address = target.address,
-            !PostgreSQLHost.isLoopback(address)
-        else { return }
-        throw PostgreSQLError(message: "\(target) is not an address of this machine; use sslmode=verify-full")
-    }
-
-    private static func advice(on message: String) -> String {
-        guard message.contains("session is read-only") else { return message }
-        return message + "; the server is a standby, or forbids writes: connect to the primary, or promote the server"
-    }
-
-    /// Watches the current socket: libpq may replace it with each poll.
-    private func watchSocket(of handle: ConnectionHandle, for interest: Watch.Readiness) throws(PostgreSQLError) {
-        let descriptor = handle.descriptor
-        guard descriptor >= 0 else { throw PostgreSQLError(message: handle.message) }
-        let watch = Watch(descriptor, on: loop) { [unowned self] ready in socketFired(ready) }
-        self.watch = watch
-        watch.interest = interest
-    }
-
-    private func socketFired(_ ready: Watch.Readiness) {
-        switch state {
-        case .connecting: poll()
-        case .ready: ready.contains(.writable) ? flush() : receive()
-        case .new, .broken, .closed: break
-        }
-    }
-
-    private func poll() {
-        guard let handle else { return }
-        // The poll may close the socket.
-        watch?.cancel()
-        watch = nil
-        do throws(PostgreSQLError) {
-            switch handle.poll() {
-            case .wantsRead: try watchSocket(of: handle, for: .readable)
-            case .wantsWrite: try watchSocket(of: handle, for: .writable)
-            case .failed: throw PostgreSQLError(message: Self.advice(on: handle.message))
-            case .connected:
-                guard handle.enterPipeline() else { throw PostgreSQLError(message: handle.message) }
-                try watchSocket(of: handle, for: .readable)
-                timer.disarm(on: loop)
-                state = .ready
-            }
-        } catch {
-            end(error.message)
-            return
-        }
-        takeNotices(of: handle)
-        if state == .ready { onReady?() }
-    }
-
     private func timerFired() {
-        switch state {
-        case .connecting: end("\(target): timed out: the server did not accept the connection in time")
-        case .ready:
-            guard let deadline = machine.deadline else { return }
-            if deadline > loop.now {
-                arm(at: deadline)
-            } else {
-                end("\(target): timed out: the server did not answer a statement in time")
-            }
-        case .new, .broken, .closed: break
+        guard isReady, let deadline = machine.deadline else { return }
+        if deadline > loop.now {
+            arm(at: deadline)
+        } else {
+            end("\(target): timed out: the server did not answer a statement in time")
         }
     }
 
@@ -177,7 +134,8 @@ package final class PostgreSQLConnection {
     }
 
     private func end(_ reason: String) {
-        guard state != .closed else { return }
+        if isClosed { return }
+        if case .connecting(let attempt) = state { attempt.cancel() }
         state = .closed
         // The watch must end before libpq closes the socket.
         watch?.cancel()
@@ -233,7 +191,7 @@ package final class PostgreSQLConnection {
     }
 
     private func refusal(of section: PostgreSQLSection) -> String? {
-        guard state == .ready else { return "the connection to \(target) is not open" }
+        guard isReady else { return "the connection to \(target) is not open" }
         if let fault = section.fault { return fault }
         guard machine.sectionCount < limits.maxSections else {
             return "\(limits.maxSections) sections are in flight, which is the limit"
@@ -270,12 +228,12 @@ package final class PostgreSQLConnection {
     // MARK: Receiving
 
     private func receive() {
-        guard state == .ready, let handle else { return }
+        guard isReady, let handle else { return }
         repeat {
             let isOpen = handle.consume()
             // The answers that arrived before the loss count.
             drain(handle)
-            guard state == .ready else { return }
+            guard isReady else { return }
             guard isOpen else {
                 end(loss(of: handle))
                 return
@@ -289,7 +247,7 @@ package final class PostgreSQLConnection {
 
     private func drain(_ handle: ConnectionHandle) {
         var pauses = 0
-        while state == .ready, machine.isWaiting, !handle.isBusy {
+        while isReady, machine.isWaiting, !handle.isBusy {
             takeNotices(of: handle)
             guard let result = handle.nextResult() else {
                 // libpq pauses once between two statements. If it waits for nothing, no answer would ever come.
@@ -309,7 +267,7 @@ package final class PostgreSQLConnection {
             }
         }
         // An idle connection reads notices, too.
-        if state == .ready, !machine.isWaiting { _ = handle.isBusy }
+        if isReady, !machine.isWaiting { _ = handle.isBusy }
         takeNotices(of: handle)
     }
 
