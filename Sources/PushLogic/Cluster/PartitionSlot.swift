@@ -1,7 +1,7 @@
 import PushModel
 import PushTime
 
-/// What ``ClusterMachine`` knows of one partition.
+/// The state of one partition, and the times that belong to it.
 struct PartitionSlot {
     var state = PartitionState.foreign(nil, .none)
     /// The last operation before the state was last changed by this node. Snapshots up to it may show the state before.

@@ -52,7 +52,7 @@ import Testing
             let holders = Self.someHolders(partitions, members: members, &random)
             let homes = Balance.plan(holders, members: members)
             let before = (0..<members).map { member in holders.count { $0 == .member(member) } }.sorted(by: >)
-            // The fewest moves: those who hold most keep one more than the others.
+            // The fewest moves: the nodes that hold most keep one more than the others.
             let (least, rest) = partitions.quotientAndRemainder(dividingBy: members)
             let surplus = before.enumerated().reduce(0) { $0 + max(0, $1.element - least - ($1.offset < rest ? 1 : 0)) }
             let moves = zip(holders, homes).count { holder, home in

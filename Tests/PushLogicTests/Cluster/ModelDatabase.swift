@@ -28,9 +28,9 @@ final class ModelDatabase {
         }
     }
 
-    /// What readers see.
+    /// The tables as readers see them.
     var visible: ModelTables
-    /// What the standby has.
+    /// The tables of the standby.
     var standby: ModelTables
     /// Whether the standby has not caught up after a crash, so that no commit is acknowledged.
     var isLagging = false

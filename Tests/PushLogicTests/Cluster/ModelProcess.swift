@@ -3,7 +3,7 @@ import PushTime
 
 @testable import PushLogic
 
-/// What a process leaves in its data directory.
+/// The content of a data directory.
 final class ModelDisk {
     var remembered: Set<NodeIncarnation> = []
 }
@@ -38,7 +38,7 @@ final class ModelProcess {
     private var unanswered: Set<UInt64> = []
     /// Takes that are looked up in the table if they have no answer, with the mutation.
     private var believed: [(UInt64, ClusterOperation)] = []
-    /// What was read of each partition that is loaded.
+    /// The logs of the partitions that are loaded, as they were read.
     private var loads: [Int: [Int]] = [:]
     private(set) var begun: [Int64] = []
 

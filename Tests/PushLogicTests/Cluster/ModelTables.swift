@@ -25,7 +25,7 @@ struct ModelTables {
         case log(Int, entry: Int)
     }
 
-    /// What a transaction locks, at least for others that lock it as well.
+    /// A row that a transaction locks.
     enum Lock: Hashable {
         case node(NodeID)
         case lease(Int)
