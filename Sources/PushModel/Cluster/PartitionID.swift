@@ -2,7 +2,7 @@
 /// ids.
 package struct PartitionID: Hashable, Comparable, Sendable, CustomStringConvertible {
     /// The largest number of partitions of a cluster.
-    package static let maxCount = 1024
+    package static let maxCount = EventNumber.maxParts
 
     private let value: UInt16
 

@@ -50,7 +50,7 @@ import Testing
         #expect(counts.allSatisfy { (850...1150).contains($0) })
     }
 
-    @Test(arguments: [0, -1, 1025]) func `A cluster has 1 to 1024 partitions`(_ count: Int) {
+    @Test(arguments: [0, -1, 257]) func `A cluster has 1 to 256 partitions`(_ count: Int) {
         #expect(PartitionMap(count: count) == nil)
     }
 }
