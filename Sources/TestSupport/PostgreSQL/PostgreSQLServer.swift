@@ -138,10 +138,13 @@ package final class PostgreSQLServer: Sendable {
     package func kill() async throws {
         while true {
             let processes = processes
-            if processes.isEmpty { return }
+            if processes.isEmpty { break }
             for process in processes { Glibc.kill(process, SIGKILL) }
             await Task.yield()
         }
+        // The killed process may not be reaped yet, and its number in these files would keep the server from starting.
+        unlink(data + "/postmaster.pid")
+        unlink(directory.path + "/.s.PGSQL.\(port).lock")
     }
 
     /// Stops all processes of the server without ending them. Its connections stay open, and nothing answers.
