@@ -88,7 +88,10 @@ let package = Package(
         // Floor 4: what is kept on disk, and the actors between producers and gateways.
         .target(
             name: "PushStore",
-            dependencies: ["PushModel", "PushWire", "PushLogic", "PushLoop", "PushTime", "ActiveObject", "PushSQLite"],
+            dependencies: [
+                "PushModel", "PushWire", "PushLogic", "PushLoop", "PushTime", "ActiveObject", "PushSQLite",
+                "PushPostgreSQL",
+            ],
             swiftSettings: settingsOverC),
         .target(
             name: "PushPipeline",
@@ -193,7 +196,9 @@ let package = Package(
             swiftSettings: settings),
         .testTarget(
             name: "PushStoreTests",
-            dependencies: ["PushStore", "PushWire", "PushModel", "PushLoop", "PushTime", "TestSupport"],
+            dependencies: [
+                "PushStore", "PushPostgreSQL", "PushWire", "PushModel", "PushLoop", "PushTime", "TestSupport",
+            ],
             swiftSettings: settings),
         .testTarget(
             name: "PushPipelineTests",

@@ -13,7 +13,7 @@ struct AppBacklogRow: Sendable, Equatable {
 
     /// Returns a row for each app that is served, and for each other app whose messages wait, ordered by name.
     static func all(
-        served: [ServedStatus], obstacle: String?, ledger: SQLiteLedger.Status, waits: [AppWaits]
+        served: [ServedStatus], obstacle: String?, ledger: LedgerStatus, waits: [AppWaits]
     ) -> [AppBacklogRow] {
         var rows: [AppID: AppBacklogRow] = [:]
         for status in served {

@@ -10,7 +10,7 @@ import PushTransport
 final class PipelineMetrics: Sendable {
     private struct Current {
         var intake = IntakeCounts()
-        var ledger = SQLiteLedger.Status()
+        var ledger = LedgerStatus()
         var events = EventBusStatus()
         var devices = Registry.Status()
         var refused: [RefusedHandshakes.Key: UInt64] = [:]

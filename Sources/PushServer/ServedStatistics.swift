@@ -89,7 +89,7 @@ extension StatsAnswer.Registry {
 }
 
 extension StatsAnswer.Ledger {
-    fileprivate init(_ status: SQLiteLedger.Status) {
+    fileprivate init(_ status: LedgerStatus) {
         self.init()
         oldest = status.oldest
         newest = status.newest

@@ -4,15 +4,11 @@ import PushTime
 /// The notifications of stores. The id and the event of one are committed together, so that a crash leaves both or
 /// neither, and the store's next attempt finds what is true.
 extension LedgerCore {
-    /// The time for which the id of a notification is remembered. Apple repeats one for a week at most, and a history
-    /// that is read again after an outage goes back a few days.
-    static let receiptWindow: Duration = .seconds(30 * 86_400)
-
     /// Removes ids that are older than the window, and returns whether there may be more.
     func trimReceipts(_ limit: Int, at age: WallTime) throws(StoreError) -> Bool {
         try statements.begin.run()
         let remove = statements.removeReceipts
-        remove.bind(1, age - Self.receiptWindow)
+        remove.bind(1, age - LedgerRetention.receiptWindow)
         remove.bind(2, Int64(limit))
         var removed = 0
         while try remove.step() { removed += 1 }

@@ -47,7 +47,7 @@ enum LedgerSchema {
     /// - `cancels`: the cancelled ids, until they are older than the dedupe window. `number` is that of the first
     ///   message with the id. `sent` and `cancelled` are null until the messages are stopped. `parts` holds 32 bytes
     ///   for each message (``StoredCancelPart``).
-    /// - `receipts`: the ids of the notifications of stores, for ``LedgerCore/receiptWindow``.
+    /// - `receipts`: the ids of the notifications of stores, for ``LedgerRetention/receiptWindow``.
     static let laterTables = """
         CREATE TABLE IF NOT EXISTS cancels (
             number INTEGER PRIMARY KEY, time INTEGER NOT NULL, fingerprint INTEGER NOT NULL, app TEXT NOT NULL,

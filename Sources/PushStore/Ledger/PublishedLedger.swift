@@ -4,7 +4,7 @@ import PushTime
 /// The state of the ledger that other threads read without waiting for its thread, which may hang with the disk.
 struct PublishedLedger: Sendable {
     /// The state as of the last commit, without the backlogs of the apps.
-    var status = SQLiteLedger.Status()
+    var status = LedgerStatus()
     var backlogs = AppBacklogs()
     /// The time at which the writing thread began the group that it works on; nil while it has no work.
     var busySince: MonotonicTime?
@@ -24,8 +24,8 @@ extension LedgerCore {
     }
 
     /// Returns the state without the backlogs of the apps.
-    func status(keyBytes: Int) -> SQLiteLedger.Status {
-        var status = SQLiteLedger.Status()
+    func status(keyBytes: Int) -> LedgerStatus {
+        var status = LedgerStatus()
         status.newest = machine.writer.next - 1
         status.oldest = oldest
         status.waiting = machine.dedupe.pending.count

@@ -20,7 +20,7 @@ package import PushWire
 /// - The clock is set back: event numbers still ascend and nothing is sent again; the times of new events are earlier.
 ///   Rows that were written while the clock was ahead get the current time as soon as the ledger notices, and are kept
 ///   for the usual time from then on.
-package final class SQLiteLedger: Ledger, ReceiptLog, Sendable {
+package final class SQLiteLedger: LedgerEngine, Sendable {
     package struct Settings: Sendable {
         package var directory: String
         package var retention = LedgerRetention()
@@ -49,33 +49,6 @@ package final class SQLiteLedger: Ledger, ReceiptLog, Sendable {
         var path: String { "\(directory)/ledger.db" }
         /// The number of bytes that the log file keeps when it restarts. Each page has a header of 24 bytes there.
         var logLimit: Int { max(1, checkpointPages) * (8192 + 24) + 32 }
-    }
-
-    package struct Status: Sendable, Equatable {
-        package var newest: UInt64 = 0
-        package var oldest: UInt64 = 0
-        package var waiting = 0
-        package var scheduled = 0
-        package var messageKeys = 0
-        package var deliveryKeys = 0
-        package var keyBytes = 0
-        package var logBytes: Int64 = 0
-        /// The unfinished messages of each app that has any.
-        package var apps: [AppID: AppBacklog] = [:]
-        /// The number of remembered message ids and deliveries, which `LedgerRetention.keyLimit` bounds.
-        package var remembered = 0
-        /// The number of new messages that were refused because of that limit.
-        package var refusedByLimit: UInt64 = 0
-        /// The number of pages in the write-ahead log.
-        package var writeAheadPages = 0
-        /// The number of steps of statements on the writing thread.
-        package var steps: UInt64 = 0
-        package var commits = LedgerCommits()
-        /// The number of events that were dropped because writes failed for too long.
-        package var droppedEvents: UInt64 = 0
-        package var fault: LedgerFault?
-
-        package init() {}
     }
 
     private struct Inbox: Sendable {
@@ -181,7 +154,7 @@ package final class SQLiteLedger: Ledger, ReceiptLog, Sendable {
 
     /// The state as of the last committed group. To read it does not wait for the writing thread, which may hang with
     /// the disk. The sizes are at most a second old.
-    package var latest: Status {
+    package var latest: LedgerStatus {
         let published = published.withLock { $0 }
         var status = published.status
         status.apps = published.backlogs.byApp
@@ -234,14 +207,14 @@ package final class SQLiteLedger: Ledger, ReceiptLog, Sendable {
         await reading.shutDown()
     }
 
-    package func status() async -> Status {
-        let status: Status? = await unlessClosed(on: writing) { [core] in
+    package func status() async -> LedgerStatus {
+        let status: LedgerStatus? = await unlessClosed(on: writing) { [core] in
             guard let core = core.valueUnlessClosed else { return nil }
             var status = core.status(keyBytes: core.machine.dedupe.byteCount)
             status.apps = core.machine.backlog.byApp
             return status
         }
-        return status ?? Status()
+        return status ?? LedgerStatus()
     }
 
     /// Runs `work` on an executor. Returns nil if the executor has stopped.

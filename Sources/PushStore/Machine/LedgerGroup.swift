@@ -32,3 +32,16 @@ struct LedgerGroup {
         requestCount + cancels.count + outcomeCount + notes.reduce(0) { $0 + $1.0.count } + receipts.count
     }
 }
+
+extension LedgerGroup {
+    /// Answers all calls with a fault. Outcomes have no answer.
+    func refuse(_ fault: LedgerFault) {
+        for (requests, reply) in requests {
+            reply(Array(repeating: .failed(fault.description), count: requests.count))
+        }
+        for (_, _, reply) in cancels { reply(.failed(fault.description)) }
+        for (_, _, reply) in pauses { reply(fault) }
+        for (_, reply) in receipts { reply(.failed(fault.description)) }
+        for (_, done) in notes { done?(nil) }
+    }
+}

@@ -45,6 +45,7 @@ struct LedgerRows {
         self.number = number
     }
 
+    var hasEvents: Bool { segments.contains { $0.count > 0 } }
     var hasKeys: Bool { !(acceptedKeys.isEmpty && endedKeys.isEmpty && completed.isEmpty) }
 
     /// A message for later.

@@ -60,6 +60,9 @@ struct DueIndex {
         push(Place(due: entry.due, seq: seq))
     }
 
+    /// Keeps a message from being handed out, because it was cancelled.
+    mutating func withhold(_ seq: UInt64) { entries[seq]?.isReleased = true }
+
     /// Hands out the next message that is due at `time`.
     mutating func next(at time: UnixSeconds) -> UInt64? {
         guard let first = first(), first.due <= time else { return nil }

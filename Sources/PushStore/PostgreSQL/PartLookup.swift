@@ -8,14 +8,14 @@ final class PartLookup: LedgerLookup {
     /// The scheduled messages that are not done.
     var due = DueIndex()
     /// The keys that were read, by the numbers of their messages.
-    private var keys: [UInt64: AcceptedKey] = [:]
-    private var messages: [UInt64: StoredMessage] = [:]
+    private var keys: [UInt64: AcceptedKey?] = [:]
+    private var messages: [UInt64: StoredMessage?] = [:]
     private var cancellations: [UInt64: StoredCancellation?] = [:]
     private var receipts: [ReceiptID: Bool] = [:]
     /// The number up to which rows of keys were examined and forgotten, apart from pinned ones.
     var forgottenUpTo: UInt64 = 0
-    /// The rows before that number that are kept.
-    var kept: [ClosedRange<UInt64>] = []
+    /// The rows before that number that are kept, by their first numbers.
+    private var kept: [UInt64: ClosedRange<UInt64>] = [:]
 
     struct ReceiptID: Hashable {
         let app: AppID
@@ -25,14 +25,21 @@ final class PartLookup: LedgerLookup {
     /// The number of keys that are kept for later groups. Producers that repeat requests ask for the same keys.
     private static let keyLimit = 4096
 
-    func storedKey(of seq: UInt64) -> AcceptedKey? { keys[seq] }
+    func storedKey(of seq: UInt64) -> AcceptedKey? { keys[seq] ?? nil }
     func scheduledKey(of seq: UInt64) -> AcceptedKey? { due.key(of: seq) }
-    func message(_ seq: UInt64, isScheduled: Bool) -> StoredMessage? { messages[seq] }
+    func message(_ seq: UInt64, isScheduled: Bool) -> StoredMessage? { messages[seq] ?? nil }
     func cancellation(_ number: UInt64) -> StoredCancellation? { cancellations[number] ?? nil }
     func hasReceipt(_ id: String, of app: AppID) -> Bool { receipts[ReceiptID(app: app, id: id)] ?? false }
 
     func hasStoredKey(of seq: UInt64) -> Bool {
-        seq > forgottenUpTo || kept.contains { $0.contains(seq) }
+        seq > forgottenUpTo || kept.values.contains { $0.contains(seq) }
+    }
+
+    /// Records that a row of keys was examined.
+    func examined(_ row: KeyRow, isKept: Bool) {
+        let last = row.number &+ UInt64(max(1, row.accepted.count)) - 1
+        forgottenUpTo = max(forgottenUpTo, last)
+        kept[row.number] = isKept && !row.accepted.isEmpty ? row.number...max(row.number, last) : nil
     }
 
     // MARK: What the engine has read
@@ -52,6 +59,13 @@ final class PartLookup: LedgerLookup {
     }
 
     func add(_ message: StoredMessage, seq: UInt64) { messages[seq] = message }
+
+    /// Adds the fact that the database does not have the key of a message.
+    func addMissing(key seq: UInt64) { keys[seq] = .some(nil) }
+
+    /// Adds the fact that the database does not have a message, or that it is damaged.
+    func addMissing(message seq: UInt64) { messages[seq] = .some(nil) }
+
     func add(_ cancellation: StoredCancellation?, number: UInt64) { cancellations[number] = .some(cancellation) }
     func add(_ receipt: ReceiptID, isKnown: Bool) { receipts[receipt] = isKnown }
 

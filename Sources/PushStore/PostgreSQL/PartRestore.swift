@@ -7,6 +7,7 @@ import PushWire
 /// keys, each in ascending order.
 struct PartRestore: ~Copyable {
     private let part: Int
+    private let epoch: Int64
     private var machine: LedgerMachine
     private let lookup = PartLookup()
     private var lanes: [Lane: [UInt64]] = [:]
@@ -23,8 +24,11 @@ struct PartRestore: ~Copyable {
         let kind: EventKind
     }
 
-    init(_ part: Int, of count: Int, identities: Identities, retention: LedgerRetention, storeName: String) {
+    init(
+        _ part: Int, of count: Int, epoch: Int64, identities: Identities, retention: LedgerRetention, storeName: String
+    ) {
         self.part = part
+        self.epoch = epoch
         next = EventNumber.base(of: part) + 1
         lookup.forgottenUpTo = EventNumber.base(of: part)
         machine = LedgerMachine(
@@ -126,6 +130,6 @@ struct PartRestore: ~Copyable {
             machine.backlog.add(lane.app, waiting: open.count)
             backlog.lanes.append((lane, open))
         }
-        return (LedgerPart(part, machine, lookup), backlog)
+        return (LedgerPart(part, epoch: epoch, machine, lookup), backlog)
     }
 }

@@ -8,12 +8,13 @@ import PushWire
 ///     version u8, number of events, accepted, ended, completed, heads
 ///
 /// `accepted`, `ended` and `completed` are a count and entries of 24, 16 and 8 bytes. `heads` is a count and, for each
-/// topic with events in the group, the app (empty for none), the kind and the number of its last event.
+/// topic with events in the group, the app (empty for none), the kind, and how far before the next group its last event
+/// is. The first group of a day has the heads of all topics.
 struct StoredKeyRow {
     let row: KeyRow
     /// The number after the last event of the group.
     let next: UInt64
-    /// The last numbers of the topics that have events in the group.
+    /// The last numbers of topics.
     let heads: [LogWriter.Head]
 
     private static let version: UInt8 = 1
@@ -23,7 +24,8 @@ struct StoredKeyRow {
         bytes.reserveCapacity(
             8 * (rows.acceptedKeys.count + rows.endedKeys.count + rows.completed.count) + 24 * rows.heads.count + 32)
         bytes.append(version)
-        bytes.appendVarint(rows.segments.reduce(0) { $0 + UInt64(max(0, $1.count)) })
+        let count = rows.segments.reduce(0) { $0 + UInt64(max(0, $1.count)) }
+        bytes.appendVarint(count)
         append(rows.acceptedKeys, count: rows.acceptedKeys.count / (AcceptedKey.size / 8), to: &bytes)
         append(rows.endedKeys, count: rows.endedKeys.count / (EndedKey.size / 8), to: &bytes)
         append(rows.completed, count: rows.completed.count, to: &bytes)
@@ -31,7 +33,7 @@ struct StoredKeyRow {
         for head in rows.heads {
             bytes.appendText(head.app?.name ?? "")
             bytes.append(head.kind.rawValue)
-            bytes.appendVarint(head.seq &- rows.number)
+            bytes.appendVarint(rows.number + count - head.seq)
         }
         return bytes
     }
@@ -62,7 +64,7 @@ struct StoredKeyRow {
             }
             row.ended = unsafe Self.entries(buffer[ended], size: EndedKey.size) { unsafe EndedKey($0, at: $1) }
             row.completed = unsafe Self.entries(buffer[completed], size: 8) { unsafe $0.word(at: 8 * $1) }
-            guard let heads = Self.heads(&reader, number: number, next: next), !reader.isBroken else { return nil }
+            guard let heads = Self.heads(&reader, next: next), !reader.isBroken else { return nil }
             return (row, next, heads)
         }
         guard let (row, next, heads) = read else { return nil }
@@ -85,13 +87,14 @@ struct StoredKeyRow {
         return (0..<(bytes.count / size)).map { unsafe entry(bytes, $0) }
     }
 
-    private static func heads(_ reader: inout ByteReader, number: UInt64, next: UInt64) -> [LogWriter.Head]? {
+    private static func heads(_ reader: inout ByteReader, next: UInt64) -> [LogWriter.Head]? {
         var heads: [LogWriter.Head] = []
         for _ in 0..<reader.varint() {
             let name = reader.text()
             let kind = EventKind(rawValue: reader.byte())
-            let (seq, overflow) = number.addingReportingOverflow(reader.varint())
-            guard !reader.isBroken, !overflow, seq < next else { return nil }
+            let distance = reader.varint()
+            guard !reader.isBroken, distance > 0, distance < EventNumber.within(next) else { return nil }
+            let seq = next - distance
             // A later version may have written a kind that is unknown here.
             guard let kind else { continue }
             let app = AppID(name)

@@ -4,8 +4,10 @@ import Testing
 @testable import PushStore
 
 @Suite struct AcceptTests {
-    @Test func `A message is accepted once, and the same envelope again is a duplicate`() async throws {
-        try await withLedger { scene in
+    @Test(arguments: LedgerKind.allCases) func `A message is accepted once, and the same envelope again is a duplicate`(
+        kind: LedgerKind
+    ) async throws {
+        try await withLedger(on: kind) { scene in
             #expect(await scene.accept(push("a")) == .accepted(seq: 1))
             #expect(await scene.accept(push("a")) == .duplicate(seq: 1))
             #expect(
@@ -20,10 +22,12 @@ import Testing
         }
     }
 
-    @Test(arguments: [false, true]) func `A known id with another payload or option is a conflict`(reopens: Bool)
+    @Test(arguments: [false, true], LedgerKind.allCases) func `A known id with another payload or option is a conflict`(
+        reopens: Bool, kind: LedgerKind
+    )
         async throws
     {
-        try await withLedger { scene in
+        try await withLedger(on: kind) { scene in
             let soon = scene.now + 10
             #expect(await scene.accept(push("a", expiresAt: soon)) == .accepted(seq: 1))
             if reopens { try await scene.reopen() }
@@ -40,12 +44,11 @@ import Testing
         }
     }
 
-    @Test(arguments: [false, true]) func `An expired request is refused, but a known message is still a duplicate`(
-        reopens: Bool
-    )
+    @Test(arguments: [false, true], LedgerKind.allCases)
+    func `An expired request is refused, but a known message is still a duplicate`(reopens: Bool, kind: LedgerKind)
         async throws
     {
-        try await withLedger { scene in
+        try await withLedger(on: kind) { scene in
             let end = scene.now + 10
             #expect(await scene.accept(push("a", expiresAt: end)) == .accepted(seq: 1))
             #expect(await scene.accept(push("all", to: .everyone, expiresAt: end)) == .accepted(seq: 2))
@@ -65,8 +68,10 @@ import Testing
         }
     }
 
-    @Test func `Neither the order of an audience nor a traceparent makes a new message`() async throws {
-        try await withLedger { scene in
+    @Test(arguments: LedgerKind.allCases) func `Neither the order of an audience nor a traceparent makes a new message`(
+        kind: LedgerKind
+    ) async throws {
+        try await withLedger(on: kind) { scene in
             #expect(await scene.accept(push("a", to: [1, 2, 3])) == .accepted(seq: 1))
             #expect(await scene.accept(push("a", to: [3, 1, 2])) == .duplicate(seq: 1))
             let traced = push("a", to: .tokens([2, 3, 1].map { token($0) }), traceparent: "00-1-2-01")
@@ -76,8 +81,9 @@ import Testing
         }
     }
 
-    @Test func `The again option accepts a known id once more, for dynamic audiences only`() async throws {
-        try await withLedger { scene in
+    @Test(arguments: LedgerKind.allCases)
+    func `The again option accepts a known id once more, for dynamic audiences only`(kind: LedgerKind) async throws {
+        try await withLedger(on: kind) { scene in
             let first = await scene.accept(push("a", to: .everyone))
             #expect(first == .accepted(seq: 1))
             #expect(await scene.accept(push("a", to: .everyone)) == .duplicate(seq: 1))
@@ -92,9 +98,11 @@ import Testing
     }
 
     /// The first message is for one device. No table contains that delivery until another message names the device.
-    @Test(arguments: ["same group", "later", "reopened", "done and reopened"])
-    func `The device of a first message counts as claimed for later messages of its id`(when: String) async throws {
-        try await withLedger { scene in
+    @Test(arguments: ["same group", "later", "reopened", "done and reopened"], LedgerKind.allCases)
+    func `The device of a first message counts as claimed for later messages of its id`(when: String, kind: LedgerKind)
+        async throws
+    {
+        try await withLedger(on: kind) { scene in
             var seq: UInt64?
             if when == "same group" {
                 let replies = await scene.accept([push("a"), push("a", to: [1, 2])])
@@ -122,9 +130,11 @@ import Testing
 
     /// A scheduled message has not been sent yet. If each of the two messages found the device claimed by the other
     /// one, neither would be sent.
-    @Test(arguments: [false, true])
-    func `If a scheduled message and another one share a device, exactly one sends to it`(reopens: Bool) async throws {
-        try await withLedger { scene in
+    @Test(arguments: [false, true], LedgerKind.allCases)
+    func `If a scheduled message and another one share a device, exactly one sends to it`(
+        reopens: Bool, kind: LedgerKind
+    ) async throws {
+        try await withLedger(on: kind) { scene in
             let due = scene.now + 60
             let first = try #require(await scene.accept(push("a", notBefore: due)).seq)
             let second = try #require(await scene.accept(push("a", to: [1, 2], notBefore: due)).seq)
@@ -141,8 +151,10 @@ import Testing
         }
     }
 
-    @Test func `A device in many audiences of one id is claimed once`() async throws {
-        try await withLedger { scene in
+    @Test(arguments: LedgerKind.allCases) func `A device in many audiences of one id is claimed once`(kind: LedgerKind)
+        async throws
+    {
+        try await withLedger(on: kind) { scene in
             var had = Set<Int>()
             for round in 0..<30 {
                 let tokens = [round, round + 1, round + 2]
@@ -154,8 +166,10 @@ import Testing
         }
     }
 
-    @Test func `Opening a ledger returns its waiting messages by lane`() async throws {
-        try await withLedger { scene in
+    @Test(arguments: LedgerKind.allCases) func `Opening a ledger returns its waiting messages by lane`(kind: LedgerKind)
+        async throws
+    {
+        try await withLedger(on: kind) { scene in
             let many = (0..<17).map { $0 }
             let replies = await scene.accept([
                 push("a"), push("b", priority: .five), push("c", to: many), push("d", to: .everyone),

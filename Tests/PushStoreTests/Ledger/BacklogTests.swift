@@ -16,8 +16,10 @@ import Testing
         return backlog
     }
 
-    @Test func `Waiting and scheduled messages are counted per app`() async throws {
-        try await withLedger { scene in
+    @Test(arguments: LedgerKind.allCases) func `Waiting and scheduled messages are counted per app`(kind: LedgerKind)
+        async throws
+    {
+        try await withLedger(on: kind) { scene in
             let later = scene.now + 100
             _ = await scene.accept([
                 push("a"), push("b", app: Self.other), push("c"), push("d", app: Self.other, notBefore: later),
@@ -62,15 +64,16 @@ import Testing
             #expect(latest.waiting == 3 && latest.newest == 3)
             #expect(latest.apps == [LedgerScene.shop: backlog(2, 0), Self.other: backlog(1, 0)])
             let later = MonotonicTime.current() + .seconds(30)
-            #expect(scene.ledger.busyTime(at: later) > .seconds(29))
+            #expect(scene.sqlite.busyTime(at: later) > .seconds(29))
             go.signal()
             await scene.settled()
             #expect(scene.ledger.latest.waiting == 3)
         }
     }
 
-    @Test func `At the key limit new messages are refused until older keys are forgotten`() async throws {
-        try await withLedger { scene in
+    @Test(arguments: LedgerKind.allCases)
+    func `At the key limit new messages are refused until older keys are forgotten`(kind: LedgerKind) async throws {
+        try await withLedger(on: kind) { scene in
             scene.retention.keyLimit = 10
             await scene.trim()
             #expect(await scene.accept((0..<4).map { push("m\($0)") }).compactMap(\.seq).count == 4)
@@ -98,8 +101,10 @@ import Testing
         }
     }
 
-    @Test func `The key limit also holds within one group`() async throws {
-        try await withLedger { scene in
+    @Test(arguments: LedgerKind.allCases) func `The key limit also holds within one group`(kind: LedgerKind)
+        async throws
+    {
+        try await withLedger(on: kind) { scene in
             scene.retention.keyLimit = 10
             await scene.trim()
             let replies = await scene.accept((0..<30).map { push("m\($0)") })

@@ -9,9 +9,11 @@ import Testing
 @Suite(.timeLimit(.minutes(15))) struct LedgerCancelTests {
     private static let shop = LedgerScene.shop
 
-    @Test func `A waiting message ends when its cancellation is stopped, and the answer comes after that`() async throws
+    @Test(arguments: LedgerKind.allCases)
+    func `A waiting message ends when its cancellation is stopped, and the answer comes after that`(kind: LedgerKind)
+        async throws
     {
-        try await withLedger { scene in
+        try await withLedger(on: kind) { scene in
             let seq = try #require(await scene.accept(push("wide", to: [1, 2, 2, 3])).seq)
             let answer = scene.cancel("wide")
             await scene.settled()
@@ -38,9 +40,12 @@ import Testing
 
     private static func topics(_ kinds: String...) -> [String] { kinds.map { "message/shop/\($0)" } }
 
-    @Test func `A crash between the two groups of a cancellation ends the message at the next start`() async throws {
+    @Test(arguments: LedgerKind.allCases)
+    func `A crash between the two groups of a cancellation ends the message at the next start`(kind: LedgerKind)
+        async throws
+    {
         for isScheduled in [false, true] {
-            try await withLedger { scene in
+            try await withLedger(on: kind) { scene in
                 let due = isScheduled ? scene.now + 1000 : nil
                 _ = await scene.accept([push("gone", to: [1, 2], notBefore: due), push("stays")])
                 let answer = scene.cancel("gone", by: "desk")
@@ -85,8 +90,10 @@ import Testing
         }
     }
 
-    @Test func `A cancellation is too late, unknown, or waits for the first one`() async throws {
-        try await withLedger { scene in
+    @Test(arguments: LedgerKind.allCases) func `A cancellation is too late, unknown, or waits for the first one`(
+        kind: LedgerKind
+    ) async throws {
+        try await withLedger(on: kind) { scene in
             _ = await scene.accept([push("done"), push("open")])
             scene.carryOut(scene.listener.messages[0])
             await scene.settled()
@@ -107,8 +114,10 @@ import Testing
         }
     }
 
-    @Test func `All messages with an id are cancelled, in the order of the calls`() async throws {
-        try await withLedger { scene in
+    @Test(arguments: LedgerKind.allCases) func `All messages with an id are cancelled, in the order of the calls`(
+        kind: LedgerKind
+    ) async throws {
+        try await withLedger(on: kind) { scene in
             scene.ledger.accept([push("many", to: [1]), push("many", to: [2, 3])]) { _ in }
             let answer = scene.cancel("many")
             scene.ledger.accept([push("many", to: [4])]) { _ in }
@@ -121,8 +130,10 @@ import Testing
         }
     }
 
-    @Test func `A cancelled id is forgotten after the window`() async throws {
-        try await withLedger { scene in
+    @Test(arguments: LedgerKind.allCases) func `A cancelled id is forgotten after the window`(kind: LedgerKind)
+        async throws
+    {
+        try await withLedger(on: kind) { scene in
             _ = await scene.accept(push("old", notBefore: scene.now + 86_400 * 30))
             scene.advance(.seconds(86_400 * 5))
             _ = scene.cancel("old")
@@ -157,8 +168,10 @@ import Testing
         #expect(steps[0] == steps[1])
     }
 
-    @Test func `A pause survives a restart, and its end does too`() async throws {
-        try await withLedger { scene in
+    @Test(arguments: LedgerKind.allCases) func `A pause survives a restart, and its end does too`(kind: LedgerKind)
+        async throws
+    {
+        try await withLedger(on: kind) { scene in
             let time = WallTime(milliseconds: 1_700_000_000_000)
             #expect(await scene.pause(Self.shop, since: time) == nil)
             try await scene.reopen()

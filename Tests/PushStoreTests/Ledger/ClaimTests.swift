@@ -38,8 +38,10 @@ import Testing
         }
     }
 
-    @Test func `A device that is only looked up is not claimed`() async throws {
-        try await withLedger { scene in
+    @Test(arguments: LedgerKind.allCases) func `A device that is only looked up is not claimed`(kind: LedgerKind)
+        async throws
+    {
+        try await withLedger(on: kind) { scene in
             let page = ClaimPage(
                 seq: 1, fingerprint: scene.fingerprint("a"), devices: [scene.device(token(1)), scene.device(token(2))],
                 lookupCount: 1)
@@ -65,8 +67,9 @@ import Testing
         }
     }
 
-    @Test func `A message for one device that waited during a restart is sent and completed`() async throws {
-        try await withLedger { scene in
+    @Test(arguments: LedgerKind.allCases)
+    func `A message for one device that waited during a restart is sent and completed`(kind: LedgerKind) async throws {
+        try await withLedger(on: kind) { scene in
             _ = await scene.accept((0..<10).map { push("m\($0)", to: [$0]) })
             for message in scene.listener.messages where message.seq % 2 == 0 { scene.carryOut(message) }
             try await scene.reopen()
@@ -82,8 +85,8 @@ import Testing
         }
     }
 
-    @Test func `Claims and loads do not commit`() async throws {
-        try await withLedger { scene in
+    @Test(arguments: LedgerKind.allCases) func `Claims and loads do not commit`(kind: LedgerKind) async throws {
+        try await withLedger(on: kind) { scene in
             let before = await scene.settled().commits
             _ = await scene.claim(1, "a", [token(1)])
             _ = try await scene.load([1])

@@ -26,7 +26,7 @@ import Testing
             let subject = TraceSubject.device(scene.device(token(1)))
             await #expect(throws: StoreError.self) { _ = try await scene.ledger.trace(subject, limit: 1) }
             await scene.ledger.flush()
-            #expect(await scene.ledger.status() == SQLiteLedger.Status())
+            #expect(await scene.ledger.status() == LedgerStatus())
 
             try await scene.reopenOnly()
             #expect(scene.backlog.lanes.flatMap(\.seqs) == [seq])

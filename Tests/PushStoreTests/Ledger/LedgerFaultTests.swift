@@ -244,7 +244,7 @@ private func endWhileFull(_ folder: String) async throws {
     scene.ledger.note([EventDraft(.connectionDown, app: LedgerScene.shop)], done: nil)
     await scene.settled()
     #expect(answer.withLock { $0 } == nil)
-    scene.ledger.beginEnd()
+    scene.sqlite.beginEnd()
     // The ledger retries, whether or not there are new calls.
     while answer.withLock({ $0 }) == nil { await scene.settled() }
     #expect(answer.withLock { $0 } == .some(nil))

@@ -1,6 +1,7 @@
 import Foundation
 import PushLoop
 import PushModel
+import PushPostgreSQL
 import PushTime
 import PushWire
 import Testing
@@ -57,28 +58,60 @@ extension LogSegment {
     }
 }
 
-/// A ledger in its own folder, with a clock that only the test advances.
+/// The engine of a ledger. The same tests run over all of them.
+enum LedgerKind: String, CaseIterable, Sendable {
+    case sqlite, postgresql
+}
+
+/// A ledger in its own folder or database, with a clock that only the test advances.
 final class LedgerScene {
     let folder: String
+    /// How to connect to the database of the ledger; nil if it is in a file.
+    private let options: PostgreSQLOptions?
     let clock = Locked<Int64>(1_700_000_000_000)
     /// The elapsed time in milliseconds, which does not change when the clock is set.
     private let passed = Locked<Int64>(0)
     var retention = LedgerRetention()
     private let checkpointPages: Int
-    private(set) var ledger: SQLiteLedger
+    private(set) var ledger: any LedgerEngine
     private(set) var backlog: LedgerBacklog
     private(set) var listener = LedgerListener()
 
     static let shop = AppID("shop")!
     static let payload = Array(#"{"aps":{"alert":"hello"}}"#.utf8)
 
-    init(_ folder: String, at time: Int64 = 1_700_000_000_000, checkpointPages: Int = 3072) async throws {
+    init(
+        _ folder: String, on kind: LedgerKind = .sqlite, at time: Int64 = 1_700_000_000_000, checkpointPages: Int = 3072
+    ) async throws {
         self.folder = folder
         self.checkpointPages = checkpointPages
         clock.withLock { $0 = time }
-        (ledger, backlog) = try await SQLiteLedger.open(
-            Self.settings(folder, clock, passed, LedgerRetention(), checkpointPages))
+        switch kind {
+        case .sqlite:
+            options = nil
+            (ledger, backlog) = try await SQLiteLedger.open(
+                Self.settings(folder, clock, passed, LedgerRetention(), checkpointPages))
+        case .postgresql:
+            let options = try await SharedPostgreSQL.shared.store(parts: 1, at: WallTime(milliseconds: time))
+            self.options = options
+            (ledger, backlog) = try await PostgreSQLLedger.open(Self.settings(options, clock, LedgerRetention()))
+        }
         await ledger.start(listener)
+    }
+
+    /// The ledger, for tests of what only SQLite has.
+    var sqlite: SQLiteLedger {
+        guard let ledger = ledger as? SQLiteLedger else { preconditionFailure("the ledger is not in a file") }
+        return ledger
+    }
+
+    private static func settings(
+        _ options: PostgreSQLOptions, _ clock: Locked<Int64>, _ retention: LedgerRetention
+    ) -> PostgreSQLLedger.Settings {
+        var settings = SharedPostgreSQL.settings(options)
+        settings.retention = retention
+        settings.clock = { WallTime(milliseconds: clock.withLock { $0 }) }
+        return settings
     }
 
     /// The parts of the index that were reported as damaged since the last opening.
@@ -115,7 +148,11 @@ final class LedgerScene {
     /// Opens the ledger again after it was closed.
     func reopenOnly() async throws {
         damaged = Locked([])
-        (ledger, backlog) = try await SQLiteLedger.open(settings)
+        if let options {
+            (ledger, backlog) = try await PostgreSQLLedger.open(Self.settings(options, clock, retention))
+        } else {
+            (ledger, backlog) = try await SQLiteLedger.open(settings)
+        }
         listener = LedgerListener()
         await ledger.start(listener)
     }
@@ -175,13 +212,17 @@ final class LedgerScene {
 
     /// Returns when everything that was handed in is committed or has failed.
     @discardableResult
-    func settled() async -> SQLiteLedger.Status { await ledger.status() }
+    func settled() async -> LedgerStatus {
+        if options != nil { await ledger.flush() }
+        return await ledger.status()
+    }
 
     /// Removes all expired data.
     @discardableResult
-    func trim() async -> SQLiteLedger.Status {
+    func trim() async -> LedgerStatus {
         ledger.keep(retention)
         ledger.trim()
+        await ledger.flush()
         // Trimming advances by a step before each status call is answered.
         for _ in 0..<100 { _ = await ledger.status() }
         return await ledger.status()
@@ -249,10 +290,10 @@ extension Acceptance {
 }
 
 func withLedger<Result>(
-    checkpointPages: Int = 3072, _ body: (LedgerScene) async throws -> Result
+    on kind: LedgerKind = .sqlite, checkpointPages: Int = 3072, _ body: (LedgerScene) async throws -> Result
 ) async throws -> Result {
     try await withLedgerFolder { folder in
-        let scene = try await LedgerScene(folder, checkpointPages: checkpointPages)
+        let scene = try await LedgerScene(folder, on: kind, checkpointPages: checkpointPages)
         do {
             let result = try await body(scene)
             await scene.ledger.close()

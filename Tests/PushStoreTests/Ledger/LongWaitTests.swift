@@ -42,9 +42,9 @@ import Testing
 
     /// The messages are accepted and sent within the window. Their ids become older than the window before their
     /// deliveries do.
-    @Test(arguments: Reopening.allCases)
-    func `The dedupe window of a device begins with its delivery`(reopening: Reopening) async throws {
-        try await withLedger { scene in
+    @Test(arguments: Reopening.allCases, LedgerKind.allCases)
+    func `The dedupe window of a device begins with its delivery`(reopening: Reopening, kind: LedgerKind) async throws {
+        try await withLedger(on: kind) { scene in
             _ = await scene.accept([push("waits"), push("scheduled", notBefore: scene.now + 60)])
             scene.advance(Self.day * 6)
             if reopening.isBefore { try await scene.reopen() }
@@ -67,8 +67,10 @@ import Testing
         }
     }
 
-    @Test func `A message for one device that is sent soon needs no second key`() async throws {
-        try await withLedger { scene in
+    @Test(arguments: LedgerKind.allCases) func `A message for one device that is sent soon needs no second key`(
+        kind: LedgerKind
+    ) async throws {
+        try await withLedger(on: kind) { scene in
             _ = await scene.accept(push("a"))
             scene.advance(.seconds(3600))
             scene.carryOut(scene.listener.messages[0])
@@ -96,8 +98,10 @@ import Testing
         }
     }
 
-    @Test func `A changed dedupe window also applies to waiting messages`() async throws {
-        try await withLedger { scene in
+    @Test(arguments: LedgerKind.allCases) func `A changed dedupe window also applies to waiting messages`(
+        kind: LedgerKind
+    ) async throws {
+        try await withLedger(on: kind) { scene in
             _ = await scene.accept([push("a"), push("b", to: [1, 2])])
             scene.advance(Self.day * 8)
             await scene.trim()

@@ -17,8 +17,10 @@ import Testing
         return events
     }
 
-    @Test func `Numbers and topic chains continue after every reopening`() async throws {
-        try await withLedger { scene in
+    @Test(arguments: LedgerKind.allCases) func `Numbers and topic chains continue after every reopening`(
+        kind: LedgerKind
+    ) async throws {
+        try await withLedger(on: kind) { scene in
             for round in 0..<5 {
                 for index in 0..<10 {
                     #expect(await scene.accept(push("m\(round).\(index)", to: [index])).seq != nil)
@@ -37,8 +39,10 @@ import Testing
         }
     }
 
-    @Test func `Reading the log returns the published events`() async throws {
-        try await withLedger { scene in
+    @Test(arguments: LedgerKind.allCases) func `Reading the log returns the published events`(kind: LedgerKind)
+        async throws
+    {
+        try await withLedger(on: kind) { scene in
             for index in 0..<20 { _ = await scene.accept((0..<(index + 1)).map { push("m\(index).\($0)") }) }
             for message in scene.listener.messages { scene.carryOut(message) }
             await scene.settled()

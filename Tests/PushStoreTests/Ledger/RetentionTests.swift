@@ -35,10 +35,11 @@ import Testing
         }
     }
 
-    @Test(arguments: [false, true]) func `After the dedupe window an id is new again, and its keys are gone`(
-        reopens: Bool
-    ) async throws {
-        try await withLedger { scene in
+    @Test(arguments: [false, true], LedgerKind.allCases)
+    func `After the dedupe window an id is new again, and its keys are gone`(reopens: Bool, kind: LedgerKind)
+        async throws
+    {
+        try await withLedger(on: kind) { scene in
             _ = await scene.accept([push("single"), push("wide", to: [1, 2, 3]), push("twice")])
             _ = await scene.accept(push("twice", to: [1, 2]))
             for message in scene.listener.messages {
@@ -100,10 +101,11 @@ import Testing
         }
     }
 
-    @Test(arguments: [false, true]) func `A message scheduled beyond the dedupe window is known until it is done`(
-        reopens: Bool
-    ) async throws {
-        try await withLedger { scene in
+    @Test(arguments: [false, true], LedgerKind.allCases)
+    func `A message scheduled beyond the dedupe window is known until it is done`(reopens: Bool, kind: LedgerKind)
+        async throws
+    {
+        try await withLedger(on: kind) { scene in
             let due = scene.now + 10 * 86_400
             _ = await scene.accept([push("late", notBefore: due), push("wide", to: [1, 2], notBefore: due)])
             scene.advance(Self.day * 8)
@@ -129,8 +131,10 @@ import Testing
         }
     }
 
-    @Test func `Pinned rows do not block the trimming of later rows`() async throws {
-        try await withLedger { scene in
+    @Test(arguments: LedgerKind.allCases) func `Pinned rows do not block the trimming of later rows`(kind: LedgerKind)
+        async throws
+    {
+        try await withLedger(on: kind) { scene in
             for index in 0..<300 { _ = await scene.accept(push("waits\(index)")) }
             for index in 0..<300 {
                 _ = await scene.accept(push("done\(index)"))

@@ -4,8 +4,9 @@ import Testing
 @testable import PushStore
 
 @Suite struct ScheduleTests {
-    @Test func `Messages become due in the order of their times, page by page, each once`() async throws {
-        try await withLedger { scene in
+    @Test(arguments: LedgerKind.allCases)
+    func `Messages become due in the order of their times, page by page, each once`(kind: LedgerKind) async throws {
+        try await withLedger(on: kind) { scene in
             let now = scene.now
             let replies = await scene.accept([
                 push("c", notBefore: now + 30), push("a", notBefore: now + 10), push("b", notBefore: now + 20),
@@ -32,8 +33,10 @@ import Testing
         }
     }
 
-    @Test func `An answer ends after some megabytes, and the next one continues`() async throws {
-        try await withLedger { scene in
+    @Test(arguments: LedgerKind.allCases) func `An answer ends after some megabytes, and the next one continues`(
+        kind: LedgerKind
+    ) async throws {
+        try await withLedger(on: kind) { scene in
             let now = scene.now
             let payload = [UInt8](repeating: 0x20, count: 3 << 20)
             let ids = ["a", "b", "c", "d", "e"]
@@ -53,8 +56,10 @@ import Testing
         }
     }
 
-    @Test func `Overtaken messages are returned in parts, too`() async throws {
-        try await withLedger { scene in
+    @Test(arguments: LedgerKind.allCases) func `Overtaken messages are returned in parts, too`(kind: LedgerKind)
+        async throws
+    {
+        try await withLedger(on: kind) { scene in
             let now = scene.now
             let payload = [UInt8](repeating: 0x20, count: 3 << 20)
             _ = await scene.accept(push("far", notBefore: now + 1000))
@@ -81,8 +86,10 @@ import Testing
         }
     }
 
-    @Test func `A message accepted after others of its time were handed out comes next`() async throws {
-        try await withLedger { scene in
+    @Test(arguments: LedgerKind.allCases) func `A message accepted after others of its time were handed out comes next`(
+        kind: LedgerKind
+    ) async throws {
+        try await withLedger(on: kind) { scene in
             let now = scene.now
             _ = await scene.accept(push("a", notBefore: now + 100))
             let first = try await scene.due(at: now + 100)
@@ -96,8 +103,10 @@ import Testing
     }
 
     /// The clock was a year ahead for a moment, and the messages that were scheduled for that year were handed out.
-    @Test func `After the clock was ahead, new scheduled messages wait for their time`() async throws {
-        try await withLedger { scene in
+    @Test(arguments: LedgerKind.allCases) func `After the clock was ahead, new scheduled messages wait for their time`(
+        kind: LedgerKind
+    ) async throws {
+        try await withLedger(on: kind) { scene in
             let now = scene.now
             let year: Int64 = 31_536_000
             _ = await scene.accept([push("far", notBefore: now + year), push("near", notBefore: now + 60)])
@@ -176,8 +185,10 @@ import Testing
         }
     }
 
-    @Test func `Scheduled messages between others are loaded from their own table`() async throws {
-        try await withLedger { scene in
+    @Test(arguments: LedgerKind.allCases) func `Scheduled messages between others are loaded from their own table`(
+        kind: LedgerKind
+    ) async throws {
+        try await withLedger(on: kind) { scene in
             let now = scene.now
             let requests = (0..<100).map { push("m\($0)", notBefore: $0 % 3 == 1 ? now + 50 : nil) }
             #expect(await scene.accept(requests).compactMap(\.seq) == Array(1...100))
@@ -190,8 +201,10 @@ import Testing
         }
     }
 
-    @Test func `A clock that is set back an hour changes only the times`() async throws {
-        try await withLedger { scene in
+    @Test(arguments: LedgerKind.allCases) func `A clock that is set back an hour changes only the times`(
+        kind: LedgerKind
+    ) async throws {
+        try await withLedger(on: kind) { scene in
             let now = scene.now
             _ = await scene.accept([push("a"), push("b", notBefore: now + 10)])
             #expect(try await scene.due(at: now + 10).messages.count == 1)

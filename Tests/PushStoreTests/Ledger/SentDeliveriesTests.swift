@@ -39,7 +39,7 @@ import Testing
                 if round > 0 { _ = await scene.note([Self.displayed("m0", 1, scene)]) }
                 let ids = (0...round).flatMap { [Self.id("m\($0)", 1), Self.id("m\($0)", 2)] }
                 for _ in 0..<2 {
-                    let found = try await scene.ledger.sent(ids + [Self.id("none", 1), APNSID(high: 0, low: 0)])
+                    let found = try await scene.sqlite.sent(ids + [Self.id("none", 1), APNSID(high: 0, low: 0)])
                     #expect(Set(found.keys) == Set(ids))
                     #expect(
                         found[Self.id("m\(round)", 2)]
@@ -51,14 +51,14 @@ import Testing
                 }
                 for _ in 0..<36 { _ = await scene.note(Array(repeating: fill, count: 4000)) }
                 while try await runs(scene) <= round { _ = await scene.note([fill]) }
-                let found = try await scene.ledger.sent(ids)
+                let found = try await scene.sqlite.sent(ids)
                 #expect(Set(found.keys) == Set(ids))
                 if round == 1 { try await scene.reopen() }
             }
             // Deliveries whose events were removed are unknown.
             scene.retention.logBytes = 1
             await scene.trim()
-            #expect(try await scene.ledger.sent([Self.id("m0", 1), Self.id("m2", 1)]).isEmpty)
+            #expect(try await scene.sqlite.sent([Self.id("m0", 1), Self.id("m2", 1)]).isEmpty)
         }
     }
 
@@ -72,7 +72,7 @@ import Testing
                 event.apnsID = APNSID(high: 1, low: Self.id("m", 7).low)
                 _ = await scene.note([event])
             }
-            let found = try await scene.ledger.sent([APNSID(high: 2, low: Self.id("m", 7).low)])
+            let found = try await scene.sqlite.sent([APNSID(high: 2, low: Self.id("m", 7).low)])
             #expect(found.isEmpty)
         }
     }

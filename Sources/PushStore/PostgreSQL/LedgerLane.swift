@@ -1,0 +1,129 @@
+import PushLogic
+import PushLoop
+import PushModel
+import PushPostgreSQL
+import PushTime
+
+/// Writes the groups of some parts, one flush at a time: one statement and one commit for all parts that have calls.
+/// Confined to the ledger's loop.
+///
+/// A flush whose outcome is not known is stored once more, and decided upon by that: its rows have the same numbers and
+/// the same epochs, so that rows which exist are left as they are, and a part that was lost in the meantime is fenced.
+final class LedgerLane {
+    /// One part's share of a flush.
+    final class Entry {
+        let part: LedgerPart
+        let group: LedgerGroup
+        let decided: DecidedGroup
+
+        init(_ part: LedgerPart, _ group: LedgerGroup, _ decided: consuming DecidedGroup) {
+            self.part = part
+            self.group = group
+            self.decided = decided
+        }
+    }
+
+    enum Outcome {
+        /// The entries of the given parts are stored. The others were fenced: another node owns these parts.
+        case stored(held: Set<Int>)
+        /// Nothing is stored.
+        case refused(String)
+    }
+
+    private let session: PostgreSQLSession
+    private let section = PostgreSQLSection()
+    private var entries: [Entry] = []
+    private var isSending = false
+    /// Whether an earlier attempt may have stored the flush. A refusal of a later one then decides nothing.
+    private var isDoubtful = false
+    private var startedAt = MonotonicTime(nanoseconds: 0)
+    /// Doubles with each attempt whose outcome is not known: each may leave a process of the server behind, which waits
+    /// for the standby.
+    private var timeout = firstTimeout
+    private static let firstTimeout: Duration = .seconds(30)
+    private static let longestTimeout: Duration = .seconds(600)
+
+    /// Called with the entries of a flush and their outcome.
+    var onEnd: (([Entry], Outcome, Duration) -> Void)?
+
+    /// Called when the tables have no partition for the time of the flush, which is then to be stored again.
+    var onMissingPartition: (() -> Void)?
+
+    init(_ session: PostgreSQLSession) {
+        self.session = session
+    }
+
+    var isIdle: Bool { entries.isEmpty }
+    var isUp: Bool { session.isUp }
+    /// Since when the current flush waits; nil if there is none.
+    var waitingSince: MonotonicTime? { entries.isEmpty ? nil : startedAt }
+
+    /// Stores entries. The lane must be idle.
+    func store(_ entries: [Entry], now: WallTime) {
+        self.entries = entries
+        section.clear()
+        section.add(entries, now: now)
+        startedAt = session.loop.now
+        timeout = Self.firstTimeout
+        isDoubtful = false
+        send()
+    }
+
+    /// Stores a flush again whose outcome is not known. Called when the session is up again.
+    func sessionIsUp() {
+        if !entries.isEmpty, !isSending { send() }
+    }
+
+    private func send() {
+        isSending = true
+        session.send(section, timeout: timeout) { [weak self] reply in self?.replied(reply) }
+    }
+
+    private func replied(_ reply: PostgreSQLReply) {
+        isSending = false
+        switch reply {
+        case .done(let results): stored(results)
+        case .refused(let failure) where failure.sqlState == .checkViolation:
+            if let onMissingPartition { onMissingPartition() } else { end(.refused("\(failure)")) }
+        case .refused(let failure):
+            if isDoubtful || failure.sqlState.mayPass { sendLater() } else { end(.refused("\(failure)")) }
+        case .unknown:
+            isDoubtful = true
+            timeout = min(timeout * 2, Self.longestTimeout)
+            sendLater()
+        case .notSent: sendLater()
+        }
+    }
+
+    private static let pause: Duration = .milliseconds(100)
+
+    /// Sends the flush again after a pause, or when the session is up again.
+    private func sendLater() {
+        if session.isUp { session.loop.schedule(after: Self.pause) { [weak self] in self?.sessionIsUp() } }
+    }
+
+    private func stored(_ results: [PostgreSQLResult]) {
+        do throws(PostgreSQLValueError) {
+            var held: Set<Int> = []
+            guard let result = results.first else { return end(.refused("the server sent no result")) }
+            for row in result.rows { held.insert(Int(try row.value(0, as: Int32.self))) }
+            end(.stored(held: held))
+        } catch {
+            end(.refused(error.message))
+        }
+    }
+
+    private func end(_ outcome: Outcome) {
+        let entries = exchange(&entries, with: [])
+        onEnd?(entries, outcome, session.loop.now - startedAt)
+    }
+}
+
+extension SQLState {
+    /// Whether the same section may succeed if it is sent again: another transaction was in the way, or the server is
+    /// about to stop, starts, or has no connection left.
+    fileprivate var mayPass: Bool {
+        let code = "\(self)"
+        return code == "40001" || code == "40P01" || code.hasPrefix("57P") || code.hasPrefix("53") || code == "25006"
+    }
+}

@@ -1,0 +1,78 @@
+import PushLoop
+package import PushModel
+import PushPostgreSQL
+import PushTime
+
+/// Reading events. Any node reads any part.
+extension PostgreSQLLedger {
+    private static let rowsAtOnce: Int64 = 64
+
+    package func read(since: UInt64, limit: Int) async throws -> LogPage {
+        var page = try await rows(since: since, limit: limit)
+        var segments = page.segments
+        var events = segments.reduce(0) { $0 + $1.count }
+        while let last = page.segments.last?.last, last < page.newest, events < limit {
+            page = try await rows(since: last, limit: limit - events)
+            segments += page.segments
+            events += page.segments.reduce(0) { $0 + $1.count }
+        }
+        return LogPage(segments: segments, oldest: page.oldest, newest: page.newest)
+    }
+
+    private func rows(since: UInt64, limit: Int) async throws -> LogPage {
+        let call = call
+        let part = Int32(clamping: EventNumber.part(of: since))
+        let results = try await call.run { section in
+            section.call(StoreStatements.logBounds) { $0.append(int4: part) }
+            section.call(StoreStatements.logAfter) { parameters in
+                parameters.append(int4: part)
+                parameters.append(int8: Int64(bitPattern: since))
+                parameters.append(int8: Self.rowsAtOnce)
+            }
+        }
+        guard let bounds = results[0].rows.first(where: { _ in true }) else {
+            let base = EventNumber.base(of: Int(part))
+            return LogPage(segments: [], oldest: base + 1, newest: base)
+        }
+        let oldest = UInt64(bitPattern: try bounds.value(0, as: Int64.self))
+        let last = UInt64(bitPattern: try bounds.value(1, as: Int64.self))
+        guard let keys = StoredKeyRow(try bounds.value(2), number: last) else {
+            throw StoreError(.damaged, "row \(EventNumber.within(last)) of part \(part) in the table groups is damaged")
+        }
+        var page: [LogSegment] = []
+        var events = 0
+        for row in results[1].rows where events < limit {
+            let number = UInt64(bitPattern: try row.value(0, as: Int64.self))
+            let time = WallTime(milliseconds: try row.value(1))
+            guard let segments = StoredLogRow.decode(try row.value(2), number: number, time: time) else {
+                throw StoreError(
+                    .damaged, "row \(EventNumber.within(number)) of part \(part) in the table groups is damaged")
+            }
+            for segment in segments where segment.last > since && events < limit {
+                page.append(segment)
+                events += Int(clamping: segment.last - max(since, segment.first - 1))
+            }
+        }
+        return LogPage(segments: page, oldest: oldest, newest: keys.next - 1)
+    }
+
+    package func trace(_ subject: TraceSubject, limit: Int) async throws -> [LogSegment] { [] }
+}
+
+extension StoreStatements {
+    static let logBounds = PostgreSQLStatement(
+        "log-bounds",
+        sql: """
+            SELECT (SELECT min(number) FROM carillon.groups WHERE part = $1), number, keys FROM carillon.groups
+            WHERE part = $1 ORDER BY number DESC LIMIT 1
+            """,
+        parameters: [.int4])
+    static let logAfter = PostgreSQLStatement(
+        "log-after",
+        sql: """
+            SELECT number, time, log FROM carillon.groups WHERE part = $1 AND number >= coalesce(
+                (SELECT max(number) FROM carillon.groups WHERE part = $1 AND number <= $2 + 1), 0)
+            ORDER BY number LIMIT $3
+            """,
+        parameters: [.int4, .int8, .int8])
+}

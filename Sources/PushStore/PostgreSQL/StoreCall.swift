@@ -1,0 +1,41 @@
+import PushLoop
+import PushPostgreSQL
+
+/// A session with calls that suspend, for what is not on the way of a notification: the start, and commands of
+/// operators.
+struct StoreCall: Sendable {
+    private let session: LoopBound<PostgreSQLSession>
+    private let gate: LoopGate
+    private let name: String
+
+    init(_ session: LoopBound<PostgreSQLSession>, gate: LoopGate, name: String) {
+        self.session = session
+        self.gate = gate
+        self.name = name
+    }
+
+    /// Runs a section and returns the results.
+    func run(
+        timeout: Duration = .seconds(60), _ write: @escaping @Sendable (PostgreSQLSection) -> Void
+    ) async throws(StoreError) -> [PostgreSQLResult] {
+        let session = session
+        let reply = await withCheckedContinuation { continuation in
+            let isTaken = gate.execute {
+                let section = PostgreSQLSection()
+                write(section)
+                session.wrapped.send(section, timeout: timeout) { continuation.resume(returning: $0) }
+            }
+            if !isTaken { continuation.resume(returning: .notSent("the store is closed")) }
+        }
+        switch reply {
+        case .done(let results): return results
+        case .refused(let failure): throw StoreError(.cannotOpen, "\(name): \(failure)")
+        case .unknown(let reason), .notSent(let reason): throw StoreError(.cannotOpen, "\(name): \(reason)")
+        }
+    }
+
+    /// Runs one statement and returns its result.
+    func run(_ sql: String) async throws(StoreError) -> PostgreSQLResult {
+        try await run { $0.call(.once(sql: sql)) }[0]
+    }
+}

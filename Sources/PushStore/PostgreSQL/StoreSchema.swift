@@ -1,0 +1,84 @@
+import PushModel
+import PushPostgreSQL
+
+/// The tables of a cluster, in a schema of their own. A number in them contains its part (``EventNumber``).
+///
+/// - `store`: one row with the version of the tables, the number of parts, which never changes, and the secret that
+///   names devices. `incarnation` changes when the database is restored from a backup.
+/// - `leases`: the owner of each part. A write locks and compares the epoch, so that a former owner writes nothing.
+/// - `groups`: the log and the keys, one row for each part and group. Partitions by day are dropped as a whole.
+/// - `bodies`: the bodies of waiting messages. Partitions by hour are dropped when all their messages are done.
+/// - `later`: messages with a `not_before` in the future, until they are done.
+/// - `cancels`, `receipts`: as in the ledger of a single node. `paused`: the apps that operators have paused.
+enum StoreSchema {
+    static let version: Int32 = 1
+
+    static let tables = [
+        "CREATE SCHEMA carillon",
+        """
+        CREATE TABLE carillon.store (
+            one bool PRIMARY KEY DEFAULT true CHECK (one), version int NOT NULL, parts int NOT NULL,
+            secret bytea NOT NULL, incarnation bytea NOT NULL, created timestamptz NOT NULL DEFAULT now())
+        """,
+        """
+        CREATE TABLE carillon.leases (part int PRIMARY KEY, epoch bigint NOT NULL, node text)
+        """,
+        """
+        CREATE TABLE carillon.groups (
+            part int NOT NULL, number bigint NOT NULL, day int NOT NULL, time bigint NOT NULL, keys bytea NOT NULL,
+            log bytea NOT NULL, PRIMARY KEY (part, number, day)) PARTITION BY RANGE (day)
+        """,
+        """
+        CREATE TABLE carillon.bodies (
+            part int NOT NULL, number bigint NOT NULL, hour int NOT NULL, time bigint NOT NULL, heads bytea NOT NULL,
+            bodies bytea NOT NULL, PRIMARY KEY (part, number, hour)) PARTITION BY RANGE (hour)
+        """,
+        // The bytes are not worth compressing. Without compression, a part of a value is read without the rest.
+        "ALTER TABLE carillon.groups ALTER keys SET STORAGE EXTERNAL, ALTER log SET STORAGE EXTERNAL",
+        "ALTER TABLE carillon.bodies ALTER heads SET STORAGE EXTERNAL, ALTER bodies SET STORAGE EXTERNAL",
+        """
+        CREATE TABLE carillon.later (
+            part int NOT NULL, seq bigint NOT NULL, due bigint NOT NULL, time bigint NOT NULL,
+            fingerprint bigint NOT NULL, content bigint NOT NULL, audience bigint NOT NULL, app text NOT NULL,
+            body bytea NOT NULL, PRIMARY KEY (part, seq))
+        """,
+        """
+        CREATE TABLE carillon.cancels (
+            part int NOT NULL, number bigint NOT NULL, time bigint NOT NULL, fingerprint bigint NOT NULL,
+            app text NOT NULL, id text NOT NULL, client text NOT NULL, sent bigint, cancelled bigint,
+            parts bytea NOT NULL, PRIMARY KEY (part, number))
+        """,
+        """
+        CREATE TABLE carillon.receipts (
+            app text NOT NULL, id text NOT NULL, part int NOT NULL, time bigint NOT NULL, PRIMARY KEY (app, id))
+        """,
+        "CREATE INDEX receipts_by_time ON carillon.receipts (time)",
+        "CREATE TABLE carillon.paused (app text PRIMARY KEY, since bigint NOT NULL)",
+    ]
+
+    static let addStore = PostgreSQLStatement.once(
+        sql: "INSERT INTO carillon.store (version, parts, secret, incarnation) VALUES ($1, $2, $3, $4)",
+        parameters: [.int4, .int4, .bytea, .bytea])
+    static let addLeases = PostgreSQLStatement.once(
+        sql: "INSERT INTO carillon.leases (part, epoch) SELECT part, 0 FROM generate_series(0, $1 - 1) AS part",
+        parameters: [.int4])
+
+    /// Returns the statements that create the partition of `groups` for a day.
+    static func groupsPartition(_ day: Int32) -> [String] {
+        partition("groups", "groups_\(day)", from: day)
+    }
+
+    /// Returns the statements that create the partition of `bodies` for an hour.
+    static func bodiesPartition(_ hour: Int32) -> [String] {
+        partition("bodies", "bodies_\(hour)", from: hour)
+    }
+
+    /// A table that is created and then attached does not stop the writers of the others.
+    private static func partition(_ parent: String, _ name: String, from number: Int32) -> [String] {
+        [
+            "CREATE TABLE carillon.\(name) (LIKE carillon.\(parent) INCLUDING ALL)",
+            "ALTER TABLE carillon.\(parent) ATTACH PARTITION carillon.\(name) FOR VALUES FROM (\(number)) "
+                + "TO (\(number + 1))",
+        ]
+    }
+}

@@ -1,0 +1,191 @@
+import PushPostgreSQL
+
+/// The statements of the ledger, prepared by each connection at their first use.
+enum StoreStatements {
+    // MARK: Writing
+
+    /// Stores groups of several parts, and returns the parts whose epoch is the current one. Nothing is written for the
+    /// others. Rows that exist are left as they are, so that groups whose outcome is unknown can be stored once more.
+    static let addGroups = PostgreSQLStatement(
+        "add-groups",
+        sql: """
+            WITH held AS MATERIALIZED (
+                SELECT part FROM carillon.leases
+                JOIN unnest($1::int[], $2::bigint[]) AS mine (p, e) ON part = p AND epoch = e FOR SHARE OF leases),
+            added AS (
+                INSERT INTO carillon.groups (part, number, day, time, keys, log)
+                SELECT p, n, $4, $5, k, l FROM unnest($13::int[], $3::bigint[], $6::bytea[], $7::bytea[])
+                    AS rows (p, n, k, l) JOIN held ON held.part = p ON CONFLICT DO NOTHING),
+            filled AS (
+                INSERT INTO carillon.bodies (part, number, hour, time, heads, bodies)
+                SELECT p, n, $8, $5, h, b FROM unnest($9::int[], $10::bigint[], $11::bytea[], $12::bytea[])
+                    AS rows (p, n, h, b) JOIN held ON held.part = p ON CONFLICT DO NOTHING)
+            SELECT part FROM held
+            """,
+        parameters: [
+            .int4Array, .int8Array, .int8Array, .int4, .int8, .byteaArray, .byteaArray, .int4, .int4Array, .int8Array,
+            .byteaArray, .byteaArray, .int4Array,
+        ])
+
+    // The statements below follow `addGroups` in its transaction, which holds the leases. They compare the epoch as
+    // well, because it may hold some of them only.
+
+    static let addLater = PostgreSQLStatement(
+        "add-later",
+        sql: """
+            INSERT INTO carillon.later (part, seq, due, time, fingerprint, content, audience, app, body)
+            SELECT part, $3, $4, $5, $6, $7, $8, $9, $10 FROM carillon.leases WHERE part = $1 AND epoch = $2
+            ON CONFLICT DO NOTHING
+            """,
+        parameters: [.int4, .int8, .int8, .int8, .int8, .int8, .int8, .int8, .text, .bytea])
+
+    static let removeLater = PostgreSQLStatement(
+        "remove-later",
+        sql: """
+            DELETE FROM carillon.later USING carillon.leases
+            WHERE leases.part = $1 AND leases.epoch = $2 AND later.part = $1 AND later.seq = ANY($3)
+            """,
+        parameters: [.int4, .int8, .int8Array])
+
+    static let addCancel = PostgreSQLStatement(
+        "add-cancel",
+        sql: """
+            INSERT INTO carillon.cancels (part, number, time, fingerprint, app, id, client, parts)
+            SELECT part, $3, $4, $5, $6, $7, $8, $9 FROM carillon.leases WHERE part = $1 AND epoch = $2
+            ON CONFLICT (part, number) DO UPDATE SET time = excluded.time, fingerprint = excluded.fingerprint,
+                app = excluded.app, id = excluded.id, client = excluded.client, sent = NULL, cancelled = NULL,
+                parts = excluded.parts
+            """,
+        parameters: [.int4, .int8, .int8, .int8, .int8, .text, .text, .text, .bytea])
+
+    static let changeCancel = PostgreSQLStatement(
+        "change-cancel",
+        sql: """
+            UPDATE carillon.cancels SET sent = $4, cancelled = $5, parts = $6 FROM carillon.leases
+            WHERE leases.part = $1 AND leases.epoch = $2 AND cancels.part = $1 AND cancels.number = $3
+            """,
+        parameters: [.int4, .int8, .int8, .int8, .int8, .bytea])
+
+    static let removeCancels = PostgreSQLStatement(
+        "remove-cancels",
+        sql: """
+            DELETE FROM carillon.cancels USING carillon.leases
+            WHERE leases.part = $1 AND leases.epoch = $2 AND cancels.part = $1 AND cancels.number = ANY($3)
+            """,
+        parameters: [.int4, .int8, .int8Array])
+
+    static let addReceipt = PostgreSQLStatement(
+        "add-receipt",
+        sql: """
+            INSERT INTO carillon.receipts (app, id, part, time)
+            SELECT $3, $4, part, $5 FROM carillon.leases WHERE part = $1 AND epoch = $2 ON CONFLICT DO NOTHING
+            """,
+        parameters: [.int4, .int8, .text, .text, .int8])
+
+    static let setPaused = PostgreSQLStatement(
+        "set-paused",
+        sql: """
+            INSERT INTO carillon.paused (app, since) VALUES ($1, $2)
+            ON CONFLICT (app) DO UPDATE SET since = excluded.since
+            """,
+        parameters: [.text, .int8])
+    static let removePaused = PostgreSQLStatement(
+        "remove-paused", sql: "DELETE FROM carillon.paused WHERE app = $1", parameters: [.text])
+
+    /// Writes nothing but its own commit, which waits for the standby.
+    static let probe = PostgreSQLStatement("probe", sql: "SELECT pg_current_xact_id()::text")
+
+    // MARK: Reading
+
+    /// The rows of keys that contain the given numbers.
+    static let findKeys = PostgreSQLStatement(
+        "find-keys",
+        sql: """
+            SELECT DISTINCT ON (number) number, keys FROM unnest($2::bigint[]) AS wanted,
+                LATERAL (SELECT number, keys FROM carillon.groups WHERE part = $1 AND number <= wanted
+                    ORDER BY number DESC LIMIT 1) AS found
+            ORDER BY number
+            """,
+        parameters: [.int4, .int8Array])
+    static let findBodies = PostgreSQLStatement(
+        "find-bodies",
+        sql: """
+            SELECT number, time, heads, bodies FROM carillon.bodies WHERE part = $1 AND number = ANY($2)
+            ORDER BY number
+            """,
+        parameters: [.int4, .int8Array])
+    static let findLater = PostgreSQLStatement(
+        "find-later",
+        sql: "SELECT seq, time, app, body FROM carillon.later WHERE part = $1 AND seq = ANY($2)",
+        parameters: [.int4, .int8Array])
+    static let findCancels = PostgreSQLStatement(
+        "find-cancels",
+        sql: "SELECT number, sent, cancelled FROM carillon.cancels WHERE part = $1 AND number = ANY($2)",
+        parameters: [.int4, .int8Array])
+    static let findReceipts = PostgreSQLStatement(
+        "find-receipts",
+        sql: """
+            SELECT app, id FROM unnest($1::text[], $2::text[]) AS wanted (a, i)
+            JOIN carillon.receipts ON app = a AND id = i
+            """,
+        parameters: [.textArray, .textArray])
+
+    // MARK: The start of a part
+
+    static let bodiesAfter = PostgreSQLStatement(
+        "bodies-after",
+        sql: """
+            SELECT number, time, heads FROM carillon.bodies WHERE part = $1 AND number > $2 ORDER BY number
+            LIMIT $3
+            """,
+        parameters: [.int4, .int8, .int8])
+    static let laterAfter = PostgreSQLStatement(
+        "later-after",
+        sql: """
+            SELECT seq, due, fingerprint, content, audience, app FROM carillon.later WHERE part = $1 AND seq > $2
+            ORDER BY seq LIMIT $3
+            """,
+        parameters: [.int4, .int8, .int8])
+    static let keysAfter = PostgreSQLStatement(
+        "keys-after",
+        sql: "SELECT number, keys FROM carillon.groups WHERE part = $1 AND number > $2 ORDER BY number LIMIT $3",
+        parameters: [.int4, .int8, .int8])
+    static let cancelsAfter = PostgreSQLStatement(
+        "cancels-after",
+        sql: """
+            SELECT number, fingerprint, app, id, client, sent IS NULL, parts FROM carillon.cancels
+            WHERE part = $1 AND number > $2 ORDER BY number LIMIT $3
+            """,
+        parameters: [.int4, .int8, .int8])
+    static let store = PostgreSQLStatement.once(
+        sql: "SELECT version, parts, secret, incarnation FROM carillon.store")
+    static let paused = PostgreSQLStatement.once(sql: "SELECT app, since FROM carillon.paused")
+    /// Takes all parts for one node, whatever node had them.
+    static let takeAll = PostgreSQLStatement.once(
+        sql: "UPDATE carillon.leases SET epoch = epoch + 1, node = $1 RETURNING part, epoch", parameters: [.text])
+}
+
+/// The statements with which expired rows are examined and removed.
+extension StoreStatements {
+    static let agedKeys = PostgreSQLStatement(
+        "aged-keys",
+        sql: """
+            SELECT number, time, keys FROM carillon.groups WHERE part = $1 AND number > $2 ORDER BY number LIMIT $3
+            """,
+        parameters: [.int4, .int8, .int8])
+    static let pinnedKeys = PostgreSQLStatement(
+        "pinned-keys",
+        sql: "SELECT number, time, keys FROM carillon.groups WHERE part = $1 AND number = $2",
+        parameters: [.int4, .int8])
+    static let removeOldCancels = PostgreSQLStatement(
+        "remove-old-cancels",
+        sql: """
+            DELETE FROM carillon.cancels USING carillon.leases
+            WHERE leases.part = $1 AND leases.epoch = $2 AND cancels.part = $1 AND cancels.time < $3
+                AND cancels.number <> ALL($4)
+            RETURNING cancels.fingerprint
+            """,
+        parameters: [.int4, .int8, .int8, .int8Array])
+    static let removeOldReceipts = PostgreSQLStatement(
+        "remove-old-receipts", sql: "DELETE FROM carillon.receipts WHERE time < $1", parameters: [.int8])
+}

@@ -1,0 +1,132 @@
+import PushLoop
+import PushModel
+import PushPostgreSQL
+import PushTime
+import PushWire
+
+/// The tables of a cluster: making them, and what they say about themselves.
+struct StoreTables: Sendable {
+    /// What never changes in a store.
+    struct Facts: Sendable {
+        let map: PartitionMap
+        let identities: Identities
+        let incarnation: [UInt8]
+    }
+
+    private let call: StoreCall
+
+    init(_ call: StoreCall) {
+        self.call = call
+    }
+
+    /// Connects to a database and makes the tables in it.
+    static func create(_ settings: PostgreSQLLedger.Settings, parts: Int, at time: WallTime) async throws {
+        let loop = EventLoop(name: "store")
+        do {
+            let sessions = try await StoreSessions.open(1, on: loop, settings, within: .seconds(30))
+            let session = await sessions.with { LoopBound($0[0], on: loop) }
+            let created: Result<Void, any Error>
+            do {
+                try await StoreTables(StoreCall(session, gate: LoopGate(loop), name: "\(settings.options)")).create(
+                    parts: parts, at: time)
+                created = .success(())
+            } catch {
+                created = .failure(error)
+            }
+            await session.with { $0.stop() }
+            try created.get()
+            await loop.shutDown()
+        } catch {
+            await loop.shutDown()
+            throw error
+        }
+    }
+
+    /// Makes the tables. The number of parts is fixed for life.
+    func create(parts: Int, at time: WallTime) async throws(StoreError) {
+        guard parts >= 1, parts <= EventNumber.maxParts else {
+            throw StoreError(
+                .cannotOpen, "the number of partitions must be between 1 and \(EventNumber.maxParts); got \(parts)")
+        }
+        var secret: [UInt8] = []
+        for _ in 0..<32 { secret.append(.random(in: .min ... .max)) }
+        let incarnation = (0..<16).map { _ in UInt8.random(in: .min ... .max) }
+        _ = try await call.run { [secret] section in
+            for sql in StoreSchema.tables { section.call(.once(sql: sql)) }
+            section.call(StoreSchema.addStore) { parameters in
+                parameters.append(int4: StoreSchema.version)
+                parameters.append(int4: Int32(clamping: parts))
+                parameters.append(bytea: secret)
+                parameters.append(bytea: incarnation)
+            }
+            section.call(StoreSchema.addLeases) { $0.append(int4: Int32(clamping: parts)) }
+        }
+        try await addPartitions(at: time)
+    }
+
+    func read() async throws -> Facts {
+        let result = try await call.run { $0.call(StoreStatements.store) }[0]
+        guard result.rowCount == 1 else {
+            throw StoreError(.damaged, "the table carillon.store has \(result.rowCount) rows; expected one")
+        }
+        let row = try result.row()
+        let version: Int32 = try row.value(0)
+        guard version == StoreSchema.version else {
+            throw StoreError(
+                .newerVersion,
+                "the store was written by another version of Carillon (version \(version) of the tables, this program "
+                    + "has \(StoreSchema.version)); start that version, or run 'carillon store migrate'")
+        }
+        guard let identities = Identities(secret: try row.value(2)) else {
+            throw StoreError(.damaged, "the secret in the table carillon.store is invalid; restore it from a backup")
+        }
+        let count = Int(try row.value(1, as: Int32.self))
+        guard let map = PartitionMap(count: count) else {
+            throw StoreError(.damaged, "the table carillon.store has an invalid number of partitions: \(count)")
+        }
+        return Facts(map: map, identities: identities, incarnation: try row.value(3))
+    }
+
+    // MARK: Partitions of tables
+
+    private static let daysAhead: Int64 = 3
+    private static let hoursAhead: Int64 = 30
+
+    /// Makes the partitions for the coming days and hours that do not exist.
+    func addPartitions(at time: WallTime) async throws(StoreError) {
+        for attempt in 1... {
+            let missing = try await missingPartitions(at: time)
+            if missing.isEmpty { return }
+            do throws(StoreError) {
+                _ = try await call.run { section in
+                    for sql in missing { section.call(.once(sql: sql)) }
+                }
+                return
+            } catch {
+                // Another node makes the same partitions.
+                if attempt == 3 { throw error }
+            }
+        }
+    }
+
+    private func missingPartitions(at time: WallTime) async throws(StoreError) -> [String] {
+        let day = time.milliseconds / 86_400_000
+        let hour = time.milliseconds / 3_600_000
+        var existing: Set<String> = []
+        let result = try await call.run(
+            "SELECT relname FROM pg_class WHERE relnamespace = 'carillon'::regnamespace AND relispartition")
+        do throws(PostgreSQLValueError) {
+            for row in result.rows { existing.insert(try row.value(0, as: String.self)) }
+        } catch {
+            throw StoreError(.cannotRead, error.message)
+        }
+        var missing: [String] = []
+        for number in (day - 1)...(day + Self.daysAhead) where !existing.contains("groups_\(number)") {
+            missing += StoreSchema.groupsPartition(Int32(clamping: number))
+        }
+        for number in (hour - 1)...(hour + Self.hoursAhead) where !existing.contains("bodies_\(number)") {
+            missing += StoreSchema.bodiesPartition(Int32(clamping: number))
+        }
+        return missing
+    }
+}

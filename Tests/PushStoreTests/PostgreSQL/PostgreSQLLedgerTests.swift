@@ -1,0 +1,264 @@
+import PushLoop
+import PushModel
+import PushPostgreSQL
+import PushTime
+import PushWire
+import TestSupport
+import Testing
+
+@testable import PushStore
+
+/// What only a ledger with several parts, and a database that can be lost, has.
+@Suite(.timeLimit(.minutes(10))) struct PostgreSQLLedgerTests {
+    /// A ledger with its witness.
+    private struct Opened {
+        let ledger: PostgreSQLLedger
+        let backlog: LedgerBacklog
+        let listener = LedgerListener()
+
+        init(
+            _ options: PostgreSQLOptions, adjusting: (inout PostgreSQLLedger.Settings) -> Void = { _ in }
+        ) async throws {
+            var settings = SharedPostgreSQL.settings(options)
+            adjusting(&settings)
+            (ledger, backlog) = try await PostgreSQLLedger.open(settings)
+            await ledger.start(listener)
+        }
+
+        func accept(_ requests: [PushRequest]) async -> [Acceptance] {
+            await withCheckedContinuation { continuation in
+                ledger.accept(requests) { continuation.resume(returning: $0) }
+            }
+        }
+
+        func load(_ seqs: [UInt64]) async throws -> [AcceptedMessage] {
+            try await withCheckedContinuation { continuation in
+                ledger.load(seqs) { continuation.resume(returning: $0) }
+            }.get()
+        }
+
+        /// Records a message as sent and completed.
+        func carryOut(_ message: AcceptedMessage) {
+            guard case .tokens(let tokens) = message.audience else { return }
+            var counts = message.counts
+            counts.sent += UInt32(tokens.count)
+            let records = tokens.map { token in
+                DeliveryRecord(
+                    seq: message.seq, fingerprint: message.fingerprint, acceptedAt: message.acceptedAt,
+                    message: message.message,
+                    device: ledger.identities.device(of: message.message.app, token: token),
+                    apnsID: APNSID.derived(app: message.message.app, message: message.message.id, token: token),
+                    attempt: 1, outcome: .sent(uniqueID: nil))
+            }
+            ledger.record(
+                records, completed: [CompletedMessage(seq: message.seq, message: message.message, counts: counts)])
+        }
+
+        /// All events of a part, in order.
+        func events(of part: Int) async throws -> [SeenEvent] {
+            try await ledger.read(since: EventNumber.base(of: part), limit: .max).segments.flatMap { try $0.events() }
+        }
+    }
+
+    private static func store(parts: Int) async throws -> PostgreSQLOptions {
+        try await SharedPostgreSQL.shared.store(parts: parts, at: .current())
+    }
+
+    private static func requests(_ range: Range<Int>) -> [PushRequest] { range.map { push("m\($0)") } }
+
+    // MARK: Parts
+
+    @Test func `Messages of one call are accepted by their parts, and known after a restart`() async throws {
+        let options = try await Self.store(parts: 64)
+        var node = try await Opened(options)
+        let accepted = await node.accept(Self.requests(0..<1000))
+        let map = try #require(PartitionMap(count: 64))
+        for (index, acceptance) in accepted.enumerated() {
+            let seq = try #require(acceptance.seq)
+            let part = map.partition(of: LedgerScene.shop, try #require(MessageID("m\(index)"))).number
+            #expect(EventNumber.part(of: seq) == part)
+        }
+        #expect(Set(accepted.compactMap(\.seq)).count == 1000)
+        let duplicates = accepted.map { Acceptance.duplicate(seq: $0.seq ?? 0) }
+        #expect(await node.accept(Self.requests(0..<1000)) == duplicates)
+        await node.ledger.close()
+        node = try await Opened(options)
+        #expect(node.backlog.lanes.flatMap(\.seqs).count == 1000)
+        #expect(await node.accept(Self.requests(0..<1000)) == duplicates)
+        var waiting = accepted.compactMap(\.seq)
+        while !waiting.isEmpty {
+            let loaded = try await node.load(waiting)
+            try #require(!loaded.isEmpty)
+            for message in loaded { node.carryOut(message) }
+            let done = Set(loaded.map(\.seq))
+            waiting.removeAll { done.contains($0) }
+        }
+        await node.ledger.flush()
+        #expect(await node.ledger.status().waiting == 0)
+        await node.ledger.close()
+        node = try await Opened(options)
+        #expect(node.backlog.lanes.isEmpty)
+        #expect(await node.accept(Self.requests(0..<1000)) == duplicates)
+        await node.ledger.close()
+    }
+
+    @Test func `The events of each part have their own numbers and chains`() async throws {
+        let node = try await Opened(try await Self.store(parts: 8))
+        for round in 0..<5 { _ = await node.accept(Self.requests((100 * round)..<(100 * round + 100))) }
+        for part in 0..<8 {
+            let events = try await node.events(of: part)
+            let numbers = events.map { EventNumber.within($0.seq) }
+            #expect(!events.isEmpty && numbers == Array(1...UInt64(events.count)))
+            let previous = events.map { EventNumber.within($0.prev) }
+            #expect(previous == Array(0..<UInt64(events.count)))
+        }
+        await node.ledger.close()
+    }
+
+    // MARK: Fences
+
+    @Test func `A node that has lost its parts writes nothing and answers nothing as accepted`() async throws {
+        let options = try await Self.store(parts: 4)
+        let lost = EventRecorder<Int>()
+        let first = try await Opened(options) { $0.lost = { lost.record($0) } }
+        _ = await first.accept(Self.requests(0..<40))
+        let second = try await Opened(options)
+        // The first node does not know it yet.
+        let late = await first.accept(Self.requests(20..<80))
+        for acceptance in late.dropFirst(20) {
+            guard case .failed = acceptance else {
+                Issue.record("\(acceptance) after the parts were lost")
+                continue
+            }
+        }
+        #expect(Set(await lost.wait(count: 4)) == [0, 1, 2, 3])
+        let answers = await second.accept(Self.requests(0..<80))
+        let known = answers[..<40].count { if case .duplicate = $0 { true } else { false } }
+        let new = answers[40...].count { $0.seq != nil }
+        #expect(known == 40 && new == 40)
+        var topics: [String] = []
+        for part in 0..<4 { topics += try await second.events(of: part).map(\.topic) }
+        let accepted = topics.count { $0 == "message/shop/accepted" }
+        #expect(accepted == 80)
+        await first.ledger.close()
+        await second.ledger.close()
+    }
+
+    // MARK: Lost connections
+
+    /// The commit reaches the server, and its answer is lost. The ledger finds out by storing the group once more.
+    @Test(arguments: [CuttingProxy.Direction.requests, .answers])
+    func `A commit whose answer is lost is decided upon once`(direction: CuttingProxy.Direction) async throws {
+        var options = try await Self.store(parts: 1)
+        let server = try await SharedPostgreSQL.shared.server()
+        let proxy = try CuttingProxy(to: server.port)
+        options.hosts = [PostgreSQLHost(name: "127.0.0.1", port: proxy.port)]
+        let node = try await Opened(options)
+        #expect(await node.accept([push("before")]) == [.accepted(seq: 1)])
+        let seen = proxy.held.events.count
+        proxy.hold(direction)
+        async let answer = node.accept([push("a"), push("b")])
+        await proxy.held.wait(count: seen + 1)
+        if direction == .answers {
+            // The group is stored, and only its answer is missing.
+            let check = try await TestSessions.one(to: options.database)
+            while try await check.count("SELECT count(*) FROM carillon.groups") < 2 {}
+            await check.close()
+        }
+        proxy.cut()
+        proxy.release(direction)
+        #expect(await answer == [.accepted(seq: 2), .accepted(seq: 3)])
+        #expect(await node.accept([push("a"), push("c")]) == [.duplicate(seq: 2), .accepted(seq: 4)])
+        let topics = try await node.events(of: 0).map(\.topic)
+        let accepted = topics.count { $0 == "message/shop/accepted" }
+        #expect(accepted == 4)
+        #expect(node.listener.messages.map(\.seq) == [1, 2, 3, 4])
+        await node.ledger.close()
+    }
+
+    @Test func `What was acknowledged outlives kills of the database`() async throws {
+        let server = try await PostgreSQLServer.start()
+        var options = try PostgreSQLURL.parse(server.url())
+        options.connectTimeout = .seconds(30)
+        try await StoreTables.create(SharedPostgreSQL.settings(options), parts: 4, at: .current())
+        let node = try await Opened(options)
+        var numbers: [Int: UInt64] = [:]
+        for round in 0..<5 {
+            let range = (200 * round)..<(200 * round + 200)
+            async let answers = node.accept(Self.requests(range))
+            try await server.kill()
+            try await server.launch()
+            var missing = Array(range)
+            for (index, answer) in zip(range, await answers) {
+                guard let seq = answer.seq else { continue }
+                numbers[index] = seq
+                missing.removeAll { $0 == index }
+            }
+            // What was refused meanwhile is sent again, as producers do.
+            while !missing.isEmpty {
+                let again = await node.accept(missing.map { push("m\($0)") })
+                for (index, answer) in zip(missing, again) {
+                    switch answer {
+                    case .accepted(let seq), .duplicate(let seq): numbers[index] = seq
+                    default: break
+                    }
+                }
+                missing.removeAll { numbers[$0] != nil }
+            }
+        }
+        let answers = await node.accept(Self.requests(0..<1000))
+        #expect(answers == (0..<1000).map { .duplicate(seq: numbers[$0] ?? 0) })
+        var topics: [String] = []
+        for part in 0..<4 { topics += try await node.events(of: part).map(\.topic) }
+        let accepted = topics.count { $0 == "message/shop/accepted" }
+        #expect(accepted == 1000)
+        await node.ledger.close()
+    }
+
+    @Test func `While the synchronous standby stands still, nothing is accepted`() async throws {
+        let server = try await PostgreSQLServer.start()
+        let standby = try await server.standby()
+        let options = try PostgreSQLURL.parse(server.url())
+        try await StoreTables.create(SharedPostgreSQL.settings(options), parts: 2, at: .current())
+        let node = try await Opened(options) { $0.session.durability = .replicated }
+        #expect(await node.accept([push("a")]).compactMap(\.seq).count == 1)
+        standby.pause()
+        async let waiting = node.accept(Self.requests(0..<10))
+        while node.listener.health.isEmpty { await Task.yield() }
+        let fault = node.listener.health.last.flatMap { $0 }
+        #expect(fault?.description.contains("does not commit") == true)
+        let refused = await node.accept([push("later")])
+        #expect(refused.compactMap(\.seq).isEmpty)
+        #expect(node.listener.messages.count == 1)
+        standby.resume()
+        #expect(await waiting.compactMap(\.seq).count == 10)
+        while node.listener.health.last != .some(nil) { await Task.yield() }
+        #expect(await node.accept([push("later")]).compactMap(\.seq).count == 1)
+        await node.ledger.close()
+    }
+}
+
+/// A connection of a test to one database of the shared server.
+private struct TestSessions {
+    let loop: EventLoop
+    let sessions: LoopBound<[PostgreSQLSession]>
+    let call: StoreCall
+
+    static func one(to database: String) async throws -> TestSessions {
+        var options = try PostgreSQLURL.parse(try await SharedPostgreSQL.shared.server().url())
+        options.database = database
+        let loop = EventLoop(name: "test")
+        let sessions = try await StoreSessions.open(
+            1, on: loop, SharedPostgreSQL.settings(options), within: .seconds(30))
+        let session = await sessions.with { LoopBound($0[0], on: loop) }
+        return TestSessions(
+            loop: loop, sessions: sessions, call: StoreCall(session, gate: LoopGate(loop), name: "test"))
+    }
+
+    func count(_ sql: String) async throws -> Int64 { try await call.run(sql).row().value(0) }
+
+    func close() async {
+        await sessions.with { for session in $0 { session.stop() } }
+        await loop.shutDown()
+    }
+}
