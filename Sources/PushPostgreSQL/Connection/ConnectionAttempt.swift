@@ -25,7 +25,7 @@ final class ConnectionAttempt {
         }
         do throws(PostgreSQLError) {
             try Self.checkVerification(of: target, options: options)
-            let handle = try ConnectionHandle(try LibPQ.shared.get(), parameters: options.parameters(for: target))
+            let handle = try ConnectionHandle(try LibPQ.shared(), parameters: options.parameters(for: target))
             self.handle = handle
             guard !handle.isBad else { throw PostgreSQLError(message: handle.message) }
             // libpq asks for this before its first poll.

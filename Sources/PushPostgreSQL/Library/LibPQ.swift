@@ -1,4 +1,5 @@
 import CPostgreSQL
+import PushLoop
 
 /// The functions of libpq, which is loaded when they are first needed.
 @safe
@@ -6,9 +7,15 @@ final class LibPQ: @unchecked Sendable {
     // Unchecked: the table is written only in `init`.
     let functions: CPostgreSQL_functions
 
-    /// The table of this process. The library is loaded once, also if that fails.
-    static let shared: Result<LibPQ, PostgreSQLError> = Result { () throws(PostgreSQLError) in
-        try LibPQ(library: "libpq.so.5")
+    private static let loaded = Locked<LibPQ?>(nil)
+
+    /// Returns the table of this process. A failure is not kept: a process without a free descriptor may have one later,
+    /// and an operator may install the library while it runs.
+    static func shared() throws(PostgreSQLError) -> LibPQ {
+        if let known = loaded.withLock({ $0 }) { return known }
+        let new = try LibPQ(library: "libpq.so.5")
+        loaded.withLock { $0 = new }
+        return new
     }
 
     init(library: String) throws(PostgreSQLError) {
