@@ -33,8 +33,15 @@ extension PostgreSQLCore {
                 } catch {
                     refuse(part, "\(error)")
                 }
+                readsFailSince = nil
             case .refused(let failure): refuse(part, "\(failure)")
-            case .unknown(let reason), .notSent(let reason): refuse(part, reason)
+            case .unknown(let reason), .notSent(let reason):
+                // The calls wait while the connection is opened again, but not for long.
+                let since = readsFailSince ?? loop.now
+                readsFailSince = since
+                if loop.now - since > Self.patience { refuse(part, reason) }
+                loop.schedule(after: .milliseconds(20), action: done)
+                return
             }
             done()
         }

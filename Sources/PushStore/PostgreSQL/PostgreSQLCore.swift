@@ -14,7 +14,7 @@ final class PostgreSQLCore {
     private let tables: StoreTables
     private let gate: LoopGate
     /// The state as of the last flush, for other threads.
-    let published = Locked(LedgerStatus())
+    let published = Locked(PublishedParts())
     var witness: (any LedgerWitness)?
 
     /// The parts that this node owns.
@@ -27,8 +27,12 @@ final class PostgreSQLCore {
     private var places: [[Int]]
     private var fault: LedgerFault?
     private var commits = LedgerCommits()
+    /// The unfinished messages of all parts.
+    private var backlogs = AppBacklogs()
     private var isClosed = false
     private var isProbing = false
+    /// Since when rows that groups need cannot be read; nil if they can.
+    var readsFailSince: MonotonicTime?
     /// The messages that were found to be damaged and reported.
     var unreadable: Set<UInt64> = []
 
@@ -77,7 +81,20 @@ final class PostgreSQLCore {
     // MARK: Parts
 
     /// Adds a part that was read.
-    func add(_ part: LedgerPart) { parts[part.part] = part }
+    func add(_ part: LedgerPart) {
+        parts[part.part] = part
+        for (app, own) in part.machine.backlog.byApp {
+            backlogs.add(app, waiting: own.waiting, scheduled: own.scheduled)
+        }
+    }
+
+    private func remove(_ part: LedgerPart) {
+        guard parts[part.part] === part else { return }
+        parts[part.part] = nil
+        for (app, own) in part.machine.backlog.byApp {
+            backlogs.add(app, waiting: -own.waiting, scheduled: -own.scheduled)
+        }
+    }
 
     func part(of app: AppID, _ id: MessageID) -> Int { map.partition(of: app, id).number }
 
@@ -267,9 +284,12 @@ final class PostgreSQLCore {
                     continue
                 }
                 entry.part.commit(entry.decided)
-                announce(entry)
+                for change in entry.decided.backlog.changes {
+                    backlogs.add(change.app, waiting: change.waiting, scheduled: change.scheduled)
+                }
             }
             publish()
+            for entry in entries where held.contains(entry.part.part) { announce(entry) }
         case .refused(let reason):
             let fault = LedgerFault("cannot write to \(storeName): \(reason)")
             for entry in entries {
@@ -287,7 +307,7 @@ final class PostgreSQLCore {
     /// Another node owns the part: what this node knows about it is of no use any more.
     private func fenced(_ entry: LedgerLane.Entry) {
         let part = entry.part
-        if parts[part.part] === part { parts[part.part] = nil }
+        remove(part)
         let fault = LedgerFault(fault(ofPart: part.part))
         entry.group.refuse(fault)
         exchange(&part.waiting, with: LedgerGroup()).refuse(fault)
@@ -308,11 +328,12 @@ final class PostgreSQLCore {
     // MARK: Health
 
     /// The time after which a flush that is not answered counts as a fault: requests are then refused at once.
-    private static let patience: Duration = .seconds(1)
+    static let patience: Duration = .seconds(1)
 
     /// Reports a flush that waits for long, and begins what nothing else has begun. Called several times a second.
     func watch() {
         for lane in lanes { flush(lane) }
+        publish(isWhole: true)
         if fault != nil, lanes.allSatisfy(\.isIdle) { probe() }
         guard hasStalledLane, fault == nil else { return }
         let isUp = lanes.allSatisfy(\.isUp)
@@ -353,6 +374,7 @@ final class PostgreSQLCore {
     private func healthIs(_ fault: LedgerFault?) {
         guard fault != self.fault else { return }
         self.fault = fault
+        publish()
         witness?.healthChanged(fault)
     }
 
@@ -365,11 +387,20 @@ final class PostgreSQLCore {
 
     // MARK: State
 
-    func publish() {
-        let status = status()
-        published.withLock { $0 = status }
+    /// Publishes the state for other threads.
+    ///
+    /// - Parameter isWhole: Whether the counts of all parts are taken anew. After a flush only the backlogs are.
+    func publish(isWhole: Bool = false) {
+        let status = isWhole ? status() : nil
+        let (backlogs, fault) = (backlogs, fault)
+        published.withLock {
+            if let status { $0.status = status }
+            $0.status.fault = fault
+            $0.backlogs = backlogs
+        }
     }
 
+    /// Returns the state, with the counts of all parts.
     func status() -> LedgerStatus {
         var status = LedgerStatus()
         for part in parts.values {
@@ -381,11 +412,8 @@ final class PostgreSQLCore {
             status.keyBytes += part.machine.dedupe.byteCount
             status.remembered += part.machine.dedupe.rememberedCount
             status.refusedByLimit += part.machine.dedupe.refusedCount
-            for (app, backlog) in part.machine.backlog.byApp {
-                status.apps[app, default: AppBacklog()].waiting += backlog.waiting
-                status.apps[app, default: AppBacklog()].scheduled += backlog.scheduled
-            }
         }
+        status.apps = backlogs.byApp
         status.commits = commits
         status.fault = fault
         return status
@@ -408,4 +436,11 @@ final class PostgreSQLCore {
         parts = [:]
         witness = nil
     }
+}
+
+/// The state of the ledger that other threads read without waiting for its loop.
+struct PublishedParts: Sendable {
+    /// The state at most a quarter of a second ago, without the backlogs of the apps.
+    var status = LedgerStatus()
+    var backlogs = AppBacklogs()
 }

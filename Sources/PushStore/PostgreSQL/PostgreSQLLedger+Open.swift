@@ -72,7 +72,7 @@ extension PostgreSQLLedger {
                 loop.scheduleRepeating(every: .milliseconds(250)) { core.wrapped.watch() }, on: loop)
         }
         let published = await core.with { core in
-            core.publish()
+            core.publish(isWhole: true)
             return core.published
         }
         let ledger = PostgreSQLLedger(

@@ -47,12 +47,12 @@ package final class PostgreSQLLedger: LedgerEngine, Sendable {
     let call: StoreCall
     private let watcher: LoopBound<TimerHandle>
     private let retention: Locked<LedgerRetention>
-    private let published: Locked<LedgerStatus>
+    private let published: Locked<PublishedParts>
 
     init(
         _ core: LoopBound<PostgreSQLCore>, _ sessions: LoopBound<[PostgreSQLSession]>, gate: LoopGate, call: StoreCall,
         identities: Identities,
-        watcher: LoopBound<TimerHandle>, retention: LedgerRetention, published: Locked<LedgerStatus>
+        watcher: LoopBound<TimerHandle>, retention: LedgerRetention, published: Locked<PublishedParts>
     ) {
         self.retention = Locked(retention)
         self.published = published
@@ -79,9 +79,14 @@ package final class PostgreSQLLedger: LedgerEngine, Sendable {
 
     package func trim() { add(.trim(retention.withLock { $0 })) }
 
-    package var latest: LedgerStatus { published.withLock { $0 } }
+    package var latest: LedgerStatus {
+        let published = published.withLock { $0 }
+        var status = published.status
+        status.apps = published.backlogs.byApp
+        return status
+    }
 
-    package func backlog(of app: AppID) -> AppBacklog { published.withLock { $0.apps[app] } ?? AppBacklog() }
+    package func backlog(of app: AppID) -> AppBacklog { published.withLock { $0.backlogs[app] } }
 
     package func status() async -> LedgerStatus { await gate.run { [core] in core.wrapped.status() } ?? latest }
 

@@ -168,7 +168,10 @@ import Testing
         proxy.cut()
         proxy.release(direction)
         #expect(await answer == [.accepted(seq: 2), .accepted(seq: 3)])
-        #expect(await node.accept([push("a"), push("c")]) == [.duplicate(seq: 2), .accepted(seq: 4)])
+        var again = await node.accept([push("a"), push("c")])
+        // All connections were cut, and that which reads may come up last.
+        while case .failed = again[0] { again = await node.accept([push("a"), push("c")]) }
+        #expect(again == [.duplicate(seq: 2), .accepted(seq: 4)])
         let topics = try await node.events(of: 0).map(\.topic)
         let accepted = topics.count { $0 == "message/shop/accepted" }
         #expect(accepted == 4)
