@@ -43,6 +43,8 @@ final class FakeIntake: Sendable {
             var options = ZMQSocketOptions()
             options.linger = .zero
             options.routerMandatory = false
+            // A message that a slow client has no room for would be dropped.
+            options.sendHighWaterMark = 0
             let router = try ZMQSocket(.router, in: context, on: loop, options: options)
             let bound: String
             do throws(ZMQError) {
