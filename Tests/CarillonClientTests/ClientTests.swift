@@ -198,7 +198,11 @@ import Testing
         let noise = (0..<200).map { _ in
             (0..<Int.random(in: 0...300, using: &random)).map { _ in UInt8.random(in: 0...255, using: &random) }
         }
-        let fake = try await FakeIntake { _ in nil }
+        // A client that has connected anew asks again, and has another name.
+        let asked = Locked(false)
+        let fake = try await FakeIntake { request in
+            asked.withLock { exchange(&$0, with: true) } ? FakeIntake.accepting(request) : nil
+        }
         let client = try client([fake.endpoint])
         let pushing = Task { await outcome(of: client, "a") }
         let request = await fake.requests.wait(count: 1)[0]
@@ -211,16 +215,8 @@ import Testing
         await fake.send(Array(repeating: [], count: 14), to: request.peer)
         await fake.send(
             [Array("ack/1".utf8), Array("{\"id\":\"other\",\"status\":\"accepted\",\"seq\":7}".utf8)], to: request.peer)
-        // A client that has connected anew has another name, and asks again.
-        let answering = Task {
-            while !Task.isCancelled {
-                for known in fake.requests.events { await fake.send(FakeIntake.accepting(known) ?? [], to: known.peer) }
-                try? await Task.sleep(for: .milliseconds(20))
-            }
-        }
+        await fake.send(FakeIntake.accepting(request) ?? [], to: request.peer)
         let result = await pushing.value
-        answering.cancel()
-        await answering.value
         #expect(result == .success(PushReceipt(.accepted, number: 7)))
         await client.shutdown()
         await fake.stop()
