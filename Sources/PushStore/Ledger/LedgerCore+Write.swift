@@ -57,17 +57,9 @@ extension LedgerCore {
         for message in decided.rows.scheduled where message.due < released.due {
             overtaken.add(message.seq, due: message.due)
         }
-        for ((_, reply), replies) in zip(group.requests, decided.replies) { reply(replies) }
-        if !decided.accepted.isEmpty { witness?.accepted(decided.accepted) }
-        let orders = machine.announce(decided.cancels)
-        if !orders.isEmpty { witness?.cancelled(orders) }
-        for (_, _, reply) in group.pauses { reply(nil) }
-        for ((_, reply), result) in zip(group.receipts, decided.receipts) { reply(result) }
-        for segment in decided.rows.segments where segment.count > 0 {
-            logBytes += Int64(segment.bytes.count)
-            witness?.committed(segment)
-        }
-        for ((_, done), number) in zip(group.notes, decided.notes) { done?(number) }
+        for segment in decided.rows.segments where segment.count > 0 { logBytes += Int64(segment.bytes.count) }
+        let cancels = decided.cancels
+        group.announce(decided, to: witness) { machine.announce(cancels) }
         drops.end()
         healthIs(nil)
     }

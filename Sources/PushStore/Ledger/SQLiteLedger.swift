@@ -154,12 +154,7 @@ package final class SQLiteLedger: LedgerEngine, Sendable {
 
     /// The state as of the last committed group. To read it does not wait for the writing thread, which may hang with
     /// the disk. The sizes are at most a second old.
-    package var latest: LedgerStatus {
-        let published = published.withLock { $0 }
-        var status = published.status
-        status.apps = published.backlogs.byApp
-        return status
-    }
+    package var latest: LedgerStatus { published.withLock { $0 }.latest }
 
     /// How long the writing thread has worked on its current group; zero while it has no work. More than a few seconds
     /// mean that the disk does not answer.
@@ -227,57 +222,9 @@ package final class SQLiteLedger: LedgerEngine, Sendable {
         }
     }
 
-    // MARK: Ledger
+    // MARK: Calls
 
-    package func accept(_ group: [PushRequest], reply: @escaping @Sendable ([Acceptance]) -> Void) {
-        add(.accept(group, reply))
-    }
-
-    package func record(_ deliveries: [DeliveryRecord], completed: [CompletedMessage]) {
-        add(.record(deliveries, completed))
-    }
-
-    package func note(_ events: [EventDraft], done: (@Sendable (UInt64?) -> Void)?) {
-        add(.note(events, done))
-    }
-
-    package func take(_ receipt: ReceivedReceipt, reply: @escaping @Sendable (ReceiptIntake) -> Void) {
-        add(.receipt(receipt, reply))
-    }
-
-    package func cancel(_ request: CancelRequest, reply: @escaping @Sendable (Cancellation) -> Void) {
-        add(.cancel(request, reply))
-    }
-
-    package func ended(_ cancels: [CancelEnd], releasing claims: [ClaimPage]) {
-        add(.endCancels(cancels, claims))
-    }
-
-    /// Stores that an app is paused since `time`, or that it continues. Calls `reply` after this is on disk, or with
-    /// the fault.
-    package func setPaused(
-        _ app: AppID, since time: WallTime?, reply: @escaping @Sendable (LedgerFault?) -> Void
-    ) {
-        add(.pause(app, time, reply))
-    }
-
-    package func claim(_ pages: [ClaimPage], reply: @escaping @Sendable ([[ClaimVerdict]]) -> Void) {
-        add(.claim(pages, reply))
-    }
-
-    package func load(
-        _ seqs: [UInt64], reply: @escaping @Sendable (Result<[AcceptedMessage], LedgerFault>) -> Void
-    ) {
-        add(.load(seqs, reply))
-    }
-
-    package func due(
-        at time: UnixSeconds, limit: Int, reply: @escaping @Sendable (Result<DueMessages, LedgerFault>) -> Void
-    ) {
-        add(.due(time, limit, reply))
-    }
-
-    private func add(_ work: LedgerWork) {
+    package func add(_ work: LedgerWork) {
         let isTaken = inbox.withLock { inbox in
             if inbox.isClosed { return false }
             inbox.work.append(work)

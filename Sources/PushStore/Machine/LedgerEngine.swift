@@ -13,9 +13,8 @@ package protocol LedgerEngine: Ledger, EventLog, ReceiptLog {
     /// Returns the number of unfinished messages of an app as of the last committed group.
     func backlog(of app: AppID) -> AppBacklog
 
-    /// Stores that an app is paused since `time`, or that it continues. Calls `reply` after this is stored, or with the
-    /// fault.
-    func setPaused(_ app: AppID, since time: WallTime?, reply: @escaping @Sendable (LedgerFault?) -> Void)
+    /// Queues a call for the ledger's own thread, or refuses it if the ledger is closed.
+    func add(_ work: LedgerWork)
 
     /// Sets for how long data is kept, and begins to remove what is older with the next call of ``trim()``.
     func keep(_ retention: LedgerRetention)
@@ -30,4 +29,50 @@ package protocol LedgerEngine: Ledger, EventLog, ReceiptLog {
 
     /// Stores what was handed in, and closes the connections or files.
     func close() async
+}
+
+extension LedgerEngine {
+    package func accept(_ group: [PushRequest], reply: @escaping @Sendable ([Acceptance]) -> Void) {
+        add(.accept(group, reply))
+    }
+
+    package func record(_ deliveries: [DeliveryRecord], completed: [CompletedMessage]) {
+        add(.record(deliveries, completed))
+    }
+
+    package func note(_ events: [EventDraft], done: (@Sendable (UInt64?) -> Void)?) { add(.note(events, done)) }
+
+    package func take(_ receipt: ReceivedReceipt, reply: @escaping @Sendable (ReceiptIntake) -> Void) {
+        add(.receipt(receipt, reply))
+    }
+
+    package func cancel(_ request: CancelRequest, reply: @escaping @Sendable (Cancellation) -> Void) {
+        add(.cancel(request, reply))
+    }
+
+    package func ended(_ cancels: [CancelEnd], releasing claims: [ClaimPage]) { add(.endCancels(cancels, claims)) }
+
+    /// Stores that an app is paused since `time`, or that it continues. Calls `reply` after this is stored, or with the
+    /// fault.
+    package func setPaused(
+        _ app: AppID, since time: WallTime?, reply: @escaping @Sendable (LedgerFault?) -> Void
+    ) {
+        add(.pause(app, time, reply))
+    }
+
+    package func claim(_ pages: [ClaimPage], reply: @escaping @Sendable ([[ClaimVerdict]]) -> Void) {
+        add(.claim(pages, reply))
+    }
+
+    package func load(
+        _ seqs: [UInt64], reply: @escaping @Sendable (Result<[AcceptedMessage], LedgerFault>) -> Void
+    ) {
+        add(.load(seqs, reply))
+    }
+
+    package func due(
+        at time: UnixSeconds, limit: Int, reply: @escaping @Sendable (Result<DueMessages, LedgerFault>) -> Void
+    ) {
+        add(.due(time, limit, reply))
+    }
 }

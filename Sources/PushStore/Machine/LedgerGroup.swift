@@ -34,6 +34,21 @@ struct LedgerGroup {
 }
 
 extension LedgerGroup {
+    /// Answers the calls of a group that is stored, and notifies the witness. `cancelled` ends the group's cancellations
+    /// and returns the orders that follow from them.
+    func announce(
+        _ decided: borrowing DecidedGroup, to witness: (any LedgerWitness)?, cancelled: () -> [CancelOrder]
+    ) {
+        for ((_, reply), replies) in zip(requests, decided.replies) { reply(replies) }
+        if !decided.accepted.isEmpty { witness?.accepted(decided.accepted) }
+        let orders = cancelled()
+        if !orders.isEmpty { witness?.cancelled(orders) }
+        for (_, _, reply) in pauses { reply(nil) }
+        for ((_, reply), result) in zip(receipts, decided.receipts) { reply(result) }
+        for segment in decided.rows.segments where segment.count > 0 { witness?.committed(segment) }
+        for ((_, done), number) in zip(notes, decided.notes) { done?(number) }
+    }
+
     /// Answers all calls with a fault. Outcomes have no answer.
     func refuse(_ fault: LedgerFault) {
         for (requests, reply) in requests {

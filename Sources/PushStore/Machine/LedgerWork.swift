@@ -1,8 +1,8 @@
-import PushModel
-import PushTime
+package import PushModel
+package import PushTime
 
 /// A call of the ledger that waits for the writing thread.
-enum LedgerWork: Sendable {
+package enum LedgerWork: Sendable {
     case accept([PushRequest], @Sendable ([Acceptance]) -> Void)
     case record([DeliveryRecord], [CompletedMessage])
     case cancel(CancelRequest, @Sendable (Cancellation) -> Void)

@@ -66,6 +66,15 @@ extension LedgerPart {
         waiting.outcomes[last].1.append(message)
     }
 
+    /// Refuses the calls that wait for an answer. Outcomes and events stay.
+    func refuseCalls(_ fault: LedgerFault) {
+        var refused = LedgerGroup()
+        swap(&refused.requests, &waiting.requests)
+        swap(&refused.cancels, &waiting.cancels)
+        swap(&refused.receipts, &waiting.receipts)
+        refused.refuse(fault)
+    }
+
     /// Takes back a group that could not be stored: its requests are refused, its outcomes and events are stored later.
     func takeBack(_ group: LedgerGroup, _ fault: LedgerFault) {
         var refused = group

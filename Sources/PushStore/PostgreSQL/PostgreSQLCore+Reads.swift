@@ -57,12 +57,7 @@ extension PostgreSQLCore {
     }
 
     private func refuse(_ part: LedgerPart, _ reason: String) {
-        let fault = LedgerFault("cannot read \(storeName): \(reason)")
-        var refused = LedgerGroup()
-        swap(&refused.requests, &part.waiting.requests)
-        swap(&refused.cancels, &part.waiting.cancels)
-        swap(&refused.receipts, &part.waiting.receipts)
-        refused.refuse(fault)
+        part.refuseCalls(LedgerFault("cannot read \(storeName): \(reason)"))
     }
 
     private func take(_ results: [PostgreSQLResult], of needs: PartNeeds, for part: LedgerPart) throws {

@@ -14,7 +14,7 @@ final class PostgreSQLCore {
     private let tables: StoreTables
     private let gate: LoopGate
     /// The state as of the last flush, for other threads.
-    let published = Locked(PublishedParts())
+    let published = Locked(PublishedLedger())
     var witness: (any LedgerWitness)?
 
     /// The parts that this node owns.
@@ -289,7 +289,9 @@ final class PostgreSQLCore {
                 }
             }
             publish()
-            for entry in entries where held.contains(entry.part.part) { announce(entry) }
+            for entry in entries where held.contains(entry.part.part) {
+                entry.group.announce(entry.decided, to: witness) { entry.part.machine.announce(entry.decided.cancels) }
+            }
         case .refused(let reason):
             let fault = LedgerFault("cannot write to \(storeName): \(reason)")
             for entry in entries {
@@ -314,17 +316,6 @@ final class PostgreSQLCore {
         settings.lost(part.part)
     }
 
-    private func announce(_ entry: LedgerLane.Entry) {
-        let (group, part) = (entry.group, entry.part)
-        for ((_, reply), replies) in zip(group.requests, entry.decided.replies) { reply(replies) }
-        if !entry.decided.accepted.isEmpty { witness?.accepted(entry.decided.accepted) }
-        let orders = part.machine.announce(entry.decided.cancels)
-        if !orders.isEmpty { witness?.cancelled(orders) }
-        for ((_, reply), result) in zip(group.receipts, entry.decided.receipts) { reply(result) }
-        for segment in entry.decided.rows.segments where segment.count > 0 { witness?.committed(segment) }
-        for ((_, done), number) in zip(group.notes, entry.decided.notes) { done?(number) }
-    }
-
     // MARK: Health
 
     /// The time after which a flush that is not answered counts as a fault: requests are then refused at once.
@@ -337,12 +328,12 @@ final class PostgreSQLCore {
         if fault != nil, lanes.allSatisfy(\.isIdle) { probe() }
         guard hasStalledLane, fault == nil else { return }
         let isUp = lanes.allSatisfy(\.isUp)
-        healthIs(
-            LedgerFault(
-                isUp
-                    ? "\(storeName) does not commit; is its synchronous standby running?"
-                    : "\(storeName) cannot be reached; retrying"))
-        for part in parts.values { refuseRequests(of: part) }
+        let fault = LedgerFault(
+            isUp
+                ? "\(storeName) does not commit; is its synchronous standby running?"
+                : "\(storeName) cannot be reached; retrying")
+        healthIs(fault)
+        for part in parts.values { part.refuseCalls(fault) }
     }
 
     /// Ends a fault if the database commits. While there is a fault, no request is stored that could show it.
@@ -360,15 +351,6 @@ final class PostgreSQLCore {
     private var hasStalledLane: Bool {
         let now = loop.now
         return lanes.contains { $0.waitingSince.map { now - $0 > Self.patience } ?? false }
-    }
-
-    private func refuseRequests(of part: LedgerPart) {
-        guard let fault else { return }
-        var refused = LedgerGroup()
-        swap(&refused.requests, &part.waiting.requests)
-        swap(&refused.cancels, &part.waiting.cancels)
-        swap(&refused.receipts, &part.waiting.receipts)
-        refused.refuse(fault)
     }
 
     private func healthIs(_ fault: LedgerFault?) {
@@ -436,11 +418,4 @@ final class PostgreSQLCore {
         parts = [:]
         witness = nil
     }
-}
-
-/// The state of the ledger that other threads read without waiting for its loop.
-struct PublishedParts: Sendable {
-    /// The state at most a quarter of a second ago, without the backlogs of the apps.
-    var status = LedgerStatus()
-    var backlogs = AppBacklogs()
 }

@@ -47,12 +47,12 @@ package final class PostgreSQLLedger: LedgerEngine, Sendable {
     let call: StoreCall
     private let watcher: LoopBound<TimerHandle>
     private let retention: Locked<LedgerRetention>
-    private let published: Locked<PublishedParts>
+    private let published: Locked<PublishedLedger>
 
     init(
         _ core: LoopBound<PostgreSQLCore>, _ sessions: LoopBound<[PostgreSQLSession]>, gate: LoopGate, call: StoreCall,
         identities: Identities,
-        watcher: LoopBound<TimerHandle>, retention: LedgerRetention, published: Locked<PublishedParts>
+        watcher: LoopBound<TimerHandle>, retention: LedgerRetention, published: Locked<PublishedLedger>
     ) {
         self.retention = Locked(retention)
         self.published = published
@@ -79,12 +79,7 @@ package final class PostgreSQLLedger: LedgerEngine, Sendable {
 
     package func trim() { add(.trim(retention.withLock { $0 })) }
 
-    package var latest: LedgerStatus {
-        let published = published.withLock { $0 }
-        var status = published.status
-        status.apps = published.backlogs.byApp
-        return status
-    }
+    package var latest: LedgerStatus { published.withLock { $0 }.latest }
 
     package func backlog(of app: AppID) -> AppBacklog { published.withLock { $0.backlogs[app] } }
 
@@ -113,51 +108,9 @@ package final class PostgreSQLLedger: LedgerEngine, Sendable {
         if gate.close() { await gate.loop.shutDown() }
     }
 
-    // MARK: Ledger
+    // MARK: Calls
 
-    package func accept(_ group: [PushRequest], reply: @escaping @Sendable ([Acceptance]) -> Void) {
-        add(.accept(group, reply))
-    }
-
-    package func record(_ deliveries: [DeliveryRecord], completed: [CompletedMessage]) {
-        add(.record(deliveries, completed))
-    }
-
-    package func note(_ events: [EventDraft], done: (@Sendable (UInt64?) -> Void)?) { add(.note(events, done)) }
-
-    package func take(_ receipt: ReceivedReceipt, reply: @escaping @Sendable (ReceiptIntake) -> Void) {
-        add(.receipt(receipt, reply))
-    }
-
-    package func cancel(_ request: CancelRequest, reply: @escaping @Sendable (Cancellation) -> Void) {
-        add(.cancel(request, reply))
-    }
-
-    package func ended(_ cancels: [CancelEnd], releasing claims: [ClaimPage]) { add(.endCancels(cancels, claims)) }
-
-    package func setPaused(
-        _ app: AppID, since time: WallTime?, reply: @escaping @Sendable (LedgerFault?) -> Void
-    ) {
-        add(.pause(app, time, reply))
-    }
-
-    package func claim(_ pages: [ClaimPage], reply: @escaping @Sendable ([[ClaimVerdict]]) -> Void) {
-        add(.claim(pages, reply))
-    }
-
-    package func load(
-        _ seqs: [UInt64], reply: @escaping @Sendable (Result<[AcceptedMessage], LedgerFault>) -> Void
-    ) {
-        add(.load(seqs, reply))
-    }
-
-    package func due(
-        at time: UnixSeconds, limit: Int, reply: @escaping @Sendable (Result<DueMessages, LedgerFault>) -> Void
-    ) {
-        add(.due(time, limit, reply))
-    }
-
-    private func add(_ work: LedgerWork) {
+    package func add(_ work: LedgerWork) {
         let isTaken = inbox.withLock { inbox in
             if inbox.isClosed { return false }
             inbox.work.append(work)
