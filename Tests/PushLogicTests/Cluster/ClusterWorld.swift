@@ -52,6 +52,8 @@ final class ClusterWorld {
     /// Breaks the cycles of references.
     func tearDown() {
         queue = EventQueue()
+        // A stopped process holds work that refers to the process.
+        for process in processes { process.kill() }
         processes = []
         database = nil
     }
