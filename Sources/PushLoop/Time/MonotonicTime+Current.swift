@@ -10,4 +10,12 @@ extension MonotonicTime {
         unsafe clock_gettime(CLOCK_MONOTONIC, &time)
         return MonotonicTime(nanoseconds: Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec))
     }
+
+    /// Returns the current time of the clock that also counts the time for which the machine was suspended. The right to
+    /// send of a node in a cluster is counted by it. Its times cannot be compared with those of ``current()``.
+    package static func sinceBoot() -> MonotonicTime {
+        var time = timespec()
+        unsafe clock_gettime(CLOCK_BOOTTIME, &time)
+        return MonotonicTime(nanoseconds: Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec))
+    }
 }

@@ -47,6 +47,22 @@ package protocol LedgerWitness: Sendable {
     func committed(_ segment: LogSegment)
     /// Called when the disk starts to fail, with the fault, and with nil when writing succeeds again.
     func healthChanged(_ fault: LedgerFault?)
+    /// Called when this process begins to carry out a part of the ledger, with the messages that wait in it. Events of
+    /// the part follow with ``committed(_:)``. A ledger in files has one part, which is never opened or closed.
+    func opened(_ part: PartitionID, _ backlog: LedgerBacklog)
+    /// Called when this process must not begin any delivery of a part any more. The witness forgets the part's messages,
+    /// takes back deliveries that were not sent, and calls `done` once all deliveries that were under way have been
+    /// recorded. The part may be opened again after that.
+    func closed(_ part: PartitionID, done: @escaping @Sendable () -> Void)
+    /// Called when no delivery may begin because the right to send has run out, and with false when it is renewed. What
+    /// waits stays as it is.
+    func suspended(_ isSuspended: Bool)
+}
+
+extension LedgerWitness {
+    package func opened(_ part: PartitionID, _ backlog: LedgerBacklog) {}
+    package func closed(_ part: PartitionID, done: @escaping @Sendable () -> Void) { done() }
+    package func suspended(_ isSuspended: Bool) {}
 }
 
 package struct LedgerFault: Error, Sendable, Equatable, CustomStringConvertible {
