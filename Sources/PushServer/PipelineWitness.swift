@@ -23,4 +23,10 @@ struct PipelineWitness: LedgerWitness {
     }
 
     func healthChanged(_ fault: LedgerFault?) { health(fault) }
+
+    func opened(_ part: PartitionID, _ backlog: LedgerBacklog) { router.opened(part, backlog) }
+
+    func closed(_ part: PartitionID, done: @escaping @Sendable () -> Void) { router.closed(part, done: done) }
+
+    func suspended(_ isSuspended: Bool) { router.suspended(isSuspended) }
 }

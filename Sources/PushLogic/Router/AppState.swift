@@ -39,8 +39,8 @@ struct AppState {
 
     /// An operator's decision to drop waiting messages.
     struct Drop {
-        /// The number of the newest message at that time.
-        let upTo: UInt64
+        /// The number of the newest message of each part at that time.
+        let upTo: PartNumbers
         /// The time of the decision, in seconds since 1970. Messages that were scheduled for a later time are kept.
         let at: UnixSeconds
     }

@@ -15,7 +15,10 @@ struct LaneState {
     var retryQueue = DeliveryQueue()
 
     /// The times since which the messages of the lane wait, until they are done.
-    var waits = WaitTimes()
+    var waits = PartWaits()
+    /// The numbers that were requested from disk, and those of them whose part was closed meanwhile.
+    var loading: [UInt64] = []
+    var overtaken: Set<UInt64> = []
     /// The number of messages that are begun and not completely dispatched.
     var begun = 0
     /// The number of devices in `ready` messages, including those that are still requested for them.
@@ -28,7 +31,7 @@ struct LaneState {
     /// Whether messages of the lane are on disk only, or are being read back.
     var isOnDisk: Bool { !spilled.isEmpty || memory.loading > 0 }
     /// The number of messages that are not begun.
-    var waiting: Int { max(0, spilled.count + memory.loading - stale.count) + loaded.count }
+    var waiting: Int { max(0, spilled.count + memory.loading - overtaken.count - stale.count) + loaded.count }
     /// The number of messages in memory that wait to be sent, begun or not.
     var unsent: Int { loaded.count + ready.count }
 }

@@ -48,6 +48,8 @@ package struct RouterActions: Sendable {
     package var cancelEnds: [CancelEnd] = []
     /// The claims of deliveries that are not sent because their message was cancelled.
     package var releases: [ClaimPage] = []
+    /// The parts that were closed and of which nothing is left. They are reported after the records.
+    package var closed: [PartitionID] = []
     /// Acknowledged messages that the ledger cannot read, for the log.
     package var damaged: [LedgerFault] = []
 

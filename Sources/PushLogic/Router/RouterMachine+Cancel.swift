@@ -1,15 +1,6 @@
 package import PushModel
 import PushTime
 
-/// A message in memory that was cancelled.
-struct CancelledMessage {
-    /// The number of different devices that it names; nil if the registry determines them.
-    let named: Int?
-    /// Whether the order that stopped it is not answered yet. Until then the message is not completed, so that the
-    /// event of its cancellation comes first.
-    var isAwaited = true
-}
-
 /// An order whose messages are stopped, except for deliveries that gateways may still return.
 struct RecallingCancel {
     enum Part {
@@ -40,10 +31,15 @@ extension RouterMachine {
         apps[app].isDirty = true
     }
 
-    func isCancelled(_ message: MessageHandle) -> Bool { !cancelled.isEmpty && cancelled[message] != nil }
+    func isStopped(_ message: MessageHandle) -> Bool { !stopped.isEmpty && stopped[message] != nil }
+
+    func isStopped(_ delivery: Delivery) -> Bool {
+        !stopped.isEmpty && isStopped(deliveries[delivery.handle].message)
+    }
 
     func isCancelled(_ delivery: Delivery) -> Bool {
-        !cancelled.isEmpty && isCancelled(deliveries[delivery.handle].message)
+        guard !stopped.isEmpty, let one = stopped[deliveries[delivery.handle].message] else { return false }
+        return !one.isLeaving
     }
 
     // MARK: Stopping
@@ -54,7 +50,7 @@ extension RouterMachine {
         newCancels = []
         let held = heldMessages(of: orders)
         var recalling: [RecallingCancel] = []
-        var stopped: [MessageHandle] = []
+        var newlyStopped: [MessageHandle] = []
         for order in orders {
             var one = RecallingCancel(number: order.number, parts: [])
             for part in order.parts {
@@ -68,16 +64,13 @@ extension RouterMachine {
                     continue
                 }
                 messages[message].accepted.message.withdraw()
-                cancelled[message] = CancelledMessage(named: part.named)
-                stopped.append(message)
+                stopped[message] = .cancelled(named: part.named, isAwaited: true)
+                newlyStopped.append(message)
                 one.parts.append((part.seq, .held(message)))
             }
             recalling.append(one)
         }
-        if !stopped.isEmpty {
-            let loaded = removeFromQueues(stopped)
-            for message in stopped { stop(message, isLoaded: loaded.contains(message)) }
-        }
+        stop(newlyStopped)
         askToReturn(&recalling)
         recalls += recalling
     }
@@ -93,21 +86,29 @@ extension RouterMachine {
         return held
     }
 
+    /// Stops messages that were added to ``stopped``: they leave all queues, and the search for their devices ends.
+    mutating func stop(_ some: [MessageHandle]) {
+        if some.isEmpty { return }
+        let loaded = removeFromQueues(some)
+        // The deliveries that were dropped may have been the last ones of a message.
+        for message in some where messages.contains(message) { stop(message, isLoaded: loaded.contains(message)) }
+    }
+
     /// Removes the messages, and their deliveries that wait for another attempt, from all queues. Returns the messages
     /// that were not begun.
-    private mutating func removeFromQueues(_ stopped: [MessageHandle]) -> Set<MessageHandle> {
+    private mutating func removeFromQueues(_ some: [MessageHandle]) -> Set<MessageHandle> {
         var isRetried = false
         var touched: Set<LaneID> = []
-        for message in stopped {
+        for message in some {
             touched.insert(messages[message].lane)
             if messages[message].open > 0 { isRetried = true }
         }
-        let cancelled = cancelled
+        let stopped = stopped
         var loaded: Set<MessageHandle> = []
         var retries: [Delivery] = []
         for lane in touched {
-            loaded.formUnion(lanes[lane].loaded.removeAll { cancelled[$0] != nil })
-            _ = lanes[lane].ready.removeAll { cancelled[$0] != nil }
+            loaded.formUnion(lanes[lane].loaded.removeAll { stopped[$0] != nil })
+            _ = lanes[lane].ready.removeAll { stopped[$0] != nil }
             if isRetried {
                 retries += removeRetries(from: lane)
             }
@@ -116,7 +117,7 @@ extension RouterMachine {
         if isRetried {
             var delayed = RetryHeap()
             swap(&delayed, &self.retries)
-            for delivery in delayed.removeAll(where: { isCancelled($0) }) {
+            for delivery in delayed.removeAll(where: { isStopped($0) }) {
                 apps[messages[deliveries[delivery.handle].message].lane.app].retrying -= 1
                 retries.append(delivery)
             }
@@ -130,7 +131,7 @@ extension RouterMachine {
         var queue = DeliveryQueue()
         swap(&queue, &lanes[lane].retryQueue)
         defer { swap(&queue, &lanes[lane].retryQueue) }
-        return queue.removeAll { isCancelled($0) }
+        return queue.removeAll { isStopped($0) }
     }
 
     /// Ends the search for devices of a message, and drops the devices that were found.
@@ -166,13 +167,15 @@ extension RouterMachine {
     }
 
     private mutating func dropDevices(_ devices: ArraySlice<AudiencePage.Device>, of message: MessageHandle) {
-        messages[message].counts.cancelled &+= UInt32(clamping: devices.count)
+        if stopped[message]?.isLeaving != true {
+            messages[message].counts.cancelled &+= UInt32(clamping: devices.count)
+        }
         guard messages[message].accepted.needsClaim else { return }
         let accepted = messages[message].accepted
         for device in devices { actions.release(device.id, of: accepted) }
     }
 
-    /// Drops a page that was found or claimed after the message was cancelled.
+    /// Drops a page that was found or claimed after the message was stopped.
     mutating func dropFound(_ page: [AudiencePage.Device], of message: MessageHandle) {
         dropDevices(page[...], of: message)
         messages[message].fanOut?.endSearch()
@@ -185,14 +188,18 @@ extension RouterMachine {
         dropFound(claimed, of: message)
     }
 
-    /// Ends a delivery that is not at the gateway, as cancelled.
+    /// Ends a delivery of a stopped message that is not at the gateway: as cancelled, or without an outcome.
     mutating func dropDelivery(_ delivery: Delivery) {
         let open = deliveries[delivery.handle]
         let message = open.message
-        actions.release(open.device, of: messages[message].accepted)
         deliveries.remove(delivery.handle)
         apps[messages[message].lane.app].underWay -= 1
-        messages[message].counts.cancelled &+= 1
+        actions.release(open.device, of: messages[message].accepted)
+        if stopped[message]?.isLeaving == true {
+            stopped[message] = .leaving(isWhole: false)
+        } else {
+            messages[message].counts.cancelled &+= 1
+        }
         messages[message].open -= 1
         if messages[message].open == 0, messages[message].isAllDispatched { complete(message) }
     }
@@ -211,14 +218,14 @@ extension RouterMachine {
         guard lanes[lane].isOnDisk else { return }
         if lanes[lane].stale.insert(seq).inserted {
             staleCount += 1
-            if let begin { lanes[lane].waits.remove(begin) } else { lanes[lane].waits.removeOldest(1) }
+            lanes[lane].waits.remove(begin, of: seq)
         }
         guard lanes[lane].stale.count >= Self.staleLimit, lanes[lane].stale.count * 8 > lanes[lane].spilled.count else {
             return
         }
         let stale = exchange(&lanes[lane].stale, with: [])
         staleCount -= stale.count
-        queuedCount -= lanes[lane].spilled.remove(stale)
+        queuedCount -= lanes[lane].spilled.removeAll { stale.contains($0) }
     }
 
     /// Forgets the stale numbers of a lane that has nothing on disk any more. Their messages were completed while the
@@ -229,16 +236,18 @@ extension RouterMachine {
         lanes[lane].stale = []
     }
 
-    /// Forgets the stale numbers among those that the ledger was asked for, and returns how many of them it has not read.
+    /// Forgets the stale numbers among those that the ledger was asked for, and returns those that it has not read.
     ///
     /// - Parameter messages: the messages that it has read, perhaps before they were cancelled.
     mutating func forgetStale(
         _ seqs: [UInt64], unread: [UInt64], read messages: [AcceptedMessage], in lane: LaneID
-    ) -> Int {
+    ) -> Set<UInt64> {
         var forgotten = Set(seqs.dropLast(unread.count).filter { lanes[lane].stale.remove($0) != nil })
         staleCount -= forgotten.count
-        for message in messages where forgotten.remove(message.seq) != nil { lanes[lane].waits.add(message.begin) }
-        return forgotten.count
+        for message in messages where forgotten.remove(message.seq) != nil {
+            lanes[lane].waits.add(message.begin, of: message.seq)
+        }
+        return forgotten
     }
 
     // MARK: Deliveries at gateways
@@ -250,14 +259,18 @@ extension RouterMachine {
             for case (_, .held(let message)) in orders[index].parts where messages[message].open > 0 {
                 let app = messages[message].lane.app
                 guard apps[app].hasGate else { continue }
-                if asked[app] == nil {
-                    apps[app].recallsAsked += 1
-                    asked[app] = apps[app].recallsAsked
-                    actions.recalls.append((app, apps[app].recallsAsked))
-                }
+                askToReturn(app, &asked)
                 orders[index].asked.append((app, apps[app].recallsAsked))
             }
         }
+    }
+
+    /// Asks the gateway of an app to return what it has not given to a connection, unless it was asked already.
+    mutating func askToReturn(_ app: AppIndex, _ asked: inout [AppIndex: UInt64]) {
+        guard asked[app] == nil else { return }
+        apps[app].recallsAsked += 1
+        asked[app] = apps[app].recallsAsked
+        actions.recalls.append((app, apps[app].recallsAsked))
     }
 
     /// Answers the orders whose gateways have returned what they had.
@@ -279,7 +292,9 @@ extension RouterMachine {
                     parts: order.parts.map { CancelEnd.Part(seq: $0.seq, fate: fate(of: $0.part)) }
                 ))
             for case (_, .held(let message)) in order.parts {
-                cancelled[message]?.isAwaited = false
+                if case .cancelled(let named, _)? = stopped[message] {
+                    stopped[message] = .cancelled(named: named, isAwaited: false)
+                }
                 if messages[message].open == 0, messages[message].isAllDispatched { complete(message) }
             }
         }
@@ -291,7 +306,8 @@ extension RouterMachine {
         case .held(let message):
             let counts = messages[message].counts
             let open = UInt64(max(0, messages[message].open))
-            let named = cancelled[message]?.named.map { UInt64(max(0, $0)) }
+            var named: UInt64?
+            if case .cancelled(let count?, _)? = stopped[message] { named = UInt64(max(0, count)) }
             return .stopped(
                 sent: UInt64(counts.sent), underWay: open,
                 cancelled: named.map { $0 - min($0, counts.ended + open) } ?? UInt64(counts.cancelled),
@@ -300,15 +316,23 @@ extension RouterMachine {
     }
 
     /// Decides whether a message may be completed now. If it was cancelled, all its devices that have no outcome count
-    /// as cancelled.
+    /// as cancelled. If its part was closed and a device is left, it is forgotten.
     mutating func mayComplete(_ message: MessageHandle) -> Bool {
-        guard let one = cancelled[message] else { return true }
-        if one.isAwaited { return false }
-        cancelled[message] = nil
-        if let named = one.named {
-            let named = UInt64(max(0, named))
-            messages[message].counts.cancelled = UInt32(clamping: named - min(named, messages[message].counts.ended))
+        switch stopped[message] {
+        case nil: return true
+        case .cancelled(_, isAwaited: true)?: return false
+        case .cancelled(let named, isAwaited: false)?:
+            stopped[message] = nil
+            if let named {
+                let named = UInt64(max(0, named))
+                messages[message].counts.cancelled = UInt32(
+                    clamping: named - min(named, messages[message].counts.ended))
+            }
+            return true
+        case .leaving(let isWhole)?:
+            stopped[message] = nil
+            if !isWhole { forget(message) }
+            return isWhole
         }
-        return true
     }
 }

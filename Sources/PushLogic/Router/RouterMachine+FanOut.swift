@@ -94,7 +94,7 @@ extension RouterMachine {
             let retry = messages[message].fanOut?.pageFailed(
                 error, answers: registryAnswers, at: now, backoff: policy.retryBackoff)
         else { preconditionFailure("router: page for message \(message), which did not request one") }
-        if isCancelled(message) {
+        if isStopped(message) {
             endPageRequest(of: message)
             messages[message].fanOut?.endSearch()
             return settle(message)
@@ -208,7 +208,7 @@ extension RouterMachine {
             apps[self.messages[message].lane.app].isDirty = true
             guard index < verdicts.count, verdicts[index].count == count else {
                 failed = true
-                if isCancelled(message) {
+                if isStopped(message) {
                     _ = self.messages[message].fanOut?.endClaim()
                     self.messages[message].fanOut?.endSearch()
                     settle(message)
@@ -229,7 +229,7 @@ extension RouterMachine {
     /// Applies the verdicts to a page: suppresses duplicates and skips what ended before a restart.
     private mutating func apply(_ verdicts: [ClaimVerdict], to message: MessageHandle) {
         guard let page = messages[message].fanOut?.endClaim() else { return }
-        if isCancelled(message) { return dropClaimed(page, verdicts: verdicts, of: message) }
+        if isStopped(message) { return dropClaimed(page, verdicts: verdicts, of: message) }
         for (index, suppressed) in page.suppressed.enumerated()
         where verdicts[page.devices.count + index] != .done {
             suppress(suppressed, of: message)
@@ -292,7 +292,7 @@ extension RouterMachine {
     private mutating func queue(_ page: [AudiencePage.Device], of message: MessageHandle) {
         let lane = messages[message].lane
         lanes[lane].prepared += page.count
-        if isCancelled(message) {
+        if isStopped(message) {
             lanes[lane].prepared -= page.count
             return dropFound(page, of: message)
         }
@@ -323,15 +323,25 @@ extension RouterMachine {
     }
 
     mutating func complete(_ message: MessageHandle, isExpired: Bool = false) {
-        if !cancelled.isEmpty, !mayComplete(message) { return }
+        if !stopped.isEmpty, !mayComplete(message) { return }
         let failure = failures.isEmpty ? nil : failures.removeValue(forKey: message)
         actions.completed.append(
             CompletedMessage(
                 seq: messages[message].accepted.seq, message: messages[message].accepted.message,
                 counts: messages[message].counts, isExpired: isExpired, failure: failure))
+        endWait(of: message)
+    }
+
+    /// Forgets a message that another owner of its part continues.
+    mutating func forget(_ message: MessageHandle) {
+        if !failures.isEmpty { failures[message] = nil }
+        endWait(of: message)
+    }
+
+    private mutating func endWait(of message: MessageHandle) {
         queuedCount -= 1
         let (lane, begin) = (messages[message].lane, messages[message].begin)
-        lanes[lane].waits.remove(begin)
+        lanes[lane].waits.remove(begin, of: messages[message].accepted.seq)
         release(message)
     }
 

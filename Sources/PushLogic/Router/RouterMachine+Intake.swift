@@ -18,9 +18,9 @@ extension RouterMachine {
             var row = 0
             for seq in seqs {
                 lanes[lane].spilled.append(seq)
-                newest = max(newest, seq)
+                newest.note(seq)
                 let time = backlog.time(of: seq, row: &row, otherwise: wall)
-                lanes[lane].waits.add(time)
+                lanes[lane].waits.add(time, of: seq)
             }
             queuedCount += seqs.count
             apps[app].isDirty = true
@@ -30,7 +30,7 @@ extension RouterMachine {
 
     /// Takes one message: schedules it, holds it in memory, or leaves it on disk.
     private mutating func take(_ accepted: AcceptedMessage, isReleased: Bool) {
-        newest = max(newest, accepted.seq)
+        newest.note(accepted.seq)
         // `isScheduled` was decided when the message was accepted, as in the ledger. A decision by the current time
         // could contradict the schedule of the ledger.
         if !isReleased, accepted.isScheduled, let notBefore = accepted.message.notBefore {
@@ -45,7 +45,7 @@ extension RouterMachine {
         apps[app].isDirty = true
         let message = HeldMessage(accepted, lane: lane)
         let begin = message.begin
-        lanes[lane].waits.add(begin)
+        lanes[lane].waits.add(begin, of: accepted.seq)
         guard
             apps[app].hasGate, lanes[lane].spilled.isEmpty, lanes[lane].memory.loading == 0,
             hasRoom(lane, for: message.cost)
@@ -137,38 +137,47 @@ extension RouterMachine {
     /// Requests messages of a lane from disk.
     mutating func load(_ seqs: [UInt64], into lane: LaneID) {
         budget.beginLoading(seqs.count, into: &lanes[lane].memory)
+        lanes[lane].loading = seqs
         actions.loads.append(RouterActions.LoadRequest(lane: lane, seqs: seqs))
     }
 
     /// Takes the answer to a load request. Messages that are done by now are missing in it. Messages after the last one
     /// that was read may be unread and are requested again.
     package mutating func loaded(
-        _ result: Result<[AcceptedMessage], LedgerFault>, lane: LaneID, seqs: [UInt64]
+        _ result: Result<[AcceptedMessage], LedgerFault>, lane: LaneID, seqs asked: [UInt64]
     ) {
-        budget.endLoading(seqs.count, into: &lanes[lane].memory)
+        budget.endLoading(asked.count, into: &lanes[lane].memory)
         defer { forgetStaleIfNoneIsLeft(in: lane) }
         let app = lane.app
         apps[app].isDirty = true
+        lanes[lane].loading = []
+        let overtaken = exchange(&lanes[lane].overtaken, with: [])
+        let seqs = overtaken.isEmpty ? asked : asked.filter { !overtaken.contains($0) }
         switch result {
         case .failure(let fault):
             // The other messages are requested again, at once if the damaged message is the only problem.
             let rest = seqs.filter { $0 != fault.damaged?.seq }
             if lookedAt == lane { lanes[lane].spilled.pass(rest) } else { lanes[lane].spilled.putBack(rest) }
             if lookedAt == lane { lookedAt = nil }
-            guard let one = fault.damaged, rest.count < seqs.count else {
+            guard let one = fault.damaged, !overtaken.contains(one.seq), rest.count < seqs.count else {
                 return ledgerRetry.failed(fault.description, at: now, backoff: policy.retryBackoff)
             }
             queuedCount -= 1
-            lanes[lane].waits.removeOldest(1)
+            lanes[lane].waits.remove(nil, of: one.seq)
             endDamaged(one, app: apps[app].id, fault: fault)
-        case .success(let messages):
+        case .success(let read):
             ledgerRetry.succeeded(at: now)
-            let unread = unread(of: seqs, after: messages.last?.seq)
+            let unread = unread(of: asked, after: read.last?.seq).filter { !overtaken.contains($0) }
+            let messages = overtaken.isEmpty ? read : read.filter { !overtaken.contains($0.seq) }
             let doneCount = seqs.count - unread.count - messages.count
             queuedCount -= doneCount
-            let skippedCount =
-                lanes[lane].stale.isEmpty ? 0 : forgetStale(seqs, unread: unread, read: messages, in: lane)
-            lanes[lane].waits.removeOldest(doneCount - skippedCount)
+            let skipped =
+                lanes[lane].stale.isEmpty ? [] : forgetStale(seqs, unread: unread, read: messages, in: lane)
+            if doneCount > skipped.count {
+                var done = Set(seqs).subtracting(unread).subtracting(skipped)
+                for message in messages { done.remove(message.seq) }
+                for seq in done { lanes[lane].waits.remove(nil, of: seq) }
+            }
             if lookedAt == lane { return looked(at: messages, of: lane, unread: unread) }
             var tooMany: [UInt64] = []
             for message in messages {

@@ -46,17 +46,18 @@ extension RouterMachine {
         let givenAt = deliveries[delivery.handle].givenAt
         apps[app].unanswered.remove(givenAt)
         switch report.outcome {
-        case nil where isCancelled(delivery): dropDelivery(delivery)
+        case nil where isStopped(delivery): dropDelivery(delivery)
         case nil: retryNow(delivery)
         case .retry(let refusal, let delay)?:
             record(.retry(refusal, after: delay), of: delivery)
-            if isCancelled(delivery) { return dropDelivery(delivery) }
+            if isStopped(delivery) { return dropDelivery(delivery) }
             retry(delivery, after: delay, of: app)
         case .unknown(let cause, isFinal: false)? where isCancelled(delivery):
             // It was written, and it is not sent again.
             end(delivery, as: .unknown(cause, isFinal: true), of: app)
         case .unknown(let cause, isFinal: false)?:
             record(.unknown(cause, isFinal: false), of: delivery)
+            if isStopped(delivery) { return dropDelivery(delivery) }
             retryNow(delivery)
         case let outcome?:
             if case .rejected(let refusal, deactivates: true) = outcome {

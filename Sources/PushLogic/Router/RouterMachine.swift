@@ -48,8 +48,10 @@ package struct RouterMachine: ~Copyable {
     var fault: LedgerFault?
     /// The reasons why messages end before all their devices were found or sent to. Few messages have one.
     var failures: [MessageHandle: MessageFailure] = [:]
-    /// The messages in memory that were cancelled, until they are complete.
-    var cancelled: [MessageHandle: CancelledMessage] = [:]
+    /// The messages in memory that were cancelled or whose part was closed, until they are complete.
+    var stopped: [MessageHandle: StoppedMessage] = [:]
+    /// The parts of the ledger that come and go.
+    var parts = RouterParts()
     /// The orders of this tick, and those that wait for a gateway to return deliveries.
     var newCancels: [CancelOrder] = []
     var recalls: [RecallingCancel] = []
@@ -58,6 +60,7 @@ package struct RouterMachine: ~Copyable {
     /// The number of messages that the ledger could not read.
     var damaged: UInt64 = 0
     var isStopped = false
+    var isSuspended = false
 
     var schedule = Schedule()
     var sweepAt: MonotonicTime?
@@ -66,8 +69,8 @@ package struct RouterMachine: ~Copyable {
     var lastLooked = LaneID(position: 0)
     /// The number of apps whose waiting messages are being dropped.
     var droppedApps = 0
-    /// The highest number of a message so far.
-    var newest: UInt64 = 0
+    /// The highest number of a message of each part so far.
+    var newest = PartNumbers()
 
     /// The number of messages that are accepted, not scheduled and not done.
     package var unfinished: Int { max(0, queuedCount - staleCount) }
@@ -134,8 +137,16 @@ package struct RouterMachine: ~Copyable {
     /// The number of deliveries that are at a gateway.
     package var out: Int { apps.all.reduce(0) { $0 + apps[$1].out } }
 
-    /// Whether deliveries may be sent: the ledger can write and the router is not stopped.
-    var mayWork: Bool { fault == nil && !isStopped }
+    /// Takes whether the right to send has run out. What waits stays as it is.
+    package mutating func suspended(_ isSuspended: Bool) {
+        self.isSuspended = isSuspended
+        if !isSuspended { askPagesAt = nil }
+        markAll()
+    }
+
+    /// Whether deliveries may be sent: the ledger can write, the right to send has not run out, and the router is not
+    /// stopped.
+    var mayWork: Bool { fault == nil && !isSuspended && !isStopped }
 
     /// Returns the index of an app, which is added if it is new.
     mutating func index(of id: AppID) -> AppIndex {
@@ -155,6 +166,7 @@ package struct RouterMachine: ~Copyable {
         var hasMore = false
         if !newCancels.isEmpty { stopCancelled() }
         if !recalls.isEmpty { endRecalls() }
+        if !parts.isQuiet { closeParts() }
         wake()
         // While the ledger cannot write, expired messages wait too: their records would fill the memory.
         if mayWork {

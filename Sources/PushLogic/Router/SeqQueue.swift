@@ -59,13 +59,13 @@ package struct SeqQueue: Sendable {
         return taken
     }
 
-    /// Removes the given numbers.
-    mutating func remove(_ numbers: Set<UInt64>) {
+    /// Removes the numbers for which `isMeant` returns true.
+    mutating func removeAll(where isMeant: (UInt64) -> Bool) {
         var kept = SeqQueue()
         while true {
             let some = take(Self.chunkSize)
             if some.isEmpty { break }
-            for seq in some where !numbers.contains(seq) { kept.append(seq) }
+            for seq in some where !isMeant(seq) { kept.append(seq) }
         }
         self = kept
     }

@@ -84,6 +84,13 @@ protocol SlotHandle: Hashable, Sendable {
         }
     }
 
+    /// Returns the handles of the elements for which `isMeant` returns true, in the order of their slots.
+    func handles(where isMeant: (borrowing Element) -> Bool) -> [Handle] {
+        var found: [Handle] = []
+        forEach { handle, element in if isMeant(element) { found.append(handle) } }
+        return found
+    }
+
     mutating func remove(_ handle: Handle) {
         precondition(contains(handle), "router: the handle is not valid")
         unsafe (elements + Int(handle.slot)).deinitialize(count: 1)

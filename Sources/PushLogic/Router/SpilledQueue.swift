@@ -10,11 +10,11 @@ package struct SpilledQueue: Sendable {
     package var isEmpty: Bool { passed.isEmpty && rest.isEmpty }
     package var reservedBytes: Int { passed.reservedBytes + rest.reservedBytes }
 
-    /// Removes the given numbers, and returns how many it had.
-    mutating func remove(_ numbers: Set<UInt64>) -> Int {
+    /// Removes the numbers for which `isMeant` returns true, and returns how many it had.
+    mutating func removeAll(where isMeant: (UInt64) -> Bool) -> Int {
         let before = count
-        passed.remove(numbers)
-        rest.remove(numbers)
+        passed.removeAll(where: isMeant)
+        rest.removeAll(where: isMeant)
         return before - count
     }
 

@@ -52,7 +52,8 @@ package protocol LedgerWitness: Sendable {
     func opened(_ part: PartitionID, _ backlog: LedgerBacklog)
     /// Called when this process must not begin any delivery of a part any more. The witness forgets the part's messages,
     /// takes back deliveries that were not sent, and calls `done` once all deliveries that were under way have been
-    /// recorded. The part may be opened again after that.
+    /// recorded. No call of ``Ledger/load(_:reply:)`` or ``Ledger/due(at:limit:reply:)`` that is answered later returns
+    /// messages of the part, until it is opened again, which is not before `done` was called.
     func closed(_ part: PartitionID, done: @escaping @Sendable () -> Void)
     /// Called when no delivery may begin because the right to send has run out, and with false when it is renewed. What
     /// waits stays as it is.

@@ -39,6 +39,8 @@ package actor Router {
     private var isFlushAsked = false
     private var timer: TimerID?
     private var armedFor: MonotonicTime?
+    /// The calls that wait until a part is closed.
+    private var closings: [PartitionID: [@Sendable () -> Void]] = [:]
     private var drainWaiters: [CheckedContinuation<Void, Never>] = []
     package private(set) var troubles = RouterTroubles()
     /// The number of pages that the registry has been asked for and has not returned.
@@ -81,6 +83,25 @@ package actor Router {
     /// Takes the messages that waited when the ledger was opened. Called before any message is accepted.
     package nonisolated func backlog(_ backlog: LedgerBacklog) {
         enter { $0.machine.backlog(backlog) }
+    }
+
+    /// Takes the messages that wait in a part of the ledger, which this process carries out from now on.
+    package nonisolated func opened(_ part: PartitionID, _ backlog: LedgerBacklog) {
+        enter { $0.machine.opened(part, backlog) }
+    }
+
+    /// Stops everything of a part of the ledger. Calls `done` on the router's loop when nothing of it is in memory any
+    /// more and all outcomes were handed to the ledger.
+    package nonisolated func closed(_ part: PartitionID, done: @escaping @Sendable () -> Void) {
+        answer { router in
+            router.closings[part, default: []].append(done)
+            router.machine.closed(part)
+        }
+    }
+
+    /// Stops sending for a while, or goes on. What waits stays as it is.
+    package nonisolated func suspended(_ isSuspended: Bool) {
+        enter { $0.machine.suspended(isSuspended) }
     }
 
     /// Takes a report of an app's gateway: the deliveries that have ended, and the gateway's new credit.
@@ -187,6 +208,7 @@ package actor Router {
             ledger.ended(actions.cancelEnds, releasing: actions.releases)
         }
         if actions.hasRecords { ledger.record(actions.records, completed: actions.completed) }
+        for part in actions.closed { for done in closings.removeValue(forKey: part) ?? [] { done() } }
         for fault in actions.damaged { settings.damaged(fault) }
         if !actions.answers.isEmpty { settings.answered(actions.answers) }
         for submission in actions.submissions {

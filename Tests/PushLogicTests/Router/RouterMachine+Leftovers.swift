@@ -15,7 +15,8 @@ extension RouterMachine {
         check("claimsToAsk", claimsToAsk.count)
         check("failingAlone", failingAlone.count)
         check("failures", failures.count)
-        check("cancelled", cancelled.count)
+        check("stopped", stopped.count)
+        check("closing", parts.closing.count + parts.new.count)
         check("newCancels", newCancels.count)
         check("recalls", recalls.count)
         check("stale", staleCount)
@@ -29,7 +30,7 @@ extension RouterMachine {
             let sizes = [
                 state.spilled.count, state.stale.count, state.loaded.count, state.ready.count,
                 state.retryQueue.count, state.waits.count, state.begun, state.prepared, state.memory.held,
-                state.memory.bytes, state.memory.loading,
+                state.memory.bytes, state.memory.loading, state.loading.count, state.overtaken.count,
             ]
             if sizes.contains(where: { $0 != 0 }) { found.append("lane \(lane.position): \(sizes)") }
         }

@@ -22,6 +22,23 @@ import Testing
         }
     }
 
+    /// Parts of the ledger are closed at any time, and opened again with what they have then.
+    @Test(arguments: [1, 2] as [UInt64]) func `Nothing is lost or sent twice when parts close and open again`(
+        _ half: UInt64
+    ) {
+        for seed in half * 1000..<half * 1000 + 40 {
+            let walk = RouterWalk(seed: seed, restarts: false, parts: 3)
+            for _ in 0..<150 where walk.fault == nil { walk.step() }
+            walk.recover()
+            if let fault = walk.fault {
+                Issue.record("seed \(seed): \(fault)")
+                return
+            }
+            #expect(walk.closings > 0)
+            #expect(walk.leftovers() == [])
+        }
+    }
+
     /// Messages that are sent, suppressed, cancelled, dropped, expired, paused, refused, or retried, while gateways come
     /// and go.
     @Test(arguments: [101, 102] as [UInt64]) func `A long walk leaves nothing behind`(seed: UInt64) {
@@ -71,6 +88,12 @@ private final class RouterWalk {
         var isPaused = false
     }
 
+    enum Part {
+        case open
+        case closing
+        case closed
+    }
+
     enum Question {
         case page(RouterActions.PageRequest)
         case load(RouterActions.LoadRequest)
@@ -99,21 +122,27 @@ private final class RouterWalk {
     private var ended: Set<Known> = []
     private var suppressed: Set<Known> = []
     private var done: Set<UInt64> = []
-    private var nextSeq: UInt64 = 1
+    /// By part of the ledger: the number of the next message, and whether it is open.
+    private var nextSeq: [UInt64]
+    private var parts: [Part]
+    private(set) var closings = 0
+    private var isSuspended = false
     /// The messages that the ledger has cancelled, and those whose order was answered.
     private var cancelled: Set<UInt64> = []
     private var stopped: [UInt64: (sent: UInt64, underWay: UInt64, cancelled: UInt64)] = [:]
     private var orders: [UInt64: CancelOrder] = [:]
     /// By app: messages with lower numbers may have been dropped.
-    private var droppedUpTo: [UInt64] = [0, 0, 0]
+    private var droppedUpTo: [[UInt64]] = [[], [], []]
 
     private var questions: [Question] = []
     private var tickets: Set<UInt64> = []
     private var out: Set<Out> = []
     private(set) var fault: String?
 
-    init(seed: UInt64, restarts: Bool) {
+    init(seed: UInt64, restarts: Bool, parts count: Int = 1) {
         random = SeededRandom(seed: seed)
+        nextSeq = (0..<count).map { EventNumber.base(of: $0) + 1 }
+        parts = Array(repeating: .open, count: count)
         self.restarts = restarts
         var policy = RouterPolicy()
         policy.page = Int.random(in: 1...20, using: &random)
@@ -168,8 +197,71 @@ private final class RouterWalk {
         case 19 where chance(4): drop(Int.random(in: 0..<3, using: &random))
         default: break
         }
+        if parts.count > 1 {
+            if chance(12) { changePart(Int.random(in: 0..<parts.count, using: &random)) }
+            if chance(30) { suspend(!isSuspended) }
+        }
         run()
         checkWaits()
+    }
+
+    // MARK: Parts
+
+    private func part(of seq: UInt64) -> Int { EventNumber.part(of: seq) }
+    private func isOpen(_ seq: UInt64) -> Bool { parts[part(of: seq)] == .open }
+
+    private func suspend(_ isSuspended: Bool) {
+        self.isSuspended = isSuspended
+        machine.tick(now: now, wall: wall)
+        machine.suspended(isSuspended)
+    }
+
+    private func changePart(_ part: Int) {
+        switch parts[part] {
+        case .open:
+            parts[part] = .closing
+            closings += 1
+            machine.tick(now: now, wall: wall)
+            machine.closed(PartitionID(part)!)
+        case .closing: break
+        case .closed: open(part)
+        }
+    }
+
+    /// Opens a part, perhaps after it was at another node for a while, which knows of it what is on disk.
+    private func open(_ part: Int) {
+        let isMeant = { (seq: UInt64) in EventNumber.part(of: seq) == part }
+        for seq in cancelled where isMeant(seq) && done.insert(seq).inserted {
+            waiting.remove(seq)
+            scheduled.removeAll { $0.seq == seq }
+        }
+        for (claim, seq) in claims where isMeant(seq) && accepted[seq]!.needsClaim {
+            let known = Known(seq: seq, device: claim.device)
+            if !ended.contains(known) || suppressed.contains(known) { claims[claim] = nil }
+        }
+        for seq in waiting.union(scheduled.map(\.seq)) where isMeant(seq) {
+            let old = accepted[seq]!
+            // Messages that are read again are other objects, which are not withdrawn.
+            let message = Message(
+                id: old.message.id, app: old.message.app, priority: old.message.priority, expiry: old.message.expiry,
+                payload: old.message.payload, onUnknown: old.message.onUnknown, notBefore: old.message.notBefore)
+            accepted[seq] = AcceptedMessage(
+                seq: seq, acceptedAt: old.acceptedAt, fingerprint: old.fingerprint, message: message,
+                audience: old.audience, needsClaim: old.needsClaim, isScheduled: old.isScheduled)
+        }
+        parts[part] = .open
+        machine.tick(now: now, wall: wall)
+        machine.opened(PartitionID(part)!, backlog(of: waiting.filter(isMeant), scheduled.filter { isMeant($0.seq) }))
+    }
+
+    private func backlog(of waiting: Set<UInt64>, _ scheduled: [(time: UnixSeconds, seq: UInt64)]) -> LedgerBacklog {
+        var lanes: [Lane: [UInt64]] = [:]
+        for seq in waiting.sorted() {
+            lanes[Lane(of: accepted[seq]!.message, to: accepted[seq]!.audience), default: []].append(seq)
+        }
+        return LedgerBacklog(
+            lanes: lanes.map { ($0.key, $0.value) }, times: waiting.sorted().map { ($0, begin($0)) },
+            nextDue: scheduled.map(\.time).min())
     }
 
     /// The time since which a message waits.
@@ -183,8 +275,10 @@ private final class RouterWalk {
         let waits = machine.waits()
         let count = waits.reduce(0) { $0 + $1.messages.count }
         check(count == machine.unfinished, "\(count) messages wait, \(machine.unfinished) are unfinished")
+        // The model does not know which messages of a part that is being closed are in memory.
+        if parts.contains(.closing) { return }
         for (index, app) in apps.enumerated() {
-            let times = waiting.filter { accepted[$0]!.message.app == app }.map(begin)
+            let times = waiting.filter { accepted[$0]!.message.app == app && isOpen($0) }.map(begin)
             let wait = waits.first { $0.app == app }
             check(
                 wait?.messages.oldest == times.min() && wait?.messages.count ?? 0 == times.count,
@@ -202,10 +296,12 @@ private final class RouterWalk {
         isWell = true
         isHealthy = true
         machine.healthChanged(nil)
+        if isSuspended { suspend(false) }
         for app in gates.indices where !gates[app].isThere { changeGate(app) }
         for app in gates.indices where gates[app].isPaused { pause(app) }
         for _ in 0..<5000 where fault == nil && (!waiting.isEmpty || !scheduled.isEmpty) {
             run()
+            for part in parts.indices where parts[part] == .closed { open(part) }
             while !questions.isEmpty, fault == nil { answer() }
             for app in gates.indices { report(app) }
             run()
@@ -234,6 +330,8 @@ private final class RouterWalk {
     }
 
     private func accept(_ count: Int) {
+        let open = parts.indices.filter { parts[$0] == .open }
+        if open.isEmpty { return }
         var batch: [AcceptedMessage] = []
         for _ in 0..<count {
             let app = Int.random(in: 0..<3, using: &random)
@@ -247,10 +345,13 @@ private final class RouterWalk {
                 case 8: .users(["anna"])
                 default: .everyone
                 }
-            let seq = nextSeq
-            nextSeq += 1
-            // Some messages have the id of another one, whose devices must not get them.
-            let known = chance(5) ? accepted.values.first { $0.message.app == apps[app] } : nil
+            let part = parts.count == 1 ? 0 : open.randomElement(using: &random)!
+            let seq = nextSeq[part]
+            nextSeq[part] += 1
+            // Some messages have the id of another one, whose devices must not get them. It is in the same part.
+            let known =
+                chance(5)
+                ? accepted.values.first { $0.message.app == apps[app] && EventNumber.part(of: $0.seq) == part } : nil
             let isFuture = chance(8)
             let expiresAt: Int64? =
                 switch Int.random(in: 0..<8, using: &random) {
@@ -299,7 +400,7 @@ private final class RouterWalk {
     private func cancel(_ count: Int) {
         var batch: [CancelOrder] = []
         for _ in 0..<count {
-            let open = waiting.union(scheduled.map(\.seq)).subtracting(cancelled)
+            let open = waiting.union(scheduled.map(\.seq)).subtracting(cancelled).filter(isOpen)
             guard let seq = open.sorted().randomElement(using: &random), let message = accepted[seq] else { break }
             cancelled.insert(seq)
             let isDue = waiting.contains(seq)
@@ -442,14 +543,7 @@ private final class RouterWalk {
         }
         orders = [:]
         machine = RouterMachine(policy, identities: F.identities, inactive: inactive, now: now, wall: wall)
-        var lanes: [Lane: [UInt64]] = [:]
-        for seq in waiting.sorted() {
-            lanes[Lane(of: accepted[seq]!.message, to: accepted[seq]!.audience), default: []].append(seq)
-        }
-        machine.backlog(
-            LedgerBacklog(
-                lanes: lanes.map { ($0.key, $0.value) }, times: waiting.sorted().map { ($0, begin($0)) },
-                nextDue: scheduled.map(\.time).min()))
+        machine.backlog(backlog(of: waiting, scheduled))
     }
 
     // MARK: Requests of the machine
@@ -478,14 +572,15 @@ private final class RouterWalk {
             if fails { return machine.due(.failure(LedgerFault("broken"))) }
             scheduled.sort { $0.time < $1.time }
             scheduled.removeAll { cancelled.contains($0.seq) && $0.time <= due.time && done.contains($0.seq) }
-            let ready = scheduled.filter { $0.time <= due.time && !cancelled.contains($0.seq) }.prefix(due.limit)
+            let ready = scheduled.filter { $0.time <= due.time && !cancelled.contains($0.seq) && isOpen($0.seq) }
+                .prefix(due.limit)
             scheduled.removeAll { one in ready.contains { $0.seq == one.seq } }
             waiting.formUnion(ready.map(\.seq))
             machine.due(
                 .success(
                     DueMessages(
                         messages: ready.compactMap { read($0.seq) },
-                        next: scheduled.first { !cancelled.contains($0.seq) }?.time)))
+                        next: scheduled.first { !cancelled.contains($0.seq) && isOpen($0.seq) }?.time)))
         }
         run()
     }
@@ -508,7 +603,7 @@ private final class RouterWalk {
     private func release(_ page: ClaimPage) {
         for device in page.devices {
             check(
-                cancelled.contains(page.seq) || suppressed.contains(Known(seq: page.seq, device: device)),
+                cancelled.contains(page.seq) || !isOpen(page.seq) || suppressed.contains(Known(seq: page.seq, device: device)),
                 "the claims of \(page.seq) were released")
             let key = Claimed(message: page.fingerprint, device: device)
             check(claims[key] == page.seq, "a claim of another message was released")
@@ -557,7 +652,9 @@ private final class RouterWalk {
                 }
                 gates[app].asked = recall.number
             }
+            for part in actions.closed { note(closed: part.number) }
             for submission in actions.submissions { note(submission) }
+            check(!isSuspended || actions.submissions.isEmpty, "a delivery was sent without the right to")
             check(isHealthy || actions.submissions.isEmpty, "a delivery was sent while the ledger could not write")
             questions += actions.pages.map { .page($0) } + actions.loads.map { .load($0) }
             if !actions.claims.isEmpty { questions.append(.claim(actions.claimants, actions.claims)) }
@@ -575,7 +672,17 @@ private final class RouterWalk {
         }
     }
 
+    private func note(closed part: Int) {
+        check(parts[part] == .closing, "part \(part) was closed without an order")
+        parts[part] = .closed
+        let left = gates.flatMap { $0.out + $0.older.flatMap(\.out) }.filter { delivery in
+            accepted.contains { $0.value.message === delivery.message && EventNumber.part(of: $0.key) == part }
+        }
+        check(left.isEmpty, "\(left.count) deliveries of part \(part) are under way after it was closed")
+    }
+
     private func note(_ record: DeliveryRecord) {
+        check(parts[part(of: record.seq)] != .closed, "a record of a closed part")
         check(waiting.contains(record.seq), "\(record.seq) is not waiting: \(record.outcome)")
         guard let final = record.outcome.final else { return }
         let isNew = ended.insert(Known(seq: record.seq, device: record.device)).inserted
@@ -586,6 +693,7 @@ private final class RouterWalk {
 
     private func note(_ completed: CompletedMessage) {
         let seq = completed.seq
+        check(parts[part(of: seq)] != .closed, "\(seq) completed in a closed part")
         guard let message = accepted[seq], done.insert(seq).inserted, waiting.remove(seq) != nil else {
             return check(false, "\(seq) completed twice or was never accepted")
         }
@@ -604,7 +712,7 @@ private final class RouterWalk {
         }
         if completed.failure == .dropped {
             let app = apps.firstIndex(of: message.message.app)!
-            check(seq < droppedUpTo[app], "\(seq) was accepted after the drop")
+            check(seq < droppedUpTo[app][part(of: seq)], "\(seq) was accepted after the drop")
             check(completed.counts.expired > 0 || message.audience.isDynamic, "\(seq) ended before the drop")
         }
         // The search for devices ended early because the registry refused the audience or the message was dropped.
@@ -641,6 +749,10 @@ private final class RouterWalk {
             check(tickets.insert(delivery.ticket).inserted, "two deliveries with one ticket")
             check(out.insert(Out(delivery)).inserted, "a delivery sent twice at a time")
             check(!delivery.message.isWithdrawn, "a delivery of a cancelled message")
+            if parts.count > 1 {
+                let seq = accepted.first { $0.value.message === delivery.message }?.key
+                check(seq.map(isOpen) ?? false, "a delivery of a part that is not open")
+            }
             if chance(2) { gates[app].unwritten.insert(delivery.ticket) }
             gates[app].out.append(delivery)
         }
