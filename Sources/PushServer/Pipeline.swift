@@ -40,6 +40,8 @@ final class Pipeline: Sendable {
     let bus: EventBus
     let intake: Intake
     let waiting = CommittedEvents()
+    /// The right to send, which can end in a cluster; nil on a single node.
+    let permit: SendingPermit? = nil
     /// The numbers of messages that were waiting when the ledger was opened.
     let recovered: Backlog
     /// The apps that operators have paused, as of the start.

@@ -118,7 +118,8 @@ actor ServedGateways {
         if isEnding { return }
         if isHalted || !loaded.connectsLike(old) {
             gateway.credentialChanged(
-                connect: loaded.gateway.connect(resolver: dependencies.resolver),
+                connect: loaded.gateway.connect(
+                    resolver: dependencies.resolver, permit: dependencies.pipeline.permit),
                 tokens: tokens(loaded, reportingTo: served.journal),
                 endpoint: loaded.gateway.hostPort)
             log.notice(
@@ -145,7 +146,8 @@ actor ServedGateways {
             dependencies.pipeline.announce(EventDraft(.credentialRotated, app: app.id))
         }
         let own = dependencies.loops.next()
-        var settings = loaded.gateway.settings(resolver: dependencies.resolver)
+        var settings = loaded.gateway.settings(
+            resolver: dependencies.resolver, permit: dependencies.pipeline.permit)
         settings.lookUp = lookUps.lookUp
         settings.policy.minimum = connections.lowerBound
         settings.policy.maximum = connections.upperBound

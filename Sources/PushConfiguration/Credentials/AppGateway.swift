@@ -35,22 +35,25 @@ package struct AppGateway: Sendable {
     package var hostPort: HostPort { HostPort(host: app.endpoint.host, port: app.endpoint.port) }
 
     /// Returns the closure that makes the app's connections. A rotation of the credential replaces this closure.
-    package func connect(resolver: NameResolver) -> GatewaySettings.Connect {
+    ///
+    /// - Parameter permit: The right to send, if it can end.
+    package func connect(resolver: NameResolver, permit: SendingPermit? = nil) -> GatewaySettings.Connect {
         switch app.gateway.wireProtocol {
         case .http2:
-            let settings = http2Settings(resolver)
+            let settings = http2Settings(resolver, permit)
             return { GatewayConnection($0, settings: settings) }
         case .binary:
             var settings = LegacyConnection.Settings(tls: tls, serverName: app.endpoint.host, resolver: resolver)
             settings.connectTimeout = app.gateway.connectTimeout
             settings.stallAfter = app.gateway.answerTimeout
+            settings.permit = permit
             return { [settings] in
                 LegacyConnection(id: $0.id, on: $0.loop, to: $0.address, settings: settings, outlet: $0.outlet)
             }
         }
     }
 
-    private func http2Settings(_ resolver: NameResolver) -> GatewayConnection.Settings {
+    private func http2Settings(_ resolver: NameResolver, _ permit: SendingPermit?) -> GatewayConnection.Settings {
         let authority = hostPort.port == 443 ? hostPort.host : hostPort.description
         var settings = GatewayConnection.Settings(
             topic: app.topic.text, authority: authority, tls: tls, resolver: resolver)
@@ -58,6 +61,7 @@ package struct AppGateway: Sendable {
         settings.http2.connectTimeout = app.gateway.connectTimeout
         settings.http2.pingAfter = app.gateway.pingAfter
         settings.http2.pingTimeout = app.gateway.pingTimeout
+        settings.http2.permit = permit
         return settings
     }
 
@@ -72,9 +76,11 @@ package struct AppGateway: Sendable {
             refused: { tokens.refused(key, generation: $0) }, mintedTooOften: { tokens.mintedTooOften(key) })
     }
 
-    package func settings(resolver: NameResolver) -> GatewaySettings {
+    package func settings(resolver: NameResolver, permit: SendingPermit? = nil) -> GatewaySettings {
         var settings = GatewaySettings(
-            app: app.id, endpoint: hostPort, resolver: resolver, connect: connect(resolver: resolver))
+            app: app.id, endpoint: hostPort, resolver: resolver,
+            connect: connect(resolver: resolver, permit: permit))
+        settings.permit = permit
         settings.policy.minimum = app.gateway.connections.lowerBound
         settings.policy.maximum = app.gateway.connections.upperBound
         settings.policy.shrinkAfter = app.gateway.idle

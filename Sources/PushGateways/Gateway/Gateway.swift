@@ -315,6 +315,10 @@ package actor Gateway: DeliveryGate {
             sweepAt = nil
             return
         }
+        if let permit = settings.permit, !permit.isValid {
+            if sweepAt.map({ $0 <= now }) ?? true { sweepAt = now + Self.permitInterval }
+            return
+        }
         let time = settings.wallClock()
         var hasExpired = false
         for assignment in machine.assignments(waiting: queue.count, now: now) {
@@ -332,6 +336,8 @@ package actor Gateway: DeliveryGate {
     }
 
     private static let sweepInterval: Duration = .seconds(5)
+    /// The time after which a gateway that waits for the right to send looks again.
+    private static let permitInterval: Duration = .milliseconds(100)
 
     /// Finds expired deliveries while the gateway is blocked. Otherwise they are found when they are handed out.
     private func sweep(at time: WallTime, now: MonotonicTime) {

@@ -70,6 +70,8 @@ package struct GatewaySettings: Sendable {
         Disposition.of(status: $0, reason: $1)
     }
     package var wallClock: @Sendable () -> WallTime = { .current() }
+    /// The right to send, if it can end. While it is not valid, deliveries wait.
+    package var permit: SendingPermit?
     /// The seed of the random jitter.
     package var seed: UInt64
 

@@ -9,6 +9,7 @@ final class GatewaySession: HTTP2ClientConnectionDelegate {
     private let id: ConnectionID
     private let loop: EventLoop
     private let outlet: ConnectionOutlet
+    private let permit: SendingPermit?
     private let begunAt: MonotonicTime
     private var machine: ConnectionMachine
     private var shapes: RequestShapes
@@ -24,6 +25,7 @@ final class GatewaySession: HTTP2ClientConnectionDelegate {
         id = request.id
         loop = request.loop
         outlet = request.outlet
+        permit = settings.http2.permit
         begunAt = request.loop.now
         address = request.address.description
         machine = ConnectionMachine(settings: settings.machine)
@@ -142,6 +144,11 @@ final class GatewaySession: HTTP2ClientConnectionDelegate {
 
     private func send() {
         guard let connection else { return }
+        if let permit, !permit.isValid {
+            // What was not sent goes back to the router, where another node's messages are forgotten.
+            if machine.waitingCount > 0 { connection.close() }
+            return
+        }
         let event = machine.send(now: loop.now) { delivery, tag in
             let submission = unsafe connection.submit(
                 shapes.request(for: delivery.message), values: values.write(delivery), body: delivery.message.payload,

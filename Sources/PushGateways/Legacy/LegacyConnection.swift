@@ -23,6 +23,8 @@ package actor LegacyConnection: PushConnection {
         package var drainFor: Duration = .seconds(10)
         /// Whether to send a probe frame at the end. Set it to false for peers that do not answer an invalid frame.
         package var probes = true
+        /// While it is not valid, nothing is written: the connection is reset if there is something to write.
+        package var permit: SendingPermit?
         /// The time limit from the first look-up to the end of the TLS handshake. Default 10 s.
         package var connectTimeout: Duration = .seconds(10)
 
@@ -141,6 +143,9 @@ package actor LegacyConnection: PushConnection {
             do throws(TLSError) {
                 let tls = try TLSEngine(context: settings.tls, role: .client(serverName: settings.serverName))
                 let channel = Channel(socket, on: loop, tls: tls, handler: self)
+                if let permit = settings.permit {
+                    channel.mayWrite = { [unowned channel] in permit.isValid || !channel.isOpen }
+                }
                 self.channel = channel
                 channel.start()
             } catch {

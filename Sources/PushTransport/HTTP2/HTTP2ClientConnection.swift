@@ -52,6 +52,8 @@ package final class HTTP2ClientConnection {
         package var pingTimeout: Duration = .seconds(10)
         package var settings = HTTP2Settings(enablePush: false)
         package var limits = HTTP2ClientEngine.Limits()
+        /// While it is not valid, nothing is written as long as a request is unanswered: the connection is reset.
+        package var permit: SendingPermit?
 
         package init() {}
     }
@@ -182,6 +184,9 @@ package final class HTTP2ClientConnection {
             do throws(TLSError) {
                 let tls = try TLSEngine(context: context, role: .client(serverName: serverName))
                 let channel = Channel(socket, on: loop, tls: tls, handler: self)
+                if let permit = options.permit {
+                    channel.mayWrite = { [unowned self] in permit.isValid || engine.inFlight == 0 }
+                }
                 self.channel = channel
                 channel.start()
             } catch {

@@ -112,6 +112,9 @@ package final class Channel {
     private var lingeringReason = ChannelClosure.byUs
     private var isFlushRequested = false
     private var retainedWhileOpen: Channel?
+    /// Asked right before each write to the socket. If it returns false, the connection is reset, and what was not sent
+    /// is lost.
+    package var mayWrite: (() -> Bool)?
 
     /// The number of reads that returned bytes. Together with ``bytesReceived`` it shows how well the peer coalesces
     /// its writes.
@@ -379,6 +382,10 @@ package final class Channel {
 
     private func send(_ bytes: inout ByteQueue) -> Socket.Transfer? {
         while !bytes.isEmpty {
+            if let mayWrite, !mayWrite() {
+                socket.closeHard()
+                return .failed(SystemError(number: ECANCELED))
+            }
             let transfer = unsafe bytes.withBytes { unsafe socket.send($0) }
             guard case .bytes(let count) = transfer else { return transfer }
             bytes.consume(count)

@@ -52,6 +52,37 @@ import Testing
         }
     }
 
+    /// The right to send ends in the middle of the work, and is renewed later.
+    @Test func `Nothing is sent without the right to send, and everything after it is renewed`() async throws {
+        try await withSimulatedApple { settings in
+            settings.streamLimit = 100
+        } _: { apple in
+            let permit = SendingPermit(until: .distantFuture)
+            let deliveries = ConnectionOwner.deliveries(0..<5000)
+            let counts = EventRecorder<Int>()
+            let loop = apple.clientLoop
+            let book = try await GatewayOwner.send(
+                deliveries, to: apple, connections: 2...2,
+                change: { $0.permit = permit }, connection: { $0.http2.permit = permit },
+                progress: { ended, _ in
+                    guard ended == 300 else { return }
+                    permit.end(at: .distantPast)
+                    loop.schedule(after: .milliseconds(300)) {
+                        Task {
+                            counts.record((try? await apple.count("requests")) ?? .max)
+                            permit.end(at: .distantFuture)
+                        }
+                    }
+                })
+            let sent = try #require(await counts.wait(count: 1).first)
+            // Each connection may have had all of its streams in use.
+            #expect(sent >= 300 && sent <= 300 + 2 * 100, "\(sent)")
+            #expect(book.accepted == 5000)
+            let faults = try await Accounts(apple).faults(book, deliveries)
+            #expect(faults.isEmpty, "\(faults.prefix(5))")
+        }
+    }
+
     @Test func `After an outage a connection that answers a PING ends the backoff, without a delivery`() async throws {
         let script = "{ rules: [{ on: 'connect', refuse: true, times: 8 }] }"
         try await withSimulatedApple(script: script) { apple in

@@ -169,6 +169,38 @@ private final class Scene {
         }
     }
 
+    /// Output that waits for a slow reader, and also what the kernel holds, is lost when the writer may not write any
+    /// more.
+    @Test func `A channel that may not write resets the connection`() async throws {
+        try await withScene { scene, events in
+            try await scene.with { scene in
+                try scene.listen(events: events)
+                scene.connect(
+                    to: HostPort(host: "127.0.0.1", port: scene.listener!.address.port), events: events)
+            }
+            await events.wait { $0.contains("server opened") && $0.contains("client opened") }
+            let mayWrite = Locked(true)
+            await scene.with { scene in
+                scene.talkers.first { $0.name == "server" }!.channel!.isReadingPaused = true
+                let client = scene.talkers.first { $0.name == "client" }!.channel!
+                client.mayWrite = { mayWrite.withLock { $0 } }
+                client.write([UInt8](repeating: 7, count: 20_000_000))
+            }
+            let sent = await scene.with { scene in
+                mayWrite.withLock { $0 = false }
+                scene.talkers.first { $0.name == "server" }!.channel!.isReadingPaused = false
+                return scene.talkers.first { $0.name == "client" }!.channel!.bytesSent
+            }
+            let all = await events.wait { all in
+                all.contains { $0.hasPrefix("client closed") } && all.contains { $0.hasPrefix("server closed") }
+            }
+            #expect(sent > 0 && sent < 20_000_000)
+            let read = await scene.with { scene in scene.talkers.first { $0.name == "server" }!.received.count }
+            #expect(read <= Int(sent))
+            #expect(all.last { $0.hasPrefix("client closed") }?.contains("lost") == true)
+        }
+    }
+
     /// The server sends the reason and disconnects while the client writes. The client must read the reason although
     /// its writes fail.
     @Test("The last bytes of a peer are read when a write fails")
