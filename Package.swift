@@ -113,7 +113,7 @@ let package = Package(
             name: "PushConfiguration",
             dependencies: [
                 "PushPipeline", "PushGateways", "PushLogic", "PushWire", "PushModel", "PushText", "PushTransport",
-                "PushLoop", "JSON5", "Receipts",
+                "PushPostgreSQL", "PushLoop", "JSON5", "Receipts",
             ], swiftSettings: settings),
         .target(
             name: "PushAdmin",

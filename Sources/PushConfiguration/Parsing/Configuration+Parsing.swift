@@ -25,6 +25,7 @@ extension Configuration {
         defaults.data = FilePath.resolve(defaults.data, besideFile: file)
         var draft = ConfigurationDraft.settings.read(from: root, into: ConfigurationDraft(defaults))
         draft.rejectSharedEndpoints(in: root)
+        draft.checkCluster(in: root)
         draft.checkOpenHTTP(in: root.section("http"))
         draft.readApps(in: root)
         draft.checkLegacyRegistration(in: root.section("http").section("legacy_registration"))

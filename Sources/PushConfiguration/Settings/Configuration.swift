@@ -10,6 +10,10 @@ package import PushTransport
 package struct Configuration: Sendable, Equatable {
     /// The directory of ledger, registry and event log.
     package var data = "data"
+    /// The database of a cluster; nil for files in `data`.
+    package var store: Store?
+    /// This node of a cluster; nil without `store`.
+    package var cluster: Cluster?
     package var intake = Intake()
     package var events = Events()
     package var http = HTTP()

@@ -8,6 +8,7 @@ struct ConfigurationDraft: Sendable {
     var tls = TLS()
     var curveKeyFile: String?
     var legacy = LegacyRegistration()
+    var cluster = Cluster()
 
     /// `http.legacy_registration`, which is complete only with an app.
     struct LegacyRegistration: Sendable {
@@ -28,6 +29,7 @@ struct ConfigurationDraft: Sendable {
             certificate: configuration.http.tls?.certificate, key: configuration.http.tls?.key,
             passwordFile: configuration.http.tls?.passwordFile)
         curveKeyFile = configuration.security.curve?.secretKeyFile
+        cluster = Cluster(configuration.cluster)
         legacy = LegacyRegistration(
             app: configuration.http.legacyRegistration?.app.name, path: configuration.http.legacyRegistration?.path)
     }
@@ -42,6 +44,7 @@ struct ConfigurationDraft: Sendable {
                 app: $0, path: legacy.path ?? Configuration.HTTP.LegacyRegistration.defaultPath)
         }
         configuration.security.curve = curveKeyFile.map { Configuration.Security.Curve(secretKeyFile: $0) }
+        configuration.cluster = cluster.configuration
         return configuration
     }
 
@@ -55,7 +58,7 @@ struct ConfigurationDraft: Sendable {
 
     /// All settings outside of apps and clients, in the order of the file.
     static let settings: [Setting<ConfigurationDraft>] =
-        [data] + intake + events + http + dedupe + log + receipts + security
+        [data, store] + cluster + intake + events + http + dedupe + log + receipts + security
 
     private static let intake: [Setting<ConfigurationDraft>] = [
         Setting(

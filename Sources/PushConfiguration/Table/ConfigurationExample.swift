@@ -15,6 +15,9 @@ struct ConfigurationExample {
         draft.tls = ConfigurationDraft.TLS(
             certificate: "server.pem", key: "server.key", passwordFile: "server.password")
         draft.curveKeyFile = "server.curve"
+        draft.values.store = try? Configuration.Store("postgres://carillon@db1,db2/carillon")
+        draft.cluster.node = NodeID("a")
+        draft.cluster.advertise = draft.cluster.listen
         draft.legacy = ConfigurationDraft.LegacyRegistration(
             app: "shop", path: Configuration.HTTP.LegacyRegistration.defaultPath)
         draft.values.receipts.roots = "roots.pem"
@@ -103,8 +106,8 @@ struct ConfigurationExample {
         //
         // This file does not start as it is, because it names files that you have to
         // create; `carillon check` lists the missing ones. Carillon needs an app with
-        // its credential, and nothing else: leave out http.tls, security, receipts and
-        // the apps that you do not have.
+        // its credential, and nothing else: leave out store, cluster, http.tls, security,
+        // receipts and the apps that you do not have.
         //
         // SIGHUP reloads this file. A changed setting applies
         // - at once [live],

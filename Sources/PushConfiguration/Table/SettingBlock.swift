@@ -29,6 +29,10 @@ struct SettingBlock: Sendable {
 
     static let all: [SettingBlock] = [
         SettingBlock(
+            "cluster",
+            documentation: "This node among those that share the database of `store`. Default: none.",
+            presence: Presence(key: "node", reload: .restart)),
+        SettingBlock(
             "intake",
             documentation: """
                 The endpoints for producers: "tcp://ADDRESS:PORT", "ipc://FILE" or "off". Port 0 is any free port; \
