@@ -156,10 +156,10 @@ package final class SQLiteLedger: LedgerEngine, Sendable {
     /// the disk. The sizes are at most a second old.
     package var latest: LedgerStatus { published.withLock { $0 }.latest }
 
-    /// How long the writing thread has worked on its current group; zero while it has no work. More than a few seconds
-    /// mean that the disk does not answer.
-    package func busyTime(at now: MonotonicTime) -> Duration {
-        published.withLock { $0.busySince }.map { max(.zero, now - $0) } ?? .zero
+    package func busyTime(at now: MonotonicTime) -> Duration { published.withLock { $0 }.busyTime(at: now) }
+
+    package func heads() -> [LogHeads] {
+        [LogHeads(part: PartitionID(remainder: 0, of: 1), newest: newestAtOpen, topics: headsAtOpen)]
     }
 
     /// Removes expired data. Call this regularly.
@@ -172,8 +172,6 @@ package final class SQLiteLedger: LedgerEngine, Sendable {
         await unlessClosed(on: writing) {}
     }
 
-    /// Prepares for `close`. From now on a caller of `note` no longer waits for a failing disk: it would wait forever,
-    /// and nobody would be left to close the ledger.
     package func beginEnd() {
         _ = writing.executeUnlessStopped { [core] in core.valueUnlessClosed?.isEnding = true }
     }

@@ -13,6 +13,14 @@ package protocol LedgerEngine: Ledger, EventLog, ReceiptLog {
     /// Returns the number of unfinished messages of an app as of the last committed group.
     func backlog(of app: AppID) -> AppBacklog
 
+    /// Returns the last numbers of each part that is open, as of its opening, in the order of the parts. Those of a part
+    /// are there before the witness is notified of its opening. A ledger in files has one part.
+    func heads() -> [LogHeads]
+
+    /// Returns how long the engine has worked on its current group; zero while it has no work. More than a few seconds
+    /// mean that the store does not answer.
+    func busyTime(at now: MonotonicTime) -> Duration
+
     /// Queues a call for the ledger's own thread, or refuses it if the ledger is closed.
     func add(_ work: LedgerWork)
 
@@ -27,11 +35,18 @@ package protocol LedgerEngine: Ledger, EventLog, ReceiptLog {
 
     func status() async -> LedgerStatus
 
+    /// Prepares for ``close()``. From now on a caller of `note` no longer waits for a store that fails: it would wait
+    /// forever, and nobody would be left to close the ledger.
+    func beginEnd()
+
     /// Stores what was handed in, and closes the connections or files.
     func close() async
 }
 
 extension LedgerEngine {
+    /// Returns the last numbers of an open part as of its opening; nil if it is not open.
+    package func heads(of part: PartitionID) -> LogHeads? { heads().first { $0.part == part } }
+
     package func accept(_ group: [PushRequest], reply: @escaping @Sendable ([Acceptance]) -> Void) {
         add(.accept(group, reply))
     }

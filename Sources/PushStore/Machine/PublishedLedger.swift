@@ -5,8 +5,13 @@ struct PublishedLedger: Sendable {
     /// The state as of the last commit, without the backlogs of the apps.
     var status = LedgerStatus()
     var backlogs = AppBacklogs()
-    /// The time at which the writing thread began the group that it works on; nil while it has no work.
+    /// The time at which the engine began the oldest group that it works on; nil while it has no work.
     var busySince: MonotonicTime?
+    /// The last numbers of the open parts, by part. Only an engine with parts that open and close has them here.
+    var heads: [Int: LogHeads] = [:]
+
+    /// Returns how long the engine has worked on that group.
+    func busyTime(at now: MonotonicTime) -> Duration { busySince.map { max(.zero, now - $0) } ?? .zero }
 
     /// The state with the backlogs of the apps.
     var latest: LedgerStatus {

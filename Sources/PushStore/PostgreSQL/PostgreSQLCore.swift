@@ -30,6 +30,7 @@ final class PostgreSQLCore {
     /// The unfinished messages of all parts.
     private var backlogs = AppBacklogs()
     private var isClosed = false
+    private var isEnding = false
     private var isProbing = false
     /// Since when rows that groups need cannot be read; nil if they can.
     var readsFailSince: MonotonicTime?
@@ -83,6 +84,10 @@ final class PostgreSQLCore {
     /// Adds a part that was read.
     func add(_ part: LedgerPart) {
         parts[part.part] = part
+        if let id = PartitionID(part.part) {
+            let heads = LogHeads(part: id, newest: part.machine.writer.next - 1, topics: part.machine.writer.topics)
+            published.withLock { $0.heads[part.part] = heads }
+        }
         for (app, own) in part.machine.backlog.byApp {
             backlogs.add(app, waiting: own.waiting, scheduled: own.scheduled)
         }
@@ -91,6 +96,7 @@ final class PostgreSQLCore {
     private func remove(_ part: LedgerPart) {
         guard parts[part.part] === part else { return }
         parts[part.part] = nil
+        published.withLock { $0.heads[part.part] = nil }
         for (app, own) in part.machine.backlog.byApp {
             backlogs.add(app, waiting: -own.waiting, scheduled: -own.scheduled)
         }
@@ -298,6 +304,7 @@ final class PostgreSQLCore {
                 entry.part.undo(entry.decided)
                 entry.part.takeBack(entry.group, fault)
             }
+            if isEnding { dropAwaitedNotes() }
             healthIs(fault)
             loop.schedule(after: .milliseconds(100)) { [weak self] in
                 guard let self else { return }
@@ -334,6 +341,7 @@ final class PostgreSQLCore {
                 : "\(storeName) cannot be reached; retrying")
         healthIs(fault)
         for part in parts.values { part.refuseCalls(fault) }
+        if isEnding { dropAwaitedNotes() }
     }
 
     /// Ends a fault if the database commits. While there is a fault, no request is stored that could show it.
@@ -375,7 +383,9 @@ final class PostgreSQLCore {
     func publish(isWhole: Bool = false) {
         let status = isWhole ? status() : nil
         let (backlogs, fault) = (backlogs, fault)
+        let busySince = lanes.compactMap(\.waitingSince).min()
         published.withLock {
+            $0.busySince = busySince
             if let status { $0.status = status }
             $0.status.fault = fault
             $0.backlogs = backlogs
@@ -402,6 +412,21 @@ final class PostgreSQLCore {
     }
 
     // MARK: The end
+
+    /// Answers callers of `note` that wait for a store which fails, from now on.
+    func beginEnd() {
+        isEnding = true
+        if fault != nil { dropAwaitedNotes() }
+    }
+
+    private func dropAwaitedNotes() {
+        for part in parts.values {
+            part.waiting.notes.removeAll { _, done in
+                done?(nil)
+                return done != nil
+            }
+        }
+    }
 
     /// Whether all that was handed in is stored.
     var isSettled: Bool {

@@ -83,6 +83,14 @@ package final class PostgreSQLLedger: LedgerEngine, Sendable {
 
     package func backlog(of app: AppID) -> AppBacklog { published.withLock { $0.backlogs[app] } }
 
+    package func heads() -> [LogHeads] {
+        published.withLock { $0.heads }.sorted { $0.key < $1.key }.map(\.value)
+    }
+
+    package func busyTime(at now: MonotonicTime) -> Duration { published.withLock { $0 }.busyTime(at: now) }
+
+    package func beginEnd() { _ = gate.execute { [core] in core.wrapped.beginEnd() } }
+
     package func status() async -> LedgerStatus { await gate.run { [core] in core.wrapped.status() } ?? latest }
 
     private func pause(_ time: Duration) async {
