@@ -71,6 +71,9 @@ package struct PendingMessages {
         return segments[index].first
     }
 
+    /// The first numbers of the rows that have unfinished messages, ascending.
+    package var rows: [UInt64] { segments.lazy.filter { $0.open > 0 }.map(\.first) }
+
     /// Returns whether the devices of a message are claimed one by one; nil for a message that does not wait in a row,
     /// such as a scheduled one, whose number may lie between those of a row.
     mutating func needsClaim(_ seq: UInt64) -> Bool? {

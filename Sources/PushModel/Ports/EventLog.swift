@@ -32,6 +32,7 @@ package struct LogPage: Sendable {
 }
 
 package enum TraceSubject: Sendable, Hashable {
-    case message(MessageID)
+    /// A message, of one app or, with nil, of any. The log may return more than the events of that app.
+    case message(MessageID, app: AppID? = nil)
     case device(DeviceID)
 }

@@ -38,7 +38,7 @@ package struct DeliveryHistory: Sendable {
         var (at, rows) = (after, 0)
         while true {
             let begun = at
-            let segments = try await log.trace(.message(id), after: at, limit: Self.rowsAtOnce)
+            let segments = try await log.trace(.message(id, app: app), after: at, limit: Self.rowsAtOnce)
             for segment in segments where segment.last > at {
                 var isFull = false
                 // A damaged segment is skipped.

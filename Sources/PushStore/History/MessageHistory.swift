@@ -127,7 +127,7 @@ package struct MessageHistory: Sendable {
 
     /// Returns the messages with this id: one for each app that had such a message.
     package func one(_ id: MessageID, app: AppID?) async throws -> [MessageSummary] {
-        let segments = try await log.trace(.message(id), limit: TraceSearch.mostAsked)
+        let segments = try await log.trace(.message(id, app: app), limit: TraceSearch.mostAsked)
         let wanted = Array(id.text.utf8)
         var isWhole = TraceSearch.isComplete(segments)
         var tallies: [String: MessageTally] = [:]

@@ -53,7 +53,7 @@ package struct TraceSearch: Sendable {
         // The first rejection of each device. The deactivation of the device comes after it.
         var refused: [DeviceID: (seq: UInt64, app: AppID?)] = [:]
         var told: Set<UInt64> = []
-        var (lines, isComplete) = try await collect(.message(id)) { entry in
+        var (lines, isComplete) = try await collect(.message(id, app: app)) { entry in
             let event = entry.event
             guard entry.concerns(wanted) else { return false }
             let eventApp = entry.app
@@ -130,7 +130,7 @@ package struct TraceSearch: Sendable {
         }
         guard let found else { return Found(isComplete: backwards.low == 0 || backwards.low < backwards.oldest) }
         let wanted = Array(found.message.text.utf8)
-        let (lines, isComplete) = try await collect(.message(found.message)) { entry in
+        let (lines, isComplete) = try await collect(.message(found.message, app: found.app)) { entry in
             guard entry.concerns(wanted), entry.app == found.app else { return false }
             return entry.event.device == nil || entry.event.device == found.device
         }

@@ -122,7 +122,7 @@ struct TraceRun: Sendable {
 
     static func hash(_ subject: TraceSubject) -> UInt32 {
         switch subject {
-        case .message(let id):
+        case .message(let id, _):
             var text = id.text
             return text.withUTF8 { unsafe hash(UnsafeRawBufferPointer($0)) }
         case .device(let device): return hash(device)

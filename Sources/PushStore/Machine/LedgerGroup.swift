@@ -43,9 +43,30 @@ extension LedgerGroup {
         if !decided.accepted.isEmpty { witness?.accepted(decided.accepted) }
         let orders = cancelled()
         if !orders.isEmpty { witness?.cancelled(orders) }
+        answerOthers(decided)
+        publish(decided, to: witness)
+        answerNotes(decided)
+    }
+
+    /// Answers the calls of a group that is stored, without the witness. `cancelled` ends the group's cancellations.
+    func answer(_ decided: borrowing DecidedGroup, cancelled: () -> Void) {
+        for ((_, reply), replies) in zip(requests, decided.replies) { reply(replies) }
+        cancelled()
+        answerOthers(decided)
+        answerNotes(decided)
+    }
+
+    /// Notifies the witness of the events of a group that is stored.
+    func publish(_ decided: borrowing DecidedGroup, to witness: (any LedgerWitness)?) {
+        for segment in decided.rows.segments where segment.count > 0 { witness?.committed(segment) }
+    }
+
+    private func answerOthers(_ decided: borrowing DecidedGroup) {
         for (_, _, reply) in pauses { reply(nil) }
         for ((_, reply), result) in zip(receipts, decided.receipts) { reply(result) }
-        for segment in decided.rows.segments where segment.count > 0 { witness?.committed(segment) }
+    }
+
+    private func answerNotes(_ decided: borrowing DecidedGroup) {
         for ((_, done), number) in zip(notes, decided.notes) { done?(number) }
     }
 

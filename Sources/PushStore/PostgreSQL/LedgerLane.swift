@@ -58,6 +58,11 @@ final class LedgerLane {
     /// Since when the current flush waits; nil if there is none.
     var waitingSince: MonotonicTime? { entries.isEmpty ? nil : startedAt }
 
+    /// Whether the current flush has a group of a part with this epoch.
+    func stores(_ part: Int, epoch: Int64) -> Bool {
+        entries.contains { $0.part.part == part && $0.part.epoch == epoch }
+    }
+
     /// Stores entries. The lane must be idle.
     func store(_ entries: [Entry], now: WallTime) {
         self.entries = entries

@@ -1,15 +1,43 @@
 import PushLogic
 import PushModel
 import PushTime
+import PushWire
 
 /// The state of one part of the ledger that this node owns, and the calls that wait for its next group. Confined to the
 /// ledger's loop.
 final class LedgerPart {
+    enum Phase {
+        /// The part was read. Nothing of it is written.
+        case loaded
+        /// The part is to be carried out as soon as the outcomes of its former deliveries are stored.
+        case opening
+        /// The part is carried out.
+        case serving
+        /// The right to send has run out: outcomes are stored, and nothing is accepted.
+        case suspended
+        /// The part goes to another node: what was handed in is stored, and nothing is accepted.
+        case closing
+        /// The part is forgotten. Only a flush that is under way still knows it.
+        case gone
+    }
+
     let part: Int
     /// The epoch of this node's lease.
     let epoch: Int64
     var machine: LedgerMachine
     let lookup: PartLookup
+    var phase = Phase.loaded
+    /// What waited in the part when it was read.
+    var backlog: LedgerBacklog
+    /// The last numbers when the part was read.
+    let heads: [LogWriter.Head]
+    let newestAtOpen: UInt64
+    /// What of the part is needed.
+    var horizon = LedgerHorizon()
+    /// The number of the oldest event, or the number of the next one if there is none.
+    var oldest: UInt64
+    /// Whether its horizon is to be examined.
+    var isUpkeepDue = false
     /// The calls that the next group commits.
     var waiting = LedgerGroup()
     /// Whether a flush or a reading of the database concerns this part. The next group waits for it.
@@ -18,16 +46,43 @@ final class LedgerPart {
     var isTrimDue = true
     /// Whether the last work was an examination, so that waiting calls are next.
     var hasTrimmed = false
+    /// Whether the witness has forgotten the part.
+    var isForgotten = false
+    /// The announcements of groups that were stored before the part was opened.
+    var unannounced: [() -> Void] = []
+    /// The replies that wait until what was handed in is stored.
+    var drained: [@Sendable () -> Void] = []
     /// The day of the newest group that contains the newest number of every topic, so that older groups can be
     /// dropped.
     private var headsDay: Int64 = 0
 
-    init(_ part: Int, epoch: Int64, _ machine: consuming LedgerMachine, _ lookup: PartLookup) {
+    init(
+        _ part: Int, epoch: Int64, _ machine: consuming LedgerMachine, _ lookup: PartLookup, oldest: UInt64,
+        backlog: LedgerBacklog
+    ) {
         self.part = part
         self.epoch = epoch
+        heads = machine.writer.topics
+        newestAtOpen = machine.writer.next - 1
         self.machine = machine
         self.lookup = lookup
+        self.backlog = backlog
+        self.oldest = oldest
     }
+
+    /// Whether this node writes groups of the part.
+    var isWritten: Bool {
+        switch phase {
+        case .opening, .serving, .suspended, .closing: true
+        case .loaded, .gone: false
+        }
+    }
+
+    /// Whether the witness carries out the part.
+    var isOpen: Bool { phase == .serving || phase == .suspended }
+
+    /// Whether nothing of the part waits for the database.
+    var isSettled: Bool { waiting.isEmpty && !isBusy }
 
     /// Decides upon the calls of a group whose needs are in memory.
     func decide(_ group: LedgerGroup, at now: WallTime) -> DecidedGroup {
@@ -44,6 +99,18 @@ final class LedgerPart {
         for message in decided.rows.scheduled { lookup.due.add(message.seq, due: message.due, key: message.key) }
         for seq in decided.rows.removedScheduled { lookup.due.remove(seq) }
         lookup.endGroup()
+        if phase == .opening { restore(decided.rows.endedKeys) }
+    }
+
+    /// Takes the ended deliveries of an earlier opening as if they had been read with the part, so that the witness, which
+    /// begins anew, does not send them again.
+    private func restore(_ words: [UInt64]) {
+        unsafe words.withUnsafeBytes { bytes in
+            for index in 0..<(bytes.count / EndedKey.size) {
+                let key = unsafe EndedKey(bytes, at: index)
+                machine.dedupe.restore(key, scheduled: lookup.due.key(of: key.seq) == nil ? [] : [key.seq])
+            }
+        }
     }
 
     func undo(_ decided: borrowing DecidedGroup) {
@@ -83,5 +150,11 @@ extension LedgerPart {
         refused.refuse(fault)
         waiting.outcomes.insert(contentsOf: group.outcomes, at: 0)
         waiting.notes.insert(contentsOf: group.notes, at: 0)
+    }
+
+    /// Refuses all calls, and forgets what was handed in.
+    func refuseAll(_ fault: LedgerFault) {
+        exchange(&waiting, with: LedgerGroup()).refuse(fault)
+        machine.refuseCancels()
     }
 }

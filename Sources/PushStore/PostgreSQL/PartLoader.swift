@@ -9,7 +9,6 @@ final class PartLoader {
     /// What a part contains when it is taken over.
     struct Loaded {
         let part: LedgerPart
-        let backlog: LedgerBacklog
         /// The cancellations that have no counts yet, and those whose messages may not all be done.
         let cancels: [StoredCancel]
     }
@@ -33,16 +32,20 @@ final class PartLoader {
 
     private let session: PostgreSQLSession
     private let part: Int
+    private let epoch: Int64
     private let storeName: String
     private var restore: PartRestore?
     private var cancels: [StoredCancel] = []
     private let done: (Result<Loaded, StoreError>) -> Void
+    private var isCancelled = false
 
     init(
-        _ part: Int, on session: PostgreSQLSession, into restore: consuming PartRestore, storeName: String,
+        _ part: Int, epoch: Int64, on session: PostgreSQLSession, into restore: consuming PartRestore,
+        storeName: String,
         done: @escaping (Result<Loaded, StoreError>) -> Void
     ) {
         self.part = part
+        self.epoch = epoch
         self.session = session
         self.restore = consume restore
         self.storeName = storeName
@@ -50,6 +53,9 @@ final class PartLoader {
     }
 
     func start() { ask(.bodies, after: Int64(bitPattern: EventNumber.base(of: part))) }
+
+    /// Ends the reading. Nothing is called any more.
+    func cancel() { isCancelled = true }
 
     private func statement(of step: Step) -> PostgreSQLStatement {
         switch step {
@@ -72,6 +78,7 @@ final class PartLoader {
     }
 
     private func take(_ reply: PostgreSQLReply, of step: Step) {
+        if isCancelled { return }
         switch reply {
         case .done(let results):
             do throws(StoreError) {
@@ -97,10 +104,33 @@ final class PartLoader {
         case .bodies: ask(.later, after: base)
         case .later: ask(.keys, after: base)
         case .keys: ask(.cancels, after: base)
-        case .cancels:
-            guard let restore = restore.take() else { return }
-            let (part, backlog) = restore.finish()
-            done(.success(Loaded(part: part, backlog: backlog, cancels: cancels)))
+        case .cancels: askEpoch()
+        }
+    }
+
+    /// Asks for the current epoch, now that everything is read: if it is the expected one, no other node has written
+    /// meanwhile.
+    private func askEpoch() {
+        let section = PostgreSQLSection()
+        section.call(StoreStatements.epoch) { $0.append(int4: Int32(part)) }
+        session.send(section, timeout: Self.timeout) { [self] reply in
+            if isCancelled { return }
+            switch reply {
+            case .done(let results):
+                let row = results[0].rows.first { _ in true }
+                guard let row, let current = try? row.value(0, as: Int64.self),
+                    let day = try? row.value(1, as: Int32.self), let hour = try? row.value(2, as: Int32.self)
+                else { return fail("the tables leases and horizons do not have it") }
+                guard current == epoch else {
+                    return fail("another node owns it: its epoch is \(current), and that of this node \(epoch)")
+                }
+                guard let restore = restore.take() else { return }
+                let loaded = restore.finish()
+                loaded.horizon = LedgerHorizon(day: day, hour: hour)
+                done(.success(Loaded(part: loaded, cancels: cancels)))
+            case .refused(let failure): fail("\(failure)")
+            case .unknown(let reason), .notSent(let reason): fail(reason)
+            }
         }
     }
 

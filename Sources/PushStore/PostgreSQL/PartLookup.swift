@@ -42,6 +42,9 @@ final class PartLookup: LedgerLookup {
         kept[row.number] = isKept && !row.accepted.isEmpty ? row.number...max(row.number, last) : nil
     }
 
+    /// The first numbers of the examined rows that are kept.
+    var keptRows: some Collection<UInt64> { kept.keys }
+
     // MARK: What the engine has read
 
     func isKnown(key seq: UInt64) -> Bool { keys[seq] != nil }

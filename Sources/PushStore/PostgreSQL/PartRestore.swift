@@ -17,6 +17,7 @@ struct PartRestore: ~Copyable {
     /// The rows of keys, in which ``finish()`` looks up some keys.
     private var rows: [KeyRow] = []
     private var next: UInt64
+    private var oldest: UInt64?
     private var heads: [Topic: UInt64] = [:]
 
     private struct Topic: Hashable {
@@ -91,6 +92,7 @@ struct PartRestore: ~Copyable {
         for key in row.ended { machine.dedupe.restore(key, scheduled: scheduledNumbers) }
         for seq in row.completed { machine.dedupe.restoreCompleted(seq) }
         next = max(next, stored.next)
+        oldest = oldest ?? number
         for head in stored.heads {
             let topic = Topic(app: head.app, kind: head.kind)
             heads[topic] = max(heads[topic] ?? 0, head.seq)
@@ -115,8 +117,8 @@ struct PartRestore: ~Copyable {
         machine.dedupe.restoreCancelled(fingerprint, number: number)
     }
 
-    /// Returns the part, and the messages that wait in it.
-    consuming func finish() -> (LedgerPart, LedgerBacklog) {
+    /// Returns the part, with the messages that wait in it.
+    consuming func finish() -> LedgerPart {
         let (rows, lookup) = (rows, lookup)
         machine.dedupe.finishRestoring(scheduled: scheduled) { (seq) in
             Self.key(of: seq, in: rows) ?? lookup.due.key(of: seq)
@@ -130,6 +132,6 @@ struct PartRestore: ~Copyable {
             machine.backlog.add(lane.app, waiting: open.count)
             backlog.lanes.append((lane, open))
         }
-        return (LedgerPart(part, epoch: epoch, machine, lookup), backlog)
+        return LedgerPart(part, epoch: epoch, machine, lookup, oldest: oldest ?? next, backlog: backlog)
     }
 }

@@ -6,28 +6,24 @@ import PushTime
 /// The cancellations that a part has when it is taken over. What is left of their messages ends: nothing of them is
 /// sent.
 extension PostgreSQLCore {
-    /// Adds a part that was read. Calls `done` with the messages that wait in it.
-    func add(_ loaded: PartLoader.Loaded, done: @escaping (Result<LedgerBacklog, StoreError>) -> Void) {
+    /// Ends what is left of the cancellations of a part that was read. Calls `done` with a fault if their messages cannot
+    /// be read.
+    func endCancels(of loaded: PartLoader.Loaded, done: @escaping (LedgerFault?) -> Void) {
         let part = loaded.part
         var seqs: [UInt64] = []
         for cancel in loaded.cancels { seqs += cancel.parts.map(\.seq).filter { isOpen($0, in: part) } }
-        guard !seqs.isEmpty || loaded.cancels.contains(where: \.isOpen) else {
-            add(part)
-            return done(.success(loaded.backlog))
-        }
+        guard !seqs.isEmpty || loaded.cancels.contains(where: \.isOpen) else { return done(nil) }
         readMessages(seqs, of: part) { [weak self] result in
             guard let self else { return }
             switch result {
-            case .failure(let fault): done(.failure(StoreError(.cannotRead, fault.description)))
+            case .failure(let fault): done(fault)
             case .success(let messages):
                 for cancel in loaded.cancels { end(cancel, of: part, messages) }
-                add(part)
                 let ended = Set(seqs)
                 for seq in seqs { part.lookup.due.withhold(seq) }
-                var backlog = loaded.backlog
-                backlog.nextDue = part.lookup.due.nextDue
-                backlog.lanes = backlog.lanes.map { ($0.lane, $0.seqs.filter { !ended.contains($0) }) }
-                done(.success(backlog))
+                part.backlog.nextDue = part.lookup.due.nextDue
+                part.backlog.lanes = part.backlog.lanes.map { ($0.lane, $0.seqs.filter { !ended.contains($0) }) }
+                done(nil)
             }
         }
     }

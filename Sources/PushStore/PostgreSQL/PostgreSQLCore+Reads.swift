@@ -139,7 +139,7 @@ extension PostgreSQLCore {
         var wanted = WantedMessages()
         for seq in seqs {
             guard wanted.rowCount < Self.rowsAtOnce else { break }
-            guard let part = parts[EventNumber.part(of: seq)], !unreadable.contains(seq),
+            guard let part = parts[EventNumber.part(of: seq)], part.isOpen, !unreadable.contains(seq),
                 !part.machine.cancels.contains(seq)
             else { continue }
             if part.machine.dedupe.pending.contains(seq), let row = part.machine.dedupe.pending.row(of: seq) {
@@ -148,23 +148,34 @@ extension PostgreSQLCore {
                 wanted.add(seq, part: part.part)
             }
         }
+        let epochs = epochs
         read(wanted) { [weak self] result in
             guard let self else { return reply(.failure(LedgerFault("the ledger is closed"))) }
             switch result {
             case .failure(let fault): reply(.failure(fault))
-            case .success(let stored): reply(loaded(wanted.seqs, stored))
+            case .success(let stored): answer(loaded(wanted.seqs, stored, epochs), to: reply)
             }
         }
     }
 
+    /// The epochs of the parts that the witness carries out. A part that was dropped, and perhaps loaded again, while the
+    /// database answered has another one or none.
+    private var epochs: [Int: Int64] { parts.filter { $0.value.isOpen }.mapValues(\.epoch) }
+
+    private func part(of seq: UInt64, _ epochs: [Int: Int64]) -> LedgerPart? {
+        let number = EventNumber.part(of: seq)
+        guard let part = parts[number], part.isOpen, part.epoch == epochs[number] else { return nil }
+        return part
+    }
+
     private func loaded(
-        _ seqs: [UInt64], _ stored: [UInt64: StoredMessage]
+        _ seqs: [UInt64], _ stored: [UInt64: StoredMessage], _ epochs: [Int: Int64]
     ) -> Result<[AcceptedMessage], LedgerFault> {
         var messages: [AcceptedMessage] = []
         var size = 0
         for seq in seqs where size < Self.answerSize {
             // It may have been completed, or its part lost, while the database answered.
-            guard let part = parts[EventNumber.part(of: seq)], !part.machine.cancels.contains(seq),
+            guard let part = part(of: seq, epochs), !part.machine.cancels.contains(seq),
                 part.machine.dedupe.pending.contains(seq) || part.lookup.due.key(of: seq) != nil
             else { continue }
             guard let found = stored[seq] else {
@@ -185,48 +196,84 @@ extension PostgreSQLCore {
             damaged: DamagedMessage(seq: seq, app: nil, id: nil))
     }
 
+    /// Answers a call. A damaged message is named by what the event of its acceptance, which has the same number, says.
+    private func answer<Value>(
+        _ result: Result<Value, LedgerFault>, to reply: @escaping @Sendable (Result<Value, LedgerFault>) -> Void
+    ) {
+        guard case .failure(let fault) = result, let seq = fault.damaged?.seq else { return reply(result) }
+        let section = PostgreSQLSection()
+        section.call(StoreStatements.logOf) { parameters in
+            parameters.append(int4: Int32(EventNumber.part(of: seq)))
+            parameters.append(int8: Int64(bitPattern: seq))
+        }
+        reads.send(section, timeout: Self.timeout) { answer in
+            var damaged = DamagedMessage(seq: seq, app: nil, id: nil)
+            if case .done(let results) = answer, let row = results[0].rows.first(where: { _ in true }) {
+                damaged = (try? Self.acceptance(of: seq, in: row)) ?? damaged
+            }
+            reply(.failure(LedgerFault(fault.description, damaged: damaged)))
+        }
+    }
+
+    private static func acceptance(of seq: UInt64, in row: PostgreSQLRow) throws -> DamagedMessage {
+        let number = UInt64(bitPattern: try row.value(0, as: Int64.self))
+        let time = WallTime(milliseconds: try row.value(1))
+        var (app, id): (AppID?, MessageID?) = (nil, nil)
+        for segment in StoredLogRow.decode(try row.value(2), number: number, time: time) ?? [] where segment.last >= seq
+        {
+            try segment.entries(since: seq - 1) { entry in
+                guard entry.event.seq == seq, entry.event.kind == .messageAccepted else { return false }
+                (app, id) = (entry.app, entry.messageID.flatMap { MessageID(accepted: $0) })
+                return false
+            }
+            break
+        }
+        return DamagedMessage(seq: seq, app: app, id: id)
+    }
+
     func due(
         at time: UnixSeconds, limit: Int, reply: @escaping @Sendable (Result<DueMessages, LedgerFault>) -> Void
     ) {
         var wanted = WantedMessages()
         var order: [UInt64] = []
-        for part in parts.values where order.count < limit {
+        for part in parts.values where part.isOpen && order.count < limit {
             while order.count < limit, let seq = part.lookup.due.next(at: time) {
                 if unreadable.contains(seq) || part.machine.cancels.contains(seq) { continue }
                 order.append(seq)
                 wanted.add(seq, part: part.part)
             }
         }
+        let epochs = epochs
         read(wanted) { [weak self] result in
             guard let self else { return reply(.failure(LedgerFault("the ledger is closed"))) }
             switch result {
             case .failure(let fault):
-                putBack(order)
+                putBack(order, epochs)
                 reply(.failure(fault))
-            case .success(let stored): reply(released(order, stored))
+            case .success(let stored): answer(released(order, stored, epochs), to: reply)
             }
         }
     }
 
-    private func putBack(_ seqs: some Sequence<UInt64>) {
-        for seq in seqs { parts[EventNumber.part(of: seq)]?.lookup.due.putBack(seq) }
+    private func putBack(_ seqs: some Sequence<UInt64>, _ epochs: [Int: Int64]) {
+        for seq in seqs { part(of: seq, epochs)?.lookup.due.putBack(seq) }
     }
 
     private func released(
-        _ order: [UInt64], _ stored: [UInt64: StoredMessage]
+        _ order: [UInt64], _ stored: [UInt64: StoredMessage], _ epochs: [Int: Int64]
     ) -> Result<DueMessages, LedgerFault> {
         var messages: [AcceptedMessage] = []
         var size = 0
         for (index, seq) in order.enumerated() {
             if size >= Self.answerSize {
-                putBack(order[index...])
+                putBack(order[index...], epochs)
                 break
             }
-            guard let part = parts[EventNumber.part(of: seq)], part.lookup.due.key(of: seq) != nil else { continue }
+            guard let part = part(of: seq, epochs), part.lookup.due.key(of: seq) != nil else { continue }
             guard let found = stored[seq] else {
                 // The messages before it are returned first, and the next call reports this one.
                 if messages.isEmpty { unreadable.insert(seq) }
-                putBack(order[(messages.isEmpty ? index + 1 : index)...])
+                putBack(order[(messages.isEmpty ? index + 1 : index)...], epochs)
                 if messages.isEmpty { return .failure(damaged(seq)) }
                 break
             }
@@ -236,7 +283,7 @@ extension PostgreSQLCore {
         }
         messages.sort { ($0.message.notBefore?.value ?? 0, $0.seq) < ($1.message.notBefore?.value ?? 0, $1.seq) }
         var next: UnixSeconds?
-        for part in parts.values {
+        for part in parts.values where part.isOpen {
             if let due = part.lookup.due.nextDue { next = min(next ?? due, due) }
         }
         return .success(DueMessages(messages: messages, next: next))

@@ -11,6 +11,8 @@ extension PostgreSQLCore {
 
     /// Examines the keys of all parts, each as far as they are old.
     func trim(_ retention: LedgerRetention) {
+        self.retention = retention
+        upkeepIfDue()
         let section = PostgreSQLSection()
         let limit = settings.clock() - LedgerRetention.receiptWindow
         section.call(StoreStatements.removeOldReceipts) { $0.append(int8: limit.milliseconds) }
@@ -42,13 +44,13 @@ extension PostgreSQLCore {
         }
         addCancels(of: part, to: section)
         reads.send(section, timeout: Self.timeout) { [weak self] reply in
-            part.isBusy = false
-            guard let self, parts[part.part] === part else { return }
+            guard let self else { return }
             part.isTrimDue = false
             // A failure is tried again with the next call of `trim`.
-            if case .done(let results) = reply {
+            if part.phase != .gone, case .done(let results) = reply {
                 part.isTrimDue = (try? examine(results, of: part, isPinned: isPinned)) ?? false
             }
+            isFree(part)
             flushLane(of: part)
         }
     }

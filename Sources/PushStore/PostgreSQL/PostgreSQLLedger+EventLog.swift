@@ -56,7 +56,6 @@ extension PostgreSQLLedger {
         return LogPage(segments: page, oldest: oldest, newest: keys.next - 1)
     }
 
-    package func trace(_ subject: TraceSubject, limit: Int) async throws -> [LogSegment] { [] }
 }
 
 extension StoreStatements {
@@ -75,4 +74,12 @@ extension StoreStatements {
             ORDER BY number LIMIT $3
             """,
         parameters: [.int4, .int8, .int8])
+    /// The group that contains a number.
+    static let logOf = PostgreSQLStatement(
+        "log-of",
+        sql: """
+            SELECT number, time, log FROM carillon.groups WHERE part = $1 AND number <= $2
+            ORDER BY number DESC LIMIT 1
+            """,
+        parameters: [.int4, .int8])
 }

@@ -4,10 +4,10 @@ package import PushModel
 import PushPostgreSQL
 import PushTime
 
-/// Opening the ledger: the node takes all parts and reads them.
+/// Opening the ledger, with or without its parts.
 extension PostgreSQLLedger {
-    /// Opens the ledger of a store that ``StoreTables/create(parts:)`` has made. Takes all parts, whatever node owns
-    /// them, and returns the messages that wait in them.
+    /// Opens the ledger of a store that ``StoreTables/create(parts:)`` has made, without any part: parts come with
+    /// ``load(_:epoch:reply:)``. The returned backlog has the apps that operators have paused, and no messages.
     package static func open(_ settings: Settings) async throws -> (PostgreSQLLedger, LedgerBacklog) {
         let loop = EventLoop(name: "ledger")
         do {
@@ -18,6 +18,35 @@ extension PostgreSQLLedger {
         }
     }
 
+    /// Opens the ledger and takes all parts, whatever node owns them. Returns the messages that wait in them. The witness
+    /// is not notified of their opening.
+    package static func openTakingAll(_ settings: Settings) async throws -> (PostgreSQLLedger, LedgerBacklog) {
+        let (ledger, opened) = try await open(settings)
+        do {
+            var backlog = try await ledger.takeAll(as: settings.node)
+            backlog.paused = opened.paused
+            return (ledger, backlog)
+        } catch {
+            await ledger.close(within: .zero)
+            throw error
+        }
+    }
+
+    private func takeAll(as node: String) async throws -> LedgerBacklog {
+        var epochs: [(part: Int, epoch: Int64)] = []
+        for row in try await call.run({ $0.call(StoreStatements.takeAll) { $0.append(text: node) } })[0].rows {
+            epochs.append((Int(try row.value(0, as: Int32.self)), try row.value(1)))
+        }
+        for (number, epoch) in epochs.sorted(by: { $0.part < $1.part }) {
+            guard let part = PartitionID(number) else { continue }
+            let fault = await withCheckedContinuation { continuation in
+                load(part, epoch: PartitionEpoch(epoch)) { continuation.resume(returning: $0) }
+            }
+            if let fault { throw StoreError(.cannotOpen, fault.description) }
+        }
+        return await core.with { $0.serveAll() }
+    }
+
     private static func open(
         _ settings: Settings, on loop: EventLoop
     ) async throws -> (PostgreSQLLedger, LedgerBacklog) {
@@ -25,7 +54,8 @@ extension PostgreSQLLedger {
         // A flush and some readings of each part may be under way.
         settings.session.limits.maxSections = max(settings.session.limits.maxSections, 512)
         let writers = max(1, settings.writers)
-        let sessions = try await StoreSessions.open(writers + 1, on: loop, settings, within: .seconds(30))
+        // One session reads for the ledger, and one for those who read the log: their statements may take long.
+        let sessions = try await StoreSessions.open(writers + 2, on: loop, settings, within: .seconds(30))
         do {
             return try await open(settings, on: loop, sessions)
         } catch {
@@ -37,31 +67,24 @@ extension PostgreSQLLedger {
     private static func open(
         _ settings: Settings, on loop: EventLoop, _ sessions: LoopBound<[PostgreSQLSession]>
     ) async throws -> (PostgreSQLLedger, LedgerBacklog) {
-        let reads = await sessions.with { LoopBound($0[$0.count - 1], on: loop) }
+        let history = await sessions.with { LoopBound($0[$0.count - 1], on: loop) }
         let gate = LoopGate(loop)
-        let call = StoreCall(reads, gate: gate, name: "\(settings.options)")
+        let call = StoreCall(history, gate: gate, name: "\(settings.options)")
         let store = try await StoreTables(call).read()
         try await StoreTables(call).addPartitions(at: settings.clock())
-        let node = settings.node
-        var epochs: [Int: Int64] = [:]
-        for row in try await call.run({ $0.call(StoreStatements.takeAll) { $0.append(text: node) } })[0].rows {
-            epochs[Int(try row.value(0, as: Int32.self))] = try row.value(1)
-        }
-        var backlog = LedgerBacklog()
+        var paused: [AppID: WallTime] = [:]
         for row in try await call.run({ $0.call(StoreStatements.paused) })[0].rows {
             guard let app = AppID(try row.value(0, as: String.self)) else { continue }
-            backlog.paused[app] = WallTime(milliseconds: try row.value(1))
+            paused[app] = WallTime(milliseconds: try row.value(1))
         }
         let core = await sessions.with { sessions in
             LoopBound(
                 PostgreSQLCore(
                     settings, on: loop, identities: store.identities, map: store.map,
-                    writers: Array(sessions.dropLast()), reads: sessions[sessions.count - 1], tables: StoreTables(call),
+                    writers: Array(sessions.dropLast(2)), reads: sessions[sessions.count - 2],
+                    tables: StoreTables(call),
                     gate: gate),
                 on: loop)
-        }
-        for (number, epoch) in epochs.sorted(by: { $0.key < $1.key }) {
-            try await load(number, epoch: epoch, store, settings, core, into: &backlog)
         }
         let watcher = await sessions.with { sessions in
             for session in sessions {
@@ -71,40 +94,10 @@ extension PostgreSQLLedger {
             return LoopBound(
                 loop.scheduleRepeating(every: .milliseconds(250)) { core.wrapped.watch() }, on: loop)
         }
-        let published = await core.with { core in
-            core.publish(isWhole: true)
-            return core.published
-        }
+        let published = await core.with { $0.published }
         let ledger = PostgreSQLLedger(
-            core, sessions, gate: gate, call: call, identities: store.identities, watcher: watcher,
-            retention: settings.retention,
+            core, sessions, gate: gate, call: call, store, watcher: watcher, retention: settings.retention,
             published: published)
-        return (ledger, backlog)
-    }
-
-    private static func load(
-        _ number: Int, epoch: Int64, _ store: StoreTables.Facts, _ settings: Settings,
-        _ core: LoopBound<PostgreSQLCore>,
-        into backlog: inout LedgerBacklog
-    ) async throws {
-        let name = "\(settings.options)"
-        let loaded: Result<LedgerBacklog, StoreError> = await withCheckedContinuation { continuation in
-            core.loop.execute {
-                let restore = PartRestore(
-                    number, of: store.map.count, epoch: epoch, identities: store.identities,
-                    retention: settings.retention, storeName: name)
-                PartLoader(number, on: core.wrapped.reads, into: restore, storeName: name) { result in
-                    switch result {
-                    case .failure(let error): continuation.resume(returning: .failure(error))
-                    case .success(let loaded):
-                        core.wrapped.add(loaded) { continuation.resume(returning: $0) }
-                    }
-                }.start()
-            }
-        }
-        let part = try loaded.get()
-        backlog.lanes += part.lanes
-        backlog.times += part.times
-        if let due = part.nextDue { backlog.nextDue = min(backlog.nextDue ?? due, due) }
+        return (ledger, LedgerBacklog(paused: paused))
     }
 }

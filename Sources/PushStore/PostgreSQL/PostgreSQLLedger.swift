@@ -3,7 +3,7 @@ import PushLoop
 package import PushModel
 package import PushPostgreSQL
 package import PushTime
-import PushWire
+package import PushWire
 
 /// The ledger of a cluster, in PostgreSQL: each part of it has one owner, which decides in memory and writes with its
 /// epoch, so that what it acknowledges is on the primary and on a synchronous standby.
@@ -21,8 +21,13 @@ package final class PostgreSQLLedger: LedgerEngine, Sendable {
         package var retryDelay: @Sendable (Int) -> Duration = { .milliseconds(min(50 << min($0, 6), 2000)) }
         /// Called on the ledger's loop with the duration of each flush.
         package var committed: @Sendable (Duration) -> Void = { _ in }
-        /// Called on the ledger's loop when another node has taken a part.
-        package var lost: @Sendable (Int) -> Void = { _ in }
+        /// Called on the ledger's loop when a write found another epoch of a part than the given one: another node has
+        /// taken the part. The ledger has forgotten it.
+        package var lost: @Sendable (PartitionID, PartitionEpoch) -> Void = { _, _ in }
+        /// Called on the ledger's loop when events are dropped because writes fail for too long: with their number so
+        /// far when the first ones are dropped, and with the number of all of them when writes succeed again or the
+        /// ledger closes.
+        package var eventsDropped: @Sendable (UInt64) -> Void = { _ in }
         /// Called on the ledger's loop with failed attempts to connect.
         package var failed: @Sendable (String) -> Void = { _ in }
 
@@ -34,16 +39,20 @@ package final class PostgreSQLLedger: LedgerEngine, Sendable {
 
     private struct Inbox: Sendable {
         var work: [LedgerWork] = []
+        /// Work of the cluster, each with the number of calls that come before it.
+        var orders: [(place: Int, run: @Sendable (PostgreSQLCore) -> Void)] = []
         var isScheduled = false
         var isClosed = false
     }
 
     package let identities: Identities
+    /// How messages are assigned to parts.
+    package let map: PartitionMap
     private let gate: LoopGate
     private let inbox = Locked(Inbox())
-    private let core: LoopBound<PostgreSQLCore>
+    let core: LoopBound<PostgreSQLCore>
     private let sessions: LoopBound<[PostgreSQLSession]>
-    /// The session that reads.
+    /// The session that reads the log.
     let call: StoreCall
     private let watcher: LoopBound<TimerHandle>
     private let retention: Locked<LedgerRetention>
@@ -51,15 +60,15 @@ package final class PostgreSQLLedger: LedgerEngine, Sendable {
 
     init(
         _ core: LoopBound<PostgreSQLCore>, _ sessions: LoopBound<[PostgreSQLSession]>, gate: LoopGate, call: StoreCall,
-        identities: Identities,
-        watcher: LoopBound<TimerHandle>, retention: LedgerRetention, published: Locked<PublishedLedger>
+        _ store: StoreTables.Facts, watcher: LoopBound<TimerHandle>, retention: LedgerRetention,
+        published: Locked<PublishedLedger>
     ) {
         self.retention = Locked(retention)
         self.published = published
         self.call = call
         self.core = core
         self.sessions = sessions
-        self.identities = identities
+        (identities, map) = (store.identities, store.map)
         self.watcher = watcher
         self.gate = gate
     }
@@ -129,10 +138,53 @@ package final class PostgreSQLLedger: LedgerEngine, Sendable {
     }
 
     private func drain() {
-        let work = inbox.withLock { inbox in
+        let (work, orders) = inbox.withLock { inbox in
             inbox.isScheduled = false
-            return exchange(&inbox.work, with: [])
+            return (exchange(&inbox.work, with: []), exchange(&inbox.orders, with: []))
         }
-        core.wrapped.take(work)
+        let core = core.wrapped
+        if orders.isEmpty { return core.take(work) }
+        var rest = work[...]
+        for order in orders {
+            let count = order.place - rest.startIndex
+            core.take(Array(rest.prefix(count)))
+            rest = rest.dropFirst(count)
+            order.run(core)
+        }
+        core.take(Array(rest))
+    }
+
+    /// Runs work of the cluster on the loop, after the calls that came before. Returns whether the ledger has taken it.
+    private func order(_ run: @escaping @Sendable (PostgreSQLCore) -> Void) -> Bool {
+        inbox.withLock { inbox in
+            if inbox.isClosed { return false }
+            inbox.orders.append((inbox.work.count, run))
+            if !exchange(&inbox.isScheduled, with: true) { _ = gate.execute { self.drain() } }
+            return true
+        }
+    }
+}
+
+extension PostgreSQLLedger: PartitionHost {
+    package func load(
+        _ part: PartitionID, epoch: PartitionEpoch, reply: @escaping @Sendable (LedgerFault?) -> Void
+    ) {
+        let isTaken = order { $0.load(part.number, epoch: epoch.value, reply: reply) }
+        if !isTaken { reply(LedgerFault("the ledger is closed")) }
+    }
+
+    package func serve(_ part: PartitionID, epoch: PartitionEpoch) {
+        _ = order { $0.serve(part.number, epoch: epoch.value) }
+    }
+
+    package func drain(_ part: PartitionID, epoch: PartitionEpoch, reply: @escaping @Sendable () -> Void) {
+        let isTaken = order { $0.drain(part.number, epoch: epoch.value, reply: reply) }
+        if !isTaken { reply() }
+    }
+
+    package func stopSending() { _ = order { $0.stopSending() } }
+
+    package func drop(_ part: PartitionID, epoch: PartitionEpoch) {
+        _ = order { $0.drop(part.number, epoch: epoch.value) }
     }
 }

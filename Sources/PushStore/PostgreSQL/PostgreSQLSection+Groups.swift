@@ -6,9 +6,6 @@ import PushWire
 
 /// The calls that store one flush.
 extension PostgreSQLSection {
-    private static let day: Int64 = 86_400_000
-    private static let hour: Int64 = 3_600_000
-
     /// Adds the groups of several parts.
     func add(_ entries: [LedgerLane.Entry], now: WallTime) {
         // A group without events changes nothing of the log and the keys, and its number is that of the next group.
@@ -17,11 +14,11 @@ extension PostgreSQLSection {
             parameters.append(int4Array: entries.lazy.map { Int32($0.part.part) })
             parameters.append(int8Array: entries.lazy.map(\.part.epoch))
             parameters.append(int8Array: groups.lazy.map { Int64(bitPattern: $0.1.number) })
-            parameters.append(int4: Int32(clamping: now.milliseconds / Self.day))
+            parameters.append(int4: entries.reduce(LedgerHorizon.day(of: now)) { max($0, $1.part.horizon.day) })
             parameters.append(int8: now.milliseconds)
             parameters.append(byteaArray: groups.lazy.map(\.1.keys))
             parameters.append(byteaArray: groups.lazy.map(\.1.log))
-            parameters.append(int4: Int32(clamping: now.milliseconds / Self.hour))
+            parameters.append(int4: entries.reduce(LedgerHorizon.hour(of: now)) { max($0, $1.part.horizon.hour) })
             let bodies = groups.flatMap { (part, group) in group.bodies.map { (part, $0) } }
             parameters.append(int4Array: bodies.lazy.map { Int32($0.0) })
             parameters.append(int8Array: bodies.lazy.map { Int64(bitPattern: $0.1.first) })

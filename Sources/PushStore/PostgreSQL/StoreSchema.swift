@@ -6,8 +6,10 @@ import PushPostgreSQL
 /// - `store`: one row with the version of the tables, the number of parts, which never changes, and the secret that
 ///   names devices. `incarnation` changes when the database is restored from a backup.
 /// - `leases`: the owner of each part. A write locks and compares the epoch, so that a former owner writes nothing.
+/// - `horizons`: the first day of `groups` and the first hour of `bodies` that each part needs. They never go back.
 /// - `groups`: the log and the keys, one row for each part and group. Partitions by day are dropped as a whole.
-/// - `bodies`: the bodies of waiting messages. Partitions by hour are dropped when all their messages are done.
+/// - `bodies`: the bodies of waiting messages. Messages that wait for hours are copied to a later hour, so that the
+///   partitions by hour can be dropped.
 /// - `later`: messages with a `not_before` in the future, until they are done.
 /// - `cancels`, `receipts`: as in the ledger of a single node. `paused`: the apps that operators have paused.
 enum StoreSchema {
@@ -22,6 +24,9 @@ enum StoreSchema {
         """,
         """
         CREATE TABLE carillon.leases (part int PRIMARY KEY, epoch bigint NOT NULL, node text)
+        """,
+        """
+        CREATE TABLE carillon.horizons (part int PRIMARY KEY, day int NOT NULL, hour int NOT NULL)
         """,
         """
         CREATE TABLE carillon.groups (
@@ -62,6 +67,9 @@ enum StoreSchema {
     static let addLeases = PostgreSQLStatement.once(
         sql: "INSERT INTO carillon.leases (part, epoch) SELECT part, 0 FROM generate_series(0, $1 - 1) AS part",
         parameters: [.int4])
+
+    static let addHorizons = PostgreSQLStatement.once(
+        sql: "INSERT INTO carillon.horizons (part, day, hour) SELECT part, 0, 0 FROM carillon.leases")
 
     /// Returns the statements that create the partition of `groups` for a day.
     static func groupsPartition(_ day: Int32) -> [String] {

@@ -135,8 +135,8 @@ enum StoreStatements {
     static let bodiesAfter = PostgreSQLStatement(
         "bodies-after",
         sql: """
-            SELECT number, time, heads FROM carillon.bodies WHERE part = $1 AND number > $2 ORDER BY number
-            LIMIT $3
+            SELECT DISTINCT ON (number) number, time, heads FROM carillon.bodies WHERE part = $1 AND number > $2
+            ORDER BY number LIMIT $3
             """,
         parameters: [.int4, .int8, .int8])
     static let laterAfter = PostgreSQLStatement(
@@ -157,6 +157,10 @@ enum StoreStatements {
             WHERE part = $1 AND number > $2 ORDER BY number LIMIT $3
             """,
         parameters: [.int4, .int8, .int8])
+    static let epoch = PostgreSQLStatement(
+        "epoch",
+        sql: "SELECT epoch, day, hour FROM carillon.leases JOIN carillon.horizons USING (part) WHERE part = $1",
+        parameters: [.int4])
     static let store = PostgreSQLStatement.once(
         sql: "SELECT version, parts, secret, incarnation FROM carillon.store")
     static let paused = PostgreSQLStatement.once(sql: "SELECT app, since FROM carillon.paused")

@@ -43,7 +43,7 @@ struct StoreTables: Sendable {
     }
 
     /// Makes the tables. The number of parts is fixed for life.
-    func create(parts: Int, at time: WallTime) async throws(StoreError) {
+    func create(parts: Int, at time: WallTime) async throws {
         guard parts >= 1, parts <= EventNumber.maxParts else {
             throw StoreError(
                 .cannotOpen, "the number of partitions must be between 1 and \(EventNumber.maxParts); got \(parts)")
@@ -60,6 +60,7 @@ struct StoreTables: Sendable {
                 parameters.append(bytea: incarnation)
             }
             section.call(StoreSchema.addLeases) { $0.append(int4: Int32(clamping: parts)) }
+            section.call(StoreSchema.addHorizons)
         }
         try await addPartitions(at: time)
     }
@@ -93,11 +94,11 @@ struct StoreTables: Sendable {
     private static let hoursAhead: Int64 = 30
 
     /// Makes the partitions for the coming days and hours that do not exist.
-    func addPartitions(at time: WallTime) async throws(StoreError) {
+    func addPartitions(at time: WallTime) async throws {
         for attempt in 1... {
             let missing = try await missingPartitions(at: time)
             if missing.isEmpty { return }
-            do throws(StoreError) {
+            do {
                 _ = try await call.run { section in
                     for sql in missing { section.call(.once(sql: sql)) }
                 }
@@ -109,17 +110,10 @@ struct StoreTables: Sendable {
         }
     }
 
-    private func missingPartitions(at time: WallTime) async throws(StoreError) -> [String] {
+    private func missingPartitions(at time: WallTime) async throws -> [String] {
+        let existing = Set(try await partitions())
         let day = time.milliseconds / 86_400_000
         let hour = time.milliseconds / 3_600_000
-        var existing: Set<String> = []
-        let result = try await call.run(
-            "SELECT relname FROM pg_class WHERE relnamespace = 'carillon'::regnamespace AND relispartition")
-        do throws(PostgreSQLValueError) {
-            for row in result.rows { existing.insert(try row.value(0, as: String.self)) }
-        } catch {
-            throw StoreError(.cannotRead, error.message)
-        }
         var missing: [String] = []
         for number in (day - 1)...(day + Self.daysAhead) where !existing.contains("groups_\(number)") {
             missing += StoreSchema.groupsPartition(Int32(clamping: number))
@@ -129,4 +123,33 @@ struct StoreTables: Sendable {
         }
         return missing
     }
+
+    /// Returns the names of the partitions of tables.
+    private func partitions() async throws -> [String] {
+        let result = try await call.run(
+            "SELECT relname FROM pg_class WHERE relnamespace = 'carillon'::regnamespace AND relispartition "
+                + "AND relkind = 'r'")
+        return try result.rows.map { try $0.value(0, as: String.self) }
+    }
+
+    /// Drops the partitions that no part needs, each in a transaction of its own.
+    ///
+    /// A drop locks the whole table, so that writers wait for it. It gives up after a moment, and is tried again with the
+    /// next call: a reader of the log may keep the table for long. Any node may call this, and several at once.
+    func removePartitions() async throws {
+        let limits = try await call.run("SELECT min(day), min(hour) FROM carillon.horizons").row()
+        let (day, hour) = (try limits.value(0, as: Int32.self), try limits.value(1, as: Int32.self))
+        for name in try await partitions().sorted() {
+            let limit = name.hasPrefix("groups_") ? day : hour
+            guard let number = name.split(separator: "_").last.flatMap({ Int32($0) }), number < limit else { continue }
+            _ = try await call.run { section in
+                section.call(StoreStatements.limitLocks)
+                section.call(.once(sql: "DROP TABLE IF EXISTS carillon.\(name)"))
+            }
+        }
+    }
+}
+
+extension StoreStatements {
+    static let limitLocks = PostgreSQLStatement.once(sql: "SELECT set_config('lock_timeout', '100ms', true)")
 }

@@ -17,7 +17,16 @@ package final class CuttingProxy: Sendable {
     private struct State {
         var held: Set<Direction> = []
         var spoiled: Set<Direction> = []
+        /// What a request must contain to mark its connection.
+        var mark: [UInt8] = []
+        var heldIfMarked: Set<Direction> = []
+        var marked: Set<ObjectIdentifier> = []
         var connections: [Connection] = []
+
+        func holds(_ direction: Direction, _ connection: Connection) -> Bool {
+            held.contains(direction)
+                || heldIfMarked.contains(direction) && marked.contains(ObjectIdentifier(connection))
+        }
     }
 
     private final class Connection: Sendable {
@@ -80,9 +89,21 @@ package final class CuttingProxy: Sendable {
         state.withLock { _ = $0.held.insert(direction) }
     }
 
+    /// Marks the connections on which a request contains the given text from now on. Only texts that arrive in one piece
+    /// are found.
+    package func mark(_ text: String) { state.withLock { $0.mark = Array(text.utf8) } }
+
+    /// Holds the bytes of a direction that arrive on marked connections from now on.
+    package func holdMarked(_ direction: Direction) {
+        state.withLock { _ = $0.heldIfMarked.insert(direction) }
+    }
+
     /// Passes the held bytes on, and all that follow.
     package func release(_ direction: Direction) {
-        state.withLock { _ = $0.held.remove(direction) }
+        state.withLock { state in
+            state.held.remove(direction)
+            state.heldIfMarked.remove(direction)
+        }
         state.wakeAll()
     }
 
@@ -131,7 +152,9 @@ package final class CuttingProxy: Sendable {
         var bytes = [UInt8](repeating: 0, count: 65_536)
         while true {
             let count = recv(source, &bytes, bytes.count, 0)
-            guard count > 0, let proxy = proxy(), proxy.passes(count, direction, of: connection) else { break }
+            guard count > 0, let proxy = proxy() else { break }
+            if direction == .requests { proxy.markIfWanted(connection, bytes[..<count]) }
+            guard proxy.passes(count, direction, of: connection) else { break }
             if proxy.state.withLock({ $0.spoiled.contains(direction) }) {
                 for index in 0..<count { bytes[index] = UInt8.random(in: 0...255) }
             }
@@ -148,12 +171,27 @@ package final class CuttingProxy: Sendable {
         connection.cut()
     }
 
+    private func markIfWanted(_ connection: Connection, _ bytes: ArraySlice<UInt8>) {
+        state.withLock { state in
+            let mark = state.mark
+            guard let first = mark.first, !state.marked.contains(ObjectIdentifier(connection)) else { return }
+            var start = bytes.startIndex
+            while let at = bytes[start...].firstIndex(of: first) {
+                if bytes[at...].starts(with: mark) {
+                    state.marked.insert(ObjectIdentifier(connection))
+                    return
+                }
+                start = at + 1
+            }
+        }
+    }
+
     /// Waits while the direction is held. Returns false if the connection was cut.
     private func passes(_ count: Int, _ direction: Direction, of connection: Connection) -> Bool {
-        if state.withLock({ $0.held.contains(direction) }) { held.record(Held(direction: direction, bytes: count)) }
+        if state.withLock({ $0.holds(direction, connection) }) { held.record(Held(direction: direction, bytes: count)) }
         return state.wait { state -> Bool? in
             guard state.connections.contains(where: { $0 === connection }) else { return false }
-            return state.held.contains(direction) ? nil : true
+            return state.holds(direction, connection) ? nil : true
         }
     }
 

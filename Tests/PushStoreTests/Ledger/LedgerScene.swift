@@ -94,7 +94,8 @@ final class LedgerScene {
         case .postgresql:
             let options = try await SharedPostgreSQL.shared.store(parts: 1, at: WallTime(milliseconds: time))
             self.options = options
-            (ledger, backlog) = try await PostgreSQLLedger.open(Self.settings(options, clock, LedgerRetention()))
+            (ledger, backlog) = try await PostgreSQLLedger.openTakingAll(
+                Self.settings(options, clock, LedgerRetention()))
         }
         await ledger.start(listener)
     }
@@ -149,7 +150,7 @@ final class LedgerScene {
     func reopenOnly() async throws {
         damaged = Locked([])
         if let options {
-            (ledger, backlog) = try await PostgreSQLLedger.open(Self.settings(options, clock, retention))
+            (ledger, backlog) = try await PostgreSQLLedger.openTakingAll(Self.settings(options, clock, retention))
         } else {
             (ledger, backlog) = try await SQLiteLedger.open(settings)
         }

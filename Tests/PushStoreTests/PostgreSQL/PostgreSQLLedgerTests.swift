@@ -21,7 +21,7 @@ import Testing
         ) async throws {
             var settings = SharedPostgreSQL.settings(options)
             adjusting(&settings)
-            (ledger, backlog) = try await PostgreSQLLedger.open(settings)
+            (ledger, backlog) = try await PostgreSQLLedger.openTakingAll(settings)
             await ledger.start(listener)
         }
 
@@ -120,7 +120,7 @@ import Testing
     @Test func `A node that has lost its parts writes nothing and answers nothing as accepted`() async throws {
         let options = try await Self.store(parts: 4)
         let lost = EventRecorder<Int>()
-        let first = try await Opened(options) { $0.lost = { lost.record($0) } }
+        let first = try await Opened(options) { $0.lost = { part, _ in lost.record(part.number) } }
         _ = await first.accept(Self.requests(0..<40))
         let second = try await Opened(options)
         // The first node does not know it yet.
@@ -238,30 +238,5 @@ import Testing
         while node.listener.health.last != .some(nil) { await Task.yield() }
         #expect(await node.accept([push("later")]).compactMap(\.seq).count == 1)
         await node.ledger.close()
-    }
-}
-
-/// A connection of a test to one database of the shared server.
-private struct TestSessions {
-    let loop: EventLoop
-    let sessions: LoopBound<[PostgreSQLSession]>
-    let call: StoreCall
-
-    static func one(to database: String) async throws -> TestSessions {
-        var options = try PostgreSQLURL.parse(try await SharedPostgreSQL.shared.server().url())
-        options.database = database
-        let loop = EventLoop(name: "test")
-        let sessions = try await StoreSessions.open(
-            1, on: loop, SharedPostgreSQL.settings(options), within: .seconds(30))
-        let session = await sessions.with { LoopBound($0[0], on: loop) }
-        return TestSessions(
-            loop: loop, sessions: sessions, call: StoreCall(session, gate: LoopGate(loop), name: "test"))
-    }
-
-    func count(_ sql: String) async throws -> Int64 { try await call.run(sql).row().value(0) }
-
-    func close() async {
-        await sessions.with { for session in $0 { session.stop() } }
-        await loop.shutDown()
     }
 }

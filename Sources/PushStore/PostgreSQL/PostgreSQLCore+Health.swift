@@ -1,0 +1,137 @@
+import PushLoop
+import PushModel
+import PushPostgreSQL
+import PushTime
+
+/// Whether the database stores what it is given, the published state, and the end.
+extension PostgreSQLCore {
+    /// The time after which a flush that is not answered counts as a fault: requests are then refused at once.
+    static let patience: Duration = .seconds(1)
+
+    /// Reports a flush that waits for long, and begins what nothing else has begun. Called several times a second.
+    func watch() {
+        for lane in lanes { flush(lane) }
+        publish(isWhole: true)
+        if fault != nil, lanes.allSatisfy(\.isIdle) { probe() }
+        guard hasStalledLane, fault == nil else { return }
+        let isUp = lanes.allSatisfy(\.isUp)
+        let fault = LedgerFault(
+            isUp
+                ? "\(storeName) does not commit; is its synchronous standby running?"
+                : "\(storeName) cannot be reached; retrying")
+        healthIs(fault)
+        for part in parts.values { part.refuseCalls(fault) }
+        if isEnding { dropAwaitedNotes() }
+        boundNotes()
+    }
+
+    /// Ends a fault if the database commits. While there is a fault, no request is stored that could show it.
+    private func probe() {
+        if exchange(&isProbing, with: true) { return }
+        let section = PostgreSQLSection()
+        section.call(StoreStatements.probe)
+        reads.send(section, timeout: .seconds(30)) { [weak self] reply in
+            guard let self else { return }
+            isProbing = false
+            guard case .done = reply, !hasStalledLane else { return }
+            healthIs(nil)
+            drops.end()
+        }
+    }
+
+    var hasStalledLane: Bool {
+        let now = loop.now
+        return lanes.contains { $0.waitingSince.map { now - $0 > Self.patience } ?? false }
+    }
+
+    func healthIs(_ fault: LedgerFault?) {
+        guard fault != self.fault else { return }
+        self.fault = fault
+        publish()
+        witness?.healthChanged(fault)
+    }
+
+    func sessionIsUp() {
+        for lane in lanes {
+            lane.sessionIsUp()
+            flush(lane)
+        }
+    }
+
+    // MARK: State
+
+    /// Publishes the state for other threads.
+    ///
+    /// - Parameter isWhole: Whether the counts of all parts are taken anew. After a flush only the backlogs are.
+    func publish(isWhole: Bool = false) {
+        let status = isWhole ? status() : nil
+        let (backlogs, fault) = (backlogs, fault)
+        let dropped = drops.total
+        let busySince = lanes.compactMap(\.waitingSince).min()
+        published.withLock {
+            $0.busySince = busySince
+            if let status { $0.status = status }
+            $0.status.fault = fault
+            $0.status.droppedEvents = dropped
+            $0.backlogs = backlogs
+        }
+    }
+
+    /// Returns the state, with the counts of all parts.
+    func status() -> LedgerStatus {
+        var status = LedgerStatus()
+        // Numbers of different parts cannot be compared.
+        let first = parts.keys.min()
+        for part in parts.values {
+            if part.part == first {
+                (status.oldest, status.newest) = (part.oldest, part.machine.writer.next - 1)
+            }
+            status.waiting += part.machine.dedupe.pending.count
+            status.scheduled += part.machine.scheduledCount
+            status.messageKeys += part.machine.dedupe.messages.idCount
+            status.deliveryKeys += part.machine.dedupe.deliveryCount
+            status.keyBytes += part.machine.dedupe.byteCount
+            status.remembered += part.machine.dedupe.rememberedCount
+            status.refusedByLimit += part.machine.dedupe.refusedCount
+        }
+        status.apps = backlogs.byApp
+        status.commits = commits
+        status.droppedEvents = drops.total
+        status.fault = fault
+        return status
+    }
+
+    // MARK: The end
+
+    /// Answers callers of `note` that wait for a store which fails, from now on.
+    func beginEnd() {
+        isEnding = true
+        if fault != nil { dropAwaitedNotes() }
+    }
+
+    /// Whether all that was handed in is stored.
+    var isSettled: Bool {
+        guard lanes.allSatisfy(\.isIdle) else { return false }
+        return parts.values.allSatisfy { part in
+            !part.isWritten || part.isSettled && !(part.isOpen && (part.isTrimDue || part.isUpkeepDue))
+        }
+    }
+
+    func close() {
+        isClosed = true
+        dropNotes()
+        let fault = LedgerFault("the ledger is closed")
+        for ended in exchange(&loading, with: [:]).values {
+            ended.loader?.cancel()
+            ended.reply(fault)
+        }
+        for part in parts.values {
+            part.phase = .gone
+            part.refuseAll(fault)
+            for reply in exchange(&part.drained, with: []) { reply() }
+            part.unannounced = []
+        }
+        parts = [:]
+        witness = nil
+    }
+}

@@ -1,0 +1,131 @@
+import PushLogic
+import PushLoop
+package import PushModel
+import PushPostgreSQL
+import PushTime
+import PushWire
+
+/// Searching the log for the events of a message or a device.
+///
+/// The log of a cluster has no index of names. The database itself looks for the bytes of a name in the rows of a part:
+/// it reads some hundred megabytes a second, and sends only the rows that contain the name. All events of a message are
+/// in one part, unless an app reports a delivery to another node; a device, and a message whose app is not known, may
+/// have events in all parts.
+extension PostgreSQLLedger {
+    /// The number of groups that one statement examines.
+    private static let groupsAtOnce: Int64 = 8192
+    /// The number of groups of a part that are examined, the newest ones. Older events are not found.
+    static let mostGroups: Int64 = 262_144
+
+    package func trace(_ subject: TraceSubject, limit: Int) async throws -> [LogSegment] {
+        try await trace(subject, after: 0, limit: limit)
+    }
+
+    package func trace(_ subject: TraceSubject, after: UInt64, limit: Int) async throws -> [LogSegment] {
+        let (parts, name) = search(of: subject)
+        var segments: [LogSegment] = []
+        for part in parts where part >= EventNumber.part(of: after) && segments.count < limit {
+            let first = max(after, EventNumber.base(of: part))
+            segments += try await find(name, in: part, after: first, limit: limit - segments.count)
+        }
+        return segments
+    }
+
+    /// Returns the parts that may have events of a subject, and the bytes that these contain.
+    private func search(of subject: TraceSubject) -> (parts: Range<Int>, name: [UInt8]) {
+        switch subject {
+        case .message(let id, let app):
+            guard let app else { return (0..<map.count, Array(id.text.utf8)) }
+            let part = map.partition(of: app, id).number
+            return (part..<(part + 1), Array(id.text.utf8))
+        case .device(let device):
+            var name: [UInt8] = []
+            name.appendWord(device.high)
+            name.appendWord(device.low)
+            return (0..<map.count, name)
+        }
+    }
+
+    private func find(_ name: [UInt8], in part: Int, after: UInt64, limit: Int) async throws -> [LogSegment] {
+        let call = call
+        let number = Int32(part)
+        let start = try await call.run { section in
+            section.call(StoreStatements.searchStart) { parameters in
+                parameters.append(int4: number)
+                parameters.append(int8: Int64(bitPattern: after))
+                parameters.append(int8: Self.mostGroups)
+            }
+        }[0]
+        guard let row = start.rows.first(where: { _ in true }) else { return [] }
+        var at: Int64 = try row.value(0)
+        var segments: [LogSegment] = []
+        while segments.count < limit {
+            let page = at
+            let results = try await call.run { section in
+                section.call(StoreStatements.search) { parameters in
+                    parameters.append(int4: number)
+                    parameters.append(int8: page)
+                    parameters.append(bytea: name)
+                    parameters.append(int8: Self.groupsAtOnce)
+                }
+            }
+            var (examined, last): (Int64, Int64) = (0, at)
+            var found: [LogSegment] = []
+            for row in results[0].rows {
+                guard let log: [UInt8] = try row.optional(2) else {
+                    (last, examined) = (try row.optional(0) ?? at, try row.value(1))
+                    continue
+                }
+                let number = UInt64(bitPattern: try row.value(0, as: Int64.self))
+                // A damaged group is skipped, as a damaged segment is.
+                let time = WallTime(milliseconds: try row.value(1))
+                for segment in StoredLogRow.decode(log, number: number, time: time) ?? []
+                where segment.last > after && segment.contains(name) {
+                    found.append(segment)
+                }
+            }
+            segments += found.sorted { $0.first < $1.first }
+            guard examined == Self.groupsAtOnce, last > at else { break }
+            at = last
+        }
+        return Array(segments.prefix(limit))
+    }
+}
+
+extension LogSegment {
+    /// Whether the bytes of the segment contain a name.
+    fileprivate func contains(_ name: [UInt8]) -> Bool {
+        guard let first = name.first, bytes.count >= name.count else { return false }
+        var start = bytes.startIndex
+        while let at = bytes[start...].firstIndex(of: first) {
+            if bytes[at...].starts(with: name) { return true }
+            start = at + 1
+        }
+        return false
+    }
+}
+
+extension StoreStatements {
+    /// The number before the groups that are examined: the group that has the given number and those after it, but only
+    /// so many of the newest ones.
+    static let searchStart = PostgreSQLStatement(
+        "search-start",
+        sql: """
+            SELECT greatest(
+                coalesce((SELECT max(number) FROM carillon.groups WHERE part = $1 AND number <= $2 + 1), $2 + 1) - 1,
+                coalesce((SELECT number FROM carillon.groups WHERE part = $1 ORDER BY number DESC OFFSET $3 LIMIT 1), 0))
+            """,
+        parameters: [.int4, .int8, .int8])
+    /// The groups that contain some bytes, in any order, and a row with the last number and the number of all groups that
+    /// were examined.
+    static let search = PostgreSQLStatement(
+        "search",
+        sql: """
+            WITH examined AS MATERIALIZED (
+                SELECT number, time, log FROM carillon.groups WHERE part = $1 AND number > $2
+                ORDER BY number LIMIT $4)
+            SELECT number, time, log FROM examined WHERE position($3 IN log) > 0
+            UNION ALL SELECT max(number), count(*), NULL FROM examined
+            """,
+        parameters: [.int4, .int8, .bytea, .int8])
+}

@@ -1,0 +1,80 @@
+import PushModel
+import PushPostgreSQL
+import PushTime
+import PushWire
+import TestSupport
+import Testing
+
+@testable import PushStore
+
+/// Searching the log of several parts.
+@Suite(.timeLimit(.minutes(10))) struct PostgreSQLTraceTests {
+    private func carriedOut(_ options: PostgreSQLOptions) async throws -> LedgerNode {
+        let admin = try await TestSessions.one(to: options.database)
+        let node = try await LedgerNode(options)
+        for part in 0..<8 { try await node.open(part, epoch: try await admin.raise(part)) }
+        await admin.close()
+        for round in 0..<5 {
+            let requests = (0..<40).map { push("m\(40 * round + $0)", to: [$0 % 7, 100]) }
+            let seqs = await node.accept(requests).compactMap(\.seq)
+            for message in try await node.load(seqs.sorted()) { node.carryOut(message) }
+            await node.ledger.flush()
+        }
+        return node
+    }
+
+    @Test func `The history of a message is in its part`() async throws {
+        let node = try await carriedOut(try await SharedPostgreSQL.shared.store(parts: 8, at: .current()))
+        let history = MessageHistory(log: node.ledger)
+        for index in stride(from: 0, to: 200, by: 17) {
+            let id = try #require(MessageID("m\(index)"))
+            let one = try await history.one(id, app: LedgerScene.shop)
+            #expect(one.count == 1 && one.first?.state == .completed && one.first?.counts.sent == 2)
+            // Without an app all parts are searched, with the same result.
+            #expect(try await history.one(id, app: nil) == one)
+            let part = node.ledger.map.partition(of: LedgerScene.shop, id).number
+            let segments = try await node.ledger.trace(.message(id, app: LedgerScene.shop), limit: 100)
+            #expect(!segments.isEmpty && segments.allSatisfy { EventNumber.part(of: $0.first) == part })
+            let list = try await DeliveryHistory(log: node.ledger).list(
+                id, app: LedgerScene.shop, after: 0, limit: 10)
+            #expect(list.deliveries.count == 2 && list.isKnown && list.next == nil)
+            // A page continues after its last delivery.
+            let page = try await DeliveryHistory(log: node.ledger).list(id, app: LedgerScene.shop, after: 0, limit: 1)
+            let next = try #require(page.next)
+            let rest = try await DeliveryHistory(log: node.ledger).list(
+                id, app: LedgerScene.shop, after: next, limit: 10)
+            #expect((page.deliveries + rest.deliveries).map(\.seq) == list.deliveries.map(\.seq))
+        }
+        let unknown = try #require(MessageID("unknown"))
+        #expect(try await history.one(unknown, app: LedgerScene.shop).isEmpty)
+        #expect(try await history.one(unknown, app: nil).isEmpty)
+        await node.ledger.close()
+    }
+
+    @Test func `The events of a device come from all parts, in order`() async throws {
+        let node = try await carriedOut(try await SharedPostgreSQL.shared.store(parts: 8, at: .current()))
+        let device = node.ledger.identities.device(of: LedgerScene.shop, token: token(100))
+        let segments = try await node.ledger.trace(.device(device), limit: .max)
+        let numbers = segments.map(\.first)
+        #expect(numbers == numbers.sorted() && Set(numbers.map { EventNumber.part(of: $0) }).count == 8)
+        let events = try segments.flatMap { try $0.events() }.filter { $0.device == device }
+        #expect(events.count == 200)
+        let few = try await node.ledger.trace(.device(device), limit: 3)
+        #expect(few.map(\.first) == Array(numbers.prefix(3)))
+        let after = try await node.ledger.trace(.device(device), after: few[2].last, limit: .max)
+        #expect(after.map(\.first) == Array(numbers.dropFirst(3)))
+        await node.ledger.close()
+    }
+
+    @Test func `Another node finds the same, without any part`() async throws {
+        let options = try await SharedPostgreSQL.shared.store(parts: 8, at: .current())
+        let node = try await carriedOut(options)
+        let other = try await LedgerNode(options)
+        let id = try #require(MessageID("m7"))
+        let own = try await MessageHistory(log: node.ledger).one(id, app: LedgerScene.shop)
+        #expect(own.count == 1)
+        #expect(try await MessageHistory(log: other.ledger).one(id, app: LedgerScene.shop) == own)
+        await node.ledger.close()
+        await other.ledger.close()
+    }
+}

@@ -1,0 +1,82 @@
+import PushModel
+import PushPostgreSQL
+import PushTime
+import PushWire
+import TestSupport
+import Testing
+
+@testable import PushStore
+
+/// Events while the database does not store them, and damaged messages.
+@Suite(.timeLimit(.minutes(10))) struct WaitingEventsTests {
+    private static func events(_ count: Int) -> [EventDraft] {
+        Array(repeating: EventDraft(.connectionDown, app: LedgerScene.shop), count: count)
+    }
+
+    @Test func `Beyond a bound the oldest events are dropped and counted while the database is away`() async throws {
+        var options = try await SharedPostgreSQL.shared.store(parts: 1, at: .current())
+        let proxy = try CuttingProxy(to: try await SharedPostgreSQL.shared.server().port)
+        options.hosts = [PostgreSQLHost(name: "127.0.0.1", port: proxy.port)]
+        let dropped = EventRecorder<UInt64>()
+        var settings = SharedPostgreSQL.settings(options)
+        settings.eventsDropped = { dropped.record($0) }
+        let (ledger, _) = try await PostgreSQLLedger.openTakingAll(settings)
+        let listener = LedgerListener()
+        await ledger.start(listener)
+        proxy.hold(.requests)
+        // This one is under way while the others wait.
+        ledger.note(Self.events(1), done: nil)
+        while listener.health.isEmpty { await Task.yield() }
+        #expect(ledger.busyTime(at: .current()) > .zero)
+        for _ in 0..<2 { ledger.note(Self.events(4000), done: nil) }
+        #expect(await ledger.status().droppedEvents == 0 && dropped.events.isEmpty)
+        for _ in 0..<2 { ledger.note(Self.events(4000), done: nil) }
+        #expect(await ledger.status().droppedEvents == 8000 && ledger.latest.droppedEvents == 8000)
+        #expect(dropped.events == [4000])
+        // A caller does not wait for the database any more once the ledger is about to close.
+        let awaited = EventRecorder<UInt64?>()
+        ledger.note(Self.events(1)) { awaited.record($0) }
+        await ledger.settled()
+        #expect(awaited.events.isEmpty)
+        ledger.beginEnd()
+        #expect(await awaited.wait(count: 1) == [nil])
+        proxy.release(.requests)
+        while listener.health.last != .some(nil) { await Task.yield() }
+        await ledger.flush()
+        #expect(await ledger.status().newest == 8001)
+        #expect(dropped.events == [4000, 8001])
+        await ledger.close()
+    }
+
+    @Test func `Events of a node without parts are stored when it has one`() async throws {
+        let options = try await SharedPostgreSQL.shared.store(parts: 1, at: .current())
+        let admin = try await TestSessions.one(to: options.database)
+        let dropped = EventRecorder<UInt64>()
+        let node = try await LedgerNode(options) { $0.eventsDropped = { dropped.record($0) } }
+        for _ in 0..<3 { node.ledger.note(Self.events(4000), done: nil) }
+        // A caller that waits is answered at once.
+        #expect(await node.ledger.note(Self.events(1)) == nil)
+        #expect(await node.ledger.status().droppedEvents == 2000 && dropped.events == [2000])
+        try await node.open(0, epoch: try await admin.raise(0))
+        await node.ledger.flush()
+        #expect(await node.ledger.status().newest == 10_000)
+        await node.ledger.close()
+        await admin.close()
+    }
+
+    @Test func `A damaged message is named by its app and id`() async throws {
+        let options = try await SharedPostgreSQL.shared.store(parts: 1, at: .current())
+        let admin = try await TestSessions.one(to: options.database)
+        let node = try await LedgerNode(options)
+        try await node.open(0, epoch: try await admin.raise(0))
+        let seqs = await node.accept([push("a"), push("b")]).compactMap(\.seq)
+        _ = try await admin.call.run("UPDATE carillon.bodies SET bodies = '\\xff'")
+        let result = await withCheckedContinuation { continuation in
+            node.ledger.load([seqs[1]]) { continuation.resume(returning: $0) }
+        }
+        guard case .failure(let fault) = result else { Issue.record("the message was read"); return }
+        #expect(fault.damaged == DamagedMessage(seq: seqs[1], app: LedgerScene.shop, id: MessageID("b")))
+        await node.ledger.close()
+        await admin.close()
+    }
+}
