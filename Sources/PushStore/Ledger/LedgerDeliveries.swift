@@ -10,9 +10,6 @@ final class LedgerDeliveries {
     /// The number of runs that are searched, each with ``TraceRun/length`` events: the last 16,777,216 events, or all
     /// that are kept if these are fewer. The filters of so many runs take 32 MiB.
     static let mostRuns = 128
-    /// The number of rows that are read for one id in one run. A delivery has few events; more rows mean that the id was
-    /// made up to have the hash of another name.
-    static let mostRows = 16
     private static let rowsAtOnce = 64
 
     private struct Run {
@@ -45,7 +42,7 @@ final class LedgerDeliveries {
     }
 
     func find(_ ids: [APNSID]) throws(StoreError) -> [APNSID: SentDelivery] {
-        var search = Search(ids)
+        var search = DeliverySearch(ids)
         var all = try storedRuns()
         // The deliveries of a damaged run are not found. It must not hide those after it.
         while let newest = all.first, try !ends.areSound(first: newest.first, last: newest.last) { all.removeFirst() }
@@ -69,7 +66,7 @@ final class LedgerDeliveries {
         return all
     }
 
-    private func look(in first: UInt64, to last: UInt64, _ search: inout Search) throws(StoreError) {
+    private func look(in first: UInt64, to last: UInt64, _ search: inout DeliverySearch) throws(StoreError) {
         let stored = try loaded(first, last)
         let wanted = search.hashes.filter { stored.filter.mayContain($0) }
         guard !wanted.isEmpty else { return }
@@ -83,7 +80,7 @@ final class LedgerDeliveries {
                 let low = unsafe stored.lows.withUnsafeBytes { unsafe $0.word(at: 8 * index) }
                 _ = unsafe block.withBlob(0) { unsafe TraceRun.places(of: hash, in: $0, low: low, &found) }
             }
-            if !found.isEmpty { places[hash] = Array(found.suffix(Self.mostRows)) }
+            if !found.isEmpty { places[hash] = Array(found.suffix(DeliverySearch.mostRows)) }
         }
         guard !places.isEmpty else { return }
         let numbers = try numbers(of: Set(places.values.joined()), in: first)
@@ -149,7 +146,7 @@ final class LedgerDeliveries {
         }
     }
 
-    private func read(_ rows: [UInt64], _ search: inout Search) throws(StoreError) {
+    private func read(_ rows: [UInt64], _ search: inout DeliverySearch) throws(StoreError) {
         for row in rows {
             segment.bind(1, row)
             defer { segment.reset() }
@@ -159,52 +156,7 @@ final class LedgerDeliveries {
     }
 }
 
-/// The ids that are searched for, and what is known of them so far.
-private struct Search {
-    private var pending: [APNSID: UInt32]
-    private var seen: [APNSID: Set<SeenReport.What>] = [:]
-    private(set) var found: [APNSID: SentDelivery] = [:]
-
-    init(_ ids: [APNSID]) {
-        pending = Dictionary(ids.map { ($0, TraceRun.hash($0)) }) { one, _ in one }
-    }
-
-    var isOver: Bool { pending.isEmpty }
-    var hashes: [UInt32] { Array(pending.values) }
-
-    /// Returns the rows of the pending ids, each once.
-    func rows(_ rows: (UInt32) -> [UInt64]) -> [UInt64] {
-        Set(pending.values.flatMap { rows($0).prefix(LedgerDeliveries.mostRows) }).sorted()
-    }
-
-    mutating func add(_ segment: LogSegment) {
-        // A damaged segment has no events.
-        try? unsafe segment.walk { event, apps, bytes in
-            guard let id = event.apnsID, pending[id] != nil else { return true }
-            switch event.kind {
-            case .deliveryDisplayed: seen[id, default: []].insert(.displayed)
-            case .deliveryOpened: seen[id, default: []].insert(.opened)
-            case .deliverySent, .deliveryUnknown:
-                guard let app = event.app.map({ apps[$0] }), let device = event.device, let text = event.messageID,
-                    let message = MessageID(unsafe String(decoding: bytes[text], as: UTF8.self))
-                else { return true }
-                found[id] = SentDelivery(app: app, message: message, device: device)
-            default: break
-            }
-            return true
-        }
-    }
-
-    /// Ends the search for the ids whose delivery was found: reports about it are in the same part or in newer ones.
-    mutating func finishPart() {
-        for id in pending.keys where found[id] != nil {
-            found[id]?.seen = seen[id] ?? []
-            pending[id] = nil
-        }
-    }
-}
-
-extension SQLiteLedger: SentDeliveries {
+extension SQLiteLedger {
     package func sent(_ ids: [APNSID]) async throws -> [APNSID: SentDelivery] {
         try await read { (reader) throws(StoreError) in try reader.deliveries.find(ids) }
     }

@@ -2,7 +2,7 @@ package import PushModel
 package import PushTime
 
 /// A ledger as the server composes it: the ports of the pipeline, and what opens, trims, watches and closes them.
-package protocol LedgerEngine: Ledger, EventLog, ReceiptLog {
+package protocol LedgerEngine: Ledger, EventLog, ReceiptLog, SentDeliveries {
     var identities: Identities { get }
     /// The state as of the last committed group. To read it does not wait for the store.
     var latest: LedgerStatus { get }

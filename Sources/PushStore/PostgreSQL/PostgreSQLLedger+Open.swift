@@ -6,7 +6,12 @@ import PushTime
 
 /// Opening the ledger, with or without its parts.
 extension PostgreSQLLedger {
-    /// Opens the ledger of a store that ``StoreTables/create(parts:)`` has made, without any part: parts come with
+    /// Makes the tables of a store in an empty database. The number of parts is fixed for life.
+    package static func create(_ settings: Settings, parts: Int) async throws {
+        try await StoreTables.create(settings, parts: parts, at: settings.clock())
+    }
+
+    /// Opens the ledger of a store that ``create(_:parts:)`` has made, without any part: parts come with
     /// ``load(_:epoch:reply:)``. The returned backlog has the apps that operators have paused, and no messages.
     package static func open(_ settings: Settings) async throws -> (PostgreSQLLedger, LedgerBacklog) {
         let loop = EventLoop(name: "ledger")

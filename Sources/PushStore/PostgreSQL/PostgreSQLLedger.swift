@@ -54,6 +54,7 @@ package final class PostgreSQLLedger: LedgerEngine, Sendable {
     private let sessions: LoopBound<[PostgreSQLSession]>
     /// The session that reads the log.
     let call: StoreCall
+    let sentReader: SentReader
     private let watcher: LoopBound<TimerHandle>
     private let retention: Locked<LedgerRetention>
     private let published: Locked<PublishedLedger>
@@ -66,6 +67,7 @@ package final class PostgreSQLLedger: LedgerEngine, Sendable {
         self.retention = Locked(retention)
         self.published = published
         self.call = call
+        sentReader = SentReader(call, parts: store.map.count)
         self.core = core
         self.sessions = sessions
         (identities, map) = (store.identities, store.map)

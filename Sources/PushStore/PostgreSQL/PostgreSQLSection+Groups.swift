@@ -9,7 +9,9 @@ extension PostgreSQLSection {
     /// Adds the groups of several parts.
     func add(_ entries: [LedgerLane.Entry], now: WallTime) {
         // A group without events changes nothing of the log and the keys, and its number is that of the next group.
-        let groups = entries.filter { $0.decided.rows.hasEvents }.map { ($0.part.part, StoredGroup($0.decided.rows)) }
+        let groups = entries.filter { $0.decided.rows.hasEvents }.map {
+            ($0.part.part, StoredGroup($0.decided.rows, of: $0.group))
+        }
         call(StoreStatements.addGroups) { parameters in
             parameters.append(int4Array: entries.lazy.map { Int32($0.part.part) })
             parameters.append(int8Array: entries.lazy.map(\.part.epoch))
@@ -25,6 +27,7 @@ extension PostgreSQLSection {
             parameters.append(byteaArray: bodies.lazy.map(\.1.heads))
             parameters.append(byteaArray: bodies.lazy.map(\.1.bodies))
             parameters.append(int4Array: groups.lazy.map { Int32($0.0) })
+            parameters.append(byteaArray: groups.lazy.map(\.1.sent))
         }
         for entry in entries { add(entry.decided.rows, of: entry.part) }
     }

@@ -31,7 +31,7 @@ enum StoreSchema {
         """
         CREATE TABLE carillon.groups (
             part int NOT NULL, number bigint NOT NULL, day int NOT NULL, time bigint NOT NULL, keys bytea NOT NULL,
-            log bytea NOT NULL, PRIMARY KEY (part, number, day)) PARTITION BY RANGE (day)
+            log bytea NOT NULL, sent bytea NOT NULL, PRIMARY KEY (part, number, day)) PARTITION BY RANGE (day)
         """,
         """
         CREATE TABLE carillon.bodies (
@@ -39,7 +39,8 @@ enum StoreSchema {
             bodies bytea NOT NULL, PRIMARY KEY (part, number, hour)) PARTITION BY RANGE (hour)
         """,
         // The bytes are not worth compressing. Without compression, a part of a value is read without the rest.
-        "ALTER TABLE carillon.groups ALTER keys SET STORAGE EXTERNAL, ALTER log SET STORAGE EXTERNAL",
+        "ALTER TABLE carillon.groups ALTER keys SET STORAGE EXTERNAL, ALTER log SET STORAGE EXTERNAL, "
+            + "ALTER sent SET STORAGE EXTERNAL",
         "ALTER TABLE carillon.bodies ALTER heads SET STORAGE EXTERNAL, ALTER bodies SET STORAGE EXTERNAL",
         """
         CREATE TABLE carillon.later (

@@ -13,9 +13,10 @@ enum StoreStatements {
                 SELECT part FROM carillon.leases
                 JOIN unnest($1::int[], $2::bigint[]) AS mine (p, e) ON part = p AND epoch = e FOR SHARE OF leases),
             added AS (
-                INSERT INTO carillon.groups (part, number, day, time, keys, log)
-                SELECT p, n, $4, $5, k, l FROM unnest($13::int[], $3::bigint[], $6::bytea[], $7::bytea[])
-                    AS rows (p, n, k, l) JOIN held ON held.part = p ON CONFLICT DO NOTHING),
+                INSERT INTO carillon.groups (part, number, day, time, keys, log, sent)
+                SELECT p, n, $4, $5, k, l, s
+                FROM unnest($13::int[], $3::bigint[], $6::bytea[], $7::bytea[], $14::bytea[])
+                    AS rows (p, n, k, l, s) JOIN held ON held.part = p ON CONFLICT DO NOTHING),
             filled AS (
                 INSERT INTO carillon.bodies (part, number, hour, time, heads, bodies)
                 SELECT p, n, $8, $5, h, b FROM unnest($9::int[], $10::bigint[], $11::bytea[], $12::bytea[])
@@ -24,7 +25,7 @@ enum StoreStatements {
             """,
         parameters: [
             .int4Array, .int8Array, .int8Array, .int4, .int8, .byteaArray, .byteaArray, .int4, .int4Array, .int8Array,
-            .byteaArray, .byteaArray, .int4Array,
+            .byteaArray, .byteaArray, .int4Array, .byteaArray,
         ])
 
     // The statements below follow `addGroups` in its transaction, which holds the leases. They compare the epoch as

@@ -16,13 +16,16 @@ struct StoredGroup {
     let keys: [UInt8]
     /// See ``StoredLogRow``.
     let log: [UInt8]
+    /// See ``StoredSentRow``.
+    let sent: [UInt8]
     let bodies: [StoredBodies]
 
-    init(_ rows: LedgerRows) {
+    init(_ rows: LedgerRows, of group: LedgerGroup) {
         number = rows.number
         time = rows.time
         keys = StoredKeyRow.encode(rows)
         log = StoredLogRow.encode(rows)
+        sent = StoredSentRow.encode(group)
         bodies = rows.messages.map { StoredBodies($0) }
     }
 }

@@ -1,0 +1,39 @@
+import PushModel
+import PushWire
+
+/// The column `sent` of a stored group: for each delivery that was given to the push service, and each report of an app
+/// about one, the lowest 32 bits of its id, in little-endian order.
+enum StoredSentRow {
+    static func encode(_ group: LedgerGroup) -> [UInt8] {
+        var bytes: [UInt8] = []
+        for (deliveries, _, _) in group.outcomes {
+            bytes.reserveCapacity(bytes.count + 4 * deliveries.count)
+            for record in deliveries {
+                switch record.outcome {
+                case .sent, .unknown: append(record.apnsID, to: &bytes)
+                case .rejected, .retry, .expired, .suppressed: break
+                }
+            }
+        }
+        for (events, _) in group.notes {
+            for event in events {
+                if let id = event.apnsID { append(id, to: &bytes) }
+            }
+        }
+        return bytes
+    }
+
+    private static func append(_ id: APNSID, to bytes: inout [UInt8]) {
+        let hash = TraceRun.hash(id)
+        bytes.append(UInt8(truncatingIfNeeded: hash))
+        bytes.append(UInt8(truncatingIfNeeded: hash >> 8))
+        bytes.append(UInt8(truncatingIfNeeded: hash >> 16))
+        bytes.append(UInt8(truncatingIfNeeded: hash >> 24))
+    }
+
+    static func decode(_ bytes: [UInt8]) -> [UInt32] {
+        (0..<(bytes.count / 4)).map { index in
+            bytes[(4 * index)..<(4 * index + 4)].reversed().reduce(0) { $0 << 8 | UInt32($1) }
+        }
+    }
+}
