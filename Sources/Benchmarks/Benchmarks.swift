@@ -49,7 +49,7 @@ enum Benchmarks {
             name: "ledger-crash", about: "for a crash test: --directory DIR --from NUMBER",
             run: LedgerCrash.run),
         Case(
-            name: "postgresql", about: "groups written to PostgreSQL: groups --url URL [--seconds N]",
+            name: "postgresql", about: "groups --url URL [--seconds N]; ledger [--url URL]; flushes --url URL",
             run: PostgreSQLBenchmark.run),
         Case(
             name: "http2-client", about: "requests to a server: --port P --trust CA [--count N]",

@@ -8,7 +8,12 @@ enum PostgreSQLBenchmark {
     ///
     ///   postgresql groups --url URL [--connections 2] [--depth 2] [--partitions 64] [--bytes 77000] [--seconds 10]
     static func run(_ arguments: [String]) async throws -> [Figure] {
-        guard arguments.first == "groups" else { throw Fault(description: "postgresql: name a part: groups") }
+        switch arguments.first {
+        case "groups": break
+        case "ledger": return try await ClusterLedgerBenchmark.run(arguments.dropFirst())
+        case "flushes": return try await ClusterLedgerBenchmark.flushes(arguments.dropFirst())
+        default: throw Fault(description: "postgresql: name a part: groups, ledger or flushes")
+        }
         let settings = try Settings(arguments.dropFirst())
         let loop = EventLoop(name: "groups")
         let done = await withCheckedContinuation { continuation in
