@@ -36,11 +36,14 @@ struct LedgerGroup {
 extension LedgerGroup {
     /// Answers the calls of a group that is stored, and notifies the witness. `cancelled` ends the group's cancellations
     /// and returns the orders that follow from them.
+    ///
+    /// - Parameter withMessages: Whether the witness is notified of the accepted messages.
     func announce(
-        _ decided: borrowing DecidedGroup, to witness: (any LedgerWitness)?, cancelled: () -> [CancelOrder]
+        _ decided: borrowing DecidedGroup, to witness: (any LedgerWitness)?, withMessages: Bool = true,
+        cancelled: () -> [CancelOrder]
     ) {
         for ((_, reply), replies) in zip(requests, decided.replies) { reply(replies) }
-        if !decided.accepted.isEmpty { witness?.accepted(decided.accepted) }
+        if withMessages, !decided.accepted.isEmpty { witness?.accepted(decided.accepted) }
         let orders = cancelled()
         if !orders.isEmpty { witness?.cancelled(orders) }
         answerOthers(decided)

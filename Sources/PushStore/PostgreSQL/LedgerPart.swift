@@ -84,9 +84,9 @@ final class LedgerPart {
     /// Whether nothing of the part waits for the database.
     var isSettled: Bool { waiting.isEmpty && !isBusy }
 
-    /// Decides upon the calls of a group whose needs are in memory.
-    func decide(_ group: LedgerGroup, at now: WallTime) -> DecidedGroup {
-        var decided = machine.decide(group, at: now, using: lookup)
+    /// Decides upon the calls of a group. If that needs rows that are not in memory, nothing has happened.
+    func decide(_ group: LedgerGroup, at now: WallTime) throws(MissingRow) -> DecidedGroup {
+        var decided = try machine.decide(group, at: now, using: lookup)
         if headsDay != Self.day(of: now) { decided.rows.heads = machine.writer.topics }
         return decided
     }

@@ -2,9 +2,14 @@ import PushLogic
 import PushModel
 import PushTime
 
-/// The stored rows of one part that are in memory. The engine reads what a group needs before the group is decided
-/// upon (``PartNeeds``), so that no lookup waits for the database.
+/// A row that a decision needs is not in memory.
+struct MissingRow: Error {}
+
+/// The stored rows of one part that are in memory. No lookup waits for the database: a decision that needs another
+/// row fails, and is made again when the engine has read what its group needs (``PartNeeds``). Most groups need nothing.
 final class PartLookup: LedgerLookup {
+    typealias Failure = MissingRow
+
     /// The scheduled messages that are not done.
     var due = DueIndex()
     /// The keys that were read, by the numbers of their messages.
@@ -25,11 +30,23 @@ final class PartLookup: LedgerLookup {
     /// The number of keys that are kept for later groups. Producers that repeat requests ask for the same keys.
     private static let keyLimit = 4096
 
-    func storedKey(of seq: UInt64) -> AcceptedKey? { keys[seq] ?? nil }
+    /// Whether a row that is not in memory counts as one that does not exist.
+    var isComplete = false
+
+    func storedKey(of seq: UInt64) throws(MissingRow) -> AcceptedKey? { try known(keys[seq]) }
     func scheduledKey(of seq: UInt64) -> AcceptedKey? { due.key(of: seq) }
-    func message(_ seq: UInt64, isScheduled: Bool) -> StoredMessage? { messages[seq] ?? nil }
-    func cancellation(_ number: UInt64) -> StoredCancellation? { cancellations[number] ?? nil }
-    func hasReceipt(_ id: String, of app: AppID) -> Bool { receipts[ReceiptID(app: app, id: id)] ?? false }
+    func message(_ seq: UInt64, isScheduled: Bool) throws(MissingRow) -> StoredMessage? { try known(messages[seq]) }
+    func cancellation(_ number: UInt64) throws(MissingRow) -> StoredCancellation? { try known(cancellations[number]) }
+
+    func hasReceipt(_ id: String, of app: AppID) throws(MissingRow) -> Bool {
+        try known(receipts[ReceiptID(app: app, id: id)].map { .some($0) }) ?? false
+    }
+
+    private func known<Row>(_ row: Row??) throws(MissingRow) -> Row? {
+        if let row { return row }
+        if isComplete { return nil }
+        throw MissingRow()
+    }
 
     func hasStoredKey(of seq: UInt64) -> Bool {
         seq > forgottenUpTo || kept.values.contains { $0.contains(seq) }
@@ -52,9 +69,13 @@ final class PartLookup: LedgerLookup {
     func isKnown(cancellation number: UInt64) -> Bool { cancellations[number] != nil }
     func isKnown(_ receipt: ReceiptID) -> Bool { receipts[receipt] != nil }
 
+    /// Forgets the keys of earlier groups if there are many. A group may need more than the limit.
+    func makeRoom() {
+        if keys.count >= Self.keyLimit { keys.removeAll() }
+    }
+
     /// Adds the accepted keys of a row.
     func add(_ row: KeyRow, wanted: Set<UInt64>) {
-        if keys.count >= Self.keyLimit { keys.removeAll(keepingCapacity: true) }
         for (index, key) in row.accepted.enumerated() {
             let seq = row.number &+ UInt64(index)
             if wanted.contains(seq) { keys[seq] = key }

@@ -24,12 +24,12 @@ extension PostgreSQLCore {
             } else if let part = parts[number], part.isUpkeepDue, part.isOpen, !part.isBusy {
                 upkeep(part)
             } else if let part = parts[number], part.isWritten, !part.isBusy, !part.waiting.isEmpty,
-                let group = ready(part)
+                let entry = decide(part, at: now)
             {
-                weight += group.weight
+                weight += entry.group.weight
                 part.isBusy = true
                 part.hasTrimmed = false
-                entries.append(LedgerLane.Entry(part, group, part.decide(group, at: now)))
+                entries.append(entry)
             }
             number += lanes.count
             if number >= partCount { number = index }
@@ -45,10 +45,21 @@ extension PostgreSQLCore {
 
     func flushLane(of part: LedgerPart) { flush(lane(of: part.part)) }
 
-    /// Returns the calls of a part for its next group; nil if rows must be read before.
-    private func ready(_ part: LedgerPart) -> LedgerGroup? {
-        let needs = PartNeeds(of: part.waiting, part.machine, part.lookup)
-        if needs.isEmpty { return exchange(&part.waiting, with: LedgerGroup()) }
+    /// Decides upon the calls of a part. Returns nil if rows must be read before.
+    private func decide(_ part: LedgerPart, at now: WallTime) -> LedgerLane.Entry? {
+        let group = exchange(&part.waiting, with: LedgerGroup())
+        do throws(MissingRow) {
+            defer { part.lookup.isComplete = false }
+            return LedgerLane.Entry(part, group, try part.decide(group, at: now))
+        } catch {
+            part.waiting = group
+        }
+        let needs = PartNeeds(of: group, part.machine, part.lookup)
+        if needs.isEmpty {
+            // What is missing does not exist.
+            part.lookup.isComplete = true
+            return decide(part, at: now)
+        }
         part.isBusy = true
         read(needs, for: part) { [weak self] in
             guard let self else { return }
@@ -83,17 +94,27 @@ extension PostgreSQLCore {
             }
         }
         publish()
-        for entry in entries {
+        // One call for the messages of all parts, in the order of their numbers.
+        var accepted: [AcceptedMessage] = []
+        let sorted = entries.sorted { $0.part.part < $1.part.part }
+        for entry in sorted where held.contains(entry.part.part) && entry.part.isOpen {
+            accepted += entry.decided.accepted
+        }
+        if !accepted.isEmpty { witness?.accepted(accepted) }
+        for entry in sorted {
             if held.contains(entry.part.part) { announce(entry) } else { fenced(entry) }
         }
     }
 
-    /// Announces a group that is stored, as far as the witness carries out its part.
+    /// Announces a group that is stored, as far as the witness carries out its part. It has the accepted messages of open
+    /// parts.
     private func announce(_ entry: LedgerLane.Entry) {
         let (part, group) = (entry.part, entry.group)
         switch part.phase {
         case .serving, .suspended:
-            group.announce(entry.decided, to: witness) { part.machine.announce(entry.decided.cancels) }
+            group.announce(entry.decided, to: witness, withMessages: false) {
+                part.machine.announce(entry.decided.cancels)
+            }
         case .loaded, .opening:
             part.unannounced.append { [weak self] in
                 group.announce(entry.decided, to: self?.witness) { part.machine.announce(entry.decided.cancels) }

@@ -60,6 +60,7 @@ extension PostgreSQLCore {
 
     private func take(_ results: [PostgreSQLResult], of needs: PartNeeds, for part: LedgerPart) throws {
         let lookup = part.lookup
+        lookup.makeRoom()
         for row in results[0].rows {
             let number = UInt64(bitPattern: try row.value(0, as: Int64.self))
             guard let stored = StoredKeyRow(try row.value(1), number: number) else {

@@ -115,6 +115,15 @@ import Testing
         await node.ledger.close()
     }
 
+    @Test func `A call may repeat more requests than the ledger keeps keys of`() async throws {
+        let node = try await Opened(try await Self.store(parts: 1))
+        let requests = Self.requests(0..<6000)
+        let accepted = await node.accept(requests).compactMap(\.seq)
+        #expect(accepted.count == 6000)
+        for _ in 0..<2 { #expect(await node.accept(requests) == accepted.map { .duplicate(seq: $0) }) }
+        await node.ledger.close()
+    }
+
     // MARK: Fences
 
     @Test func `A node that has lost its parts writes nothing and answers nothing as accepted`() async throws {

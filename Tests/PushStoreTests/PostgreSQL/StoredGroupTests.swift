@@ -21,7 +21,7 @@ import Testing
         var group = LedgerGroup()
         group.requests = [([push("a"), push("b", to: [1, 2])], { _ in })]
         let now = WallTime(milliseconds: 1_700_000_000_000)
-        let first = machine.decide(group, at: now, using: lookup)
+        let first = try machine.decide(group, at: now, using: lookup)
         machine.commit(first)
         group.requests = [([push("c"), push("d", notBefore: 1_700_000_500)], { _ in })]
         let message = first.accepted[1]
@@ -38,7 +38,7 @@ import Testing
                 ], []
             )
         ]
-        return machine.decide(group, at: now, using: lookup).rows
+        return try machine.decide(group, at: now, using: lookup).rows
     }
 
     @Test func `A row of keys is read as it was written`() throws {
