@@ -197,7 +197,8 @@ let package = Package(
         .testTarget(
             name: "PushStoreTests",
             dependencies: [
-                "PushStore", "PushPostgreSQL", "PushWire", "PushModel", "PushLoop", "PushTime", "TestSupport",
+                "PushStore", "PushPostgreSQL", "PushWire", "PushModel", "PushLogic", "PushLoop", "PushTime",
+                "TestSupport",
             ],
             swiftSettings: settings),
         .testTarget(

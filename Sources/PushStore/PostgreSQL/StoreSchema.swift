@@ -7,6 +7,7 @@ import PushPostgreSQL
 ///   names devices. `incarnation` changes when the database is restored from a backup.
 /// - `leases`: the owner of each part. A write locks and compares the epoch, so that a former owner writes nothing.
 /// - `horizons`: the first day of `groups` and the first hour of `bodies` that each part needs. They never go back.
+/// - `nodes`: the nodes and their leases. A renewal writes here, so that it does not wait for the locks of writers.
 /// - `groups`: the log and the keys, one row for each part and group. Partitions by day are dropped as a whole.
 /// - `bodies`: the bodies of waiting messages. Messages that wait for hours are copied to a later hour, so that the
 ///   partitions by hour can be dropped.
@@ -23,7 +24,15 @@ enum StoreSchema {
             secret bytea NOT NULL, incarnation bytea NOT NULL, created timestamptz NOT NULL DEFAULT now())
         """,
         """
-        CREATE TABLE carillon.leases (part int PRIMARY KEY, epoch bigint NOT NULL, node text)
+        CREATE TABLE carillon.leases (part int PRIMARY KEY, epoch bigint NOT NULL, node text, since timestamptz)
+        """,
+        // `lease` is in microseconds.
+        """
+        CREATE TABLE carillon.nodes (
+            id text PRIMARY KEY, incarnation bigint NOT NULL CHECK (incarnation > 0), address text NOT NULL,
+            public_key text NOT NULL, state text NOT NULL CHECK (state IN ('live', 'draining', 'left', 'dead')),
+            until timestamptz NOT NULL, lease bigint NOT NULL CHECK (lease > 0), version text NOT NULL,
+            started timestamptz NOT NULL) WITH (fillfactor = 50)
         """,
         """
         CREATE TABLE carillon.horizons (part int PRIMARY KEY, day int NOT NULL, hour int NOT NULL)

@@ -1,0 +1,200 @@
+import PushLogic
+import PushLoop
+import PushModel
+import PushPostgreSQL
+import PushTime
+
+/// The connection of the cluster machine to the database. It is used for nothing else, so that a renewal never waits
+/// behind commits of the ledger. Confined to its loop.
+final class ClusterLink {
+    typealias Reply = (ClusterResult, ClusterTables?) -> Void
+
+    /// Called when the primary is connected, and its store was read.
+    var onUp: ((DatabaseIdentity) -> Void)?
+    /// Called when the connection is lost, after the replies to all operations.
+    var onDown: (() -> Void)?
+    /// Called when the store cannot be used by this program.
+    var onFault: ((String) -> Void)?
+    /// The database that was connected last.
+    private(set) var identity: DatabaseIdentity?
+    private(set) var fault: String? = "the database has not answered yet"
+
+    private let loop: EventLoop
+    private let settings: ClusterShell.Settings
+    private let section = PostgreSQLSection()
+    private var session: PostgreSQLSession?
+    private var isUp = false
+    private var again = DeadlineTimer()
+    private var cleaning: TimerHandle?
+    private var hasWarnedOfClock = false
+
+    init(_ settings: ClusterShell.Settings, on loop: EventLoop) {
+        self.settings = settings
+        self.loop = loop
+    }
+
+    var server: ServerInfo? { isUp ? session?.info : nil }
+
+    func start() {
+        cleaning = loop.scheduleRepeating(every: .seconds(3600)) { [weak self] in self?.removeOldNodes() }
+        connect()
+    }
+
+    /// Operations without a result get one from within this call.
+    func stop() {
+        onUp = nil
+        onDown = nil
+        onFault = nil
+        again.disarm(on: loop)
+        if let cleaning { loop.cancel(cleaning) }
+        session.take()?.stop()
+    }
+
+    /// Closes the connection, and looks for the primary again.
+    func reconnect() {
+        session.take()?.stop()
+        lost("a newer primary was seen before")
+        connect()
+    }
+
+    private func connect() {
+        var limits = settings.session
+        limits.limits.maxSections = max(limits.limits.maxSections, 64)
+        let session = PostgreSQLSession(
+            on: loop, options: settings.options, settings: limits, resolver: settings.resolver,
+            retryDelay: settings.retryDelay)
+        self.session = session
+        session.onFailure = { [unowned self] reason in
+            fault = reason
+            settings.hooks.warning("the cluster has no database: \(reason)")
+        }
+        session.onChange = { [unowned self] change in
+            switch change {
+            case .up(let info): readStore(info)
+            case .down(let reason): lost(reason)
+            }
+        }
+        session.start()
+    }
+
+    private func lost(_ reason: String) {
+        fault = reason
+        again.disarm(on: loop)
+        if exchange(&isUp, with: false) { onDown?() }
+    }
+
+    // MARK: The store
+
+    private func readStore(_ info: ServerInfo) {
+        compareClocks(info)
+        section.clear()
+        let wait = settings.policy.operationTimeout / 4
+        section.call(ClusterStatements.lockTimeout(milliseconds: max(1, wait.wholeMilliseconds)))
+        section.call(ClusterStatements.store)
+        session?.send(section, timeout: settings.policy.operationTimeout) { [weak self] reply in
+            self?.storeWasRead(reply, info)
+        }
+    }
+
+    private func storeWasRead(_ reply: PostgreSQLReply, _ info: ServerInfo) {
+        do throws(StoreError) {
+            switch reply {
+            case .done(let results):
+                let identity = try Self.identity(results, info)
+                self.identity = identity
+                isUp = true
+                fault = nil
+                onUp?(identity)
+                removeOldNodes()
+            case .refused(let failure): throw StoreError(.cannotRead, "\(settings.options): \(failure)")
+            // The session reports the loss of its connection.
+            case .unknown, .notSent: break
+            }
+        } catch {
+            fault = error.description
+            if error.code == .newerVersion { return onFault?(error.description) ?? () }
+            settings.hooks.warning("the cluster has no store: \(error)")
+            again.arm(at: loop.now + .seconds(1), on: loop, action: { [unowned self] in readStore(info) })
+        }
+    }
+
+    private static func identity(
+        _ results: [PostgreSQLResult], _ info: ServerInfo
+    ) throws(StoreError) -> DatabaseIdentity {
+        let (version, parts, incarnation): (Int32, Int32, [UInt8])
+        guard let result = results.last, result.rowCount == 1 else {
+            throw StoreError(.damaged, "the table carillon.store does not have exactly one row")
+        }
+        do throws(PostgreSQLValueError) {
+            let row = try result.row()
+            (version, parts, incarnation) = (try row.value(0), try row.value(1), try row.value(2))
+        } catch {
+            throw StoreError(.cannotRead, error.message)
+        }
+        guard version == StoreSchema.version else {
+            throw StoreError(
+                .newerVersion,
+                "the store has version \(version) of the tables, and this program has \(StoreSchema.version); start the "
+                    + "version of Carillon that wrote them, or run 'carillon store migrate'")
+        }
+        let cluster = incarnation.prefix(8).reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
+        return DatabaseIdentity(
+            system: UInt64(bitPattern: info.systemIdentifier), timeline: UInt32(clamping: info.timeline),
+            cluster: Int64(bitPattern: cluster), partitions: Int(parts))
+    }
+
+    /// A wrong clock is harmless, because leases are counted by the database's clock and by the time since the boot. It
+    /// is still wrong in the log and in the times that people read.
+    private func compareClocks(_ info: ServerInfo) {
+        let offset = info.clockOffset
+        let size = max(offset, .zero - offset)
+        let isWrong = size > max(.seconds(1), info.roundTrip)
+        if isWrong, !hasWarnedOfClock {
+            settings.hooks.warning(
+                "the clock of this machine is \(offset > .zero ? "behind" : "ahead of") that of the database by "
+                    + "\(size.wholeMilliseconds) ms; leases do not depend on it, but times in logs do; synchronize the "
+                    + "clocks of both machines")
+        }
+        hasWarnedOfClock = isWrong
+    }
+
+    private func removeOldNodes() {
+        guard isUp else { return }
+        section.clear()
+        section.call(ClusterStatements.removeOldNodes)
+        session?.send(section, timeout: .seconds(10)) { _ in }
+    }
+
+    // MARK: Operations
+
+    /// Runs an operation. The reply is called once, and not from within this call.
+    func run(_ operation: ClusterOperation, reply: @escaping Reply) {
+        guard let session else {
+            loop.schedule(after: .zero) { reply(.notSent, nil) }
+            return
+        }
+        section.clear()
+        section.add(operation, of: settings.node, version: settings.version)
+        session.send(section, timeout: settings.policy.operationTimeout) { [settings] answer in
+            switch answer {
+            case .done(let results):
+                guard operation == .snapshot else {
+                    return reply(results.last.map { operation.result($0) } ?? .unknown, nil)
+                }
+                guard let result = results.last else { return reply(.unknown, nil) }
+                do {
+                    let tables = try ClusterTables(result)
+                    reply(.snapshot(tables.snapshot), tables)
+                } catch {
+                    settings.hooks.warning("the tables of the cluster cannot be read: \(error)")
+                    reply(.refused, nil)
+                }
+            case .refused(let failure):
+                settings.hooks.warning("the operation \(operation.name) of the cluster was refused: \(failure)")
+                reply(.refused, nil)
+            case .unknown: reply(.unknown, nil)
+            case .notSent: reply(.notSent, nil)
+            }
+        }
+    }
+}

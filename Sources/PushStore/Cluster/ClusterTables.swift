@@ -1,0 +1,68 @@
+import PushLogic
+import PushModel
+import PushPostgreSQL
+import PushTime
+
+/// A snapshot of the tables, with the columns that only people look at.
+struct ClusterTables {
+    /// What a row of a node says besides what the machine needs.
+    struct NodeNote {
+        let version: String
+        let started: WallTime
+    }
+
+    private(set) var snapshot: ClusterSnapshot
+    private(set) var notes: [NodeID: NodeNote] = [:]
+    /// The time at which each partition got its owner.
+    private(set) var since: [PartitionID: WallTime] = [:]
+
+    /// Reads the result of ``ClusterStatements/snapshot``. A row that is not understood makes all of it invalid, so that
+    /// nothing is decided without that row.
+    init(_ result: PostgreSQLResult) throws {
+        var now: PostgreSQLTimestamp?
+        for row in result.rows where try row.value(0, as: Int32.self) == 0 { now = try row.value(1) }
+        guard let now else { throw StoreError(.damaged, "the snapshot has no time") }
+        snapshot = ClusterSnapshot(databaseTime: .microseconds(now.microseconds), nodes: [], leases: [])
+        for row in result.rows {
+            switch try row.value(0, as: Int32.self) {
+            case 1: try addNode(row, now: now)
+            case 2: try addLease(row)
+            default: break
+            }
+        }
+    }
+
+    private mutating func addNode(_ row: PostgreSQLRow, now: PostgreSQLTimestamp) throws {
+        let name: String = try row.value(2)
+        let until: PostgreSQLTimestamp = try row.value(7)
+        guard let id = NodeID(name), let incarnation = NodeIncarnation(try row.value(3)),
+            let state = NodeRow.State(rawValue: try row.value(6))
+        else { throw StoreError(.damaged, "the row '\(name)' of the table carillon.nodes is invalid") }
+        let (remaining, overflow) = until.microseconds.subtractingReportingOverflow(now.microseconds)
+        guard !overflow else {
+            throw StoreError(.damaged, "the row '\(name)' of the table carillon.nodes has an invalid time")
+        }
+        snapshot.nodes.append(
+            NodeRow(
+                id: id, incarnation: incarnation,
+                contact: NodeContact(address: try row.value(4), publicKey: try row.value(5)), state: state,
+                remaining: .microseconds(remaining), lease: .microseconds(try row.value(8, as: Int64.self))))
+        let started: PostgreSQLTimestamp = try row.value(1)
+        notes[id] = NodeNote(version: try row.value(9), started: started.wallTime)
+    }
+
+    private mutating func addLease(_ row: PostgreSQLRow) throws {
+        let number: Int32 = try row.value(10)
+        let owner: String? = try row.optional(2)
+        guard let part = PartitionID(Int(number)) else {
+            throw StoreError(.damaged, "the table carillon.leases has an invalid partition: \(number)")
+        }
+        let node = owner.flatMap { NodeID($0) }
+        guard owner == nil || node != nil else {
+            throw StoreError(.damaged, "the row \(number) of the table carillon.leases has an invalid node")
+        }
+        snapshot.leases.append(LeaseRow(part: part, epoch: PartitionEpoch(try row.value(3)), node: node))
+        let since: PostgreSQLTimestamp? = try row.optional(1)
+        self.since[part] = since?.wallTime
+    }
+}
