@@ -26,7 +26,7 @@ final class ClusterCore {
     private var tables: ClusterTables?
     private var lastRenewal: MonotonicTime?
     private var owners = OwnerTable()
-    /// The owners for other threads.
+    /// The members and owners for other threads.
     let published = Locked(OwnerTable())
     private var halt: String?
     private(set) var hasEnded = false
@@ -215,8 +215,10 @@ final class ClusterCore {
             guard case .foreign = state else { return .this }
             return machine.owner(of: part).map { .other($0.id, $0.contact) } ?? .nobody
         }
-        guard found != owners.owners else { return }
-        owners.owners = found
+        var table = OwnerTable(owners: found)
+        for row in machine.nodes where row.isMember && row.id != machine.id { table.members[row.id] = row.contact }
+        guard table != owners else { return }
+        owners = table
         published.withLock { $0 = owners }
         settings.hooks.owners(owners)
     }

@@ -143,19 +143,22 @@ final class ClusterLink {
             cluster: Int64(bitPattern: cluster), partitions: Int(parts))
     }
 
-    /// A wrong clock is harmless, because leases are counted by the database's clock and by the time since the boot. It
-    /// is still wrong in the log and in the times that people read.
     private func compareClocks(_ info: ServerInfo) {
-        let offset = info.clockOffset
+        let warning = Self.clockWarning(offset: info.clockOffset, roundTrip: info.roundTrip)
+        if let warning, !hasWarnedOfClock { settings.hooks.warning(warning) }
+        hasWarnedOfClock = warning != nil
+    }
+
+    /// Returns what is wrong with the clock of this machine; nil if it is right. A wrong clock is harmless, because leases
+    /// are counted by the database's clock and by the time since the boot.
+    ///
+    /// - Parameter offset: The time of the database minus the time of this machine.
+    static func clockWarning(offset: Duration, roundTrip: Duration) -> String? {
         let size = max(offset, .zero - offset)
-        let isWrong = size > max(.seconds(1), info.roundTrip)
-        if isWrong, !hasWarnedOfClock {
-            settings.hooks.warning(
-                "the clock of this machine is \(offset > .zero ? "behind" : "ahead of") that of the database by "
-                    + "\(size.wholeMilliseconds) ms; leases do not depend on it, but times in logs do; synchronize the "
-                    + "clocks of both machines")
-        }
-        hasWarnedOfClock = isWrong
+        guard size > max(.seconds(1), roundTrip) else { return nil }
+        return "the clock of this machine is \(offset > .zero ? "behind" : "ahead of") that of the database by "
+            + "\(size.wholeMilliseconds) ms; leases do not depend on it, but times in logs do; synchronize the clocks of "
+            + "both machines"
     }
 
     private func removeOldNodes() {

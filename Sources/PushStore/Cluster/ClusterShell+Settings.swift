@@ -42,7 +42,7 @@ extension ClusterShell {
         package var warning: @Sendable (String) -> Void = { _ in }
         /// Called with the name and the duration of each operation, and whether the database answered.
         package var operation: @Sendable (_ name: String, Duration, _ isAnswered: Bool) -> Void = { _, _, _ in }
-        /// Called when the owners of partitions have changed.
+        /// Called when the members of the cluster or the owners of partitions have changed.
         package var owners: @Sendable (OwnerTable) -> Void = { _ in }
 
         package init() {}

@@ -89,7 +89,7 @@ package final class ClusterShell: Sendable {
 
     // MARK: Readings
 
-    /// The owners of the partitions, as this node knows them now. Does not wait for anything.
+    /// The members and the owners of the partitions, as this node knows them now. Does not wait for anything.
     package var owners: OwnerTable { published.withLock { $0 } }
 
     /// Returns the state of the cluster as this node sees it; nil after ``close()``.

@@ -22,7 +22,7 @@ final class ClusterMember: Sendable {
 
     /// - Parameter directory: The data directory of an earlier process of this node.
     init(
-        _ name: String, _ options: PostgreSQLOptions, _ checker: ServingChecker, lease: Duration = .milliseconds(1500),
+        _ name: String, _ options: PostgreSQLOptions, _ checker: ServingChecker, lease: Duration = .seconds(2),
         in directory: TemporaryDirectory? = nil
     ) async throws {
         self.name = name

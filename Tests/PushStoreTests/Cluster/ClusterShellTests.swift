@@ -62,15 +62,28 @@ import Testing
 
     @Test func `A node that drains hands all partitions over before it leaves`() async throws {
         let options = try await Self.store()
-        let first = try await ClusterMember("a", options, checker)
+        // A long lease, so that no pause of this machine ends it.
+        let first = try await ClusterMember("a", options, checker, lease: .seconds(10))
         await checker.wait(for: [16], of: ["a"])
-        let second = try await ClusterMember("b", options, checker)
+        let second = try await ClusterMember("b", options, checker, lease: .seconds(10))
         await checker.wait(for: [8, 8], of: ["a", "b"])
         #expect(await first.shell.drain())
         await checker.wait(for: [16], of: ["b"])
         #expect(first.ends.events == [nil])
         let handovers = first.events.events.count { if case .handover = $0 { true } else { false } }
         #expect(handovers == 16)
+        await ClusterMember.close(first, second)
+        #expect(checker.violations.isEmpty)
+    }
+
+    @Test func `The last node that drains gives its partitions up, and the next one takes them`() async throws {
+        let options = try await Self.store(parts: 4)
+        let first = try await ClusterMember("a", options, checker)
+        await checker.wait(for: [4], of: ["a"])
+        #expect(await first.shell.drain())
+        #expect(checker.changes.events.last == [:])
+        let second = try await ClusterMember("b", options, checker)
+        await checker.wait(for: [4], of: ["b"])
         await ClusterMember.close(first, second)
         #expect(checker.violations.isEmpty)
     }

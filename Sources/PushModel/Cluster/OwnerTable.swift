@@ -1,6 +1,4 @@
-package import PushModel
-
-/// The owner of each partition, as this node knows it at one moment.
+/// The members of a cluster and the owners of its partitions, as one node knows them at one moment.
 package struct OwnerTable: Sendable, Equatable {
     package enum Owner: Sendable, Equatable {
         /// This node holds the partition, or is taking it.
@@ -11,7 +9,14 @@ package struct OwnerTable: Sendable, Equatable {
     }
 
     /// The owners in the order of the partitions; empty until the node has connected to the database.
-    package internal(set) var owners: [Owner] = []
+    package var owners: [Owner]
+    /// The other nodes that have neither left nor been declared dead.
+    package var members: [NodeID: NodeContact]
+
+    package init(owners: [Owner] = [], members: [NodeID: NodeContact] = [:]) {
+        self.owners = owners
+        self.members = members
+    }
 
     package subscript(part: PartitionID) -> Owner {
         owners.indices.contains(part.number) ? owners[part.number] : .nobody
