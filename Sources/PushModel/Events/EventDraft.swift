@@ -69,4 +69,9 @@ package struct StaticName: ExpressibleByStringLiteral, Hashable, Sendable {
     package init(stringLiteral text: StaticString) {
         self.text = "\(text)"
     }
+
+    /// Creates a name that another node of the cluster has sent.
+    package init(received text: String) {
+        self.text = text
+    }
 }

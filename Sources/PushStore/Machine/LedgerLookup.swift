@@ -1,6 +1,7 @@
 import PushLogic
 import PushModel
 import PushTime
+import PushWire
 
 /// What the rules of the ledger look up among the stored rows. A group is decided upon between the rows of the groups
 /// before it and its own, so that a lookup never finds what the same group adds or removes.

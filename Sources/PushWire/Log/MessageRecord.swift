@@ -1,11 +1,10 @@
-import PushModel
+package import PushModel
 import PushTime
-import PushWire
 
-/// The binary form of a message in the ledger, until its deliveries have ended.
+/// The binary form of a message in the ledger until its deliveries have ended, and between the nodes of a cluster.
 ///
 ///     flags u8, push type u8, priority u8, id, [expires], [not before], [collapse id], [traceparent], audience, payload
-enum MessageRecord {
+package enum MessageRecord {
     private static let expires: UInt8 = 1 << 0
     private static let notBefore: UInt8 = 1 << 1
     private static let collapses: UInt8 = 1 << 2
@@ -13,7 +12,7 @@ enum MessageRecord {
     private static let needsClaim: UInt8 = 1 << 4
     private static let drops: UInt8 = 1 << 5
 
-    static func append(_ message: Message, to audience: Audience, needsClaim: Bool, _ bytes: inout [UInt8]) {
+    package static func append(_ message: Message, to audience: Audience, needsClaim: Bool, _ bytes: inout [UInt8]) {
         var flags: UInt8 = 0
         if message.expiry != .unlimited { flags |= expires }
         if message.notBefore != nil { flags |= notBefore }
@@ -33,14 +32,14 @@ enum MessageRecord {
         bytes.appendBytes(message.payload)
     }
 
-    struct Read {
-        let message: Message
-        let audience: Audience
-        let needsClaim: Bool
+    package struct Read {
+        package let message: Message
+        package let audience: Audience
+        package let needsClaim: Bool
     }
 
     /// Reads a message. Returns nil if the bytes are damaged.
-    static func read(_ reader: inout ByteReader, app: AppID) -> Read? {
+    package static func read(_ reader: inout ByteReader, app: AppID) -> Read? {
         let flags = reader.byte()
         let type = Int(reader.byte())
         guard type < PushType.allCases.count, let priority = PushPriority(rawValue: reader.byte()),

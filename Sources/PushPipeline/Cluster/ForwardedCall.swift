@@ -1,0 +1,123 @@
+import PushModel
+import PushWire
+
+/// The binary form of a call that one node passes to another: the body of `cluster-accept/1`, `cluster-cancel/1` and
+/// `cluster-receipt/1`.
+enum ForwardedCall {
+    private static let isAgain: UInt8 = 1
+    private static let hasClient: UInt8 = 2
+
+    // MARK: Requests
+
+    /// Appends a request. What only the ack of the producer needs stays with the node that sends the ack.
+    static func append(_ request: PushRequest, to bytes: inout [UInt8]) {
+        bytes.append((request.again ? isAgain : 0) | (request.client == nil ? 0 : hasClient))
+        bytes.appendText(request.message.app.name)
+        if let client = request.client { bytes.appendText(client) }
+        MessageRecord.append(request.message, to: request.audience, needsClaim: false, &bytes)
+    }
+
+    /// Reads requests up to the end of the bytes; nil if they are invalid.
+    static func requests(_ bytes: UnsafeRawBufferPointer) -> [PushRequest]? {
+        var reader = unsafe ByteReader(bytes)
+        var requests: [PushRequest] = []
+        while !reader.isAtEnd {
+            let flags = reader.byte()
+            guard flags & ~(isAgain | hasClient) == 0, let app = AppID(reader.text()) else { return nil }
+            let client = flags & hasClient != 0 ? reader.text() : nil
+            guard let record = MessageRecord.read(&reader, app: app), !reader.isBroken else { return nil }
+            var request = PushRequest(record.message, to: record.audience, again: flags & isAgain != 0)
+            request.client = client
+            requests.append(request)
+        }
+        return reader.isBroken || requests.isEmpty ? nil : requests
+    }
+
+    // MARK: Cancellations
+
+    static func bytes(_ request: CancelRequest) -> [UInt8] {
+        var bytes: [UInt8] = [request.client == nil ? 0 : hasClient]
+        bytes.appendText(request.app.name)
+        bytes.appendText(request.id.text)
+        if let client = request.client { bytes.appendText(client) }
+        return bytes
+    }
+
+    static func cancellation(_ bytes: UnsafeRawBufferPointer) -> CancelRequest? {
+        var reader = unsafe ByteReader(bytes)
+        let flags = reader.byte()
+        guard flags & ~hasClient == 0, let app = AppID(reader.text()), let id = MessageID(accepted: reader.text())
+        else { return nil }
+        let client = flags & hasClient != 0 ? reader.text() : nil
+        return reader.isBroken || !reader.isAtEnd ? nil : CancelRequest(id, of: app, by: client)
+    }
+
+    // MARK: Receipts
+
+    static func bytes(_ receipt: ReceivedReceipt) -> [UInt8] {
+        let event = receipt.event
+        var bytes: [UInt8] = [event.kind.rawValue]
+        bytes.appendText(receipt.app.name)
+        bytes.appendText(receipt.id)
+        bytes.appendText(event.messageID?.text ?? "")
+        bytes.appendText(event.reason ?? "")
+        bytes.appendVarint(UInt64(event.details.count))
+        for detail in event.details {
+            bytes.appendText(detail.name.text)
+            switch detail.value {
+            case .text(let text):
+                bytes.append(0)
+                bytes.appendText(text)
+            case .number(let number):
+                bytes.append(1)
+                bytes.appendSigned(number)
+            case .flag(let flag): bytes.append(flag ? 3 : 2)
+            case .numbers(let numbers):
+                bytes.append(4)
+                bytes.appendVarint(UInt64(numbers.count))
+                for (name, number) in numbers {
+                    bytes.appendText(name)
+                    bytes.appendSigned(number)
+                }
+            }
+        }
+        return bytes
+    }
+
+    static func receipt(_ bytes: UnsafeRawBufferPointer) -> ReceivedReceipt? {
+        var reader = unsafe ByteReader(bytes)
+        guard let kind = EventKind(rawValue: reader.byte()), let app = AppID(reader.text()) else { return nil }
+        let id = reader.text()
+        var event = EventDraft(kind, app: app)
+        event.messageID = MessageID(accepted: reader.text())
+        let reason = reader.text()
+        event.reason = reason.isEmpty ? nil : reason
+        let count = reader.varint()
+        while !reader.isBroken, event.details.count < count {
+            let name = StaticName(received: reader.text())
+            guard let value = detail(&reader), !reader.isBroken else { return nil }
+            event.details.append(EventDraft.Detail(name, value: value))
+        }
+        return reader.isBroken || !reader.isAtEnd ? nil : ReceivedReceipt(event, id: id, app: app)
+    }
+
+    private static func detail(_ reader: inout ByteReader) -> EventDraft.Detail.Value? {
+        switch reader.byte() {
+        case 0: return .text(reader.text())
+        case 1: return .number(reader.signed())
+        case 2: return .flag(false)
+        case 3: return .flag(true)
+        case 4:
+            var numbers: [String: Int64] = [:]
+            var left = reader.varint()
+            while left > 0 {
+                let name = reader.text()
+                numbers[name] = reader.signed()
+                if reader.isBroken { return nil }
+                left -= 1
+            }
+            return .numbers(numbers)
+        default: return nil
+        }
+    }
+}

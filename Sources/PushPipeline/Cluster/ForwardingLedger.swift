@@ -1,0 +1,84 @@
+package import PushModel
+package import PushTime
+package import PushWire
+
+/// The ledger as producers see it: requests for a partition of this node go to its own ledger, and the others to the node
+/// that owns the partition. Whatever prevents that makes a request fail, so that the producer is asked to repeat it, and
+/// the owner recognizes the repetition.
+package final class ForwardingLedger: Ledger {
+    private let own: any Ledger
+    private let map: PartitionMap
+    private let owners: @Sendable () -> OwnerTable
+    private let peers: ClusterPeers
+
+    /// - Parameter owners: Returns the owners as they are known now. It is called for each group and must not wait.
+    package init(
+        _ own: any Ledger, map: PartitionMap, owners: @escaping @Sendable () -> OwnerTable, peers: ClusterPeers
+    ) {
+        self.own = own
+        self.map = map
+        self.owners = owners
+        self.peers = peers
+    }
+
+    package func accept(_ group: [PushRequest], reply: @escaping @Sendable ([Acceptance]) -> Void) {
+        let table = owners()
+        var mine: [Int] = []
+        var orphans: [Int] = []
+        var others: [NodeID: [Int]] = [:]
+        for (place, request) in group.enumerated() {
+            switch table[map.partition(of: request.message.app, request.message.id)] {
+            case .this: mine.append(place)
+            case .nobody: orphans.append(place)
+            case .other(let node, _): others[node, default: []].append(place)
+            }
+        }
+        if mine.count == group.count { return own.accept(group, reply: reply) }
+        let answer = GroupAnswer(count: group.count, reply: reply)
+        for (node, places) in others {
+            peers.accept(places.map { group[$0] }, at: node) { answers in answer.take(answers, at: places) }
+        }
+        if !mine.isEmpty {
+            own.accept(mine.map { group[$0] }) { [mine] answers in answer.take(answers, at: mine) }
+        }
+        answer.fail(Self.orphan, at: orphans)
+    }
+
+    static let orphan = "no node of the cluster owns the partition at this moment; repeat the request"
+
+    package func cancel(_ request: CancelRequest, reply: @escaping @Sendable (Cancellation) -> Void) {
+        switch owners()[map.partition(of: request.app, request.id)] {
+        case .this: own.cancel(request, reply: reply)
+        case .nobody: reply(.failed(Self.orphan))
+        case .other(let node, _): peers.cancel(request, at: node, reply: reply)
+        }
+    }
+
+    // MARK: What concerns only the partitions of this node
+
+    package func record(_ deliveries: [DeliveryRecord], completed: [CompletedMessage]) {
+        own.record(deliveries, completed: completed)
+    }
+
+    package func ended(_ cancels: [CancelEnd], releasing claims: [ClaimPage]) {
+        own.ended(cancels, releasing: claims)
+    }
+
+    package func note(_ events: [EventDraft], done: (@Sendable (UInt64?) -> Void)?) { own.note(events, done: done) }
+
+    package func claim(_ pages: [ClaimPage], reply: @escaping @Sendable ([[ClaimVerdict]]) -> Void) {
+        own.claim(pages, reply: reply)
+    }
+
+    package func load(
+        _ seqs: [UInt64], reply: @escaping @Sendable (Result<[AcceptedMessage], LedgerFault>) -> Void
+    ) {
+        own.load(seqs, reply: reply)
+    }
+
+    package func due(
+        at time: UnixSeconds, limit: Int, reply: @escaping @Sendable (Result<DueMessages, LedgerFault>) -> Void
+    ) {
+        own.due(at: time, limit: limit, reply: reply)
+    }
+}

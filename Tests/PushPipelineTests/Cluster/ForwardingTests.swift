@@ -1,0 +1,254 @@
+import PushLoop
+import PushModel
+import PushTransport
+import PushWire
+import TestSupport
+import Testing
+
+@testable import PushPipeline
+
+/// Nodes that pass each other what producers send, over real sockets.
+@Suite(.timeLimit(.minutes(3))) struct ForwardingTests {
+    @Test func `Each request is answered by the owner of its partition, in the order of the requests`() async throws {
+        let nodes = [try await PeerNode("a"), try await PeerNode("b"), try await PeerNode("c")]
+        PeerNode.introduce(nodes)
+        let requests = PeerRequest.make(60)
+        let map = try #require(PartitionMap(count: 16))
+        let first = await nodes[0].acceptInTheEnd(requests)
+        // All nodes know them now, whichever node is asked.
+        for node in nodes {
+            let answers = await node.acceptInTheEnd(requests)
+            for (one, other) in zip(first, answers) { #expect(other == .duplicate(seq: one.number)) }
+        }
+        for (index, node) in nodes.enumerated() {
+            let own = requests.filter { map.partition(of: $0.message.app, $0.message.id).number % 3 == index }
+            let ids = Set(node.ledger.requests.map(\.message.id))
+            #expect(!own.isEmpty && ids == Set(own.map(\.message.id)))
+            for got in node.ledger.requests {
+                #expect(got.client == "orders" && got.audience == .users(["ann", "bob"]))
+                #expect(got.message.payload == requests[0].message.payload)
+            }
+        }
+        for node in nodes { await node.stop() }
+    }
+
+    @Test func `A large group goes in several messages and is answered as one`() async throws {
+        let a = try await PeerNode("a") { $0.maxMessageBytes = 300 }
+        let b = try await PeerNode("b")
+        PeerNode.introduce([a, b])
+        let requests = PeerRequest.make(50) { $0 % 2 == 1 }
+        #expect(await a.acceptInTheEnd(requests).allSatisfy { !$0.isFailure })
+        let groups = b.ledger.facts.groups
+        #expect(groups.count > 5)
+        let answers = await a.accept(requests)
+        #expect(answers == (1...50).map { .duplicate(seq: $0) })
+        await a.stop()
+        await b.stop()
+    }
+
+    @Test func `Cancellations and notifications of stores go to the owner, too`() async throws {
+        let (a, b) = try await PeerNode.pair()
+        let requests = PeerRequest.make(1) { $0 % 2 == 1 }
+        _ = await a.acceptInTheEnd(requests)
+        let id = requests[0].message.id
+        let cancelled = await a.cancel(CancelRequest(id, of: PeerRequest.app, by: "orders"))
+        #expect(cancelled == .cancelled(CancelCounts(sent: 3, cancelled: 4)))
+        #expect(b.ledger.cancels == [CancelRequest(id, of: PeerRequest.app, by: "orders")])
+        #expect(a.ledger.cancels.isEmpty)
+        var event = EventDraft(.messageRejected, app: PeerRequest.app)
+        event.reason = "reason"
+        event.add("text", text: "größe")
+        event.add("number", number: -5)
+        event.details.append(EventDraft.Detail("flag", value: .flag(true)))
+        event.details.append(EventDraft.Detail("numbers", value: .numbers(["one": 1, "two": .min])))
+        let receipt = ReceivedReceipt(event, id: id.text, app: PeerRequest.app)
+        #expect(await a.forwardingReceipts.take(receipt) == .stored(1))
+        #expect(await a.forwardingReceipts.take(receipt) == .duplicate)
+        let taken = try #require(b.receipts.taken.events.first)
+        #expect(taken.id == id.text && taken.app == PeerRequest.app && taken.event.kind == .messageRejected)
+        #expect(taken.event.reason == "reason" && taken.event.details == event.details)
+        #expect(a.receipts.taken.events.isEmpty)
+        await a.stop()
+        await b.stop()
+    }
+
+    // MARK: Owners that changed
+
+    @Test func `A request that was passed on is never passed on again`() async throws {
+        let (a, b) = try await PeerNode.pair()
+        _ = await a.acceptInTheEnd(PeerRequest.make(1) { $0 % 2 == 1 })
+        // Each believes that the other owns everything.
+        a.know([b.id: b.contact], owner: { _ in b.id })
+        b.know([a.id: a.contact], owner: { _ in a.id })
+        let before = b.ledger.requests.count
+        let requests = PeerRequest.make(20)
+        for answer in await a.accept(requests) {
+            #expect(answer.failure?.contains("has moved away from node b") == true)
+        }
+        #expect(await a.cancel(CancelRequest(requests[0].message.id, of: PeerRequest.app)).isFailure)
+        #expect(a.ledger.requests.isEmpty && b.ledger.requests.count == before && b.ledger.cancels.isEmpty)
+        #expect(a.stale.events.count == 2)
+        await a.stop()
+        await b.stop()
+    }
+
+    @Test func `Requests of which the other node owns a part are answered one by one`() async throws {
+        let (a, b) = try await PeerNode.pair()
+        _ = await a.acceptInTheEnd(PeerRequest.make(1) { $0 % 2 == 1 })
+        a.know([b.id: b.contact], owner: { _ in b.id })
+        let map = try #require(PartitionMap(count: 16))
+        let requests = PeerRequest.make(40)
+        for (request, answer) in zip(requests, await a.accept(requests)) {
+            let isOwned = map.partition(of: request.message.app, request.message.id).number % 2 == 1
+            #expect(answer.isFailure == !isOwned)
+        }
+        await a.stop()
+        await b.stop()
+    }
+
+    @Test func `A partition without an owner fails, and so does one of an unknown node`() async throws {
+        let a = try await PeerNode("a")
+        a.know([:], owner: { _ in nil })
+        let requests = PeerRequest.make(3)
+        for answer in await a.accept(requests) { #expect(answer.failure?.contains("no node of the cluster") == true) }
+        #expect(await a.cancel(CancelRequest(requests[0].message.id, of: PeerRequest.app)).isFailure)
+        await a.stop()
+    }
+
+    // MARK: Keys
+
+    @Test func `A node is admitted only while its key is in the table`() async throws {
+        let (a, c) = (try await PeerNode("a"), try await PeerNode("c"))
+        a.know([:], owner: { _ in a.id })
+        c.know([a.id: a.contact], owner: { _ in a.id })
+        await a.warnings.wait { $0.contains { $0.contains("unknown public key") } }
+        let requests = PeerRequest.make(2)
+        for answer in await c.accept(requests) { #expect(answer.isFailure) }
+        #expect(a.ledger.requests.isEmpty)
+        // It joins, and connects without being restarted.
+        a.know([c.id: c.contact], owner: { _ in a.id })
+        #expect(await c.acceptInTheEnd(requests).map(\.number) == [1, 2])
+        // It is declared dead. Its connection lasts, but it is not heard.
+        a.know([:], owner: { _ in a.id })
+        let answers = await c.accept(PeerRequest.make(5))
+        for answer in answers { #expect(answer.isFailure) }
+        #expect(a.ledger.requests.count == 2)
+        await a.stop()
+        await c.stop()
+    }
+
+    @Test func `A node with another key than the table says gets nothing`() async throws {
+        let (a, b) = (try await PeerNode("a"), try await PeerNode("b"))
+        let wrong = NodeContact(address: b.contact.address, publicKey: try CurveKeyPair.generate().publicKey.z85)
+        a.know([b.id: wrong], owner: { _ in b.id })
+        b.know([a.id: a.contact], owner: { _ in b.id })
+        for _ in 0..<20 { #expect(await a.accept(PeerRequest.make(1))[0].isFailure) }
+        #expect(b.ledger.requests.isEmpty)
+        // The row of the node is corrected.
+        a.know([b.id: b.contact], owner: { _ in b.id })
+        #expect(await a.acceptInTheEnd(PeerRequest.make(1)).map(\.number) == [1])
+        await a.stop()
+        await b.stop()
+    }
+
+    // MARK: Nodes that do not answer
+
+    @Test func `A request without an answer fails, and its repetition is recognized`() async throws {
+        let a = try await PeerNode("a") { $0.timeout = .milliseconds(300) }
+        let b = try await PeerNode("b")
+        PeerNode.introduce([a, b])
+        let warm = PeerRequest.make(1) { $0 % 2 == 1 }
+        _ = await a.acceptInTheEnd(warm)
+        b.ledger.hold()
+        let requests = PeerRequest.make(5) { $0 % 2 == 1 }
+        for answer in await a.accept(requests) { #expect(answer.failure?.contains("not answered in time") == true) }
+        b.ledger.release()
+        // The late answer is not expected any more.
+        await a.strange.wait(count: 1)
+        #expect(await a.acceptInTheEnd(requests).map(\.number) == [1, 2, 3, 4, 5])
+        await a.stop()
+        await b.stop()
+    }
+
+    @Test func `When a node vanishes, what it has not answered fails`() async throws {
+        let (a, b) = try await PeerNode.pair()
+        _ = await a.acceptInTheEnd(PeerRequest.make(1) { $0 % 2 == 1 })
+        b.ledger.hold()
+        let requests = PeerRequest.make(5) { $0 % 2 == 1 }
+        async let answers = a.accept(requests)
+        await b.ledger.wait { $0.groups.count == 2 }
+        await b.stop()
+        for answer in await answers { #expect(answer.failure?.contains("was lost") == true) }
+        // What comes later fails at once.
+        for answer in await a.accept(requests) { #expect(answer.isFailure) }
+        await a.stop()
+    }
+
+    @Test func `When a node stops, what others have not answered it fails`() async throws {
+        let (a, b) = try await PeerNode.pair()
+        _ = await a.acceptInTheEnd(PeerRequest.make(1) { $0 % 2 == 1 })
+        b.ledger.hold()
+        async let answers = a.accept(PeerRequest.make(5) { $0 % 2 == 1 })
+        await b.ledger.wait { $0.groups.count == 2 }
+        await a.peers.stop()
+        for answer in await answers { #expect(answer.failure?.contains("shuts down") == true) }
+        await a.stop()
+        await b.stop()
+    }
+
+    // MARK: Bounds
+
+    @Test func `No more is sent than the limits allow`() async throws {
+        let requests = PeerRequest.make(3) { $0 % 2 == 1 }
+        for limit in [true, false] {
+            let a = try await PeerNode("a") { settings in
+                if limit { settings.maxUnansweredCalls = 2 } else { settings.maxUnansweredBytes = 150 }
+            }
+            let b = try await PeerNode("b")
+            PeerNode.introduce([a, b])
+            _ = await a.acceptInTheEnd([requests[0]])
+            b.ledger.hold()
+            async let first = a.accept([requests[0]])
+            async let second = a.accept([requests[1]])
+            await b.ledger.wait { $0.groups.count == 3 }
+            #expect(await a.accept([requests[2]])[0].failure?.contains("has not answered 2 earlier calls") == true)
+            b.ledger.release()
+            #expect(await first + second == [.duplicate(seq: 1), .accepted(seq: 2)])
+            #expect(await a.accept([requests[2]]) == [.accepted(seq: 3)])
+            await a.stop()
+            await b.stop()
+        }
+    }
+
+    @Test func `A node takes no more than it has room for`() async throws {
+        let a = try await PeerNode("a")
+        let b = try await PeerNode("b") { $0.maxOpenBytes = 150 }
+        PeerNode.introduce([a, b])
+        let requests = PeerRequest.make(3) { $0 % 2 == 1 }
+        _ = await a.acceptInTheEnd([requests[0]])
+        b.ledger.hold()
+        async let first = a.accept([requests[0]])
+        async let second = a.accept([requests[1]])
+        await b.ledger.wait { $0.groups.count == 3 }
+        #expect(await a.accept([requests[2]])[0].failure?.contains("too many open calls") == true)
+        b.ledger.release()
+        #expect(await first + second == [.duplicate(seq: 1), .accepted(seq: 2)])
+        #expect(await a.accept([requests[2]]) == [.accepted(seq: 3)])
+        await a.stop()
+        await b.stop()
+    }
+}
+
+extension Acceptance {
+    /// The number, for a request that is known or new.
+    var number: UInt64 {
+        switch self {
+        case .accepted(let seq), .duplicate(let seq): seq
+        case .conflict, .expired, .failed: 0
+        }
+    }
+}
+
+extension Cancellation {
+    fileprivate var isFailure: Bool { if case .failed = self { true } else { false } }
+}
