@@ -29,6 +29,9 @@ import Testing
         #expect(abs(info.clockOffset.inSeconds) < 60 + info.roundTrip.inSeconds)
         let zone = try await session.run("SELECT current_setting('TimeZone')").results()[0].row()
         #expect(try zone.value(0, as: String.self) == "UTC")
+        // The server notices a client that has lost its power.
+        let probes = try await session.run("SELECT current_setting('tcp_keepalives_idle')").results()[0].row()
+        #expect(try probes.value(0, as: String.self) == "5")
         await session.stop()
     }
 

@@ -12,7 +12,7 @@ extension PostgreSQLOptions {
     func parameters(for target: PostgreSQLTarget) -> [(name: String, value: String)] {
         var list: [(name: String, value: String)] = [
             ("host", target.host.name), ("port", "\(target.host.port)"), ("dbname", database), ("user", user),
-            ("application_name", applicationName), ("client_encoding", "UTF8"), ("options", "-c TimeZone=UTC"),
+            ("application_name", applicationName), ("client_encoding", "UTF8"), ("options", serverSettings),
             ("target_session_attrs", "read-write"), ("sslmode", verification.rawValue),
             // GSS would look up names and read files while the loop waits.
             ("gssencmode", "disable"),
@@ -30,6 +30,16 @@ extension PostgreSQLOptions {
         if let clientCertificate { list.append(("sslcert", clientCertificate)) }
         if let clientKey { list.append(("sslkey", clientKey)) }
         return list
+    }
+
+    /// The settings of the server for the connection. A server that does not notice that its client has lost power keeps
+    /// the locks of an unfinished section, and the node that takes a partition over would wait for them for hours.
+    private var serverSettings: String {
+        [
+            "TimeZone=UTC", "tcp_user_timeout=\(Self.milliseconds(tcpUserTimeout))",
+            "tcp_keepalives_idle=\(Self.seconds(keepalivesIdle))",
+            "tcp_keepalives_interval=\(Self.seconds(keepalivesInterval))", "tcp_keepalives_count=\(keepalivesCount)",
+        ].map { "-c \($0)" }.joined(separator: " ")
     }
 
     /// With a weaker mode, libpq would verify the certificate as soon as there is such a file.
