@@ -27,6 +27,16 @@ final class ClusterLink {
     private var again = DeadlineTimer()
     private var cleaning: TimerHandle?
     private var hasWarnedOfClock = false
+    /// The time of the last warning of each kind.
+    private var warned: [WarningKind: MonotonicTime] = [:]
+
+    /// What is reported at most once in a while: a node tries again several times a second.
+    private enum WarningKind: Hashable {
+        case connection, store, tables
+        case operation(String)
+    }
+
+    private static let warningPause = Duration.seconds(10)
 
     init(_ settings: ClusterShell.Settings, on loop: EventLoop) {
         self.settings = settings
@@ -66,7 +76,7 @@ final class ClusterLink {
         self.session = session
         session.onFailure = { [unowned self] reason in
             fault = reason
-            settings.hooks.warning("the cluster has no database: \(reason)")
+            warn(.connection, "the cluster has no database: \(reason)")
         }
         session.onChange = { [unowned self] change in
             switch change {
@@ -75,6 +85,12 @@ final class ClusterLink {
             }
         }
         session.start()
+    }
+
+    private func warn(_ kind: WarningKind, _ text: String) {
+        if let last = warned[kind], loop.now - last < Self.warningPause { return }
+        warned[kind] = loop.now
+        settings.hooks.warning(text)
     }
 
     private func lost(_ reason: String) {
@@ -113,7 +129,7 @@ final class ClusterLink {
         } catch {
             fault = error.description
             if error.code == .newerVersion { return onFault?(error.description) ?? () }
-            settings.hooks.warning("the cluster has no store: \(error)")
+            warn(.store, "the cluster has no store: \(error)")
             again.arm(at: loop.now + .seconds(1), on: loop, action: { [unowned self] in readStore(info) })
         }
     }
@@ -178,7 +194,7 @@ final class ClusterLink {
         }
         section.clear()
         section.add(operation, of: settings.node, version: settings.version)
-        session.send(section, timeout: settings.policy.operationTimeout) { [settings] answer in
+        session.send(section, timeout: settings.policy.operationTimeout) { [weak self] answer in
             switch answer {
             case .done(let results):
                 guard operation == .snapshot else {
@@ -189,11 +205,13 @@ final class ClusterLink {
                     let tables = try ClusterTables(result)
                     reply(.snapshot(tables.snapshot), tables)
                 } catch {
-                    settings.hooks.warning("the tables of the cluster cannot be read: \(error)")
+                    self?.warn(.tables, "the tables of the cluster cannot be read: \(error)")
                     reply(.refused, nil)
                 }
             case .refused(let failure):
-                settings.hooks.warning("the operation \(operation.name) of the cluster was refused: \(failure)")
+                self?.warn(
+                    .operation(operation.name), "the operation \(operation.name) of the cluster was refused: \(failure)"
+                )
                 reply(.refused, nil)
             case .unknown: reply(.unknown, nil)
             case .notSent: reply(.notSent, nil)
