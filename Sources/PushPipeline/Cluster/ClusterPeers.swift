@@ -24,6 +24,8 @@ package actor ClusterPeers {
         package var maxMessageBytes = 1 << 20
         /// Called on the loop when another node does not own a partition that the table says it does.
         package var stale: @Sendable () -> Void = {}
+        /// Called on the loop when another node has sent a hint to look at the tables.
+        package var hinted: @Sendable () -> Void = {}
         /// Called on the loop for a message that is not understood or not expected.
         package var strange: @Sendable () -> Void = {}
         /// Called on any thread with sentences for the log.
@@ -158,6 +160,11 @@ package actor ClusterPeers {
     }
 
     // MARK: Calls
+
+    /// Sends a node the hint that the tables have changed. It may be lost.
+    package nonisolated func hint(_ node: NodeID) {
+        loop.executeUnlessStopped { self.assumeIsolated { $0.links[node]?.hint() } }
+    }
 
     /// Passes requests to another node. `reply` is called once, on the loop.
     nonisolated func accept(

@@ -70,6 +70,8 @@ final class PeerDesk {
             let receipt = unsafe message.withBytes(ofFrame: 3) { unsafe ForwardedCall.receipt($0) }
             guard let receipt else { return refuseStrange(number, to: peer) }
             take(receipt, size: size, number, from: peer)
+        } else if message.isFrame(1, equalTo: PeerNumber.hint) {
+            settings.hinted()
         } else {
             refuseStrange(number, to: peer)
         }

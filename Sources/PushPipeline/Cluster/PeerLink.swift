@@ -104,6 +104,15 @@ final class PeerLink {
         if !timer.isArmed(on: loop) { arm(at: deadline) }
     }
 
+    /// Sends a hint, which has no answer and may be lost.
+    func hint() {
+        _ = socket.send { outbox in
+            outbox.add(PeerNumber.hint)
+            outbox.add(PeerNumber.bytes(0))
+            outbox.addEmpty()
+        }
+    }
+
     private func take(_ message: borrowing ZMQMessage) {
         guard message.count == 3, message.isFrame(0, equalTo: PeerNumber.answer) else { return settings.strange() }
         let number = unsafe message.withBytes(ofFrame: 1) { unsafe PeerNumber.read($0) }
@@ -152,6 +161,7 @@ enum PeerNumber {
     static let accept: StaticString = "cluster-accept/1"
     static let cancel: StaticString = "cluster-cancel/1"
     static let receipt: StaticString = "cluster-receipt/1"
+    static let hint: StaticString = "cluster-hint/1"
     static let answer: StaticString = "cluster-answer/1"
 
     static func bytes(_ number: UInt64) -> [UInt8] {

@@ -17,6 +17,7 @@ final class PeerNode: Sendable {
     let forwardingReceipts: ForwardingReceipts
     let contact: NodeContact
     let stale = EventRecorder<Void>()
+    let hints = EventRecorder<Void>()
     let strange = EventRecorder<Void>()
     let warnings = EventRecorder<String>()
     private let table = Locked(OwnerTable())
@@ -33,6 +34,7 @@ final class PeerNode: Sendable {
         var settings = ClusterPeers.Settings(listen: listen, keys: self.keys, map: map)
         settings.timeout = .seconds(30)
         settings.stale = { [stale] in stale.record(()) }
+        settings.hinted = { [hints] in hints.record(()) }
         settings.strange = { [strange] in strange.record(()) }
         settings.warning = { [warnings] in warnings.record($0) }
         adjusting(&settings)
@@ -45,7 +47,7 @@ final class PeerNode: Sendable {
     }
 
     /// Sets what the node knows: the other members, and the owner of each partition.
-    func know(_ members: [NodeID: NodeContact], owner: (Int) -> NodeID?, parts: Int = 16) {
+    func know(_ members: [NodeID: NodeContact], owner: (Int) -> NodeID?, parts: Int = 16) async {
         let owners = (0..<parts).map { part -> OwnerTable.Owner in
             guard let node = owner(part) else { return .nobody }
             return node == id ? .this : members[node].map { .other(node, $0) } ?? .nobody
@@ -53,6 +55,8 @@ final class PeerNode: Sendable {
         let table = OwnerTable(owners: owners, members: members)
         self.table.withLock { $0 = table }
         peers.update(table)
+        // The update has been taken when later work of the loop runs.
+        await loop.run {}
     }
 
     func accept(_ requests: [PushRequest]) async -> [Acceptance] {
@@ -84,17 +88,17 @@ final class PeerNode: Sendable {
     // MARK: Nodes that know each other
 
     /// Makes the nodes know each other. The owner of a partition is the node with its number modulo the nodes.
-    static func introduce(_ nodes: [PeerNode]) {
+    static func introduce(_ nodes: [PeerNode]) async {
         for node in nodes {
             var members: [NodeID: NodeContact] = [:]
             for other in nodes where other.id != node.id { members[other.id] = other.contact }
-            node.know(members, owner: { nodes[$0 % nodes.count].id })
+            await node.know(members, owner: { nodes[$0 % nodes.count].id })
         }
     }
 
     static func pair() async throws -> (PeerNode, PeerNode) {
         let nodes = (try await PeerNode("a"), try await PeerNode("b"))
-        introduce([nodes.0, nodes.1])
+        await introduce([nodes.0, nodes.1])
         return nodes
     }
 }

@@ -129,14 +129,14 @@ import Testing
     private static func introduce(_ node: PeerNode, _ stranger: Stranger) async throws {
         let other = try #require(NodeID("s"))
         let contact = NodeContact(address: try await stranger.listen(), publicKey: stranger.keys.publicKey.z85)
-        node.know([other: contact], owner: { _ in other })
+        await node.know([other: contact], owner: { _ in other })
     }
 
     @Test func `Calls that are not understood are refused, and the next one is carried out`() async throws {
         let a = try await PeerNode("a")
         let keys = try CurveKeyPair.generate()
         let other = try #require(NodeID("s"))
-        a.know(
+        await a.know(
             [other: NodeContact(address: "tcp://127.0.0.1:1", publicKey: keys.publicKey.z85)], owner: { _ in a.id })
         let heard = EventRecorder<[[UInt8]]>()
         let stranger = try await Stranger(to: a, keys: keys, heard: heard)
