@@ -19,8 +19,8 @@ struct RegistryBenchmark {
     private let shop = AppID("shop")!
     private let identities = Identities(secret: Array(0..<32))!
 
-    private func open() async throws -> Registry {
-        try await Registry.open(directory: folder.path(), identities: identities, note: { _ in 1 })
+    private func open() async throws -> SQLiteRegistry {
+        try await SQLiteRegistry.open(directory: folder.path(), identities: identities, note: { _ in 1 })
     }
 
     private func token(_ number: Int) -> DeviceToken {

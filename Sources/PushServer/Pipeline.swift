@@ -34,7 +34,7 @@ final class Pipeline: Sendable {
     let counted: CountedLedger
     /// The reports of displayed and opened notifications.
     let seen: SeenReports
-    let registry: Registry
+    let registry: any RegistryEngine
     let router: Router
     let feedback: Feedback
     let bus: EventBus
@@ -203,14 +203,14 @@ final class Pipeline: Sendable {
     private struct Stores {
         let ledger: SQLiteLedger
         let backlog: LedgerBacklog
-        let registry: Registry
+        let registry: any RegistryEngine
     }
 
     /// Opens both files. If one cannot be opened, the other one is closed.
     private static func open(_ settings: SQLiteLedger.Settings) async throws -> Stores {
         let (ledger, backlog) = try await SQLiteLedger.open(settings)
         do {
-            let registry = try await Registry.open(
+            let registry = try await SQLiteRegistry.open(
                 directory: settings.directory, identities: ledger.identities, note: { await ledger.note($0) })
             return Stores(ledger: ledger, backlog: backlog, registry: registry)
         } catch {

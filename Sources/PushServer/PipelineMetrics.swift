@@ -12,7 +12,7 @@ final class PipelineMetrics: Sendable {
         var intake = IntakeCounts()
         var ledger = LedgerStatus()
         var events = EventBusStatus()
-        var devices = Registry.Status()
+        var devices = RegistryStatus()
         var refused: [RefusedHandshakes.Key: UInt64] = [:]
         var isReady = false
         var busy: Duration = .zero

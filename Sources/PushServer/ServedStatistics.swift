@@ -80,7 +80,7 @@ struct ServedStatistics: PipelineStatistics {
 }
 
 extension StatsAnswer.Registry {
-    fileprivate init(_ status: Registry.Status) {
+    fileprivate init(_ status: RegistryStatus) {
         // The two counts are not read at the same moment, so that their difference may be negative.
         let gone = max(0, status.inactive - status.unregistered)
         self.init(

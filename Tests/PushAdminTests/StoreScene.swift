@@ -15,7 +15,7 @@ final class StoreScene: Sendable {
 
     let directory: TemporaryDirectory
     let ledger: SQLiteLedger
-    let registry: Registry
+    let registry: SQLiteRegistry
     let seen: SeenReports
     let loop: EventLoop
     private let server: AdminServer
@@ -38,7 +38,7 @@ final class StoreScene: Sendable {
         self.directory = directory
         let ledger = try await SQLiteLedger.open(SQLiteLedger.Settings(directory: directory.path)).0
         self.ledger = ledger
-        registry = try await Registry.open(
+        registry = try await SQLiteRegistry.open(
             directory: directory.path, identities: ledger.identities, note: { await ledger.note($0) })
         seen = SeenReports(ledger)
         loop = EventLoop(name: "store-test")

@@ -57,6 +57,7 @@ package final class KeyRegistrar: Sendable {
         path = "\(directory)/\(Self.sealingFileName)"
         self.log = log
         self.now = now
+        book.whenChangedElsewhere { [weak self] in await self?.notify() }
     }
 
     /// All keys in the order of their creation, including ended ones.

@@ -19,6 +19,14 @@ package protocol KeyBook: AnyObject, Sendable {
 
     /// Revokes all valid keys of this name and returns them. Returns after that is on disk.
     func revoke(_ name: APIKeyName, at now: WallTime) async throws -> [APIKey]
+
+    /// Sets the function that is called after another node has changed the keys.
+    func whenChangedElsewhere(_ observer: @escaping @Sendable () async -> Void)
+}
+
+extension KeyBook {
+    /// Keys in a file are changed by this process alone.
+    package func whenChangedElsewhere(_ observer: @escaping @Sendable () async -> Void) {}
 }
 
 /// The reason why a change of the keys is refused.

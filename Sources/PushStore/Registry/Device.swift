@@ -133,8 +133,8 @@ extension Device {
     static func find(_ ids: [DeviceID], in snapshot: Snapshot) throws -> [Device] {
         var found: [Device] = []
         found.reserveCapacity(ids.count)
-        for start in stride(from: 0, to: ids.count, by: Registry.listLimit) {
-            let part = Array(ids[start..<Swift.min(start + Registry.listLimit, ids.count)])
+        for start in stride(from: 0, to: ids.count, by: SQLiteRegistry.listLimit) {
+            let part = Array(ids[start..<Swift.min(start + SQLiteRegistry.listLimit, ids.count)])
             found += try Self.where(.isIn(\.deviceId, values: part)).all(in: snapshot)
         }
         return found

@@ -53,7 +53,7 @@ final class NamedAudiences: Sendable {
     private func unique<Element, Key>(
         _ all: [Element], _ kept: WritableKeyPath<State, [Kept<Element>]>, _ identity: Identity<Element, Key>
     ) -> [Element] {
-        if all.count <= Registry.listLimit { return Self.unique(all, identity) }
+        if all.count <= SQLiteRegistry.listLimit { return Self.unique(all, identity) }
         let known = state.withLock { state in state[keyPath: kept].first { identity.isSame($0.all, all) }?.unique }
         if let known { return known }
         let unique = Self.unique(all, identity)

@@ -3,25 +3,27 @@ package import PushModel
 
 /// Passes committed events from the ledger to the registry, in order and outside of the ledger's thread.
 ///
-/// With the first segment it reads the log from the registry's position, so that no earlier event is missed. It holds
-/// few segments: if the registry is slow or cannot write, the follower drops them and reads them from the log later.
+/// When a part of the log is opened, and with its first segment, the follower reads it from the registry's position, so
+/// that no earlier event is missed. It holds few segments: if the registry is slow or cannot write, the follower drops
+/// them and reads them from the log later.
 package final class RegistryFollower: Sendable {
     private struct State {
         var segments: [LogSegment] = []
         var events = 0
-        var isBehind = true
+        /// The parts that this process carries out, and whether their log must be read.
+        var behind: [Int: Bool] = [:]
         var isStopped = false
         var task: Task<Void, Never>?
 
         mutating func fallBehind() {
             segments = []
             events = 0
-            isBehind = true
+            for part in behind.keys { behind[part] = true }
         }
     }
 
     private static let eventLimit = 200_000
-    private let registry: Registry
+    private let registry: any RegistryEngine
     private let log: any EventLog
     private let retryAfter: Duration
     private let failed: @Sendable (any Error) -> Void
@@ -29,7 +31,7 @@ package final class RegistryFollower: Sendable {
 
     /// - Parameter failed: called after each failed attempt. The next one follows after `retryAfter`.
     package init(
-        _ registry: Registry, log: any EventLog, retryAfter: Duration = .seconds(1),
+        _ registry: any RegistryEngine, log: any EventLog, retryAfter: Duration = .seconds(1),
         failed: @escaping @Sendable (any Error) -> Void
     ) {
         self.registry = registry
@@ -42,13 +44,31 @@ package final class RegistryFollower: Sendable {
     package func committed(_ segment: LogSegment) {
         state.withLock { state in
             guard !state.isStopped else { return }
-            if !state.isBehind {
+            let part = EventNumber.part(of: segment.first)
+            if state.behind[part] == false {
                 state.segments.append(segment)
                 state.events += segment.count
                 if state.events > Self.eventLimit { state.fallBehind() }
+            } else {
+                state.behind[part] = true
             }
             if state.task == nil { state.task = Task { await self.run() } }
         }
+    }
+
+    /// Reads the log of a part that this process carries out from now on: its former owner may have ended before it
+    /// applied the last events.
+    package func opened(_ part: PartitionID) {
+        state.withLock { state in
+            guard !state.isStopped else { return }
+            state.behind[part.number] = true
+            if state.task == nil { state.task = Task { await self.run() } }
+        }
+    }
+
+    /// Forgets a part that another process carries out from now on, and which reads its log.
+    package func closed(_ part: PartitionID) {
+        state.withLock { $0.behind[part.number] = nil }
     }
 
     /// Stops and waits for the running work. Events that are not applied are read from the log at the next start.
@@ -64,7 +84,7 @@ package final class RegistryFollower: Sendable {
 
     private enum Work {
         case apply([LogSegment])
-        case catchUp
+        case catchUp(Int)
     }
 
     private func run() async {
@@ -72,7 +92,7 @@ package final class RegistryFollower: Sendable {
             do {
                 switch work {
                 case .apply(let segments): try await registry.apply(segments)
-                case .catchUp: try await registry.catchUp(from: log)
+                case .catchUp(let part): try await registry.catchUp(part: part, from: log)
                 }
             } catch {
                 let isStopped = state.withLock { state in
@@ -88,14 +108,15 @@ package final class RegistryFollower: Sendable {
 
     private func next() -> Work? {
         state.withLock { state in
-            if state.isStopped || !state.isBehind && state.segments.isEmpty {
+            let behind = state.behind.filter(\.value).keys.min()
+            if state.isStopped || behind == nil && state.segments.isEmpty {
                 state.task = nil
                 return nil
             }
-            if state.isBehind {
+            if let behind {
                 // Segments that are committed from now on are queued, and may be read twice.
-                state.isBehind = false
-                return .catchUp
+                state.behind[behind] = false
+                return .catchUp(behind)
             }
             defer {
                 state.segments = []

@@ -38,7 +38,8 @@ struct RowPage {
         var page = RowPage()
         var row = row
         while true {
-            let (rows, isLast) = try Self.rows(with: tags, after: row, about: Registry.listLimit * 2, in: snapshot)
+            let (rows, isLast) = try Self.rows(
+                with: tags, after: row, about: SQLiteRegistry.listLimit * 2, in: snapshot)
             if let last = rows.last {
                 let found = try query.where(.isIn(\.objectId, values: rows)).all(in: snapshot)
                 page.devices += found.sorted { ($0.objectId ?? 0) < ($1.objectId ?? 0) }

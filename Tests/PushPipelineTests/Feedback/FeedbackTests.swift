@@ -18,7 +18,7 @@ import Testing
     /// Feedback on a real loop, with a real registry on disk and the events between them.
     private struct Scene: Sendable {
         let loop: EventLoop
-        let registry: Registry
+        let registry: SQLiteRegistry
         let ledger: NotingLedger
         let feedback: Feedback
         let clock: Locked<WallTime>
@@ -30,7 +30,7 @@ import Testing
             try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
             defer { try? FileManager.default.removeItem(at: folder) }
             let (ledger, clock) = (NotingLedger(), Locked(FeedbackTests.start))
-            let registry = try await Registry.open(
+            let registry = try await SQLiteRegistry.open(
                 directory: folder.path(), identities: identities, note: { await ledger.note($0) },
                 now: { clock.withLock { $0 } })
             let loop = EventLoop(name: "feedback", clock: .manual(start: MonotonicTime(nanoseconds: 1)))

@@ -278,7 +278,7 @@ import Testing
     }
 
     @Test func `Only the oldest devices that were never registered are forgotten`() async throws {
-        var options = Registry.Options()
+        var options = RegistryOptions()
         options.unregisteredLimit = 100
         try await Scene.open(options) { registry, scene in
             _ = try await registry.register([Scene.registration(5000)])
@@ -297,7 +297,7 @@ import Testing
     }
 
     @Test func `The position in the log is stored even if no event concerns the registry`() async throws {
-        var options = Registry.Options()
+        var options = RegistryOptions()
         options.markEvery = 10
         try await Scene.run { scene in
             let registry = try await scene.open(options)

@@ -18,7 +18,7 @@ import Testing
 
     /// Registers devices with frequent and rare tags in two apps, and deactivates a tenth of them.
     private static func populate(
-        _ registry: Registry, _ count: Int, _ random: inout SeededRandom
+        _ registry: SQLiteRegistry, _ count: Int, _ random: inout SeededRandom
     ) async throws -> [Known] {
         var known: [Known] = []
         var registrations: [DeviceRegistration] = []
@@ -161,7 +161,7 @@ import Testing
             // Swift considers these texts equal; SQLite and producers do not.
             let spellings = ["caf\u{e9}", "cafe\u{301}"]
             _ = try await registry.register(spellings.enumerated().map { Scene.registration($0, user: $1) })
-            // A list that is longer than `Registry.listLimit` is cached, and must not be confused with the other one.
+            // A list that is longer than `SQLiteRegistry.listLimit` is cached, and must not be confused with the other.
             let others = (0..<count).map { "user-\($0)" }
             for users in [others + spellings, others + spellings.reversed()] {
                 let found = try await registry.all(.users(users), limit: 1)

@@ -29,7 +29,7 @@ final class RegistryScene: Sendable {
 
     /// Runs `body` with an open registry.
     static func open<Result>(
-        _ options: Registry.Options = Registry.Options(), _ body: (Registry, RegistryScene) async throws -> Result
+        _ options: RegistryOptions = RegistryOptions(), _ body: (SQLiteRegistry, RegistryScene) async throws -> Result
     ) async throws -> Result {
         try await run { scene in
             let registry = try await scene.open(options)
@@ -39,8 +39,8 @@ final class RegistryScene: Sendable {
         }
     }
 
-    func open(_ options: Registry.Options = Registry.Options()) async throws -> Registry {
-        try await Registry.open(
+    func open(_ options: RegistryOptions = RegistryOptions()) async throws -> SQLiteRegistry {
+        try await SQLiteRegistry.open(
             directory: folder, identities: Self.identities, options: options,
             note: { [log, clock] in log.note($0, at: clock.withLock { $0 }) }, now: { [clock] in clock.withLock { $0 } }
         )
@@ -142,7 +142,7 @@ final class MemoryLog: EventLog {
     func trace(_ subject: TraceSubject, limit: Int) async throws -> [LogSegment] { [] }
 }
 
-extension Registry {
+extension SQLiteRegistry {
     /// Returns the devices of all pages of an audience. Throws if a page is larger than allowed.
     func all(_ audience: Audience, _ app: AppID = RegistryScene.shop, limit: Int = 100) async throws -> [DeviceID] {
         var devices: [DeviceID] = []

@@ -79,7 +79,7 @@ import Testing
         }
     }
 
-    private static func compare(_ registry: Registry, _ mirror: [Int: Mirror]) async throws {
+    private static func compare(_ registry: SQLiteRegistry, _ mirror: [Int: Mirror]) async throws {
         let records = try await registry.list(DeviceFilter(), after: nil, limit: 100).devices
         let known = Dictionary(uniqueKeysWithValues: records.map { ($0.id, $0) })
         #expect(known.count == mirror.count)

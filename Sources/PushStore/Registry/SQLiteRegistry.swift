@@ -7,43 +7,7 @@ package import PushTime
 ///
 /// All access uses records; this target has no SQL for the registry. Transactions run one after the other, and memory
 /// is updated in the same order. Reads run in parallel; each page is read from one state of the file.
-package final class Registry: DeviceRegistry, DeviceBook {
-    /// Hands events to the ledger. Returns the number of the first event when they are on disk, or nil if writing
-    /// failed.
-    package typealias Note = @Sendable ([EventDraft]) async -> UInt64?
-
-    package struct Options: Sendable {
-        /// The cache size of each connection: the one that writes and the two that read. Default 16 MiB.
-        package var cacheBytes = 16 << 20
-        /// The maximum number of devices that were never registered and are known from feedback only. Beyond it the
-        /// oldest are removed. They are learned again if a message is sent to them. Default 1,000,000.
-        package var unregisteredLimit = 1_000_000
-        /// The maximum number of ids that are remembered as not being in the file. Default 100,000.
-        package var unknownLimit = 100_000
-        /// The number of events after which the position in the log is stored even if none of them changed anything. At
-        /// most so many events are read again after a crash. Default 100,000.
-        package var markEvery: UInt64 = 100_000
-
-        package init() {}
-    }
-
-    package struct Status: Sendable, Equatable {
-        /// The number of the last applied event.
-        package var applied: UInt64 = 0
-        /// The number of devices that were registered at some time, whether they are active or not.
-        package var registered = 0
-        /// The number of inactive devices.
-        package var inactive = 0
-        /// The number of inactive devices that were never registered.
-        package var unregistered = 0
-        /// The number of events of completed registrations that the ledger did not accept.
-        package var unpublished: UInt64 = 0
-        /// The number of segments of the event log that could not be read.
-        package var damaged: UInt64 = 0
-
-        package init() {}
-    }
-
+package final class SQLiteRegistry: RegistryEngine {
     /// The maximum number of ids or texts in one statement.
     static let listLimit = 500
     /// The maximum number of devices in a page.
@@ -51,21 +15,20 @@ package final class Registry: DeviceRegistry, DeviceBook {
 
     let database: Database
     let identities: Identities
-    let options: Options
-    let note: Note
+    let options: RegistryOptions
+    let note: RegistryNote
     let now: @Sendable () -> WallTime
     let gone = GoneDevices()
     let unknown: UnknownDevices
-    /// The API keys, which are in the same file.
-    package let keys: RegistryKeys
+    let keyBook: RegistryKeys
     let turn = WriteTurn(limit: 4096)
-    let calls = RegistrationCalls(limit: Registry.waitingCalls)
+    let calls = RegistrationCalls(limit: SQLiteRegistry.waitingCalls)
     let named = NamedAudiences()
     let choices = TagChoices()
     let state = Locked(State())
 
     struct State {
-        var status = Status()
+        var status = RegistryStatus()
         /// The part of `status.applied` that is stored in the file.
         var marked: UInt64 = 0
         /// The time of the last write.
@@ -73,8 +36,9 @@ package final class Registry: DeviceRegistry, DeviceBook {
     }
 
     package var inactive: any InactiveDevices { gone }
+    package var keys: any KeyBook { keyBook }
 
-    package var status: Status {
+    package var status: RegistryStatus {
         state.withLock { state in
             var status = state.status
             status.inactive = gone.count
@@ -82,15 +46,17 @@ package final class Registry: DeviceRegistry, DeviceBook {
         }
     }
 
-    /// Opens or creates `registry.db` and loads the inactive devices. Call ``catchUp(from:)`` afterwards.
+    /// Opens or creates `registry.db` and loads the inactive devices. Call ``RegistryEngine/catchUp(from:)``
+    /// afterwards.
     ///
     /// - Parameters:
     ///   - note: hands events to the ledger.
     ///   - now: returns the current time.
     package static func open(
-        directory: String, identities: Identities, options: Options = Options(), note: @escaping Note,
+        directory: String, identities: Identities, options: RegistryOptions = RegistryOptions(),
+        note: @escaping RegistryNote,
         now: @escaping @Sendable () -> WallTime = { .current() }
-    ) async throws -> Registry {
+    ) async throws -> SQLiteRegistry {
         var settings = Database.Options()
         settings.cacheBytes = options.cacheBytes
         let path = directory + "/registry.db"
@@ -102,7 +68,7 @@ package final class Registry: DeviceRegistry, DeviceBook {
             throw StoreError(StoreError.Code(opening: error.code), error.description)
         }
         do {
-            let registry = Registry(
+            let registry = SQLiteRegistry(
                 database, try await RegistryKeys(in: database), identities, options, note, now)
             try await registry.recall()
             return registry
@@ -113,11 +79,11 @@ package final class Registry: DeviceRegistry, DeviceBook {
     }
 
     private init(
-        _ database: Database, _ keys: RegistryKeys, _ identities: Identities, _ options: Options,
-        _ note: @escaping Note, _ now: @escaping @Sendable () -> WallTime
+        _ database: Database, _ keys: RegistryKeys, _ identities: Identities, _ options: RegistryOptions,
+        _ note: @escaping RegistryNote, _ now: @escaping @Sendable () -> WallTime
     ) {
         self.database = database
-        self.keys = keys
+        keyBook = keys
         self.identities = identities
         self.options = options
         self.note = note

@@ -24,9 +24,7 @@ struct RecordedDeactivation: Sendable {
     }
 }
 
-extension Registry {
-    /// Applies the `device.deactivated` events of segments, which must come in order. Skips events that were applied
-    /// before.
+extension SQLiteRegistry {
     package func apply(_ segments: [LogSegment]) async throws {
         let applied = state.withLock { $0.status.applied }
         var marks: [RecordedDeactivation] = []
@@ -83,9 +81,8 @@ extension Registry {
         }
     }
 
-    /// Applies the events since the last applied one. Returns whether the log still had all of them.
     @discardableResult
-    package func catchUp(from log: any EventLog) async throws -> Bool {
+    package func catchUp(part: Int, from log: any EventLog) async throws -> Bool {
         var isWhole = true
         while true {
             let applied = state.withLock { $0.status.applied }

@@ -1,7 +1,7 @@
 import ActiveObject
 package import PushModel
 
-extension Registry {
+extension SQLiteRegistry {
     package func page(
         of audience: Audience, app: AppID, after cursor: AudienceCursor?, limit: Int
     ) async throws -> AudiencePage {

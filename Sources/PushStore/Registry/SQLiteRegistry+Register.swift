@@ -1,6 +1,6 @@
 package import PushModel
 
-extension Registry {
+extension SQLiteRegistry {
     package func register(_ devices: [DeviceRegistration]) async throws -> [RegisteredDevice] {
         guard !devices.isEmpty else { return [] }
         try turn.mustHaveRoom()
