@@ -52,7 +52,7 @@ struct StoreTables: Sendable {
         for _ in 0..<32 { secret.append(.random(in: .min ... .max)) }
         let incarnation = (0..<16).map { _ in UInt8.random(in: .min ... .max) }
         _ = try await call.run { [secret] section in
-            for sql in StoreSchema.tables { section.call(.once(sql: sql)) }
+            for sql in StoreSchema.tables + RegistryTables.all { section.call(.once(sql: sql)) }
             section.call(StoreSchema.addStore) { parameters in
                 parameters.append(int4: StoreSchema.version)
                 parameters.append(int4: Int32(clamping: parts))

@@ -59,6 +59,18 @@ package final class GoneDevices: InactiveDevices, @unchecked Sendable {
         if withTable(Self.part(of: device), { $0.remove(device) }) { total.subtract(1, ordering: .relaxed) }
     }
 
+    /// Takes the place of all devices, part by part.
+    func replaceAll(with other: GoneDevices) {
+        for part in 0..<Self.partCount {
+            let table = other.withTable(part) { $0 }
+            let change = withTable(part) { mine in
+                defer { mine = table }
+                return table.count - mine.count
+            }
+            total.add(change, ordering: .relaxed)
+        }
+    }
+
     @inline(__always)
     private func withTable<Result>(_ part: Int, _ body: (inout DeviceIDTable) -> Result) -> Result {
         unsafe pthread_mutex_lock(locks + part)

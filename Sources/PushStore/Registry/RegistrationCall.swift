@@ -27,10 +27,14 @@ final class RegistrationCalls: Sendable {
         var isWriting = false
     }
 
-    private let limit: Int
+    /// The maximum number of registrations in a write. With more, callers would wait longer for the commit.
+    static let groupLimit = 2000
+
+    /// The maximum number of waiting calls.
+    let limit: Int
     private let state = Locked(State())
 
-    init(limit: Int) {
+    init(limit: Int = 4096) {
         self.limit = limit
     }
 

@@ -2,7 +2,7 @@
 package struct RegistryError: Error, Sendable, Equatable, CustomStringConvertible {
     package struct Code: Hashable, Sendable {
         private enum Value {
-            case busy, cannotPublish, cannotWrite, damaged
+            case busy, cannotPublish, cannotWrite, damaged, unavailable
         }
 
         private let value: Value
@@ -14,6 +14,8 @@ package struct RegistryError: Error, Sendable, Equatable, CustomStringConvertibl
         /// The file cannot grow. Nothing was changed.
         package static let cannotWrite = Code(value: .cannotWrite)
         package static let damaged = Code(value: .damaged)
+        /// The database does not answer. A change may have been carried out, and is to be repeated.
+        package static let unavailable = Code(value: .unavailable)
     }
 
     package let code: Code

@@ -50,72 +50,26 @@ package final class RegistryKeys: KeyBook {
     // MARK: Changes
 
     package func add(_ key: StoredKey, at now: WallTime) async throws {
-        try await change { keys in
-            guard !keys.contains(where: { $0.key.name == key.key.name && $0.key.isValid(at: now) }) else {
-                throw KeyBookFault.nameTaken(key.key.name)
-            }
-            try Self.mustHaveRoom(keys, at: now)
-            return Change(forgotten: Self.forgotten(keys, at: now), added: key)
-        }
+        _ = try await change { try KeyChange.adding(key, to: $0, at: now) }
     }
 
     package func rotate(
         _ name: APIKeyName, until end: WallTime, at now: WallTime,
         make: @escaping @Sendable (APIKey) throws -> StoredKey
     ) async throws -> StoredKey {
-        let made = Locked<StoredKey?>(nil)
-        try await change { keys in
-            guard let current = keys.first(where: { $0.key.name == name && $0.key.state(at: now) == .active }) else {
-                throw KeyBookFault.unknownName(name)
-            }
-            try Self.mustHaveRoom(keys, at: now)
-            var change = Change(forgotten: Self.forgotten(keys, at: now), added: try make(current.key))
-            for var old in keys where old.key.name == name && old.key.isValid(at: now) {
-                old.key.rotatedUntil = old.key.id == current.key.id ? end : now
-                change.updated.append(old)
-            }
-            made.withLock { $0 = change.added }
-            return change
-        }
-        guard let key = made.withLock({ $0 }) else { throw KeyBookFault.unknownName(name) }
+        let change = try await change { try KeyChange.rotating(name, until: end, in: $0, at: now, make: make) }
+        guard let key = change.added else { throw KeyBookFault.unknownName(name) }
         return key
     }
 
     package func revoke(_ name: APIKeyName, at now: WallTime) async throws -> [APIKey] {
-        let revoked = Locked<[APIKey]>([])
-        try await change { keys in
-            var change = Change(forgotten: Self.forgotten(keys, at: now))
-            for var old in keys where old.key.name == name && old.key.isValid(at: now) {
-                old.key.revokedAt = now
-                change.updated.append(old)
-            }
-            guard !change.updated.isEmpty else { throw KeyBookFault.unknownName(name) }
-            revoked.withLock { $0 = change.updated.map(\.key) }
-            return change
-        }
-        return revoked.withLock { $0 }
-    }
-
-    private struct Change: Sendable {
-        var forgotten: Set<APIKeyID> = []
-        var updated: [StoredKey] = []
-        var added: StoredKey?
-    }
-
-    private static func mustHaveRoom(_ keys: [StoredKey], at now: WallTime) throws(KeyBookFault) {
-        guard keys.count(where: { $0.key.isValid(at: now) }) < maxKeys else { throw .tooMany(limit: maxKeys) }
-    }
-
-    /// Returns the keys that ended long ago.
-    private static func forgotten(_ keys: [StoredKey], at now: WallTime) -> Set<APIKeyID> {
-        let before = now - keepsEnded
-        return Set(keys.filter { !$0.key.isValid(at: now) && ($0.key.endsAt ?? now) < before }.map(\.key.id))
+        try await change { try KeyChange.revoking(name, in: $0, at: now) }.updated.map(\.key)
     }
 
     /// Writes a change that `decide` derives from the keys in memory, and then changes memory.
-    private func change(_ decide: ([StoredKey]) throws -> Change) async throws {
+    private func change(_ decide: ([StoredKey]) throws -> KeyChange) async throws -> KeyChange {
         try turn.mustHaveRoom()
-        try await turn.take {
+        return try await turn.take {
             let before = keys
             let change = try decide(before)
             // Use a separate task: a caller that is canceled must not leave file and memory different.
@@ -139,12 +93,8 @@ package final class RegistryKeys: KeyBook {
                 }
             }
             try await work.value
-            var updated: [APIKeyID: StoredKey] = [:]
-            for key in change.updated { updated[key.key.id] = key }
-            let after =
-                before.filter { !change.forgotten.contains($0.key.id) }.map { updated[$0.key.id] ?? $0 }
-                + (change.added.map { [$0] } ?? [])
-            memory.withLock { $0 = after }
+            memory.withLock { $0 = change.applied(to: before) }
+            return change
         }
     }
 }

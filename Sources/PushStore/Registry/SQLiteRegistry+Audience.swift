@@ -138,7 +138,7 @@ extension AudienceCursor {
         return row
     }
 
-    fileprivate func index(within count: Int) throws -> Int {
+    func index(within count: Int) throws -> Int {
         let row = try row()
         guard row <= Int64(count) else { throw Self.bad }
         return Int(row)

@@ -7,7 +7,7 @@ package import PushTime
 ///
 /// All access uses records; this target has no SQL for the registry. Transactions run one after the other, and memory
 /// is updated in the same order. Reads run in parallel; each page is read from one state of the file.
-package final class SQLiteRegistry: RegistryEngine {
+package final class SQLiteRegistry: RegistryEngine, DeviceWriter {
     /// The maximum number of ids or texts in one statement.
     static let listLimit = 500
     /// The maximum number of devices in a page.
@@ -22,7 +22,7 @@ package final class SQLiteRegistry: RegistryEngine {
     let unknown: UnknownDevices
     let keyBook: RegistryKeys
     let turn = WriteTurn(limit: 4096)
-    let calls = RegistrationCalls(limit: SQLiteRegistry.waitingCalls)
+    let calls = RegistrationCalls()
     let named = NamedAudiences()
     let choices = TagChoices()
     let state = Locked(State())

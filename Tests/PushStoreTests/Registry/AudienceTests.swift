@@ -18,7 +18,7 @@ import Testing
 
     /// Registers devices with frequent and rare tags in two apps, and deactivates a tenth of them.
     private static func populate(
-        _ registry: SQLiteRegistry, _ count: Int, _ random: inout SeededRandom
+        _ registry: any RegistryEngine, _ count: Int, _ random: inout SeededRandom
     ) async throws -> [Known] {
         var known: [Known] = []
         var registrations: [DeviceRegistration] = []
@@ -40,6 +40,15 @@ import Testing
         return known
     }
 
+    private static func choice(for expression: TagExpression, _ registry: any RegistryEngine) async throws -> TagChoice
+    {
+        if let registry = registry as? PostgreSQLRegistry {
+            return try await registry.choice(for: expression, Scene.shop, isFirst: true)
+        }
+        let registry = try #require(registry as? SQLiteRegistry)
+        return try await registry.database.read { try TagChoice(for: expression, in: $0) }
+    }
+
     private static func expression(_ depth: Int, _ random: inout SeededRandom) -> TagExpression {
         let tags = ["half", "third", "rare", "rarer", "rarest", "nobody's"]
         switch depth == 0 ? 0 : Int.random(in: 0..<7, using: &random) {
@@ -52,44 +61,45 @@ import Testing
         }
     }
 
-    @Test(arguments: [1, 7, 1000]) func `The audience everyone contains each active device of the app once`(limit: Int)
+    @Test(arguments: [1, 7, 1000], RegistryKind.allCases)
+    func `The audience everyone contains each active device of the app once`(limit: Int, kind: RegistryKind)
         async throws
     {
-        try await Scene.open { registry, _ in
+        try await Scene.open(on: kind) { registry, scene in
             var random = SeededRandom(seed: 1)
             let known = try await Self.populate(registry, 300, &random)
             for app in [Scene.shop, Scene.news] {
                 let found = try await registry.all(.everyone, app, limit: limit)
-                #expect(found == known.filter { $0.app == app && $0.isActive }.map(\.id))
+                #expect(found == scene.ordered(known.filter { $0.app == app && $0.isActive }.map(\.id)))
             }
             let nobody = try await registry.all(.everyone, AppID("other")!, limit: limit)
             #expect(nobody.isEmpty)
         }
     }
 
-    @Test func `Tag expressions select the same devices through tags and row by row`() async throws {
-        try await Scene.open { registry, _ in
+    @Test(arguments: RegistryKind.allCases)
+    func `Tag expressions select the same devices through tags and row by row`(kind: RegistryKind) async throws {
+        try await Scene.open(on: kind) { registry, scene in
             var random = SeededRandom(seed: 2)
             let known = try await Self.populate(registry, 3000, &random)
             var drivenCount = 0
             for round in 0..<150 {
                 let expression = Self.expression(4, &random)
-                let isDriven = try await registry.database.read {
-                    try TagChoice(for: expression, in: $0) != .everyRow
-                }
+                let isDriven = try await Self.choice(for: expression, registry) != .everyRow
                 if isDriven { drivenCount += 1 }
                 let found = try await registry.all(.tags(expression), limit: [3, 50, 1000][round % 3])
                 let expected = known.filter {
                     $0.app == Scene.shop && $0.isActive && expression.matches($0.tags)
                 }
-                #expect(found == expected.map(\.id), "\(expression), driven: \(isDriven)")
+                #expect(found == scene.ordered(expected.map(\.id)), "\(expression), driven: \(isDriven)")
             }
             #expect(drivenCount > 20 && drivenCount < 130)
         }
     }
 
-    @Test func `The largest and the deepest valid expressions can be queried`() async throws {
-        try await Scene.open { registry, _ in
+    @Test(arguments: RegistryKind.allCases)
+    func `The largest and the deepest valid expressions can be queried`(kind: RegistryKind) async throws {
+        try await Scene.open(on: kind) { registry, _ in
             _ = try await registry.register((0..<100).map { Scene.registration($0, tags: ["t\($0)"]) })
             let widest = TagExpression.any((0..<TagExpression.maxTags).map { .tag("t\($0)") })
             let all = try await registry.all(.tags(widest), limit: 30)
@@ -128,9 +138,9 @@ import Testing
         return expression
     }
 
-    @Test(arguments: 1...10 as ClosedRange<UInt64>)
-    func `Any valid expression can be queried, however deep and wide`(seed: UInt64) async throws {
-        try await Scene.open { registry, _ in
+    @Test(arguments: 1...10 as ClosedRange<UInt64>, RegistryKind.allCases)
+    func `Any valid expression can be queried, however deep and wide`(seed: UInt64, kind: RegistryKind) async throws {
+        try await Scene.open(on: kind) { registry, _ in
             _ = try await registry.register((0..<40).map { Scene.registration($0, tags: ["t\($0)", "t0"]) })
             var random = SeededRandom(seed: seed)
             for _ in 0..<4 {
@@ -144,8 +154,9 @@ import Testing
         }
     }
 
-    @Test func `Invalid queries are distinguished from temporary errors`() async throws {
-        try await Scene.open { registry, _ in
+    @Test(arguments: RegistryKind.allCases)
+    func `Invalid queries are distinguished from temporary errors`(kind: RegistryKind) async throws {
+        try await Scene.open(on: kind) { registry, _ in
             _ = try await registry.register([Scene.registration(0, tags: ["t", "a", "b"])])
             var deep = TagExpression.tag("t")
             for level in 0..<40 { deep = level % 2 == 0 ? .all([deep, .tag("a")]) : .any([deep, .tag("b")]) }
@@ -156,8 +167,9 @@ import Testing
         }
     }
 
-    @Test(arguments: [2, 1200]) func `Users are distinguished by their bytes`(count: Int) async throws {
-        try await Scene.open { registry, _ in
+    @Test(arguments: [2, 1200], RegistryKind.allCases)
+    func `Users are distinguished by their bytes`(count: Int, kind: RegistryKind) async throws {
+        try await Scene.open(on: kind) { registry, _ in
             // Swift considers these texts equal; SQLite and producers do not.
             let spellings = ["caf\u{e9}", "cafe\u{301}"]
             _ = try await registry.register(spellings.enumerated().map { Scene.registration($0, user: $1) })
@@ -178,8 +190,9 @@ import Testing
         }
     }
 
-    @Test func `Tags are distinguished by their bytes`() async throws {
-        try await Scene.open { registry, _ in
+    @Test(arguments: RegistryKind.allCases)
+    func `Tags are distinguished by their bytes`(kind: RegistryKind) async throws {
+        try await Scene.open(on: kind) { registry, _ in
             let spellings = ["caf\u{e9}", "cafe\u{301}"]
             _ = try await registry.register(spellings.enumerated().map { Scene.registration($0, tags: [$1]) })
             _ = try await registry.register([Scene.registration(2, tags: spellings)])
@@ -200,10 +213,11 @@ import Testing
         }
     }
 
-    @Test(arguments: [1, 13, 1000]) func `Each device of named users is found once, even if a user is named twice`(
-        limit: Int
-    ) async throws {
-        try await Scene.open { registry, _ in
+    @Test(arguments: [1, 13, 1000], RegistryKind.allCases)
+    func `Each device of named users is found once, even if a user is named twice`(limit: Int, kind: RegistryKind)
+        async throws
+    {
+        try await Scene.open(on: kind) { registry, _ in
             var random = SeededRandom(seed: 3)
             let known = try await Self.populate(registry, 900, &random)
             // The users need several lists; some are named twice, and most have no device.
@@ -215,18 +229,18 @@ import Testing
         }
     }
 
-    @Test func `A user with many devices is paged like many users`() async throws {
-        try await Scene.open { registry, _ in
+    @Test(arguments: RegistryKind.allCases)
+    func `A user with many devices is paged like many users`(kind: RegistryKind) async throws {
+        try await Scene.open(on: kind) { registry, _ in
             _ = try await registry.register((0..<500).map { Scene.registration($0, user: $0 < 400 ? "all" : "b") })
             let found = try await registry.all(.users(["b", "all", "c"]), limit: 9)
             #expect(found.count == 500 && Set(found).count == 500)
         }
     }
 
-    @Test(arguments: [1, 40, 10_000]) func `Pages of named devices list the inactive and the unknown ones`(
-        limit: Int
-    ) async throws {
-        try await Scene.open { registry, scene in
+    @Test(arguments: [1, 40, 10_000], RegistryKind.allCases)
+    func `Pages of named devices list the inactive and the unknown ones`(limit: Int, kind: RegistryKind) async throws {
+        try await Scene.open(on: kind) { registry, scene in
             var random = SeededRandom(seed: 4)
             let known = try await Self.populate(registry, 700, &random)
             // This device is only known from feedback.
@@ -254,8 +268,9 @@ import Testing
         }
     }
 
-    @Test func `Paging returns each device once while devices come and go`() async throws {
-        try await Scene.open { registry, _ in
+    @Test(arguments: RegistryKind.allCases)
+    func `Paging returns each device once while devices come and go`(kind: RegistryKind) async throws {
+        try await Scene.open(on: kind) { registry, _ in
             _ = try await registry.register((0..<200).map { Scene.registration($0, tags: ["t"]) })
             for audience in [Audience.everyone, .tags(.tag("t"))] {
                 var found: [DeviceID] = []
@@ -277,9 +292,9 @@ import Testing
         }
     }
 
-    @Test(arguments: ["x", "-1", "01", "1.", "1.x", "99999999999999999999", " 1", "2.AAAA"])
-    func `An invalid cursor is refused`(text: String) async throws {
-        try await Scene.open { registry, _ in
+    @Test(arguments: ["x", "-1", "01", "1.", "1.x", "99999999999999999999", " 1", "2.AAAA"], RegistryKind.allCases)
+    func `An invalid cursor is refused`(text: String, kind: RegistryKind) async throws {
+        try await Scene.open(on: kind) { registry, _ in
             for audience in [Audience.everyone, .users(["a"]), .devices([Scene.id(1)]), .tags(.tag("a"))] {
                 await #expect(throws: BadCursor.self) {
                     _ = try await registry.page(
@@ -289,8 +304,9 @@ import Testing
         }
     }
 
-    @Test func `A page of tokens separates active from inactive devices`() async throws {
-        try await Scene.open { registry, _ in
+    @Test(arguments: RegistryKind.allCases)
+    func `A page of tokens separates active from inactive devices`(kind: RegistryKind) async throws {
+        try await Scene.open(on: kind) { registry, _ in
             _ = try await registry.register([Scene.registration(1)])
             _ = try await registry.deactivate([Scene.id(1)], reason: "test")
             let page = try await registry.page(

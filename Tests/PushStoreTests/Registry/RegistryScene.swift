@@ -1,11 +1,18 @@
 import Foundation
 import PushLoop
 import PushModel
+import PushPostgreSQL
+import PushTime
 import PushWire
 
 @testable import PushStore
 
-/// A registry in a temporary folder, with a clock that only the test advances and a log in memory that numbers events
+/// The engine of a registry. The same tests run over all of them.
+enum RegistryKind: String, CaseIterable, Sendable {
+    case sqlite, postgresql
+}
+
+/// A registry in a temporary folder or in a database of its own, with a clock that only the test advances and a log in memory that numbers events
 /// with the real writer.
 final class RegistryScene: Sendable {
     static let identities = Identities(secret: Array(1...32))!
@@ -13,25 +20,36 @@ final class RegistryScene: Sendable {
     static let news = AppID("news")!
 
     let folder: String
+    /// How to connect to the database; nil if the registry is in a file.
+    let database: PostgreSQLOptions?
     let log = MemoryLog()
     let clock = Locked(WallTime(milliseconds: 1_000_000))
 
-    private init(_ folder: String) {
+    private init(_ folder: String, _ database: PostgreSQLOptions? = nil) {
         self.folder = folder
+        self.database = database
     }
 
-    static func run<Result>(_ body: (RegistryScene) async throws -> Result) async throws -> Result {
+    static func run<Result>(
+        on kind: RegistryKind = .sqlite, _ body: (RegistryScene) async throws -> Result
+    ) async throws -> Result {
         let folder = FileManager.default.temporaryDirectory.appending(path: "registry-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: folder) }
-        return try await body(RegistryScene(folder.path()))
+        let database =
+            switch kind {
+            case .sqlite: PostgreSQLOptions?.none
+            case .postgresql: try await SharedPostgreSQL.shared.store(parts: 1, at: 1_000_000)
+            }
+        return try await body(RegistryScene(folder.path(), database))
     }
 
     /// Runs `body` with an open registry.
     static func open<Result>(
-        _ options: RegistryOptions = RegistryOptions(), _ body: (SQLiteRegistry, RegistryScene) async throws -> Result
+        on kind: RegistryKind = .sqlite, _ options: RegistryOptions = RegistryOptions(),
+        _ body: (any RegistryEngine, RegistryScene) async throws -> Result
     ) async throws -> Result {
-        try await run { scene in
+        try await run(on: kind) { scene in
             let registry = try await scene.open(options)
             let result = try await body(registry, scene)
             await registry.close()
@@ -39,12 +57,33 @@ final class RegistryScene: Sendable {
         }
     }
 
-    func open(_ options: RegistryOptions = RegistryOptions()) async throws -> SQLiteRegistry {
-        try await SQLiteRegistry.open(
-            directory: folder, identities: Self.identities, options: options,
-            note: { [log, clock] in log.note($0, at: clock.withLock { $0 }) }, now: { [clock] in clock.withLock { $0 } }
-        )
+    func open(_ options: RegistryOptions = RegistryOptions()) async throws -> any RegistryEngine {
+        if let database { return try await openStored(database, options) }
+        return try await SQLiteRegistry.open(
+            directory: folder, identities: Self.identities, options: options, note: note, now: now(of: clock))
     }
+
+    /// Opens a registry of a database. It follows other nodes when the test says so.
+    func openStored(
+        _ database: PostgreSQLOptions, _ options: RegistryOptions = RegistryOptions(),
+        _ change: (inout PostgreSQLRegistry.Settings) -> Void = { _ in }
+    ) async throws -> PostgreSQLRegistry {
+        var settings = PostgreSQLRegistry.Settings(SharedPostgreSQL.settings(database))
+        settings.options = options
+        settings.now = now(of: clock)
+        settings.followEvery = .seconds(3600)
+        change(&settings)
+        return try await PostgreSQLRegistry.open(settings, identities: Self.identities, note: note)
+    }
+
+    private var note: RegistryNote {
+        { [log, clock] in log.note($0, at: clock.withLock { $0 }) }
+    }
+
+    private func now(of clock: Locked<WallTime>) -> @Sendable () -> WallTime { { clock.withLock { $0 } } }
+
+    /// Returns ids of devices in the order in which the engine lists them: that of their registration, or of the ids.
+    func ordered(_ registered: [DeviceID]) -> [DeviceID] { database == nil ? registered : registered.sorted() }
 
     /// Copies the files of the registry, as they are now, into a subfolder.
     func copied(to name: String) throws -> RegistryScene {
@@ -142,7 +181,7 @@ final class MemoryLog: EventLog {
     func trace(_ subject: TraceSubject, limit: Int) async throws -> [LogSegment] { [] }
 }
 
-extension SQLiteRegistry {
+extension RegistryEngine {
     /// Returns the devices of all pages of an audience. Throws if a page is larger than allowed.
     func all(_ audience: Audience, _ app: AppID = RegistryScene.shop, limit: Int = 100) async throws -> [DeviceID] {
         var devices: [DeviceID] = []

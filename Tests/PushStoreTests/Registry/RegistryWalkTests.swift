@@ -16,8 +16,9 @@ import Testing
         var isActive: Bool
     }
 
-    @Test(arguments: 0..<6) func `The registry agrees with a model after any walk`(seed: UInt64) async throws {
-        try await Scene.run { scene in
+    @Test(arguments: 0..<6, RegistryKind.allCases)
+    func `The registry agrees with a model after any walk`(seed: UInt64, kind: RegistryKind) async throws {
+        try await Scene.run(on: kind) { scene in
             var random = SeededRandom(seed: seed)
             var registry = try await scene.open()
             var mirror: [Int: Mirror] = [:]
@@ -79,7 +80,7 @@ import Testing
         }
     }
 
-    private static func compare(_ registry: SQLiteRegistry, _ mirror: [Int: Mirror]) async throws {
+    private static func compare(_ registry: any RegistryEngine, _ mirror: [Int: Mirror]) async throws {
         let records = try await registry.list(DeviceFilter(), after: nil, limit: 100).devices
         let known = Dictionary(uniqueKeysWithValues: records.map { ($0.id, $0) })
         #expect(known.count == mirror.count)
@@ -102,8 +103,10 @@ import Testing
         }
     }
 
-    @Test func `Concurrent registrations and deactivations leave memory and file consistent`() async throws {
-        try await Scene.open { registry, scene in
+    @Test(arguments: RegistryKind.allCases)
+    func `Concurrent registrations and deactivations leave memory and file consistent`(kind: RegistryKind) async throws
+    {
+        try await Scene.open(on: kind) { registry, scene in
             _ = try await registry.register((0..<40).map { Scene.registration($0) })
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for task in 0..<8 {

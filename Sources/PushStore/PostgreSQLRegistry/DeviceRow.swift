@@ -1,0 +1,88 @@
+import PushModel
+import PushPostgreSQL
+import PushTime
+
+/// A row of the table `devices`.
+struct DeviceRow: Sendable {
+    let device: Device
+    let tags: Set<ExactText>
+    /// The number of the write that stored the row.
+    let version: Int64
+
+    /// Reads a row with ``RegistryStatements/columns``.
+    init(_ row: PostgreSQLRow) throws {
+        guard let app = AppID(try row.value(1, as: String.self)) else { throw Self.damaged("app name") }
+        let token = unsafe try row.withBytes(2) { unsafe KeptToken(columnBytes: $0) }
+        guard let token else { throw Self.damaged("token") }
+        var device = Device(try row.deviceID(0), app: app, token: token.token)
+        device.user = try Self.text(row, 3)
+        device.locale = try Self.text(row, 4)
+        device.platform = try Self.text(row, 5)
+        device.appVersion = try Self.text(row, 6)
+        device.registeredAt = try row.time(7)
+        device.seenAt = try row.time(8)
+        device.deactivatedAt = try row.time(9)
+        device.reason = try device.deactivatedAt == nil ? nil : Self.text(row, 10) ?? ""
+        device.evidence = try row.time(11)
+        device.reactivatedAt = try row.time(12)
+        var tags: Set<ExactText> = []
+        unsafe try row.forEachBytes(13) { unsafe tags.insert(ExactText(String(decoding: $0, as: UTF8.self))) }
+        version = try row.value(14)
+        self.device = device
+        self.tags = tags
+    }
+
+    private static func text(_ row: PostgreSQLRow, _ column: Int) throws -> String? {
+        try row.optional(column, as: [UInt8].self).map { String(decoding: $0, as: UTF8.self) }
+    }
+
+    static func damaged(_ column: String) -> RegistryError {
+        RegistryError(
+            .damaged,
+            "the table carillon.devices is damaged: invalid \(column) of a device; restore it from a backup")
+    }
+
+    var record: DeviceRecord {
+        get throws { try device.record(tags.map { DeviceTag(device: 0, tag: $0.text) }) }
+    }
+}
+
+extension PostgreSQLRow {
+    func deviceID(_ column: Int) throws -> DeviceID {
+        let id = unsafe try withBytes(column) { unsafe DeviceID(columnBytes: $0) }
+        guard let id else { throw DeviceRow.damaged("id") }
+        return id
+    }
+
+    func time(_ column: Int) throws -> WallTime? {
+        try optional(column, as: Int64.self).map { WallTime(milliseconds: $0) }
+    }
+
+    /// Reads an id and a token from two columns. Returns nil if there is no token.
+    func addressed(id: Int, token: Int) throws -> AudiencePage.Device? {
+        let kept = unsafe try withBytes(token) { unsafe KeptToken(columnBytes: $0) }
+        guard let kept else { throw DeviceRow.damaged("token") }
+        return try kept.token.map { AudiencePage.Device(id: try deviceID(id), token: $0) }
+    }
+}
+
+extension PostgreSQLParameters {
+    mutating func append(id: DeviceID) {
+        unsafe id.withColumnBytes { unsafe append(bytea: $0) }
+    }
+
+    mutating func append(ids: some Sequence<DeviceID>) {
+        appendByteaArray { array in
+            for id in ids { unsafe id.withColumnBytes { unsafe array.append($0) } }
+        }
+    }
+
+    /// Appends the bytes of texts.
+    mutating func append(texts: some Sequence<String>) {
+        appendByteaArray { array in
+            for var text in texts {
+                text.withUTF8 { unsafe array.append(UnsafeRawBufferPointer($0)) }
+            }
+        }
+    }
+}

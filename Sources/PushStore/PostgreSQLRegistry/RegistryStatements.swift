@@ -1,0 +1,226 @@
+import PushPostgreSQL
+
+/// The statements of the registry, prepared by each connection at their first use.
+enum RegistryStatements {
+    /// Makes the server use indexes for all of them, and plan each once. All of them read few rows of large tables; with
+    /// statistics of an empty table, the server would read the whole table for a minute.
+    static let plans = PostgreSQLStatement.once(
+        sql: """
+            SELECT set_config('enable_seqscan', 'off', false), set_config('enable_hashjoin', 'off', false),
+                set_config('enable_mergejoin', 'off', false), set_config('plan_cache_mode', 'force_generic_plan', false),
+                set_config('jit', 'off', false)
+            """)
+
+    // MARK: Writing
+
+    /// Writes devices, if those that exist are as they were read (`$2`) or as an earlier attempt has left them (`$3`).
+    /// Returns whether they were. A device that another node has added since it was read violates the primary key.
+    static let write = PostgreSQLStatement(
+        "write-devices",
+        sql: """
+            WITH locked AS MATERIALIZED (
+                SELECT d.version FROM unnest($1::bytea[], $2::bigint[]) AS i (id, before)
+                JOIN carillon.devices d ON d.id = i.id AND d.version IN (i.before, $3)
+                ORDER BY d.id FOR UPDATE OF d),
+            fits AS MATERIALIZED (
+                SELECT count(*) = cardinality($1::bytea[]) AS yes, coalesce(bool_or(version = $3), false) AS again
+                FROM locked),
+            input AS MATERIALIZED (
+                SELECT * FROM unnest($4::bytea[], $5::int[], $6::text[], $7::bytea[], $8::bytea[], $9::bytea[],
+                    $10::bytea[], $11::bytea[], $12::bigint[], $13::bigint[], $14::bigint[], $15::bytea[],
+                    $16::bigint[], $17::bigint[], $18::text[])
+                AS i (id, is_new, app, token, account, locale, platform, app_version, registered, seen, deactivated,
+                    reason, evidence, reactivated, tags)),
+            updated AS (
+                UPDATE carillon.devices d SET app = i.app, token = i.token, account = nullif(i.account, ''),
+                    locale = nullif(i.locale, ''), platform = nullif(i.platform, ''),
+                    app_version = nullif(i.app_version, ''), registered = nullif(i.registered, $19),
+                    seen = nullif(i.seen, $19), deactivated = nullif(i.deactivated, $19), reason = i.reason,
+                    evidence = nullif(i.evidence, $19), reactivated = nullif(i.reactivated, $19),
+                    tags = i.tags::bytea[], version = $3
+                FROM input i, fits WHERE fits.yes AND i.is_new = 0 AND d.id = i.id),
+            added AS (
+                INSERT INTO carillon.devices (id, app, token, account, locale, platform, app_version, registered, seen,
+                    deactivated, reason, evidence, reactivated, tags, version)
+                SELECT i.id, i.app, i.token, nullif(i.account, ''), nullif(i.locale, ''), nullif(i.platform, ''),
+                    nullif(i.app_version, ''), nullif(i.registered, $19), nullif(i.seen, $19),
+                    nullif(i.deactivated, $19), i.reason, nullif(i.evidence, $19), nullif(i.reactivated, $19),
+                    i.tags::bytea[], $3
+                FROM input i, fits WHERE fits.yes AND i.is_new = 1 ORDER BY i.id),
+            erased AS (
+                DELETE FROM carillon.devices d USING unnest($20::bytea[]) AS i (id), fits
+                WHERE fits.yes AND d.id = i.id),
+            untagged AS (
+                DELETE FROM carillon.device_tags t
+                USING unnest($21::bytea[], $22::text[], $23::bytea[]) AS i (tag, app, id), fits
+                WHERE fits.yes AND t.tag = i.tag AND t.app = i.app AND t.id = i.id),
+            tagged AS (
+                INSERT INTO carillon.device_tags (tag, app, id)
+                SELECT i.tag, i.app, i.id FROM unnest($24::bytea[], $25::text[], $26::bytea[]) AS i (tag, app, id), fits
+                WHERE fits.yes ORDER BY i.tag, i.app, i.id ON CONFLICT DO NOTHING),
+            noted AS (
+                INSERT INTO carillon.device_changes (id)
+                SELECT i.id FROM unnest($27::bytea[]) AS i (id), fits WHERE fits.yes),
+            marked AS (
+                INSERT INTO carillon.device_marks (part, number)
+                SELECT i.part, i.number FROM unnest($28::int[], $29::bigint[]) AS i (part, number), fits
+                WHERE fits.yes ORDER BY i.part
+                ON CONFLICT (part) DO UPDATE SET number = greatest(device_marks.number, excluded.number)),
+            counted AS (
+                INSERT INTO carillon.device_counts (slot, registered, unregistered)
+                SELECT $30, $31, $32 FROM fits WHERE fits.yes AND NOT fits.again AND ($31 <> 0 OR $32 <> 0)
+                ON CONFLICT (slot) DO UPDATE SET registered = device_counts.registered + excluded.registered,
+                    unregistered = device_counts.unregistered + excluded.unregistered)
+            SELECT yes FROM fits
+            """,
+        parameters: [
+            .byteaArray, .int8Array, .int8, .byteaArray, .int4Array, .textArray, .byteaArray, .byteaArray, .byteaArray,
+            .byteaArray, .byteaArray, .int8Array, .int8Array, .int8Array, .byteaArray, .int8Array, .int8Array,
+            .textArray, .int8, .byteaArray, .byteaArray, .textArray, .byteaArray, .byteaArray, .textArray, .byteaArray,
+            .byteaArray, .int4Array, .int8Array, .int4, .int8, .int8,
+        ])
+
+    static let counts = PostgreSQLStatement(
+        "count-devices",
+        sql: """
+            SELECT coalesce(sum(registered), 0)::bigint, coalesce(sum(unregistered), 0)::bigint
+            FROM carillon.device_counts
+            """)
+
+    /// Writes without a change. Its commit waits for the standby, and so for all earlier commits.
+    static let touch = PostgreSQLStatement(
+        "touch-registry",
+        sql: """
+            INSERT INTO carillon.device_counts (slot, registered, unregistered) VALUES ($1, 0, 0)
+            ON CONFLICT (slot) DO UPDATE SET registered = device_counts.registered
+            """,
+        parameters: [.int4])
+
+    /// Removes the oldest devices that never registered, and returns them.
+    static let forget = PostgreSQLStatement(
+        "forget-devices",
+        sql: """
+            WITH oldest AS MATERIALIZED (
+                SELECT id FROM carillon.devices WHERE registered IS NULL ORDER BY deactivated LIMIT $1
+                FOR UPDATE SKIP LOCKED),
+            erased AS (
+                DELETE FROM carillon.devices d USING oldest
+                WHERE d.id = oldest.id RETURNING d.id),
+            noted AS (INSERT INTO carillon.device_changes (id) SELECT id FROM erased),
+            counted AS (
+                INSERT INTO carillon.device_counts (slot, registered, unregistered)
+                SELECT $2, 0, -count(*) FROM erased
+                ON CONFLICT (slot) DO UPDATE SET unregistered = device_counts.unregistered + excluded.unregistered)
+            SELECT id FROM erased
+            """,
+        parameters: [.int8, .int4])
+
+    static let mark = PostgreSQLStatement(
+        "read-mark", sql: "SELECT number FROM carillon.device_marks WHERE part = $1", parameters: [.int4])
+
+    /// Sets the mark of a part, whatever it was.
+    static let setMark = PostgreSQLStatement(
+        "set-mark",
+        sql: """
+            INSERT INTO carillon.device_marks (part, number) VALUES ($1, $2)
+            ON CONFLICT (part) DO UPDATE SET number = excluded.number
+            """,
+        parameters: [.int4, .int8])
+
+    // MARK: Following
+
+    /// The end of what a snapshot contains: transactions from this number on, and those in the list, are not in it.
+    static let snapshot = PostgreSQLStatement(
+        "registry-snapshot",
+        sql: """
+            SELECT pg_snapshot_xmin(s)::text::bigint, pg_snapshot_xmax(s)::text::bigint,
+                ARRAY(SELECT x::text::bigint FROM pg_snapshot_xip(s) AS x)
+            FROM pg_current_snapshot() AS s
+            """)
+
+    /// The devices that transactions have changed that were not in an earlier snapshot, with their state now.
+    static let changes = PostgreSQLStatement(
+        "registry-changes",
+        sql: """
+            SELECT c.id, (SELECT d.deactivated IS NOT NULL FROM carillon.devices d WHERE d.id = c.id)
+            FROM (
+                SELECT id FROM carillon.device_changes WHERE xact >= $1
+                UNION SELECT id FROM unnest($2::bigint[]) AS open (xact)
+                    JOIN carillon.device_changes USING (xact) LIMIT $3) AS c
+            """,
+        parameters: [.int8, .int8Array, .int8])
+
+    static let trimChanges = PostgreSQLStatement(
+        "trim-changes", sql: "DELETE FROM carillon.device_changes WHERE xact < $1", parameters: [.int8])
+
+    static let inactive = PostgreSQLStatement(
+        "inactive-devices",
+        sql: """
+            SELECT id FROM carillon.devices WHERE deactivated IS NOT NULL AND id > $1 ORDER BY id LIMIT $2
+            """,
+        parameters: [.bytea, .int8])
+
+    // MARK: Reading
+
+    static let columns = """
+        id, app, token, account, locale, platform, app_version, registered, seen, deactivated, reason, evidence, \
+        reactivated, tags, version
+        """
+
+    static let devices = PostgreSQLStatement(
+        "read-devices", sql: "SELECT \(columns) FROM carillon.devices WHERE id = ANY($1)", parameters: [.byteaArray])
+
+    /// The last time at which the devices were certainly active.
+    static let seen = PostgreSQLStatement(
+        "seen-devices",
+        sql: "SELECT id, greatest(seen, registered) FROM carillon.devices WHERE id = ANY($1)",
+        parameters: [.byteaArray])
+
+    static let named = PostgreSQLStatement(
+        "named-devices",
+        sql: """
+            SELECT id, token, deactivated IS NULL FROM carillon.devices WHERE id = ANY($1) AND app = $2
+            """,
+        parameters: [.byteaArray, .text])
+
+    static let everyone = PostgreSQLStatement(
+        "everyone",
+        sql: """
+            SELECT id, token FROM carillon.devices WHERE app = $1 AND id > $2 AND deactivated IS NULL
+            ORDER BY id LIMIT $3
+            """,
+        parameters: [.text, .bytea, .int8])
+
+    /// The devices of users, user by user. The number of the user comes first, from 1.
+    static let users = PostgreSQLStatement(
+        "devices-of-users",
+        sql: """
+            SELECT u.place, d.id, d.token FROM unnest($1::bytea[]) WITH ORDINALITY AS u (name, place)
+            CROSS JOIN LATERAL (
+                SELECT id, token FROM carillon.devices
+                WHERE account = u.name AND app = $2 AND deactivated IS NULL AND id > CASE u.place WHEN 1 THEN $3 ELSE '' END
+                ORDER BY id LIMIT $4) AS d
+            LIMIT $4
+            """,
+        parameters: [.byteaArray, .text, .bytea, .int8])
+
+    /// How many devices have each of some tags, counted up to a bound.
+    static let tagCounts = PostgreSQLStatement(
+        "count-tags",
+        sql: """
+            SELECT t.place, (SELECT count(*) FROM (
+                SELECT FROM carillon.device_tags WHERE tag = t.tag AND app = $2 LIMIT $3) AS some)
+            FROM unnest($1::bytea[]) WITH ORDINALITY AS t (tag, place)
+            """,
+        parameters: [.byteaArray, .text, .int8])
+
+    /// The first devices with each of some tags. The number of the tag comes first, from 1.
+    static let tagged = PostgreSQLStatement(
+        "tagged-devices",
+        sql: """
+            SELECT t.place, d.id FROM unnest($1::bytea[]) WITH ORDINALITY AS t (tag, place)
+            CROSS JOIN LATERAL (
+                SELECT id FROM carillon.device_tags WHERE tag = t.tag AND app = $2 AND id > $3 ORDER BY id LIMIT $4) AS d
+            """,
+        parameters: [.byteaArray, .text, .bytea, .int8])
+}

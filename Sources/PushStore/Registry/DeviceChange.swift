@@ -1,0 +1,66 @@
+import PushModel
+
+/// A device before and after a write.
+struct DeviceChange: Sendable {
+    /// The stored device; nil if it is new.
+    let before: Device?
+    /// The device that is to be stored; nil if there is none any more.
+    var after: Device?
+    let tagsBefore: Set<ExactText>
+    var tags: Set<ExactText>
+    /// Whether the stored device is erased. A new one with the same id may take its place.
+    var isErased = false
+
+    init(stored device: Device, tags: Set<ExactText>) {
+        (before, after) = (device, device)
+        (tagsBefore, self.tags) = (tags, tags)
+    }
+
+    init(new device: Device) {
+        (before, after) = (nil, device)
+        (tagsBefore, tags) = ([], [])
+    }
+
+    /// Whether other nodes must learn that nothing, or something, may be sent to the device from now on.
+    var concernsSending: Bool { (before?.isActive ?? true) != (after?.isActive ?? true) }
+}
+
+/// The devices that a write reads and changes, in memory, so that each is read once and written once, however often it
+/// is named.
+struct DeviceChanges: Sendable {
+    private var all: [DeviceID: DeviceChange] = [:]
+    /// The ids of the changed devices, in the order of their first change. New rows are written in this order.
+    private(set) var order: [DeviceID] = []
+    private var ordered: Set<DeviceID> = []
+
+    /// Adds a device as it is stored.
+    mutating func add(_ device: Device, tags: Set<ExactText> = []) {
+        all[device.deviceId] = DeviceChange(stored: device, tags: tags)
+    }
+
+    subscript(id: DeviceID) -> DeviceChange? { all[id] }
+
+    mutating func put(_ change: DeviceChange, _ id: DeviceID) {
+        all[id] = change
+        if ordered.insert(id).inserted { order.append(id) }
+    }
+
+    var isEmpty: Bool { order.isEmpty }
+
+    /// The changes, in their order.
+    var list: some Sequence<DeviceChange> { order.lazy.compactMap { all[$0] } }
+
+    /// The changes in the numbers of devices that were registered at some time, and that never were.
+    var counts: (registered: Int, unregistered: Int) {
+        var counts = (registered: 0, unregistered: 0)
+        for change in list {
+            if let before = change.before {
+                if before.registeredAt != nil { counts.registered -= 1 } else { counts.unregistered -= 1 }
+            }
+            if let after = change.after {
+                if after.registeredAt != nil { counts.registered += 1 } else { counts.unregistered += 1 }
+            }
+        }
+        return counts
+    }
+}

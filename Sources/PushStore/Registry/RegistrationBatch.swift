@@ -1,0 +1,134 @@
+import PushModel
+import PushTime
+
+/// Decides what registrations change. They may come from several calls, which share a write.
+struct RegistrationBatch: Sendable {
+    private struct Named: Sendable {
+        let registration: DeviceRegistration
+        let id: DeviceID
+        let replaced: DeviceID?
+    }
+
+    private let calls: [[Named]]
+    private let now: WallTime
+    /// The devices that must be read before the decision.
+    private(set) var ids: Set<DeviceID> = []
+    /// Those of them whose tags must be read as well.
+    private(set) var tagged: Set<DeviceID> = []
+    private var outcomes: [RegisteredDevice] = []
+    private var events: [EventDraft] = []
+
+    /// What a call is answered, and the events that follow.
+    struct Answer: Sendable {
+        let outcomes: [RegisteredDevice]
+        let events: [EventDraft]
+    }
+
+    init(_ calls: [[DeviceRegistration]], _ identities: Identities, at now: WallTime) {
+        self.now = now
+        self.calls = calls.map { call in
+            call.map { one in
+                Named(
+                    registration: one, id: identities.device(of: one.app, token: one.token),
+                    replaced: one.replaces.flatMap {
+                        $0 == one.token ? nil : identities.device(of: one.app, token: $0)
+                    })
+            }
+        }
+        for named in self.calls.joined() {
+            ids.insert(named.id)
+            if named.registration.tags != nil { tagged.insert(named.id) }
+            if let replaced = named.replaced {
+                ids.insert(replaced)
+                tagged.formUnion([named.id, replaced])
+            }
+        }
+    }
+
+    /// Decides upon all calls, and returns the answer to each.
+    mutating func decide(_ devices: inout DeviceChanges) -> [Answer] {
+        calls.map { call in
+            (outcomes, events) = ([], [])
+            for named in call { register(named, &devices) }
+            return Answer(outcomes: outcomes, events: events)
+        }
+    }
+
+    private mutating func register(_ named: Named, _ devices: inout DeviceChanges) {
+        let (registration, id) = (named.registration, named.id)
+        guard registration.purpose == .registration || devices[id]?.after != nil else {
+            outcomes.append(RegisteredDevice(id: id, change: .missing))
+            return
+        }
+        let old = named.replaced.flatMap { devices[$0] }
+        if let replaced = named.replaced { retire(replaced, app: registration.app, &devices) }
+        var draft =
+            devices[id] ?? DeviceChange(new: Device(id, app: registration.app, token: registration.token))
+        var device = draft.after ?? Device(id, app: registration.app, token: registration.token)
+        // A device is also known if this batch has created it.
+        let isNew = device.seenAt == nil && draft.before == nil
+        let change: RegisteredDevice.Change = isNew ? .registered : device.isActive ? .known : .reactivated
+        device.token = KeptToken(registration.token)
+        device.user = Self.property(registration.user, old?.after?.user, device.user)
+        device.locale = Self.property(registration.locale, old?.after?.locale, device.locale)
+        device.platform = Self.property(registration.platform, old?.after?.platform, device.platform)
+        device.appVersion = Self.property(registration.appVersion, old?.after?.appVersion, device.appVersion)
+        if let tags = registration.tags {
+            draft.tags = Set(tags.map { ExactText($0) })
+        } else if let old {
+            draft.tags.formUnion(old.tags)
+        }
+        guard registration.purpose != .change else {
+            draft.after = device
+            devices.put(draft, id)
+            outcomes.append(RegisteredDevice(id: id, change: .known))
+            return
+        }
+        // In a cluster, another clock may have dated the deactivation. The registration follows it in any case.
+        let now = max(now, device.deactivatedAt?.adding(milliseconds: 1) ?? now)
+        device.registeredAt = device.registeredAt ?? now
+        // A clock that was set back does not make a device older.
+        device.seenAt = max(now, device.seenAt ?? now)
+        device.deactivatedAt = nil
+        device.reason = nil
+        device.evidence = nil
+        draft.after = device
+        devices.put(draft, id)
+        outcomes.append(RegisteredDevice(id: id, change: change))
+        switch change {
+        case .registered: tell(.deviceRegistered, id, registration.app)
+        case .reactivated: tell(.deviceReactivated, id, registration.app)
+        case .known, .missing: break
+        }
+    }
+
+    /// Returns the given value of a property, or else that of the replaced device, or else the stored one. An empty
+    /// text removes the property.
+    private static func property(_ given: String?, _ replaced: String?, _ stored: String?) -> String? {
+        guard let given else { return replaced ?? stored }
+        return given.isEmpty ? nil : given
+    }
+
+    /// Deactivates a replaced device. Its user and tags move to the new token.
+    private mutating func retire(_ id: DeviceID, app: AppID, _ devices: inout DeviceChanges) {
+        guard var draft = devices[id], var device = draft.after else { return }
+        device.user = nil
+        draft.tags = []
+        if device.isActive {
+            device.deactivatedAt = now
+            device.reason = Self.replaced
+            device.evidence = now
+            events.append(.deactivated(Deactivation(of: id, app: app, reason: Self.replaced, evidence: now)))
+        }
+        draft.after = device
+        devices.put(draft, id)
+    }
+
+    static let replaced = "replaced"
+
+    private mutating func tell(_ kind: EventKind, _ id: DeviceID, _ app: AppID) {
+        var event = EventDraft(kind, app: app)
+        event.device = id
+        events.append(event)
+    }
+}
