@@ -1,26 +1,43 @@
 import Foundation
 import PushModel
+import PushPostgreSQL
 import PushStore
+import TestSupport
 
 extension RegistryBenchmark {
-    /// Measures typical operations of the registry: `registry [COUNT]`.
+    /// Measures typical operations of the registry: `registry [COUNT [postgresql]]`.
     static func run(_ arguments: [String]) async throws -> [Figure] {
         let count = max(20_000, arguments.compactMap { Int($0) }.first ?? 1_000_000)
+        if arguments.contains("postgresql") { return try await runOnServer(count) }
         let folder = FileManager.default.temporaryDirectory.appending(path: "carillon-registry-\(getpid())")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: folder) }
         return try await RegistryBenchmark(folder: folder, count: count).run()
+    }
+
+    private static func runOnServer(_ count: Int) async throws -> [Figure] {
+        let server = try await PostgreSQLServer.start(settings: ["shared_buffers": "512MB", "max_wal_size": "8GB"])
+        var settings = PostgreSQLLedger.Settings(
+            try PostgreSQLURL.parse(server.url()), resolver: { [$0.name] })
+        settings.session.durability = .single
+        try await StoreTables.create(settings, parts: 64, at: .current())
+        let benchmark = RegistryBenchmark(
+            folder: URL(filePath: server.data), count: count, store: PostgreSQLRegistry.Settings(settings))
+        return try await benchmark.run()
     }
 }
 
 struct RegistryBenchmark {
     let folder: URL
     let count: Int
+    /// The database; nil if the registry is in a file in the folder.
+    var store: PostgreSQLRegistry.Settings?
     private let shop = AppID("shop")!
     private let identities = Identities(secret: Array(0..<32))!
 
-    private func open() async throws -> SQLiteRegistry {
-        try await SQLiteRegistry.open(directory: folder.path(), identities: identities, note: { _ in 1 })
+    private func open() async throws -> any RegistryEngine {
+        if let store { return try await PostgreSQLRegistry.open(store, identities: identities, note: { _ in 1 }) }
+        return try await SQLiteRegistry.open(directory: folder.path(), identities: identities, note: { _ in 1 })
     }
 
     private func token(_ number: Int) -> DeviceToken {
@@ -48,18 +65,23 @@ struct RegistryBenchmark {
         }
         func cost(_ name: String, work: () async throws -> Int) async throws {
             let began = processCPU()
+            let served = serverCPU()
             let clock = ContinuousClock.now
             let amount = try await work()
             let wall = clock.duration(to: .now).microseconds / Double(max(1, amount))
             show(
                 "\(name) (\(amount)), CPU a device", value: microseconds(since: began, for: max(1, amount)), unit: "us")
             show("\(name), wall a device", value: wall, unit: "us")
+            if store != nil {
+                let cpu = (serverCPU() - served) * 1e6 / Double(max(1, amount))
+                show("\(name), CPU of the server a device", value: cpu, unit: "us")
+            }
         }
         func pages(_ audience: Audience) async throws -> Int {
             var found = 0
             var cursor: AudienceCursor?
             repeat {
-                let page = try await registry.page(of: audience, app: shop, after: cursor, limit: 1000)
+                let page = try await registry.page(of: audience, app: shop, after: cursor, limit: 10_000)
                 found += page.devices.count
                 cursor = page.next
             } while cursor != nil
@@ -72,8 +94,10 @@ struct RegistryBenchmark {
             }
             return count
         }
-        let size = try FileManager.default.attributesOfItem(atPath: folder.path() + "/registry.db")[.size] as? Int
-        show("file, a device", value: Double(size ?? 0) / Double(count), unit: "bytes")
+        if store == nil {
+            let size = try FileManager.default.attributesOfItem(atPath: folder.path() + "/registry.db")[.size] as? Int
+            show("file, a device", value: Double(size ?? 0) / Double(count), unit: "bytes")
+        }
         let some = count / 10 / 1000 * 1000
         try await cost("register, known, at random, 1,000 at once") {
             for start in stride(from: 0, to: some, by: 1000) {
@@ -135,6 +159,22 @@ struct RegistryBenchmark {
         inactive(ids, in: registry.inactive, show: show)
         await registry.close()
         return figures
+    }
+
+    /// The CPU time of the processes of the server that live, in seconds. Their working directory is that of the data.
+    private func serverCPU() -> Double {
+        guard store != nil else { return 0 }
+        let files = FileManager.default
+        var ticks = 0
+        for process in (try? files.contentsOfDirectory(atPath: "/proc")) ?? [] where Int(process) != nil {
+            guard (try? files.destinationOfSymbolicLink(atPath: "/proc/\(process)/cwd")) == folder.path(),
+                let text = try? String(contentsOfFile: "/proc/\(process)/stat", encoding: .utf8),
+                let end = text.lastIndex(of: ")")
+            else { continue }
+            let fields = text[end...].split(separator: " ")
+            if fields.count > 13 { ticks += (Int(fields[12]) ?? 0) + (Int(fields[13]) ?? 0) }
+        }
+        return Double(ticks) / Double(sysconf(Int32(_SC_CLK_TCK)))
     }
 
     private func inactive(

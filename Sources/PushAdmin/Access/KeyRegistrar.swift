@@ -6,7 +6,8 @@ import PushTransport
 /// Makes, rotates and revokes API keys.
 ///
 /// The secret of a key is in no file: `registry.db` has it encrypted with the sealing key in `api.key`, because the
-/// secret is the key of HMAC, and for bearer keys also its SHA-256 digest. Either file alone reveals no secret.
+/// secret is the key of HMAC, and for bearer keys also its SHA-256 digest. Either file alone reveals no secret. In a
+/// cluster, both are in the database (``SealingKeySource``).
 package final class KeyRegistrar: Sendable {
     package static let sealingFileName = "api.key"
     package static let maxOverlap = Duration.seconds(366 * 86_400)
@@ -24,11 +25,8 @@ package final class KeyRegistrar: Sendable {
         package let description: String
     }
 
-    /// Runs what blocks on the file of the sealing key.
-    private static let pool = BlockingPool(name: "keys", threadCount: 1, queueLimit: 64)
-
     private let book: any KeyBook
-    private let path: String
+    private let source: SealingKeySource
     private let log: Logger?
     /// Returns the current time.
     let now: @Sendable () -> WallTime
@@ -41,7 +39,14 @@ package final class KeyRegistrar: Sendable {
         _ book: any KeyBook, directory: String, log: Logger? = nil,
         now: @escaping @Sendable () -> WallTime = { .current() }
     ) async -> KeyRegistrar {
-        let registrar = KeyRegistrar(book, directory: directory, log: log, now: now)
+        await open(book, sealing: .file("\(directory)/\(sealingFileName)"), log: log, now: now)
+    }
+
+    package static func open(
+        _ book: any KeyBook, sealing source: SealingKeySource, log: Logger? = nil,
+        now: @escaping @Sendable () -> WallTime = { .current() }
+    ) async -> KeyRegistrar {
+        let registrar = KeyRegistrar(book, source, log: log, now: now)
         do {
             try await registrar.readSealingKey()
         } catch {
@@ -51,13 +56,13 @@ package final class KeyRegistrar: Sendable {
     }
 
     private init(
-        _ book: any KeyBook, directory: String, log: Logger?, now: @escaping @Sendable () -> WallTime
+        _ book: any KeyBook, _ source: SealingKeySource, log: Logger?, now: @escaping @Sendable () -> WallTime
     ) {
         self.book = book
-        path = "\(directory)/\(Self.sealingFileName)"
+        self.source = source
         self.log = log
         self.now = now
-        book.whenChangedElsewhere { [weak self] in await self?.notify() }
+        book.whenChangedElsewhere { [weak self] in await self?.changedElsewhere() }
     }
 
     /// All keys in the order of their creation, including ended ones.
@@ -125,6 +130,18 @@ package final class KeyRegistrar: Sendable {
         observers.withLock { $0.append(observer) }
     }
 
+    /// Another node has changed the keys. With the first one it has also made the sealing key.
+    private func changedElsewhere() async {
+        if sealing.withLock({ $0 == nil }) {
+            do {
+                try await readSealingKey()
+            } catch {
+                log?.error("API keys cannot check signatures: the sealing key is unusable", [.error: "\(error)"])
+            }
+        }
+        await notify()
+    }
+
     private func notify() async {
         for observer in observers.withLock({ $0 }) { await observer() }
     }
@@ -141,8 +158,8 @@ package final class KeyRegistrar: Sendable {
             if secret == nil {
                 log?.error(
                     """
-                    an API key cannot check signatures: its secret cannot be decrypted; restore api.key, or rotate \
-                    the key
+                    an API key cannot check signatures: its secret cannot be decrypted; restore \(source.name), \
+                    or rotate the key
                     """, [.key: id.description, .keyName: stored.key.name.text])
             }
             secrets[id] = KeySecret(secret, bearerDigest: Digest256(stored.bearerDigest))
@@ -152,7 +169,7 @@ package final class KeyRegistrar: Sendable {
     }
 
     private func readSealingKey() async throws {
-        let key = try await Self.pool.run { [path] in try SealingKeyFile.read(path) }
+        let key = try await source.read()
         sealing.withLock { $0 = key }
     }
 
@@ -165,11 +182,12 @@ package final class KeyRegistrar: Sendable {
         let orphans = book.keys.filter { $0.key.isValid(at: now()) }.map(\.key.name.text)
         guard orphans.isEmpty else {
             throw Fault(
-                description: "\(path) is missing, with which the secrets of the API keys are encrypted; restore it "
+                description:
+                    "\(source.name) is missing, with which the secrets of the API keys are encrypted; restore it "
                     + "from a backup, or revoke these keys first: "
                     + Set(orphans).sorted().prefix(20).joined(separator: ", "))
         }
-        let key = try await Self.pool.run { [path] in try SealingKeyFile.create(path) }
+        let key = try await source.create()
         sealing.withLock { $0 = key }
         return key
     }

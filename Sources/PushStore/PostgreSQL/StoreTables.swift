@@ -1,11 +1,11 @@
 import PushLoop
 import PushModel
 import PushPostgreSQL
-import PushTime
+package import PushTime
 import PushWire
 
 /// The tables of a cluster: making them, and what they say about themselves.
-struct StoreTables: Sendable {
+package struct StoreTables: Sendable {
     /// What never changes in a store.
     struct Facts: Sendable {
         let map: PartitionMap
@@ -20,7 +20,7 @@ struct StoreTables: Sendable {
     }
 
     /// Connects to a database and makes the tables in it.
-    static func create(_ settings: PostgreSQLLedger.Settings, parts: Int, at time: WallTime) async throws {
+    package static func create(_ settings: PostgreSQLLedger.Settings, parts: Int, at time: WallTime) async throws {
         let loop = EventLoop(name: "store")
         do {
             let sessions = try await StoreSessions.open(1, on: loop, settings, within: .seconds(30))

@@ -2,26 +2,29 @@ import PushPostgreSQL
 
 /// The statements of the registry, prepared by each connection at their first use.
 enum RegistryStatements {
-    /// Makes the server use indexes for all of them, and plan each once. All of them read few rows of large tables; with
-    /// statistics of an empty table, the server would read the whole table for a minute.
+    /// Makes the server use indexes for all of them, and plan each once. All of them read few rows of large tables.
+    /// Otherwise the server, which does not know how few, would read a whole table for a page.
     static let plans = PostgreSQLStatement.once(
         sql: """
-            SELECT set_config('enable_seqscan', 'off', false), set_config('enable_hashjoin', 'off', false),
-                set_config('enable_mergejoin', 'off', false), set_config('plan_cache_mode', 'force_generic_plan', false),
-                set_config('jit', 'off', false)
+            SELECT set_config('enable_seqscan', 'off', false), set_config('enable_bitmapscan', 'off', false),
+                set_config('enable_hashjoin', 'off', false), set_config('enable_mergejoin', 'off', false),
+                set_config('plan_cache_mode', 'force_generic_plan', false), set_config('jit', 'off', false)
             """)
 
     // MARK: Writing
 
     /// Writes devices, if those that exist are as they were read (`$2`) or as an earlier attempt has left them (`$3`).
     /// Returns whether they were. A device that another node has added since it was read violates the primary key.
+    ///
+    /// The ids are in ascending order, and so are the locks: two writers do not wait for each other. An ORDER BY would
+    /// let the server read the whole index instead.
     static let write = PostgreSQLStatement(
         "write-devices",
         sql: """
             WITH locked AS MATERIALIZED (
                 SELECT d.version FROM unnest($1::bytea[], $2::bigint[]) AS i (id, before)
                 JOIN carillon.devices d ON d.id = i.id AND d.version IN (i.before, $3)
-                ORDER BY d.id FOR UPDATE OF d),
+                FOR UPDATE OF d),
             fits AS MATERIALIZED (
                 SELECT count(*) = cardinality($1::bytea[]) AS yes, coalesce(bool_or(version = $3), false) AS again
                 FROM locked),
@@ -209,7 +212,7 @@ enum RegistryStatements {
         "count-tags",
         sql: """
             SELECT t.place, (SELECT count(*) FROM (
-                SELECT FROM carillon.device_tags WHERE tag = t.tag AND app = $2 LIMIT $3) AS some)
+                SELECT FROM carillon.device_tags WHERE tag = t.tag AND app = $2 LIMIT $3) AS few)
             FROM unnest($1::bytea[]) WITH ORDINALITY AS t (tag, place)
             """,
         parameters: [.byteaArray, .text, .int8])

@@ -272,6 +272,7 @@ import Testing
     func `Paging returns each device once while devices come and go`(kind: RegistryKind) async throws {
         try await Scene.open(on: kind) { registry, _ in
             _ = try await registry.register((0..<200).map { Scene.registration($0, tags: ["t"]) })
+            let numbers = Dictionary(uniqueKeysWithValues: (0..<1100).map { (Scene.id($0), $0) })
             for audience in [Audience.everyone, .tags(.tag("t"))] {
                 var found: [DeviceID] = []
                 var cursor: AudienceCursor?
@@ -284,7 +285,8 @@ import Testing
                     _ = try await registry.register([Scene.registration(next), Scene.registration(0)])
                     next += 1
                     _ = try await registry.deactivate([found[0], found[1]], reason: "test")
-                    _ = try await registry.register([Scene.registration(0), Scene.registration(1)])
+                    _ = try await registry.register(
+                        try [found[0], found[1]].map { Scene.registration(try #require(numbers[$0])) })
                 } while cursor != nil
                 #expect(Set(found).count == found.count)
                 #expect(Set((0..<200).map { Scene.id($0) }).isSubset(of: found))

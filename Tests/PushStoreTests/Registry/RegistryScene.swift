@@ -39,7 +39,7 @@ final class RegistryScene: Sendable {
         let database =
             switch kind {
             case .sqlite: PostgreSQLOptions?.none
-            case .postgresql: try await SharedPostgreSQL.shared.store(parts: 1, at: 1_000_000)
+            case .postgresql: try await SharedPostgreSQL.shared.store(parts: 1, at: 1_700_000_000_000)
             }
         return try await body(RegistryScene(folder.path(), database))
     }
