@@ -122,7 +122,9 @@ extension PostgreSQLRegistry {
             let page = try await log.read(since: applied, limit: 10_000)
             if page.newest < applied {
                 // This is another log: its numbers start again.
-                try await begin(part, after: max(page.oldest, EventNumber.base(of: part) + 1) - 1)
+                let start = max(page.oldest, EventNumber.base(of: part) + 1) - 1
+                guard start < applied else { return false }
+                try await begin(part, after: start)
                 isWhole = false
                 continue
             }

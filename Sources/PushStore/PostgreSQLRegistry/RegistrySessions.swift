@@ -103,6 +103,8 @@ final class RegistrySessions: Sendable {
 
     /// The time for which a call that reads waits for the database.
     private static let patience: Duration = .seconds(10)
+    /// The longest time for one question.
+    private static let longest: Duration = .seconds(60)
     private static let pause: Duration = .milliseconds(50)
 
     /// Reads, and tries again while the database is away.
@@ -111,9 +113,10 @@ final class RegistrySessions: Sendable {
     func read(
         isOrdered: Bool = false, until deadline: MonotonicTime? = nil, _ write: @escaping Write
     ) async throws -> [PostgreSQLResult] {
+        let limit = deadline.map { max(.milliseconds(100), $0 - Self.now) } ?? Self.longest
         let deadline = deadline ?? Self.now + Self.patience
         while true {
-            let reply = await send(.seconds(60), write) { sessions in
+            let reply = await send(min(limit, Self.longest), write) { sessions in
                 isOrdered || sessions.count < 3
                     ? sessions[0]
                     : sessions[1].sectionsInFlight <= sessions[2].sectionsInFlight ? sessions[1] : sessions[2]

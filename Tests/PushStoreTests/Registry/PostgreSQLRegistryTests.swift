@@ -159,7 +159,9 @@ import Testing
 
     @Test func `The next owner of a part applies what the former one did not, from where it was`() async throws {
         try await Self.nodes { one, other, scene in
-            for part in [0, 3] { _ = try await one.catchUp(part: part, from: MemoryLog()) }
+            for part in [0, 3] {
+                #expect(try await one.catchUp(part: part, from: PartLog(part: part, segments: [])))
+            }
             try await one.apply([
                 Self.segment(3, 1...5, evidence: 5), Self.segment(0, 1...2, evidence: 5),
                 Self.segment(3, 6...7, evidence: 5),
@@ -169,6 +171,8 @@ import Testing
                 part: 3, segments: [Self.segment(3, 1...7, evidence: 5), Self.segment(3, 8...9, evidence: 5)])
             _ = try await other.catchUp(part: 3, from: log)
             #expect(log.firstRead == EventNumber.base(of: 3) + 7)
+            // A log without the events that were applied is another one. It is read from its beginning.
+            #expect(try await !other.catchUp(part: 3, from: PartLog(part: 3, segments: [])))
             // The former owner applies the same events late.
             try await one.apply([Self.segment(3, 8...9, evidence: 5)])
             try await one.follow()
@@ -387,8 +391,9 @@ private final class PartLog: EventLog {
     func read(since: UInt64, limit: Int) async throws -> LogPage {
         first.withLock { $0 = $0 ?? since }
         return LogPage(
-            segments: segments.filter { $0.last > since }, oldest: segments.first?.first ?? 0,
-            newest: segments.last?.last ?? 0)
+            segments: segments.filter { $0.last > since },
+            oldest: segments.first?.first ?? EventNumber.base(of: part) + 1,
+            newest: segments.last?.last ?? EventNumber.base(of: part))
     }
 
     func trace(_ subject: TraceSubject, limit: Int) async throws -> [LogSegment] { [] }
