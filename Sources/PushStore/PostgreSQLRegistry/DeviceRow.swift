@@ -15,14 +15,14 @@ struct DeviceRow: Sendable {
         let token = unsafe try row.withBytes(2) { unsafe KeptToken(columnBytes: $0) }
         guard let token else { throw Self.damaged("token") }
         var device = Device(try row.deviceID(0), app: app, token: token.token)
-        device.user = try Self.text(row, 3)
-        device.locale = try Self.text(row, 4)
-        device.platform = try Self.text(row, 5)
-        device.appVersion = try Self.text(row, 6)
+        device.user = try row.text(3)
+        device.locale = try row.text(4)
+        device.platform = try row.text(5)
+        device.appVersion = try row.text(6)
         device.registeredAt = try row.time(7)
         device.seenAt = try row.time(8)
         device.deactivatedAt = try row.time(9)
-        device.reason = try device.deactivatedAt == nil ? nil : Self.text(row, 10) ?? ""
+        device.reason = try device.deactivatedAt == nil ? nil : row.text(10) ?? ""
         device.evidence = try row.time(11)
         device.reactivatedAt = try row.time(12)
         var tags: Set<ExactText> = []
@@ -30,10 +30,6 @@ struct DeviceRow: Sendable {
         version = try row.value(14)
         self.device = device
         self.tags = tags
-    }
-
-    private static func text(_ row: PostgreSQLRow, _ column: Int) throws -> String? {
-        try row.optional(column, as: [UInt8].self).map { String(decoding: $0, as: UTF8.self) }
     }
 
     static func damaged(_ column: String) -> RegistryError {
@@ -52,6 +48,11 @@ extension PostgreSQLRow {
         let id = unsafe try withBytes(column) { unsafe DeviceID(columnBytes: $0) }
         guard let id else { throw DeviceRow.damaged("id") }
         return id
+    }
+
+    /// Returns the text of a `bytea`.
+    fileprivate func text(_ column: Int) throws -> String? {
+        try optional(column, as: [UInt8].self).map { String(decoding: $0, as: UTF8.self) }
     }
 
     func time(_ column: Int) throws -> WallTime? {

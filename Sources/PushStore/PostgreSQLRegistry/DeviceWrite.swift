@@ -17,13 +17,17 @@ struct DeviceWrite: Sendable {
     let counts: (registered: Int, unregistered: Int)
     let marks: [(part: Int, number: UInt64)]
 
+    /// - Parameter isAgain: Whether an earlier attempt was carried out. Devices that another node has changed since then
+    ///   are left as they are.
     init(
-        _ devices: DeviceChanges, versions: [DeviceID: Int64], version: Int64, slot: Int32,
+        _ devices: DeviceChanges, versions: [DeviceID: Int64], version: Int64, isAgain: Bool, slot: Int32,
         marks: [(part: Int, number: UInt64)]
     ) {
         // In the order of the ids: two writers that lock the same devices do not wait for each other.
-        changes = devices.list.filter { $0.before != nil || $0.after != nil }
-            .sorted { Self.id($0) < Self.id($1) }
+        changes = devices.list.filter { change in
+            (change.before != nil || change.after != nil) && (!isAgain || versions[Self.id(change)] == version)
+        }
+        .sorted { Self.id($0) < Self.id($1) }
         self.versions = versions
         self.version = version
         self.slot = slot

@@ -111,7 +111,7 @@ package final class PostgreSQLKeys: KeyBook {
                     state.withLock { [version, before] in ($0.version, $0.keys) = (version, before) }
                     // Another node has changed the keys. An earlier attempt of this change may have come before. It is
                     // then written once more, because a commit that is visible need not be on the standby yet.
-                    if !isDoubtful || !Self.contains(before, change) { change = try decide(before) }
+                    if !isDoubtful || !change.isContained(in: before) { change = try decide(before) }
                     isDoubtful = false
                     mine = .random(in: 1 ... .max)
                     reason = "other nodes change the keys"
@@ -131,15 +131,6 @@ package final class PostgreSQLKeys: KeyBook {
                 }
                 await sessions.pause(.milliseconds(50))
             }
-        }
-    }
-
-    /// Whether keys are as a change left them.
-    private static func contains(_ keys: [StoredKey], _ change: KeyChange) -> Bool {
-        let stored = Dictionary(keys.map { ($0.key.id, $0.key) }) { first, _ in first }
-        return (change.updated + (change.added.map { [$0] } ?? [])).allSatisfy { key in
-            let found = stored[key.key.id]
-            return found != nil && found?.rotatedUntil == key.key.rotatedUntil && found?.revokedAt == key.key.revokedAt
         }
     }
 
@@ -186,42 +177,5 @@ package final class PostgreSQLKeys: KeyBook {
                 await sessions.pause(.milliseconds(50))
             }
         }
-    }
-}
-
-extension APIKeyRow {
-    init(_ row: PostgreSQLRow) throws {
-        keyId = try row.value(0)
-        name = try row.value(1)
-        roles = Int(try row.value(2, as: Int32.self))
-        apps = try row.optional(3)
-        addresses = try row.value(4)
-        createdAt = try row.time(5) ?? .distantPast
-        expiresAt = try row.time(6)
-        allowsBearer = try row.value(7, as: Int32.self) != 0
-        rate = try row.optional(8, as: Int64.self).map { Int(clamping: $0) }
-        rotatedUntil = try row.time(9)
-        revokedAt = try row.time(10)
-        bearerDigest = KeyBytes(try row.value(11))
-        sealedSecret = KeyBytes(try row.value(12))
-    }
-
-    func append(to parameters: inout PostgreSQLParameters) {
-        func append(_ time: WallTime?, to parameters: inout PostgreSQLParameters) {
-            if let time { parameters.append(int8: time.milliseconds) } else { parameters.appendNull() }
-        }
-        parameters.append(text: keyId)
-        parameters.append(text: name)
-        parameters.append(int4: Int32(clamping: roles))
-        if let apps { parameters.append(text: apps) } else { parameters.appendNull() }
-        parameters.append(text: addresses)
-        append(createdAt, to: &parameters)
-        append(expiresAt, to: &parameters)
-        parameters.append(int4: allowsBearer ? 1 : 0)
-        if let rate { parameters.append(int8: Int64(rate)) } else { parameters.appendNull() }
-        append(rotatedUntil, to: &parameters)
-        append(revokedAt, to: &parameters)
-        parameters.append(bytea: bearerDigest.bytes)
-        parameters.append(bytea: sealedSecret.bytes)
     }
 }

@@ -136,7 +136,7 @@ extension PostgreSQLRegistry {
 
     private func begin(_ part: Int, after number: UInt64) async throws {
         try await turn.take {
-            try await setMark(part, number)
+            try await setMark(of: part, to: number)
             state.withLock { state in
                 state.applied[part] = number
                 state.marked[part] = number
@@ -144,7 +144,7 @@ extension PostgreSQLRegistry {
         }
     }
 
-    private func setMark(_ part: Int, _ number: UInt64) async throws {
+    private func setMark(of part: Int, to number: UInt64) async throws {
         let reply = await sessions.write(within: .seconds(10)) { section in
             section.call(RegistryStatements.setMark) { parameters in
                 parameters.append(int4: Int32(clamping: part))

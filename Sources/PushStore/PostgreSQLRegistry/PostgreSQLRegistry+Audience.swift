@@ -8,11 +8,11 @@ extension PostgreSQLRegistry {
         let size = min(max(1, limit), Self.largestPage)
         do {
             switch audience {
-            case .everyone: return try await page(ofEveryone: app, cursor, size)
-            case .tags(let expression): return try await page(of: expression, app, cursor, size)
-            case .users(let users): return try await page(ofUsers: users, app, cursor, size)
-            case .devices(let devices): return try await page(ofDevices: devices, app, cursor, size)
-            case .tokens(let tokens): return try page(ofTokens: tokens, app, cursor, size)
+            case .everyone: return try await page(ofEveryone: app, after: cursor, size: size)
+            case .tags(let expression): return try await page(of: expression, in: app, after: cursor, size: size)
+            case .users(let users): return try await page(ofUsers: users, in: app, after: cursor, size: size)
+            case .devices(let devices): return try await page(ofDevices: devices, in: app, after: cursor, size: size)
+            case .tokens(let tokens): return try page(ofTokens: tokens, in: app, after: cursor, size: size)
             }
         } catch let failure as PostgreSQLFailure {
             throw AudienceFault("the database cannot resolve the audience: \(failure)")
@@ -20,7 +20,7 @@ extension PostgreSQLRegistry {
     }
 
     /// Returns a page of rows that begin with an id and a token, of which the last may be one too many.
-    private static func page(_ result: PostgreSQLResult, _ size: Int) throws -> AudiencePage {
+    static func page(_ result: PostgreSQLResult, size: Int) throws -> AudiencePage {
         var devices: [AudiencePage.Device] = []
         devices.reserveCapacity(size)
         var last: DeviceID?
@@ -31,7 +31,9 @@ extension PostgreSQLRegistry {
         return AudiencePage(devices: devices, next: last.map { AudienceCursor(after: $0) })
     }
 
-    private func page(ofEveryone app: AppID, _ cursor: AudienceCursor?, _ size: Int) async throws -> AudiencePage {
+    private func page(
+        ofEveryone app: AppID, after cursor: AudienceCursor?, size: Int
+    ) async throws -> AudiencePage {
         let after = try cursor?.device()
         let results = try await sessions.read { section in
             section.call(RegistryStatements.everyone) { parameters in
@@ -40,131 +42,7 @@ extension PostgreSQLRegistry {
                 parameters.append(int8: Int64(size + 1))
             }
         }
-        return try Self.page(results[0], size)
-    }
-
-    // MARK: Tags
-
-    private func page(
-        of expression: TagExpression, _ app: AppID, _ cursor: AudienceCursor?, _ size: Int
-    ) async throws -> AudiencePage {
-        // The parser of the database limits the depth, and the stack of this process does, too.
-        guard expression.depth <= 4 * TagExpression.maxDepth else {
-            throw AudienceFault("the tag expression is nested too deeply; combine its parts")
-        }
-        let after = try cursor?.device()
-        switch try await choice(for: expression, app, isFirst: cursor == nil) {
-        case .everyRow: return try await examine(expression, app, after, size)
-        case .tags(let tags): return try await drive(by: tags, expression, app, after, size)
-        }
-    }
-
-    func choice(for expression: TagExpression, _ app: AppID, isFirst: Bool) async throws -> TagChoice {
-        let bound = state.withLock { $0.status.registered + $0.status.unregistered } / StoredTagChoices.rowsForOne
-        return try await choices.choice(for: expression, app: app, isFirst: isFirst) { tags in
-            let results = try await sessions.read { section in
-                section.call(RegistryStatements.tagCounts) { parameters in
-                    parameters.append(texts: tags.map(\.text))
-                    parameters.append(text: app.name)
-                    parameters.append(int8: Int64(bound) + 1)
-                }
-            }
-            var counts: [ExactText: Int] = [:]
-            for row in results[0].rows {
-                let place = try row.value(0, as: Int64.self)
-                guard place >= 1, place <= tags.count else { continue }
-                counts[tags[Int(place) - 1]] = Int(try row.value(1, as: Int64.self))
-            }
-            return (counts, bound)
-        }
-    }
-
-    /// Examines the devices of the app one after the other.
-    private func examine(
-        _ expression: TagExpression, _ app: AppID, _ after: DeviceID?, _ size: Int
-    ) async throws -> AudiencePage {
-        var tags: [String] = []
-        let condition = expression.condition(&tags, firstParameter: 4)
-        let statement = PostgreSQLStatement.once(
-            sql: """
-                SELECT d.id, d.token FROM carillon.devices d
-                WHERE d.app = $1 AND d.id > $2 AND d.deactivated IS NULL AND \(condition) ORDER BY d.id LIMIT $3
-                """,
-            parameters: [.text, .bytea, .int8] + tags.map { _ in .bytea })
-        let results = try await sessions.read { [tags] section in
-            section.call(statement) { parameters in
-                parameters.append(text: app.name)
-                parameters.append(after: after)
-                parameters.append(int8: Int64(size + 1))
-                for tag in tags { parameters.append(bytea: Array(tag.utf8)) }
-            }
-        }
-        return try Self.page(results[0], size)
-    }
-
-    /// Reads only the devices that have one of `tags`, because no others can match.
-    private func drive(
-        by driving: [String], _ expression: TagExpression, _ app: AppID, _ start: DeviceID?, _ size: Int
-    ) async throws -> AudiencePage {
-        var tags: [String] = []
-        let condition = expression.condition(&tags, firstParameter: 2)
-        let statement = PostgreSQLStatement.once(
-            sql: """
-                SELECT d.id, d.token FROM carillon.devices d
-                WHERE d.id = ANY($1) AND d.deactivated IS NULL AND \(condition) ORDER BY d.id
-                """,
-            parameters: [.byteaArray] + tags.map { _ in .bytea })
-        var devices: [AudiencePage.Device] = []
-        var after = start
-        while true {
-            let (ids, isLast) = try await ids(with: driving, app, after: after, about: max(64, size - devices.count))
-            if let last = ids.last {
-                let results = try await sessions.read { [tags] section in
-                    section.call(statement) { parameters in
-                        parameters.append(ids: ids)
-                        for tag in tags { parameters.append(bytea: Array(tag.utf8)) }
-                    }
-                }
-                for row in results[0].rows {
-                    if let device = try row.addressed(id: 0, token: 1) { devices.append(device) }
-                }
-                after = last
-            }
-            if devices.count > size {
-                devices.removeLast(devices.count - size)
-                return AudiencePage(devices: devices, next: devices.last.map { AudienceCursor(after: $0.id) })
-            }
-            if isLast { return AudiencePage(devices: devices, next: nil) }
-            if devices.count == size { return AudiencePage(devices: devices, next: after.map { .init(after: $0) }) }
-        }
-    }
-
-    /// Returns devices with one of the tags, in the order of their ids and without duplicates, and whether these are the
-    /// last.
-    private func ids(
-        with tags: [String], _ app: AppID, after: DeviceID?, about count: Int
-    ) async throws -> (ids: [DeviceID], isLast: Bool) {
-        let size = max(32, 2 * count / max(1, tags.count))
-        let results = try await sessions.read { section in
-            section.call(RegistryStatements.tagged) { parameters in
-                parameters.append(texts: tags)
-                parameters.append(text: app.name)
-                parameters.append(after: after)
-                parameters.append(int8: Int64(size))
-            }
-        }
-        var ids: Set<DeviceID> = []
-        var ends: [Int64: (count: Int, last: DeviceID)] = [:]
-        for row in results[0].rows {
-            let (place, id) = (try row.value(0, as: Int64.self), try row.deviceID(1))
-            ids.insert(id)
-            let end = ends[place]
-            ends[place] = ((end?.count ?? 0) + 1, max(end?.last ?? id, id))
-        }
-        // Devices behind the last one of a full list are not known yet.
-        let horizon = ends.values.filter { $0.count >= size }.map(\.last).min()
-        guard let horizon else { return (ids.sorted(), true) }
-        return (ids.filter { $0 <= horizon }.sorted(), false)
+        return try Self.page(results[0], size: size)
     }
 
     // MARK: Names
@@ -175,7 +53,7 @@ extension PostgreSQLRegistry {
     /// Returns devices by user, in the order of the users, so that one user with a million devices costs no more than a
     /// million users with one device.
     private func page(
-        ofUsers all: [String], _ app: AppID, _ cursor: AudienceCursor?, _ size: Int
+        ofUsers all: [String], in app: AppID, after cursor: AudienceCursor?, size: Int
     ) async throws -> AudiencePage {
         let users = named.users(all)
         var (index, after) = try cursor?.user(of: users.count) ?? (0, nil)
@@ -218,7 +96,7 @@ extension PostgreSQLRegistry {
     /// Returns the named devices in their order. A page contains at most `size` active, inactive and unknown devices in
     /// total.
     private func page(
-        ofDevices all: [DeviceID], _ app: AppID, _ cursor: AudienceCursor?, _ size: Int
+        ofDevices all: [DeviceID], in app: AppID, after cursor: AudienceCursor?, size: Int
     ) async throws -> AudiencePage {
         let devices = named.devices(all)
         let start = try cursor?.index(within: devices.count) ?? 0
@@ -252,7 +130,7 @@ extension PostgreSQLRegistry {
 
     /// Returns the tokens that are not inactive. Other callers can send to tokens without the registry.
     private func page(
-        ofTokens tokens: [DeviceToken], _ app: AppID, _ cursor: AudienceCursor?, _ size: Int
+        ofTokens tokens: [DeviceToken], in app: AppID, after cursor: AudienceCursor?, size: Int
     ) throws -> AudiencePage {
         let start = try cursor?.index(within: tokens.count) ?? 0
         let end = min(start + size, tokens.count)
@@ -267,17 +145,6 @@ extension PostgreSQLParameters {
     /// Appends the id behind which a page begins.
     mutating func append(after id: DeviceID?) {
         if let id { append(id: id) } else { append(bytea: []) }
-    }
-}
-
-extension TagExpression {
-    /// The nesting of the expression.
-    fileprivate var depth: Int {
-        switch self {
-        case .tag: 0
-        case .all(let parts), .any(let parts): 1 + (parts.map(\.depth).max() ?? 0)
-        case .not(let part): 1 + part.depth
-        }
     }
 }
 

@@ -33,7 +33,8 @@ extension PostgreSQLRegistry {
                 devices.add(row.device, tags: row.tags)
             }
             let decided: (Outcome, DeviceChanges)
-            if let doubtful, rows.contains(where: { $0.version == version }) {
+            let isAgain = rows.contains { $0.version == version }
+            if let doubtful, isAgain {
                 // The attempt was carried out. It is written once more: a commit that is visible need not be on the
                 // standby yet, and the next one waits for it.
                 decided = doubtful
@@ -41,7 +42,8 @@ extension PostgreSQLRegistry {
                 let outcome = decide(&devices)
                 decided = (outcome, devices)
             }
-            let write = DeviceWrite(decided.1, versions: versions, version: version, slot: slot, marks: marks)
+            let write = DeviceWrite(
+                decided.1, versions: versions, version: version, isAgain: isAgain, slot: slot, marks: marks)
             if write.isEmpty, doubtful == nil { return decided }
             switch await sessions.write(within: attempt(until: deadline), { write.call(on: $0) }) {
             case .done(let results):

@@ -158,9 +158,9 @@ final class RegistrySessions: Sendable {
 }
 
 extension SQLState {
-    /// Whether the same section may succeed if it is sent again.
+    /// Whether the same section may succeed if it is sent again: another transaction was in the way, or the server is
+    /// about to stop, starts, or lacks something.
     var mayPassForRegistry: Bool {
-        ["40001", "40P01", "25006", "57P01", "57P02", "57P03"].contains(rawValue) || rawValue.hasPrefix("53")
-            || rawValue.hasPrefix("08")
+        ["08", "40", "53", "55", "57", "58"].contains(rawValue.prefix(2)) || self == .readOnlyTransaction
     }
 }

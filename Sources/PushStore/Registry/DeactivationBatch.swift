@@ -51,7 +51,7 @@ struct DeactivationBatch: Sendable {
         for mark in marks {
             let id = mark.content.device
             if seen.insert(id).inserted { touched.append(id) }
-            decide(mark, id, &devices)
+            decide(mark, for: id, in: &devices)
         }
         var result = Result()
         for id in touched {
@@ -65,14 +65,14 @@ struct DeactivationBatch: Sendable {
         return result
     }
 
-    private func decide(_ mark: RecordedDeactivation, _ id: DeviceID, _ devices: inout DeviceChanges) {
+    private func decide(_ mark: RecordedDeactivation, for id: DeviceID, in devices: inout DeviceChanges) {
         guard var change = devices[id], let before = change.after else {
             if mark.content.erases { return }
             var device = Device(id, app: mark.content.app, token: nil)
             device.deactivate(by: mark)
             var change = devices[id] ?? DeviceChange(new: device)
             change.after = device
-            devices.put(change, id)
+            devices.put(change, for: id)
             return
         }
         guard mark.concerns(before) else { return }
@@ -85,7 +85,7 @@ struct DeactivationBatch: Sendable {
             device.deactivate(by: mark)
             change.after = device
         }
-        devices.put(change, id)
+        devices.put(change, for: id)
     }
 }
 

@@ -40,7 +40,7 @@ struct DeviceChanges: Sendable {
 
     subscript(id: DeviceID) -> DeviceChange? { all[id] }
 
-    mutating func put(_ change: DeviceChange, _ id: DeviceID) {
+    mutating func put(_ change: DeviceChange, for id: DeviceID) {
         all[id] = change
         if ordered.insert(id).inserted { order.append(id) }
     }

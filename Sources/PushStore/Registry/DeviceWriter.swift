@@ -63,7 +63,7 @@ extension DeviceWriter {
 
     /// Writes several waiting calls together, because a sync costs as much as a hundred registrations.
     private func write(_ group: [RegistrationCall]) async {
-        let batch = RegistrationBatch(group.map(\.devices), identities, at: stamp())
+        let batch = RegistrationBatch(group.map(\.devices), identities: identities, at: stamp())
         do {
             let (answers, changes) = try await change(batch.ids, tagged: batch.tagged) { devices in
                 var batch = batch
@@ -107,7 +107,7 @@ extension DeviceWriter {
                     (device.deactivatedAt, device.reason, device.evidence) = (nil, nil, nil)
                     device.reactivatedAt = max(now, end)
                     change.after = device
-                    devices.put(change, id)
+                    devices.put(change, for: id)
                     changed.append((id, app))
                 }
                 return changed

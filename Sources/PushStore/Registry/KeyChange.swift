@@ -61,4 +61,13 @@ struct KeyChange: Sendable {
         return keys.filter { !forgotten.contains($0.key.id) }.map { updated[$0.key.id] ?? $0 }
             + (added.map { [$0] } ?? [])
     }
+
+    /// Whether keys are as the change left them.
+    func isContained(in keys: [StoredKey]) -> Bool {
+        let stored = Dictionary(keys.map { ($0.key.id, $0.key) }) { first, _ in first }
+        return (updated + (added.map { [$0] } ?? [])).allSatisfy { key in
+            let found = stored[key.key.id]
+            return found != nil && found?.rotatedUntil == key.key.rotatedUntil && found?.revokedAt == key.key.revokedAt
+        }
+    }
 }

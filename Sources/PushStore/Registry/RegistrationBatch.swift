@@ -24,7 +24,7 @@ struct RegistrationBatch: Sendable {
         let events: [EventDraft]
     }
 
-    init(_ calls: [[DeviceRegistration]], _ identities: Identities, at now: WallTime) {
+    init(_ calls: [[DeviceRegistration]], identities: Identities, at now: WallTime) {
         self.now = now
         self.calls = calls.map { call in
             call.map { one in
@@ -49,19 +49,19 @@ struct RegistrationBatch: Sendable {
     mutating func decide(_ devices: inout DeviceChanges) -> [Answer] {
         calls.map { call in
             (outcomes, events) = ([], [])
-            for named in call { register(named, &devices) }
+            for named in call { register(named, in: &devices) }
             return Answer(outcomes: outcomes, events: events)
         }
     }
 
-    private mutating func register(_ named: Named, _ devices: inout DeviceChanges) {
+    private mutating func register(_ named: Named, in devices: inout DeviceChanges) {
         let (registration, id) = (named.registration, named.id)
         guard registration.purpose == .registration || devices[id]?.after != nil else {
             outcomes.append(RegisteredDevice(id: id, change: .missing))
             return
         }
         let old = named.replaced.flatMap { devices[$0] }
-        if let replaced = named.replaced { retire(replaced, app: registration.app, &devices) }
+        if let replaced = named.replaced { retire(replaced, app: registration.app, in: &devices) }
         var draft =
             devices[id] ?? DeviceChange(new: Device(id, app: registration.app, token: registration.token))
         var device = draft.after ?? Device(id, app: registration.app, token: registration.token)
@@ -80,7 +80,7 @@ struct RegistrationBatch: Sendable {
         }
         guard registration.purpose != .change else {
             draft.after = device
-            devices.put(draft, id)
+            devices.put(draft, for: id)
             outcomes.append(RegisteredDevice(id: id, change: .known))
             return
         }
@@ -93,11 +93,11 @@ struct RegistrationBatch: Sendable {
         device.reason = nil
         device.evidence = nil
         draft.after = device
-        devices.put(draft, id)
+        devices.put(draft, for: id)
         outcomes.append(RegisteredDevice(id: id, change: change))
         switch change {
-        case .registered: tell(.deviceRegistered, id, registration.app)
-        case .reactivated: tell(.deviceReactivated, id, registration.app)
+        case .registered: tell(.deviceRegistered, of: id, app: registration.app)
+        case .reactivated: tell(.deviceReactivated, of: id, app: registration.app)
         case .known, .missing: break
         }
     }
@@ -110,7 +110,7 @@ struct RegistrationBatch: Sendable {
     }
 
     /// Deactivates a replaced device. Its user and tags move to the new token.
-    private mutating func retire(_ id: DeviceID, app: AppID, _ devices: inout DeviceChanges) {
+    private mutating func retire(_ id: DeviceID, app: AppID, in devices: inout DeviceChanges) {
         guard var draft = devices[id], var device = draft.after else { return }
         device.user = nil
         draft.tags = []
@@ -121,12 +121,12 @@ struct RegistrationBatch: Sendable {
             events.append(.deactivated(Deactivation(of: id, app: app, reason: Self.replaced, evidence: now)))
         }
         draft.after = device
-        devices.put(draft, id)
+        devices.put(draft, for: id)
     }
 
     static let replaced = "replaced"
 
-    private mutating func tell(_ kind: EventKind, _ id: DeviceID, _ app: AppID) {
+    private mutating func tell(_ kind: EventKind, of id: DeviceID, app: AppID) {
         var event = EventDraft(kind, app: app)
         event.device = id
         events.append(event)

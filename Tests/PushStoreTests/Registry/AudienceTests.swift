@@ -43,7 +43,7 @@ import Testing
     private static func choice(for expression: TagExpression, _ registry: any RegistryEngine) async throws -> TagChoice
     {
         if let registry = registry as? PostgreSQLRegistry {
-            return try await registry.choice(for: expression, Scene.shop, isFirst: true)
+            return try await registry.choice(for: expression, in: Scene.shop, isFirst: true)
         }
         let registry = try #require(registry as? SQLiteRegistry)
         return try await registry.database.read { try TagChoice(for: expression, in: $0) }
