@@ -84,8 +84,7 @@ struct RegistrationBatch: Sendable {
             outcomes.append(RegisteredDevice(id: id, change: .known))
             return
         }
-        // In a cluster, another clock may have dated the deactivation. The registration follows it in any case.
-        let now = max(now, device.deactivatedAt?.adding(milliseconds: 1) ?? now)
+        let now = Self.time(now, of: device)
         device.registeredAt = device.registeredAt ?? now
         // A clock that was set back does not make a device older.
         device.seenAt = max(now, device.seenAt ?? now)
@@ -100,6 +99,17 @@ struct RegistrationBatch: Sendable {
         case .reactivated: tell(.deviceReactivated, of: id, app: registration.app)
         case .known, .missing: break
         }
+    }
+
+    /// How far the clocks of two nodes may differ, which both show the time of the database.
+    private static let skew: Duration = .seconds(2)
+
+    /// Returns the time of a registration. It follows that of the deactivation, which another node may have dated, so
+    /// that the deactivation has no effect when its event is read again. A time far ahead is a mistake, and is not
+    /// taken over.
+    private static func time(_ now: WallTime, of device: Device) -> WallTime {
+        guard let end = device.deactivatedAt, end >= now, end < now + skew else { return now }
+        return end.adding(milliseconds: 1)
     }
 
     /// Returns the given value of a property, or else that of the replaced device, or else the stored one. An empty

@@ -249,4 +249,24 @@ import Testing
             #expect(second == [1_000_000, 1_000_003, 1_000_000])
         }
     }
+
+    /// The clocks of two nodes differ a little. A clock that is far ahead is a mistake.
+    @Test(arguments: RegistryKind.allCases)
+    func `A registration follows a deactivation that another clock has dated, if that is not far ahead`(
+        kind: RegistryKind
+    ) async throws {
+        try await Scene.open(on: kind) { registry, scene in
+            _ = try await registry.register([Scene.registration(1), Scene.registration(2)])
+            let (near, far) = (scene.now + 1500, scene.now + 3_600_000)
+            scene.log.note([Scene.deactivated(Scene.id(1), evidence: near)], at: near)
+            scene.log.note([Scene.deactivated(Scene.id(2), evidence: far)], at: far)
+            try await registry.apply(scene.log.segments)
+            #expect(registry.status.inactive == 2)
+            let back = try await registry.register([Scene.registration(1), Scene.registration(2)])
+            #expect(back.map(\.change) == [.reactivated, .reactivated])
+            let seen = try await registry.lastSeen([Scene.id(1), Scene.id(2)])
+            #expect(try #require(seen[0]) == near + 1)
+            #expect(try #require(seen[1]) < near)
+        }
+    }
 }
