@@ -182,6 +182,19 @@ import Testing
         }
     }
 
+    @Test func `The follower reads a part when it is opened, and then takes its events`() async throws {
+        try await Self.nodes { one, _, scene in
+            let log = PartLog(part: 3, segments: [Self.segment(3, 1...7, evidence: 5)])
+            let follower = RegistryFollower(one, log: log) { Issue.record("\($0)") }
+            follower.opened(try #require(PartitionID(3)))
+            while one.status.applied < 7 { await Task.yield() }
+            follower.committed(Self.segment(3, 8...9, evidence: 5))
+            while one.status.applied < 9 { await Task.yield() }
+            #expect(one.status.inactive == 9 && log.firstRead == EventNumber.base(of: 3))
+            await follower.stop()
+        }
+    }
+
     // MARK: Two nodes at once
 
     @Test func `Two nodes that register the same devices at once leave one device each`() async throws {
