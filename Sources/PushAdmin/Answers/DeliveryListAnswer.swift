@@ -11,10 +11,12 @@ package struct DeliveryListAnswer: JSONAnswer, Equatable {
         package var reason: String?
         package var attempt: UInt64?
         package var seq: UInt64
+        /// The part of `seq` in a cluster; left out if it is 0.
+        package var part: Int?
         package var endedAt: WallTime
 
         package enum CodingKeys: String, CodingKey {
-            case device, outcome, status, reason, attempt, seq
+            case device, outcome, status, reason, attempt, seq, part
             case apnsID = "apns_id"
             case endedAt = "ended_at"
         }

@@ -42,13 +42,15 @@ package struct EventRecord: Sendable {
 
     package var time: WallTime { WallTime(milliseconds: number("ts") ?? 0) }
     package var seq: UInt64 { UInt64(max(0, number("seq") ?? 0)) }
+    /// The part of the number in a cluster.
+    package var part: Int { Int(clamping: number("part") ?? 0) }
     package var family: String { text("family") ?? "" }
     package var kind: String { text("kind") ?? "" }
     package var app: String? { text("app").flatMap { $0 == "-" ? nil : $0 } }
     package var reason: String? { text("reason") }
 
     private static let common: Set<String> = [
-        "v", "seq", "prev", "ts", "family", "app", "kind", "message_id", "device", "apns_id", "attempt", "status",
+        "v", "seq", "prev", "part", "ts", "family", "app", "kind", "message_id", "device", "apns_id", "attempt", "status",
         "reason", "latency_ms", "traceparent",
     ]
 

@@ -211,11 +211,16 @@ extension RouterMachine {
         // Without the app there is no topic for an event. Only the log reports the message.
         guard let app = one.app ?? app else { return }
         // If the id is lost too, an id is made from the message's number in the ledger.
-        guard let id = one.id ?? MessageID("damaged-\(one.seq)") else { return }
+        guard let id = one.id ?? MessageID(Self.damagedID(one.seq)) else { return }
         actions.completed.append(
             CompletedMessage(
                 seq: one.seq, message: Message(id: id, app: app, payload: []), counts: OutcomeCounts(),
                 failure: .damaged(fault.description)))
+    }
+
+    private static func damagedID(_ seq: UInt64) -> String {
+        let shown = EventNumber.shown(seq)
+        return shown.part == 0 ? "damaged-\(shown.number)" : "damaged-\(shown.part)-\(shown.number)"
     }
 
     /// Moves messages that are not begun back to disk, because their app has no gateway.

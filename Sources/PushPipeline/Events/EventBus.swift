@@ -15,12 +15,20 @@ package actor EventBus {
     /// The segments that were handed in and that the loop has not taken.
     private struct Inbox {
         var segments: [LogSegment] = []
+        /// The parts that were opened and closed since the loop has looked.
+        var changes: [PartChange] = []
         /// The bytes of these segments, and of those that the loop has taken and not rendered yet.
         var bytes = 0
-        var last: UInt64 = 0
+        /// The newest numbers that were handed in.
+        var parts = OpenParts()
         var dropped: UInt64 = 0
         var isScheduled = false
         var isStopped = false
+    }
+
+    private enum PartChange {
+        case opened(Int, newest: UInt64, heads: [LogWriter.Head])
+        case closed(Int)
     }
 
     private nonisolated let inbox: Locked<Inbox>
@@ -38,12 +46,12 @@ package actor EventBus {
     var door: ZMQDoor?
     private var heartbeat: TimerHandle?
     var topics: TopicTable
+    /// The newest numbers that were published, or passed over because they have no subscriber.
+    private var parts = OpenParts()
     var prefixes: SubscribedPrefixes
     var prefixesChanged = false
     /// Whether nobody was connected to the publishing socket at the last heartbeat, and nobody has subscribed since.
     var isDeserted = false
-    /// The topics for the first heartbeats; they move to ``topics`` in ``open()``.
-    private var firstHeads: [LogWriter.Head]
     /// The segments to render, in reverse order: the next one is at the end.
     private var pending: [LogSegment] = []
     var counts = EventBusStatus()
@@ -57,6 +65,9 @@ package actor EventBus {
     /// milliseconds.
     private static let eventsPerTurn = 20_000
 
+    /// Creates a bus. If ``EventBusSettings/isOfCluster`` is false, the log has one part, which is open; otherwise parts
+    /// are opened by ``opened(_:newest:heads:)``.
+    ///
     /// - Parameters:
     ///   - last: the newest number in the log.
     ///   - heads: the topics that the first heartbeats list, so that a subscriber sees what it missed before a restart.
@@ -69,22 +80,27 @@ package actor EventBus {
         self.log = log
         self.settings = settings
         inboxBytes = settings.inboxBytes
-        inbox = Locked(Inbox(last: last))
+        var first = Inbox()
+        if !settings.isOfCluster {
+            first.parts.open(0, newest: last)
+            first.changes.append(.opened(0, newest: last, heads: heads))
+        }
+        inbox = Locked(first)
         prefixes = SubscribedPrefixes(limit: settings.prefixLimit)
         topics = TopicTable(messageBytes: settings.messageBytes, messageLines: settings.messageLines)
         counts.last = last
-        firstHeads = heads
     }
 
     // MARK: Any thread
 
-    /// Takes segments that are on disk, in the order of their numbers. Only one thread may call this at a time.
+    /// Takes segments that are on disk, in the order of their numbers within each part. Only one thread may call this at
+    /// a time.
     package nonisolated func publish(_ segments: [LogSegment]) {
-        guard let newest = segments.last else { return }
+        guard !segments.isEmpty else { return }
         let wakes = inbox.withLock { inbox in
             guard !inbox.isStopped else { return false }
-            inbox.last = max(inbox.last, newest.last)
             for segment in segments {
+                inbox.parts.raise(to: segment.last)
                 guard inbox.bytes < inboxBytes else {
                     inbox.dropped += UInt64(segment.count)
                     continue
@@ -92,6 +108,32 @@ package actor EventBus {
                 inbox.bytes += segment.bytes.count
                 inbox.segments.append(segment)
             }
+            defer { inbox.isScheduled = true }
+            return !inbox.isScheduled
+        }
+        if wakes { scheduleDrain() }
+    }
+
+    /// Begins to list a part of the log in heartbeats, because this process carries it out from now on.
+    ///
+    /// - Parameters:
+    ///   - newest: the newest number in the part.
+    ///   - heads: the topics that the next heartbeats list, so that a subscriber sees what it missed of the former owner.
+    package nonisolated func opened(_ part: PartitionID, newest: UInt64, heads: [LogWriter.Head]) {
+        change(.opened(part.number, newest: newest, heads: heads)) { $0.open(part.number, newest: newest) }
+    }
+
+    /// Ends the listing of a part, because this process does not carry it out any more. Segments of the part that are
+    /// handed in later are published all the same.
+    package nonisolated func closed(_ part: PartitionID) {
+        change(.closed(part.number)) { $0.close(part.number) }
+    }
+
+    private nonisolated func change(_ change: PartChange, in parts: (inout OpenParts) -> Void) {
+        let wakes = inbox.withLock { inbox in
+            guard !inbox.isStopped else { return false }
+            parts(&inbox.parts)
+            inbox.changes.append(change)
             defer { inbox.isScheduled = true }
             return !inbox.isScheduled
         }
@@ -174,8 +216,7 @@ package actor EventBus {
     private func begin(_ publisher: ZMQSocket, _ router: ZMQSocket) {
         self.publisher = publisher
         self.router = router
-        for head in firstHeads { topics.note(head.kind, head.app, last: head.seq, at: loop.now) }
-        firstHeads = []
+        takeChanges()
         takeSubscriptions(of: publisher)
         router.onMessage = { [unowned self] message in
             let question = ReplayQuestion(message, frames: message.count)
@@ -220,7 +261,7 @@ package actor EventBus {
         status.replaysRunning = replays.count
         status.connections = door?.gate.open ?? 0
         inbox.withLock { inbox in
-            status.last = inbox.last
+            status.last = inbox.parts.total
             status.dropped += inbox.dropped
         }
         return status
@@ -228,7 +269,24 @@ package actor EventBus {
 
     // MARK: Publishing
 
+    /// Takes the parts that were opened and closed. It does not matter that segments which were handed in before may be
+    /// rendered after this: the numbers of a part only ascend.
+    private func takeChanges() {
+        for change in inbox.withLock({ exchange(&$0.changes, with: []) }) {
+            switch change {
+            case .opened(let part, let newest, let heads):
+                parts.open(part, newest: newest)
+                for head in heads { topics.note(head.kind, head.app, last: head.seq, at: loop.now, prefixes) }
+            case .closed(let part):
+                parts.close(part)
+                topics.forget(part: part)
+            }
+        }
+        counts.last = parts.total
+    }
+
     private func drain() {
+        takeChanges()
         if pending.isEmpty {
             inbox.withLock { swap(&$0.segments, &pending) }
             pending.reverse()
@@ -243,7 +301,7 @@ package actor EventBus {
         while events < Self.eventsPerTurn, let segment = pending.popLast() {
             events += segment.count
             bytes += segment.bytes.count
-            counts.last = segment.last
+            parts.raise(to: segment.last)
             do {
                 try topics.add(segment, prefixes, now: now, emit: emit)
             } catch {
@@ -254,10 +312,13 @@ package actor EventBus {
         topics.finish(emit: emit)
         let goesOn = inbox.withLock { inbox in
             inbox.bytes -= bytes
-            inbox.isScheduled = !inbox.isStopped && (!pending.isEmpty || !inbox.segments.isEmpty)
-            if pending.isEmpty, inbox.segments.isEmpty { counts.last = inbox.last }
+            inbox.isScheduled =
+                !inbox.isStopped && (!pending.isEmpty || !inbox.segments.isEmpty || !inbox.changes.isEmpty)
+            // Segments that were dropped count as passed over.
+            if pending.isEmpty, inbox.segments.isEmpty, inbox.changes.isEmpty { parts = inbox.parts }
             return inbox.isScheduled
         }
+        counts.last = parts.total
         if goesOn { scheduleDrain() }
     }
 
@@ -279,19 +340,50 @@ package actor EventBus {
         return result == .sent
     }
 
-    /// Publishes `{"seq": last, "ts": time, "topics": {topic: last seq, …}}`, so that a subscriber sees when it missed the
-    /// last events.
+    /// Publishes heartbeats, so that a subscriber sees when it missed the last events.
     private func beat() {
         forgetSubscribersThatAreGone()
         let topic = Array("heartbeat".utf8)
         guard prefixes.wants(topic) else { return }
+        if settings.isOfCluster { beatParts(topic) } else { beatWhole(topic) }
+    }
+
+    /// Publishes `{"seq": last, "ts": time, "topics": {topic: last seq, …}}`.
+    private func beatWhole(_ topic: [UInt8]) {
         var line = Array("{\"seq\":".utf8)
         DecimalText.append(counts.last, to: &line)
         line.append(contentsOf: ",\"ts\":".utf8)
         DecimalText.append(settings.wallClock().milliseconds, to: &line)
         line.append(contentsOf: ",\"topics\":".utf8)
-        topics.appendLasts(since: loop.now + (.zero - EventBusSettings.topicMemory), to: &line)
+        topics.appendLasts(ofPart: 0, since: loop.now + (.zero - EventBusSettings.topicMemory), to: &line)
         line.append(UInt8(ascii: "}"))
+        _ = send(topic, line)
+    }
+
+    /// Publishes `{"ts": time, "parts": {part: {"seq": last, "topics": {topic: last seq, …}}, …}}`, as several messages
+    /// if there are many parts. Each message has whole parts.
+    private func beatParts(_ topic: [UInt8]) {
+        let since = loop.now + (.zero - EventBusSettings.topicMemory)
+        var start = Array("{\"ts\":".utf8)
+        DecimalText.append(settings.wallClock().milliseconds, to: &start)
+        start.append(contentsOf: ",\"parts\":{".utf8)
+        var line = start
+        for (part, newest) in parts.all {
+            if line.count > settings.messageBytes {
+                line.append(contentsOf: "}}".utf8)
+                _ = send(topic, line)
+                line = start
+            }
+            if line.count > start.count { line.append(UInt8(ascii: ",")) }
+            line.append(UInt8(ascii: "\""))
+            DecimalText.append(UInt64(part), to: &line)
+            line.append(contentsOf: "\":{\"seq\":".utf8)
+            DecimalText.append(newest, to: &line)
+            line.append(contentsOf: ",\"topics\":".utf8)
+            topics.appendLasts(ofPart: part, since: since, to: &line)
+            line.append(UInt8(ascii: "}"))
+        }
+        line.append(contentsOf: "}}".utf8)
         _ = send(topic, line)
     }
 }

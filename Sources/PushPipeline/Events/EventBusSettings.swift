@@ -49,6 +49,8 @@ package struct EventBusSettings: Sendable {
         package init() {}
     }
 
+    /// Whether the log is that of a cluster, of which this process carries out some parts. Then heartbeats list the parts.
+    package var isOfCluster = false
     /// The endpoints to bind; nil for none.
     package var publish: String?
     package var replay: String?
@@ -115,9 +117,9 @@ package struct EventBusStatus: Sendable, Equatable {
     package var prefixes: [String] = []
     /// Whether there are more prefixes than are remembered.
     package var rendersAll = false
-    /// The newest number that was handed in.
+    /// The newest number that was handed in; in a cluster, the sum of those of the parts that are open.
     package var last: UInt64 = 0
-    /// The newest number that was published, or passed over because it has no subscriber.
+    /// The newest number that was published, or passed over because it has no subscriber; in a cluster, the sum.
     package var rendered: UInt64 = 0
     /// The events that were handed to libzmq for at least one subscription. libzmq may still drop them for slow
     /// subscribers.

@@ -7,15 +7,20 @@ struct TopicTable {
     private struct Topic {
         let name: [UInt8]
         var isWanted: Bool
-        /// The last event number of the topic and when it was handed in; 0 and nil if the topic occurred only in a
-        /// replay.
-        var last: UInt64 = 0
-        var lastAt: MonotonicTime?
         var lines: [UInt8] = []
         var count = 0
     }
 
+    /// The last event of a topic in one part of the log, and when it was handed in; 0 and nil if the part has no event of
+    /// the topic, or if it occurred only in a replay.
+    private struct Last {
+        var number: UInt64 = 0
+        var at: MonotonicTime?
+    }
+
     private var topics: [Topic] = []
+    /// By part of the log, the last events by topic. A topic that was found after the last event of a part is missing.
+    private var lasts: [[Last]] = []
     private var appNumbers: [AppID?: Int] = [:]
     /// The topic's index by app number and kind, with 128 kinds for each app; -1 for a topic that is not known yet.
     private var numbers: [Int32] = []
@@ -51,10 +56,15 @@ struct TopicTable {
         emit: (_ topic: [UInt8], _ lines: [UInt8], _ count: Int) -> Void
     ) throws(DamagedSegment) {
         var apps: [Int] = []
+        // A segment is of one part. Its row is moved out, so that it is not looked up for each event.
+        let part = row(of: segment.first)
+        var lasts: [Last] = []
+        swap(&lasts, &self.lasts[part])
+        defer { swap(&lasts, &self.lasts[part]) }
         unsafe try segment.walk { event, names, bytes in
             let number = topic(of: event, names, &apps, prefixes)
-            topics[number].last = event.seq
-            topics[number].lastAt = now
+            if number >= lasts.count { Self.extend(&lasts, to: topics.count) }
+            lasts[number] = Last(number: event.seq, at: now)
             guard topics[number].isWanted else { return true }
             if topics[number].count == 0 {
                 gathered.append(number)
@@ -92,26 +102,48 @@ struct TopicTable {
         if spare.count < Self.spareLimit { spare.append(room) }
     }
 
-    /// Records the last number of a topic at the time when the ledger was opened.
-    mutating func note(_ kind: EventKind, _ app: AppID?, last: UInt64, at time: MonotonicTime) {
-        let number = topic(kind, appNumber(app), app) { _ in false }
-        topics[number].last = max(topics[number].last, last)
-        topics[number].lastAt = time
+    // MARK: Last numbers
+
+    /// Returns the index in ``lasts`` for the part of a number.
+    private mutating func row(of number: UInt64) -> Int {
+        let part = EventNumber.shown(number).part
+        while lasts.count <= part { lasts.append([]) }
+        return part
     }
 
-    /// Appends the last number of each topic with events since `time`, as `{"delivery/shop/sent":17,…}`.
-    func appendLasts(since time: MonotonicTime, to line: inout [UInt8]) {
+    @inline(never)
+    private static func extend(_ lasts: inout [Last], to count: Int) {
+        lasts.append(contentsOf: repeatElement(Last(), count: count - lasts.count))
+    }
+
+    /// Records the last number of a topic at the time when its part was opened.
+    mutating func note(
+        _ kind: EventKind, _ app: AppID?, last: UInt64, at time: MonotonicTime, _ prefixes: SubscribedPrefixes
+    ) {
+        let number = topic(kind, appNumber(app), app) { prefixes.wants($0) }
+        let part = row(of: last)
+        if number >= lasts[part].count { Self.extend(&lasts[part], to: topics.count) }
+        lasts[part][number] = Last(number: max(lasts[part][number].number, last), at: time)
+    }
+
+    /// Forgets the last numbers of a part.
+    mutating func forget(part: Int) {
+        if part < lasts.count { lasts[part] = [] }
+    }
+
+    /// Appends the last number of each topic of a part with events since `time`, as `{"delivery/shop/sent":17,…}`.
+    func appendLasts(ofPart part: Int, since time: MonotonicTime, to line: inout [UInt8]) {
         line.append(UInt8(ascii: "{"))
         var isFirst = true
-        for topic in topics {
-            guard let at = topic.lastAt, at >= time else { continue }
+        for (number, last) in (part < lasts.count ? lasts[part] : []).enumerated() {
+            guard let at = last.at, at >= time else { continue }
             if !isFirst { line.append(UInt8(ascii: ",")) }
             isFirst = false
             // Topics contain no characters that need an escape.
             line.append(UInt8(ascii: "\""))
-            line.append(contentsOf: topic.name)
+            line.append(contentsOf: topics[number].name)
             line.append(contentsOf: "\":".utf8)
-            DecimalText.append(topic.last, to: &line)
+            DecimalText.append(EventNumber.shown(last.number).number, to: &line)
         }
         line.append(UInt8(ascii: "}"))
     }

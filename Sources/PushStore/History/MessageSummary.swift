@@ -47,6 +47,8 @@ package struct MessageSummary: Codable, Sendable, Equatable {
     package var state: State
     /// The number of the event of its last acceptance.
     package var seq: UInt64?
+    /// The part of that number in a cluster; left out if it is 0.
+    package var part: Int?
     package var acceptedAt: WallTime?
     /// The number of acceptances. An id may be accepted again for other devices.
     package var acceptances: Int
@@ -70,7 +72,7 @@ package struct MessageSummary: Codable, Sendable, Equatable {
     package var isWhole: Bool
 
     package enum CodingKeys: String, CodingKey {
-        case app, state, seq, acceptances, duplicates, devices, counts, retries, reason, detail
+        case app, state, seq, part, acceptances, duplicates, devices, counts, retries, reason, detail
         case id = "message_id"
         case acceptedAt = "accepted_at"
         case completedAt = "completed_at"
@@ -116,6 +118,7 @@ extension MessageSummary {
         id = try fields.decode(String.self, forKey: .id)
         state = try fields.decode(State.self, forKey: .state)
         seq = try fields.decodeIfPresent(UInt64.self, forKey: .seq)
+        part = try fields.decodeIfPresent(Int.self, forKey: .part)
         acceptedAt = try fields.decodeIfPresent(WallTime.self, forKey: .acceptedAt)
         acceptances = try fields.decode(Int.self, forKey: .acceptances)
         duplicates = try fields.decode(Int.self, forKey: .duplicates)
@@ -136,6 +139,7 @@ extension MessageSummary {
         try fields.encode(id, forKey: .id)
         try fields.encode(state, forKey: .state)
         try fields.encodeIfPresent(seq, forKey: .seq)
+        try fields.encodeIfPresent(part, forKey: .part)
         try fields.encodeIfPresent(acceptedAt, forKey: .acceptedAt)
         try fields.encode(acceptances, forKey: .acceptances)
         try fields.encode(duplicates, forKey: .duplicates)

@@ -78,8 +78,10 @@ package struct MessageTally: Sendable {
             }
         var counts = isCompleted ? completed : ended
         (counts.displayed, counts.opened) = (displayed > 0 ? displayed : nil, opened > 0 ? opened : nil)
+        let shown = seq.map { EventNumber.shown($0) }
         return MessageSummary(
-            app: app, id: id, state: state, seq: seq, acceptedAt: acceptedAt, acceptances: acceptances,
+            app: app, id: id, state: state, seq: shown?.number, part: shown.flatMap { $0.part == 0 ? nil : $0.part },
+            acceptedAt: acceptedAt, acceptances: acceptances,
             duplicates: duplicates, devices: acceptances == 0 ? nil : devices, request: request,
             counts: counts, retries: retries, completedAt: isCompleted ? completedAt : nil,
             reason: state == .rejected ? refusal?.reason : nil, detail: state == .rejected ? refusal?.detail : nil,

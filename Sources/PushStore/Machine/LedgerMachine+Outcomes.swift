@@ -33,7 +33,8 @@ extension LedgerMachine {
         for (message, seq) in decided.duplicates {
             var draft = EventDraft(.messageDuplicate, app: message.app)
             draft.messageID = message.id
-            draft.add("accepted_seq", number: Int64(clamping: seq))
+            // The acceptance is in the part of this event, because the id determines the part.
+            draft.add("accepted_seq", number: Int64(clamping: EventNumber.shown(seq).number))
             writer.add(draft, at: decided.time)
         }
     }

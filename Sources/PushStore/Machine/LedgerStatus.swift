@@ -2,6 +2,7 @@ package import PushModel
 
 /// The state of a ledger, for metrics and operators.
 package struct LedgerStatus: Sendable, Equatable {
+    /// The newest number; in a cluster, the sum of the newest numbers of the parts of this node.
     package var newest: UInt64 = 0
     package var oldest: UInt64 = 0
     package var waiting = 0

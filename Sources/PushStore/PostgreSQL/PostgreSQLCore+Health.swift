@@ -80,12 +80,10 @@ extension PostgreSQLCore {
     /// Returns the state, with the counts of all parts.
     func status() -> LedgerStatus {
         var status = LedgerStatus()
-        // Numbers of different parts cannot be compared.
-        let first = parts.keys.min()
         for part in parts.values {
-            if part.part == first {
-                (status.oldest, status.newest) = (part.oldest, part.machine.writer.next - 1)
-            }
+            // Numbers of different parts cannot be compared. The sum of the newest counts the events of all parts.
+            status.newest += EventNumber.within(part.machine.writer.next - 1)
+            if parts.count == 1 { status.oldest = part.oldest }
             status.waiting += part.machine.dedupe.pending.count
             status.scheduled += part.machine.scheduledCount
             status.messageKeys += part.machine.dedupe.messages.idCount

@@ -5,14 +5,14 @@ package enum AckText {
     package static func accepted(id: MessageID, seq: UInt64, findings: [UInt8] = [], to bytes: inout [UInt8]) {
         begin(id: id.text, in: &bytes)
         bytes.append(#","status":"accepted","seq":"#)
-        DecimalText.append(seq, to: &bytes)
+        append(seq, to: &bytes)
         end(findings: findings, in: &bytes)
     }
 
     package static func duplicate(id: MessageID, seq: UInt64, findings: [UInt8] = [], to bytes: inout [UInt8]) {
         begin(id: id.text, in: &bytes)
         bytes.append(#","status":"duplicate","seq":"#)
-        DecimalText.append(seq, to: &bytes)
+        append(seq, to: &bytes)
         end(findings: findings, in: &bytes)
     }
 
@@ -45,6 +45,16 @@ package enum AckText {
         bytes.append(#","status":"busy","retry_after_ms":"#)
         DecimalText.append(retryAfterMS, to: &bytes)
         bytes.append(UInt8(ascii: "}"))
+    }
+
+    /// Appends the number within its part, and the part unless it is 0.
+    private static func append(_ seq: UInt64, to bytes: inout [UInt8]) {
+        let shown = EventNumber.shown(seq)
+        DecimalText.append(shown.number, to: &bytes)
+        if shown.part > 0 {
+            bytes.append(#","part":"#)
+            DecimalText.append(UInt64(shown.part), to: &bytes)
+        }
     }
 
     private static func end(findings: [UInt8], in bytes: inout [UInt8]) {

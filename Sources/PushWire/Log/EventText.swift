@@ -69,10 +69,18 @@ private struct Pen {
     }
 
     mutating func write(_ event: LoggedEvent, members: UnsafeRawBufferPointer, texts bytes: UnsafeRawBufferPointer) {
+        let shown = EventNumber.shown(event.seq)
         word("{\"v\":1,\"seq\":")
-        number(event.seq)
+        number(shown.number)
         word(",\"prev\":")
-        number(event.prev)
+        if shown.part == 0 {
+            number(event.prev)
+        } else {
+            // The previous event of the topic is in the same part.
+            number(EventNumber.within(event.prev))
+            word(",\"part\":")
+            number(UInt64(shown.part))
+        }
         word(",\"ts\":")
         time(event.time)
         unsafe copy(members)

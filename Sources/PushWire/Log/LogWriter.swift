@@ -188,7 +188,7 @@ package struct LogWriter: Sendable {
             draft.messageID = completed.message.id
             draft.reason = failure.reason
             draft.add("detail", text: failure.detail)
-            draft.add("accepted_seq", number: Int64(clamping: completed.seq))
+            draft.add("accepted_seq", number: Int64(clamping: EventNumber.shown(completed.seq).number))
             add(draft, at: now)
         }
         var details: [UInt8] = []

@@ -29,7 +29,7 @@ package struct DamagedSegment: Error, Sendable, Equatable, CustomStringConvertib
     package let first: UInt64
 
     package var description: String {
-        "the event log segment that starts at number \(first) is damaged; restore the ledger from a backup, or "
+        "the event log segment that starts at number \(EventNumber.text(first)) is damaged; restore the ledger from a backup, or "
             + "wait until the retention removes it"
     }
 }

@@ -38,9 +38,11 @@ package struct ListDeliveries: Endpoint {
         let page = try await history.list(input.id, app: input.app, after: input.after, limit: input.limit)
         guard page.isKnown || input.after > 0 else { throw FindMessage.unknown(input.id) }
         let deliveries = page.deliveries.map { one in
-            DeliveryListAnswer.Delivery(
+            let shown = EventNumber.shown(one.seq)
+            return DeliveryListAnswer.Delivery(
                 device: one.device?.description, apnsID: one.apnsID?.description, outcome: "\(one.kind.name)",
-                status: one.status, reason: one.reason, attempt: one.attempt, seq: one.seq, endedAt: one.time)
+                status: one.status, reason: one.reason, attempt: one.attempt, seq: shown.number,
+                part: shown.part == 0 ? nil : shown.part, endedAt: one.time)
         }
         return Reply(DeliveryListAnswer(deliveries: deliveries, next: PageCursor(page.next.map { "\($0)" })))
     }

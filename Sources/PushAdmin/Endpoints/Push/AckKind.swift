@@ -14,6 +14,7 @@ package enum AckKind: WrittenKind {
                 "id": ["type": ["string", "null"], "description": "The message id; null if it could not be read."],
                 "status": ["type": "string", "enum": ["accepted", "duplicate", "rejected", "busy"]],
                 "seq": ["type": "integer", "description": "The number of the message in the event log."],
+                "part": ["type": "integer", "description": "The part of the log in a cluster; left out if it is 0."],
                 "reason": [
                     "type": "string", "enum": .array(RejectionReason.allCases.map { .string($0.rawValue) }),
                     "description": "The reason of a rejection.",
