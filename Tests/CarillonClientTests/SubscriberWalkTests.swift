@@ -101,7 +101,7 @@ import Testing
                         #expect(before?.number ?? 0 == event?.previous)
                         if let event { delivered.append(event) }
                     }
-                case .mark(let number):
+                case .mark(let number, _):
                     #expect(number > mark)
                     mark = number
                     let all = log.filter { $0.number <= number && $0.topic.hasPrefix(prefix) }

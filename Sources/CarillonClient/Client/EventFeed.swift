@@ -46,8 +46,8 @@ final class EventFeed {
             lines = nil
             switch deliveries.popFirst() {
             case .lines(let lines, let first): self.lines = (lines, first)
-            case .mark(let number):
-                taken.raise(to: number)
+            case .mark(let number, let part):
+                taken.raise(to: number, inPart: part)
                 isDirty = true
             case .failure(let error, let position):
                 taken = position
@@ -66,7 +66,8 @@ final class EventFeed {
             self.lines?.next = next + 1
             sinceStored += 1
             let line = lines.lines[next]
-            if let event = CarillonEvent(Array(lines.bytes[line.range]), number: line.number, topic: lines.topic) {
+            let bytes = Array(lines.bytes[line.range])
+            if let event = CarillonEvent(bytes, number: line.number, part: lines.part, topic: lines.topic) {
                 return event
             }
         }
@@ -76,7 +77,7 @@ final class EventFeed {
     /// Counts the events of the current lines that were handed out.
     private func settle() {
         guard let (lines, next) = lines, next > 0, next <= lines.lines.count else { return }
-        taken.take(lines.lines[next - 1].number, of: lines.topic)
+        taken.take(lines.lines[next - 1].number, of: lines.topic, inPart: lines.part)
         isDirty = true
     }
 

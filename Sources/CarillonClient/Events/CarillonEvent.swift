@@ -8,7 +8,10 @@ public struct CarillonEvent: Sendable, CustomStringConvertible {
     private let document: JSONDocument
 
     /// The number of the event: it ascends, never repeats, and survives restarts of Carillon.
+    /// In a cluster this holds within its ``part``.
     public let number: Int64
+    /// The part of the log that the event is in; 0 on a single node. Part and number together name an event.
+    public let part: Int
     /// The topic, such as `delivery/shop/sent`.
     public let topic: String
     /// The name of the app; `-` if none is known.
@@ -17,10 +20,11 @@ public struct CarillonEvent: Sendable, CustomStringConvertible {
     public let kind: Kind
 
     /// Returns nil if the line is not a JSON object.
-    init?(_ line: [UInt8], number: Int64, topic: String) {
+    init?(_ line: [UInt8], number: Int64, part: Int = 0, topic: String) {
         guard let document = try? JSONDocument(line), document.kind(document.root) == .object else { return nil }
         self.document = document
         self.number = number
+        self.part = part
         self.topic = topic
         let parts = topic.split(separator: "/", maxSplits: 2, omittingEmptySubsequences: false)
         app = parts.count == 3 ? String(parts[1]) : "-"

@@ -8,6 +8,8 @@ extension Subscriber {
     private static let pageEvents: Int64 = 1_000
     /// The bytes of one page, at most. More means that the peer is not Carillon.
     private static let maxPageBytes = 64 << 20
+    /// The largest number within a part.
+    private static let beyondAll: Int64 = 1 << 48 - 1
     private static let replayTimeout = Duration.seconds(5)
 
     func askReplay() {
@@ -42,9 +44,23 @@ extension Subscriber {
     private func sendReplay(on connection: ClientConnection) {
         var json = JSONWriter()
         json.beginObject()
-        json.member("since", value: machine.since)
-        json.member("prefix", value: machine.prefix)
-        json.member("limit", value: Self.pageEvents)
+        switch machine.request {
+        case .part(let part):
+            json.member("since", value: machine.since)
+            if part > 0 { json.member("part", value: Int64(part)) }
+            json.member("prefix", value: machine.prefix)
+            json.member("limit", value: Self.pageEvents)
+        case .heads, nil:
+            // No part has such numbers, so the answer has the newest ones and no event.
+            json.key(plain: "since")
+            json.object { list in
+                for part in 0..<EventPosition.maxParts {
+                    list.key("\(part)")
+                    list.integer(Self.beyondAll)
+                }
+            }
+            json.member("limit", value: Int64(1))
+        }
         json.endObject()
         let bytes = json.bytes
         let result = connection.socket.send { outbox in

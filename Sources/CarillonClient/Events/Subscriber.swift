@@ -129,8 +129,8 @@ actor Subscriber {
         let name = String(decoding: topic, as: UTF8.self)
         if name == "heartbeat" {
             if let heartbeat = Heartbeat(bytes) { machine.receive(heartbeat, now: loop.now) }
-        } else if let lines = EventLines(topic: name, bytes: bytes) {
-            machine.receive(lines)
+        } else {
+            for lines in EventLines.read(topic: name, bytes: bytes) { machine.receive(lines) }
         }
         step()
     }
