@@ -4,10 +4,12 @@ package import PushModel
 package import PushTime
 package import PushWire
 
-/// An event log in memory, with segments in the format of the ledger.
+/// An event log in memory, with segments in the format of the ledger. It may have several parts, as in a cluster.
 package final class FakeEvents: EventLog {
     package struct State {
         package var writer = LogWriter(next: 1)
+        /// The writers of the other parts.
+        package var writers: [Int: LogWriter] = [:]
         package var segments: [LogSegment] = []
         package var oldest: UInt64 = 1
         package var reads = 0
@@ -18,20 +20,44 @@ package final class FakeEvents: EventLog {
     package let state = Locked(State())
     package let waiting = CommittedEvents()
 
-    package init() {}
+    package let partCount: Int
+
+    package init(parts: Int = 1) { partCount = parts }
 
     /// Commits a segment whose first event is `time` milliseconds after ``start``.
+    ///
+    /// - Parameter isForeign: whether another node wrote it, so that nobody is woken.
     @discardableResult
-    package func commit(at time: Int64 = 0, with write: (inout LogWriter, WallTime) -> Void) -> LogSegment {
+    package func commit(
+        at time: Int64 = 0, part: Int = 0, isForeign: Bool = false, with write: (inout LogWriter, WallTime) -> Void
+    ) -> LogSegment {
         let segment = state.withLock { state in
-            state.writer.begin(time: Self.start.adding(milliseconds: time), reserving: 100)
-            write(&state.writer, Self.start.adding(milliseconds: time))
-            let segment = state.writer.finish()
+            var writer = part == 0 ? state.writer : state.writers[part] ?? Self.writer(of: part)
+            writer.begin(time: Self.start.adding(milliseconds: time), reserving: 100)
+            write(&writer, Self.start.adding(milliseconds: time))
+            let segment = writer.finish()
+            if part == 0 { state.writer = writer } else { state.writers[part] = writer }
             state.segments.append(segment)
             return segment
         }
-        waiting.committed(upTo: segment.last)
+        if !isForeign { waiting.committed(upTo: segment.last) }
         return segment
+    }
+
+    private static func writer(of part: Int) -> LogWriter { LogWriter(next: EventNumber.base(of: part) + 1) }
+
+    package func bounds() async throws -> [LogBounds] {
+        state.withLock { state in
+            state.reads += 1
+            return (0..<partCount).map { Self.bounds(of: $0, state) }
+        }
+    }
+
+    private static func bounds(of part: Int, _ state: State) -> LogBounds {
+        guard part > 0 else { return LogBounds(oldest: state.oldest, newest: state.writer.next - 1) }
+        let newest = (state.writers[part] ?? writer(of: part)).next - 1
+        let first = state.segments.first { EventNumber.part(of: $0.first) == part }?.first
+        return LogBounds(oldest: first ?? newest + 1, newest: newest)
     }
 
     package func damage(_ index: Int) {
@@ -55,11 +81,14 @@ package final class FakeEvents: EventLog {
             state.reads += 1
             var left = limit
             var found: [LogSegment] = []
+            let part = partCount == 1 ? 0 : EventNumber.part(of: since)
             for segment in state.segments where segment.last > since && left > 0 {
+                guard EventNumber.part(of: segment.first) == part else { continue }
                 found.append(segment)
                 left -= segment.count
             }
-            return LogPage(segments: found, oldest: state.oldest, newest: state.writer.next - 1)
+            let bounds = Self.bounds(of: part, state)
+            return LogPage(segments: found, oldest: bounds.oldest, newest: bounds.newest)
         }
     }
 

@@ -40,11 +40,11 @@ package struct PipelineScene: Sendable {
 }
 
 package func withPipeline(
-    statistics: [StatsAnswer] = [StatsAnswer(at: 2000, startedAt: 1000, ready: true)],
+    statistics: [StatsAnswer] = [StatsAnswer(at: 2000, startedAt: 1000, ready: true)], parts: Int = 1,
     body: (PipelineScene) async throws -> Void
 ) async throws {
     let devices = FakeDevices(PipelineScene.identities)
-    let events = FakeEvents()
+    let events = FakeEvents(parts: parts)
     let streams = EventStreams()
     let endpoints = { (loop: EventLoop) in
         PipelineEndpoints.all(

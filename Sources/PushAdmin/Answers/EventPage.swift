@@ -1,3 +1,4 @@
+package import PushModel
 import PushStore
 import PushWire
 
@@ -10,24 +11,31 @@ package struct EventPage {
     static let damagedHeader = "Carillon-Damaged"
 
     package private(set) var lines: [[UInt8]] = []
-    package private(set) var next: UInt64 = 0
-    package private(set) var oldest: UInt64 = 0
-    package private(set) var newest: UInt64 = 0
+    /// The place for the next request, and the range of stored events.
+    package private(set) var nextPlace = LogPosition()
+    package private(set) var oldestPlace = LogPosition()
+    package private(set) var newestPlace = LogPosition()
     package private(set) var hasMore = false
     /// Whether more events, and more devices, exist than the answer covers.
     package private(set) var leavesOut = (events: false, devices: false)
-    /// The first numbers of the segments that could not be read.
-    package private(set) var damaged: [UInt64] = []
+    /// The first numbers of the segments that could not be read, as text.
+    package private(set) var damagedPlaces: [String] = []
+
+    /// The same numbers on a single node.
+    package var next: UInt64 { nextPlace[0] }
+    package var oldest: UInt64 { oldestPlace[0] }
+    package var newest: UInt64 { newestPlace[0] }
+    package var damaged: [UInt64] { damagedPlaces.compactMap { UInt64($0) } }
 
     /// Parses the answer to `GET /v1/events`. Returns nil if it is malformed.
     package init?(lines answer: AdminAnswer) {
-        func number(_ name: String) -> UInt64? { answer.headers[name].flatMap { UInt64($0) } }
-        guard let next = number(Self.nextHeader), let oldest = number(Self.oldestHeader),
-            let newest = number(Self.newestHeader)
+        func place(_ name: String) -> LogPosition? { answer.headers[name].flatMap { LogPosition($0) } }
+        guard let next = place(Self.nextHeader), let oldest = place(Self.oldestHeader),
+            let newest = place(Self.newestHeader)
         else { return nil }
-        (self.next, self.oldest, self.newest) = (next, oldest, newest)
+        (nextPlace, oldestPlace, newestPlace) = (next, oldest, newest)
         hasMore = answer.headers[Self.moreHeader] == "true"
-        damaged = (answer.headers[Self.damagedHeader] ?? "").split(separator: ",").compactMap { UInt64($0) }
+        damagedPlaces = (answer.headers[Self.damagedHeader] ?? "").split(separator: ",").map { String($0) }
         lines = answer.body.split(separator: UInt8(ascii: "\n")).map { Array($0) }
     }
 

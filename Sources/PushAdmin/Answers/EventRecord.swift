@@ -50,8 +50,8 @@ package struct EventRecord: Sendable {
     package var reason: String? { text("reason") }
 
     private static let common: Set<String> = [
-        "v", "seq", "prev", "part", "ts", "family", "app", "kind", "message_id", "device", "apns_id", "attempt", "status",
-        "reason", "latency_ms", "traceparent",
+        "v", "seq", "prev", "part", "ts", "family", "app", "kind", "message_id", "device", "apns_id", "attempt",
+        "status", "reason", "latency_ms", "traceparent",
     ]
 
     /// The audience and the options in an acceptance event.

@@ -71,6 +71,9 @@ extension EventBus {
         }
         do throws(Rejection) {
             let request = try question.read()
+            if let part = ReplayCourse.unknown(request.since, in: log) {
+                throw Rejection(.badField, detail: "there is no part \(part); the log has \(log.partCount)")
+            }
             begin(Replay(question, request: request))
         } catch {
             refuse(question.peer, error: error.reason.rawValue, detail: error.detail)
@@ -100,15 +103,16 @@ extension EventBus {
     }
 
     /// Sends an error answer. It is lost if the requester's queue is full.
-    private func refuse(
-        _ peer: ReplayPeer, error: String, detail: String? = nil, retryAfter: Int64? = nil,
-        next: UInt64? = nil
-    ) {
+    private func refuse(_ peer: ReplayPeer, error: String, detail: String? = nil, retryAfter: Int64? = nil) {
+        refuse(peer, ReplayAnswer.error(error, detail: detail, retryAfter: retryAfter))
+    }
+
+    private func refuse(_ peer: ReplayPeer, _ text: [UInt8]) {
         counts.replaysRefused += 1
         _ = router?.send { outbox in
             peer.address(&outbox)
             outbox.add("replay-error/1")
-            outbox.add(ReplayAnswer.error(error, detail: detail, retryAfter: retryAfter, next: next))
+            outbox.add(text)
         }
     }
 
@@ -116,46 +120,86 @@ extension EventBus {
 
     /// Reads the log page by page and sends the matching events. Returns false if the requester does not accept them.
     private func answer(_ replay: Replay) async -> Bool {
-        let limits = settings.replays
+        var course = ReplayCourse(replay.request.since, in: log)
+        if course.needsBounds {
+            do {
+                course.take(try await log.bounds())
+            } catch {
+                refuseUnavailable(replay, error)
+                return true
+            }
+        }
         var selection = ReplaySelection(
-            prefix: Array(replay.request.prefix.utf8), limit: min(replay.request.limit, limits.limit))
-        var at = replay.request.since
+            prefix: Array(replay.request.prefix.utf8), limit: min(replay.request.limit, settings.replays.limit))
         var lookedAt = 0
+        while selection.left > 0, lookedAt < settings.replays.lookedAt, let next = course.begin(in: log) {
+            switch await read(next.part, from: next.at, for: replay, &course, &selection, &lookedAt) {
+            case .read: break
+            case .refused: return true
+            case .abandoned: return false
+            }
+        }
+        let text = course.end
+        return await send(to: replay) { outbox in
+            outbox.add("replay-end/1")
+            outbox.add(text)
+        }
+    }
+
+    private enum PartEnd {
+        /// The part was read to its end, or to a limit of the request.
+        case read
+        /// The requester got an error answer.
+        case refused
+        /// The requester does not accept the answer, or the replay must end.
+        case abandoned
+    }
+
+    private func refuseUnavailable(_ replay: Replay, _ error: any Error) {
+        refuse(
+            replay.peer, error: "unavailable", detail: "\(error)",
+            retryAfter: settings.replays.retryAfter.wholeMilliseconds)
+    }
+
+    /// Sends the matching events of one part.
+    private func read(
+        _ part: Int, from start: UInt64, for replay: Replay, _ course: inout ReplayCourse,
+        _ selection: inout ReplaySelection, _ lookedAt: inout Int
+    ) async -> PartEnd {
+        let limits = settings.replays
+        var at = start
         var oldest: UInt64?
         while true {
             let page: LogPage
             do {
                 page = try await log.read(since: at, limit: limits.page)
             } catch {
-                refuse(
-                    replay.peer, error: "unavailable", detail: "\(error)",
-                    retryAfter: limits.retryAfter.wholeMilliseconds)
-                return true
+                refuseUnavailable(replay, error)
+                return .refused
             }
-            if isStopped || replay.isRevoked { return false }
+            if isStopped || replay.isRevoked { return .abandoned }
             // Events that were removed while a page was read are missing like those that had been removed before.
             // Events that are removed after they were read do not count.
-            if oldest == nil || page.oldest > at + 1 { oldest = page.oldest }
+            let stored = oldest.map { page.oldest > at + 1 ? page.oldest : $0 } ?? page.oldest
+            oldest = stored
             let before = at
             do throws(DamagedSegment) {
                 for segment in page.segments where selection.left > 0 {
                     at = try topics.select(segment, since: at, prefixes, into: &selection)
                 }
             } catch {
-                for packed in selection.take() where await !send(packed, to: replay) { return false }
+                for packed in selection.take() where await !send(packed, to: replay) { return .abandoned }
                 let last = page.segments.first { $0.first == error.first }?.last ?? page.newest
-                refuse(replay.peer, error: "damaged", detail: "\(error)", next: last)
-                return true
+                course.reached(last, oldest: stored, ofPart: part)
+                refuse(replay.peer, course.damaged("\(error)"))
+                return .refused
             }
-            for packed in selection.take() where await !send(packed, to: replay) { return false }
+            for packed in selection.take() where await !send(packed, to: replay) { return .abandoned }
             lookedAt += Int(clamping: at - before)
-            if at >= page.newest || at == before {
-                // The replay has reached the newest event, or `since` was beyond it.
-                return await end(replay, next: at == before ? page.newest : at, oldest: oldest ?? page.oldest)
-            }
-            if selection.left == 0 || lookedAt >= limits.lookedAt {
-                return await end(replay, next: at, oldest: oldest ?? page.oldest)
-            }
+            // The replay has reached the newest event, or `since` was beyond it.
+            let isAtEnd = at >= page.newest || at == before
+            course.reached(at == before ? page.newest : at, oldest: stored, ofPart: part)
+            if isAtEnd || selection.left == 0 || lookedAt >= limits.lookedAt { return .read }
         }
     }
 
@@ -164,14 +208,6 @@ extension EventBus {
             outbox.add("event/1")
             outbox.add(packed.topic)
             outbox.add(packed.lines)
-        }
-    }
-
-    private func end(_ replay: Replay, next: UInt64, oldest: UInt64) async -> Bool {
-        let text = ReplayAnswer.end(next: next, oldest: oldest)
-        return await send(to: replay) { outbox in
-            outbox.add("replay-end/1")
-            outbox.add(text)
         }
     }
 

@@ -205,7 +205,7 @@ package actor EventBus {
         options.sendHighWaterMark = settings.replays.sendHighWater
         options.unacknowledgedTimeout = settings.unacknowledgedTimeout
         options.linger = .milliseconds(500)
-        options.maxFrameSize = 4096
+        options.maxFrameSize = settings.isOfCluster ? ReplayRequest.maxLengthWithParts : 4096
         // Without handover, a monitor that restarts under its old routing id is ignored until its old connection ends.
         options.routerHandover = true
         options.receiveHighWaterMark = 256

@@ -14,20 +14,41 @@ package struct EventReader: Sendable {
 
     package init(log: any EventLog) { self.log = log }
 
-    /// The lines that were found, and the position that the reading has reached.
+    /// The lines that were found, and the place that the reading has reached.
     package struct Found: Sendable {
         package var lines: [[UInt8]] = []
         package var bytes = 0
-        /// The number of the last event that was examined.
-        package var next: UInt64
-        package var oldest: UInt64 = 0
-        package var newest: UInt64 = 0
+        /// The place after the last events that were examined.
+        package var next: LogPosition
+        /// The range of stored numbers of each part.
+        package var bounds: [LogBounds] = []
         /// Whether more matching events may exist after `next`.
         package var hasMore = false
-        /// Whether the next event is later than the requested span.
-        package var isPastEnd = false
         /// The first numbers of the segments that could not be read.
         package var damaged: [UInt64] = []
+
+        /// The oldest stored number of each part.
+        package var oldest: LogPosition { place(\.oldest) }
+        /// The newest stored number of each part.
+        package var newest: LogPosition { place(\.newest) }
+
+        private func place(_ number: (LogBounds) -> UInt64) -> LogPosition {
+            var place = LogPosition()
+            if bounds.count == 1 {
+                place[0] = number(bounds[0])
+            } else {
+                for (part, bounds) in bounds.enumerated() { place[part] = EventNumber.within(number(bounds)) }
+            }
+            return place
+        }
+
+        /// The parts of which events after a place are not stored any more: the number of the place, and the oldest one.
+        package func gaps(since: LogPosition) -> [(part: Int, since: UInt64, oldest: UInt64)] {
+            bounds.indices.compactMap { part in
+                let (at, oldest) = (since[part], oldest[part])
+                return oldest > at && oldest - at > 1 ? (part, at, oldest) : nil
+            }
+        }
     }
 
     /// A filter for events whose topic begins with a prefix. It computes each topic once per segment, not per event.
@@ -62,10 +83,22 @@ package struct EventReader: Sendable {
         }
     }
 
-    /// Returns a number such that all events up to it happened before `time`. It reads only a few segments.
-    package func number(before time: WallTime) async throws -> UInt64 {
-        // No event has a higher number, so the answer contains only the bounds of the log.
-        let bounds = try await log.read(since: UInt64(Int64.max), limit: 1)
+    // MARK: Times
+
+    /// Returns a place such that all events up to it happened before `time`. It reads only a few segments of each part.
+    package func position(before time: WallTime) async throws -> LogPosition {
+        var place = LogPosition()
+        for (part, bounds) in try await log.bounds().enumerated() {
+            let number = try await number(before: time, in: bounds)
+            place[part] = log.partCount == 1 ? number : EventNumber.within(number)
+        }
+        return place
+    }
+
+    /// The same number of the only part of a log.
+    package func number(before time: WallTime) async throws -> UInt64 { try await position(before: time)[0] }
+
+    private func number(before time: WallTime, in bounds: LogBounds) async throws -> UInt64 {
         var low = bounds.oldest - min(bounds.oldest, 1)
         var high = max(low, bounds.newest)
         while high - low > UInt64(Self.pageSize) {
@@ -85,83 +118,110 @@ package struct EventReader: Sendable {
         return low
     }
 
-    /// Returns at most `limit` events after `since` whose topic begins with `prefix`, in order. Events outside of
-    /// `span` are skipped, and the reading stops after its end.
-    package func forward(since: UInt64, prefix: String, limit: Int, span: Span = Span()) async throws -> Found {
-        var found = Found(next: since)
-        var filter = TopicFilter(prefix: prefix)
-        var text = EventText()
-        var scanned = 0
-        while true {
-            let page = try await log.read(since: found.next, limit: Self.pageSize)
-            (found.oldest, found.newest) = (page.oldest, page.newest)
-            guard let last = page.segments.last, last.last > found.next else { return found }
-            for segment in page.segments where segment.last > found.next {
-                filter.segmentBegins()
-                let start = found.next
-                do {
-                    try segment.entries(since: start) { entry in
-                        let event = entry.event
-                        if found.lines.count >= limit || found.bytes >= Self.mostBytes {
-                            found.hasMore = true
-                            return false
-                        }
-                        if event.time > span.until {
-                            found.isPastEnd = true
-                            return false
-                        }
-                        found.next = event.seq
-                        if event.time >= span.since, filter.takes(entry) {
-                            let line = entry.line(&text)
-                            found.bytes += line.count
-                            found.lines.append(line)
-                        }
-                        return true
-                    }
-                } catch {
-                    found.damaged.append(segment.first)
-                    found.next = segment.last
+    // MARK: Forward
+
+    /// Returns at most `limit` events after `since` whose topic begins with `prefix`. Events outside of `span` are
+    /// skipped, and the reading of a part stops after its end.
+    ///
+    /// The events of each part are in the order of their numbers. Those of several parts are merged by their times as
+    /// far as that order allows, and each part has its share of the limit.
+    package func forward(
+        since: LogPosition, prefix: String, limit: Int, span: Span = Span()
+    ) async throws -> Found {
+        var scan = ForwardScan(found: Found(next: since), filter: TopicFilter(prefix: prefix), span: span)
+        if log.partCount == 1 {
+            try await read(part: 0, into: &scan, limit: limit)
+            return scan.finish()
+        }
+        scan.found.bounds = try await log.bounds()
+        var parts = scan.found.bounds.indices.filter {
+            log.number(of: $0, at: since) < scan.found.bounds[$0].newest
+        }
+        while !parts.isEmpty {
+            var rest: [Int] = []
+            for (index, part) in parts.enumerated() {
+                let left = limit - scan.count
+                guard left > 0, scan.found.bytes < Self.mostBytes, scan.scanned < Self.mostScanned else {
+                    scan.found.hasMore = true
+                    return scan.finish()
                 }
-                if found.isPastEnd { found.next = max(found.next, found.newest) }
-                if found.hasMore || found.isPastEnd { return found }
-                scanned += Int(found.next - start)
+                let share = max(1, left / (parts.count - index))
+                try await read(part: part, into: &scan, limit: share)
+                if exchange(&scan.found.hasMore, with: false) { rest.append(part) }
             }
-            guard scanned < Self.mostScanned else {
-                found.hasMore = true
-                return found
+            parts = rest
+        }
+        return scan.finish()
+    }
+
+    /// The same for a place after one event.
+    package func forward(
+        since: UInt64, prefix: String, limit: Int, span: Span = Span()
+    ) async throws -> Found {
+        try await forward(since: LogPosition(after: since), prefix: prefix, limit: limit, span: span)
+    }
+
+    /// Reads a part from its place on, up to its end, to `limit` events or to a limit of the whole scan.
+    private func read(part: Int, into scan: inout ForwardScan, limit: Int) async throws {
+        let isOnly = log.partCount == 1
+        var at = log.number(of: part, at: scan.found.next)
+        scan.begin(part: part, limit: limit)
+        while true {
+            let page = try await log.read(since: at, limit: Self.pageSize)
+            let bounds = LogBounds(oldest: page.oldest, newest: page.newest)
+            if isOnly { scan.found.bounds = [bounds] } else { scan.found.bounds[part] = bounds }
+            guard let last = page.segments.last, last.last > at else { return }
+            for segment in page.segments where segment.last > at {
+                let isGoingOn = scan.add(segment, &at)
+                scan.found.next[part] = isOnly ? at : EventNumber.within(at)
+                if !isGoingOn { return }
+            }
+            guard scan.scanned < Self.mostScanned else {
+                scan.found.hasMore = true
+                return
             }
         }
     }
 
-    /// Returns the last `limit` events whose topic begins with `prefix`, in order.
+    // MARK: The end
+
+    /// Returns the last `limit` events whose topic begins with `prefix`, in order; those of several parts by their times.
     package func last(_ limit: Int, prefix: String) async throws -> Found {
-        var found = Found(next: 0)
-        var backwards = LogBackwards(log)
-        var text = EventText()
+        var found = Found(next: LogPosition())
+        found.bounds = try await log.bounds()
+        let isOnly = log.partCount == 1
+        // Of many parts, the last events are few in each.
+        let stretch = isOnly ? 5000 : UInt64(max(100, min(5000, limit)))
+        let mostScanned = max(Int(stretch), Self.mostScanned / max(1, found.bounds.count))
         var filter = TopicFilter(prefix: prefix)
-        var groups: [[[UInt8]]] = []
-        var count = 0
-        try await backwards.begin()
-        while count < limit, backwards.scanned < Self.mostScanned, let segments = try await backwards.next() {
-            for segment in segments.reversed() where count < limit {
-                var lines: [[UInt8]] = []
-                filter.segmentBegins()
-                do {
-                    try segment.entries(since: backwards.low) { entry in
-                        if entry.event.seq > backwards.high { return false }
-                        if filter.takes(entry) { lines.append(entry.line(&text)) }
-                        return true
+        var runs: [[ForwardScan.Line]] = []
+        for (part, bounds) in found.bounds.enumerated() {
+            var backwards = LogBackwards(log, part: part, bounds, stretch: stretch)
+            var text = EventText()
+            var groups: [[ForwardScan.Line]] = []
+            var count = 0
+            while count < limit, backwards.scanned < mostScanned, let segments = try await backwards.next() {
+                for segment in segments.reversed() where count < limit {
+                    var lines: [ForwardScan.Line] = []
+                    filter.segmentBegins()
+                    do {
+                        try segment.entries(since: backwards.low) { entry in
+                            if entry.event.seq > backwards.high { return false }
+                            if filter.takes(entry) { lines.append((entry.event.time, entry.line(&text))) }
+                            return true
+                        }
+                    } catch {
+                        found.damaged.append(segment.first)
                     }
-                } catch {
-                    found.damaged.append(segment.first)
+                    groups.append(lines)
+                    count += lines.count
                 }
-                groups.append(lines)
-                count += lines.count
             }
+            runs.append(groups.reversed().flatMap { $0 }.suffix(limit))
         }
-        found.lines = groups.reversed().flatMap { $0 }.suffix(limit)
+        found.lines = ForwardScan.merged(runs).suffix(limit)
         while found.bytes + found.lines.reduce(0, { $0 + $1.count }) > 4 * Self.mostBytes { found.lines.removeFirst() }
-        (found.next, found.oldest, found.newest) = (backwards.newest, backwards.oldest, backwards.newest)
+        found.next = found.newest
         found.damaged.reverse()
         return found
     }

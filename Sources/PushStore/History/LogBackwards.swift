@@ -1,11 +1,13 @@
 import PushModel
 import PushWire
 
-/// A walk through the log from its end to its beginning, one stretch at a time. The log itself can only be read
-/// forward.
+/// A walk through one part of the log from its end to its beginning, one stretch at a time. The log itself can only be
+/// read forward.
 struct LogBackwards {
     private let log: any EventLog
     private let stretch: UInt64
+    /// The number before the first one of the part.
+    private let base: UInt64
     /// The bounds of the current stretch: it has the events above `low`, up to and including `high`.
     private(set) var low: UInt64 = 0
     private(set) var high: UInt64 = 0
@@ -14,25 +16,42 @@ struct LogBackwards {
     private(set) var scanned = 0
     private var hasBegun = false
 
-    /// Creates a walk.
+    /// Creates a walk through the only part of a log.
     ///
     /// - Parameter start: the number of the event before which the walk begins; nil for the end of the log.
     init(_ log: any EventLog, from start: UInt64? = nil, stretch: UInt64 = 5000) {
         self.log = log
         self.stretch = stretch
+        base = 0
         if let start { low = start - min(start, 1) }
         isAtEnd = start == nil
     }
 
+    /// Creates a walk through a part whose bounds are known.
+    ///
+    /// - Parameter start: the number of the event before which the walk begins; nil for the end of the part.
+    init(_ log: any EventLog, part: Int, _ bounds: LogBounds, from start: UInt64? = nil, stretch: UInt64) {
+        self.log = log
+        self.stretch = stretch
+        let base = EventNumber.base(of: part)
+        self.base = base
+        (oldest, newest) = (bounds.oldest, bounds.newest)
+        low = start.map { max(base, min($0 - min($0, 1), bounds.newest)) } ?? bounds.newest
+        isAtEnd = start == nil
+        hasBegun = true
+    }
+
     private let isAtEnd: Bool
+
+    /// Whether the walk has reached the beginning of the part.
+    var isAtBeginning: Bool { low <= base || low < oldest }
 
     /// Reads the bounds of the log, unless they are known.
     mutating func begin() async throws {
         guard !hasBegun else { return }
         hasBegun = true
-        // No event has a higher number, so the answer contains only the bounds of the log.
-        let page = try await log.read(since: UInt64(Int64.max), limit: 1)
-        (oldest, newest) = (page.oldest, page.newest)
+        let bounds = try await log.bounds().first
+        (oldest, newest) = (bounds?.oldest ?? 0, bounds?.newest ?? 0)
         low = isAtEnd ? newest : min(low, newest)
     }
 
@@ -40,9 +59,9 @@ struct LogBackwards {
     /// The first and the last segment may reach beyond the stretch.
     mutating func next() async throws -> [LogSegment]? {
         try await begin()
-        guard low > 0, low >= oldest else { return nil }
+        guard !isAtBeginning else { return nil }
         high = low
-        low = high - min(high, stretch)
+        low = high - min(high - base, stretch)
         var segments: [LogSegment] = []
         var at = low
         while at < high {

@@ -5,6 +5,8 @@ struct PublishedLedger: Sendable {
     /// The state as of the last commit, without the backlogs of the apps.
     var status = LedgerStatus()
     var backlogs = AppBacklogs()
+    /// The number of parts of the whole log.
+    var partCount = 1
     /// The time at which the engine began the oldest group that it works on; nil while it has no work.
     var busySince: MonotonicTime?
     /// The last numbers of the open parts, by part. Only an engine with parts that open and close has them here.

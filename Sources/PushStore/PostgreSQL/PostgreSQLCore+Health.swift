@@ -81,9 +81,10 @@ extension PostgreSQLCore {
     func status() -> LedgerStatus {
         var status = LedgerStatus()
         for part in parts.values {
-            // Numbers of different parts cannot be compared. The sum of the newest counts the events of all parts.
+            // Numbers of different parts cannot be compared. These sums count the events: those that there were, and
+            // those that are kept.
             status.newest += EventNumber.within(part.machine.writer.next - 1)
-            if parts.count == 1 { status.oldest = part.oldest }
+            status.oldest += EventNumber.within(part.oldest) - min(1, EventNumber.within(part.oldest))
             status.waiting += part.machine.dedupe.pending.count
             status.scheduled += part.machine.scheduledCount
             status.messageKeys += part.machine.dedupe.messages.idCount
@@ -92,6 +93,7 @@ extension PostgreSQLCore {
             status.remembered += part.machine.dedupe.rememberedCount
             status.refusedByLimit += part.machine.dedupe.refusedCount
         }
+        status.oldest += 1
         status.apps = backlogs.byApp
         status.commits = commits
         status.droppedEvents = drops.total

@@ -7,6 +7,31 @@ import PushTime
 extension PostgreSQLLedger {
     private static let rowsAtOnce: Int64 = 64
 
+    package func bounds() async throws -> [LogBounds] {
+        let call = call
+        let results = try await call.run { $0.call(StoreStatements.allLogBounds) }
+        var bounds: [LogBounds] = []
+        for row in results[0].rows {
+            let part = Int(try row.value(0, as: Int32.self))
+            guard part == bounds.count else {
+                throw StoreError(.damaged, "part \(bounds.count) is missing in the table leases")
+            }
+            guard let last = try row.optional(2, as: Int64.self) else {
+                let base = EventNumber.base(of: part)
+                bounds.append(LogBounds(oldest: base + 1, newest: base))
+                continue
+            }
+            let number = UInt64(bitPattern: last)
+            guard let keys = StoredKeyRow(try row.value(3), number: number) else {
+                throw StoreError(
+                    .damaged, "row \(EventNumber.within(number)) of part \(part) in the table groups is damaged")
+            }
+            let first = UInt64(bitPattern: try row.value(1, as: Int64.self))
+            bounds.append(LogBounds(oldest: first, newest: keys.next - 1))
+        }
+        return bounds
+    }
+
     package func read(since: UInt64, limit: Int) async throws -> LogPage {
         var page = try await rows(since: since, limit: limit)
         var segments = page.segments
@@ -22,12 +47,14 @@ extension PostgreSQLLedger {
     private func rows(since: UInt64, limit: Int) async throws -> LogPage {
         let call = call
         let part = Int32(clamping: EventNumber.part(of: since))
+        // A row has many events as a rule.
+        let rows = min(Self.rowsAtOnce, Int64(max(16, limit)))
         let results = try await call.run { section in
             section.call(StoreStatements.logBounds) { $0.append(int4: part) }
             section.call(StoreStatements.logAfter) { parameters in
                 parameters.append(int4: part)
                 parameters.append(int8: Int64(bitPattern: since))
-                parameters.append(int8: Self.rowsAtOnce)
+                parameters.append(int8: rows)
             }
         }
         guard let bounds = results[0].rows.first(where: { _ in true }) else {
@@ -66,6 +93,18 @@ extension StoreStatements {
             WHERE part = $1 ORDER BY number DESC LIMIT 1
             """,
         parameters: [.int4])
+    /// For each part: its number, the first number, and the last row with its keys, or null.
+    static let allLogBounds = PostgreSQLStatement(
+        "all-log-bounds",
+        sql: """
+            SELECT leases.part, (SELECT min(number) FROM carillon.groups WHERE groups.part = leases.part),
+                last.number, last.keys
+            FROM carillon.leases LEFT JOIN LATERAL (
+                SELECT number, keys FROM carillon.groups WHERE groups.part = leases.part ORDER BY number DESC LIMIT 1
+            ) last ON true
+            ORDER BY leases.part
+            """,
+        parameters: [])
     static let logAfter = PostgreSQLStatement(
         "log-after",
         sql: """

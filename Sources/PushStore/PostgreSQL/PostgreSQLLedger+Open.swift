@@ -99,7 +99,11 @@ extension PostgreSQLLedger {
             return LoopBound(
                 loop.scheduleRepeating(every: .milliseconds(250)) { core.wrapped.watch() }, on: loop)
         }
-        let published = await core.with { $0.published }
+        let published = await core.with { core in
+            core.published.withLock { [count = core.partCount] in $0.partCount = count }
+            core.publish(isWhole: true)
+            return core.published
+        }
         let ledger = PostgreSQLLedger(
             core, sessions, gate: gate, call: call, store, watcher: watcher, retention: settings.retention,
             published: published)

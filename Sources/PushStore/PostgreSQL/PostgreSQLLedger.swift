@@ -92,6 +92,8 @@ package final class PostgreSQLLedger: LedgerEngine, Sendable {
 
     package var latest: LedgerStatus { published.withLock { $0 }.latest }
 
+    package var partCount: Int { published.withLock { $0.partCount } }
+
     package func backlog(of app: AppID) -> AppBacklog { published.withLock { $0.backlogs[app] } }
 
     package func heads() -> [LogHeads] {

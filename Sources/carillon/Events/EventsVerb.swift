@@ -1,5 +1,6 @@
 import PushAdmin
 import PushLoop
+import PushModel
 import PushText
 
 /// `carillon events`: shows events from the ledger of a running Carillon, and follows new ones.
@@ -40,16 +41,19 @@ enum EventsVerb {
         (run.since, run.until) = (sinceTime, until)
         let begins = since != nil || sinceTime != nil || until != nil
         if !follows, !begins { return try await run.last(limit ?? 100) }
-        guard follows else { return try await run.forward(since: since ?? 0, limit: limit ?? .max, follows: false) }
+        guard follows else {
+            return try await run.forward(since: since ?? LogPosition(), limit: limit ?? .max, follows: false)
+        }
         return try await Interruption.end { [run] in
-            try await run.forward(since: since ?? (sinceTime == nil ? nil : 0), limit: limit ?? .max, follows: true)
+            try await run.forward(
+                since: since ?? (sinceTime == nil ? nil : LogPosition()), limit: limit ?? .max, follows: true)
         }
     }
 
     /// Parses `--since`: the sequence number of an event, or a time.
-    private static func start(_ text: String?) throws(Failure) -> (seq: UInt64?, time: WallTime?) {
+    private static func start(_ text: String?) throws(Failure) -> (place: LogPosition?, time: WallTime?) {
         guard let text else { return (nil, nil) }
-        if let number = UInt64(text), number < 1_000_000_000_000 { return (number, nil) }
+        if let place = LogPosition(text), !place.isNumber || place[0] < 1_000_000_000_000 { return (place, nil) }
         if let time = Moment.read(text, now: .current()) { return (nil, time) }
         throw Failure(
             .usage,
@@ -85,14 +89,14 @@ struct EventsRun: Sendable {
 
     /// Prints events in their order.
     ///
-    /// - Parameter since: The sequence number after which to begin; nil begins with the next new event.
-    func forward(since: UInt64?, limit: Int, follows: Bool) async throws -> ExitCode {
+    /// - Parameter since: The place after which to begin; nil begins with the next new event.
+    func forward(since: LogPosition?, limit: Int, follows: Bool) async throws -> ExitCode {
         var left = limit
-        var at: UInt64
+        var at: LogPosition
         if let since {
             at = since
         } else {
-            at = try await ask([("last", "0")]).newest
+            at = try await ask([("last", "0")]).newestPlace
         }
         var hasAnswered = false
         var connection = ConnectionWatch(verb: "events")
@@ -112,15 +116,12 @@ struct EventsRun: Sendable {
             }
             hasAnswered = true
             connection.succeeded()
-            if page.oldest > at + 1 {
-                Terminal.error.write(
-                    "carillon events: events \(at + 1) to \(page.oldest - 1) are no longer stored: removed by retention\n"
-                )
-            }
+            report(since: at, of: page)
             report(damaged: page)
             guard show(page, atMost: &left) else { return .done }
-            let isAtEnd = page.next <= at && page.lines.isEmpty || !page.hasMore && page.next >= page.newest
-            at = max(at, page.next)
+            let isStill = !page.nextPlace.isAhead(of: at) && page.lines.isEmpty
+            let isAtEnd = isStill || !page.hasMore && !page.newestPlace.isAhead(of: page.nextPlace)
+            at.raise(to: page.nextPlace)
             if !follows, isAtEnd { return .done }
         }
         return .done
@@ -133,8 +134,18 @@ struct EventsRun: Sendable {
         return try ControlClient.page(EventPage(lines: answer))
     }
 
+    /// Reports the events that are not stored any more.
+    private func report(since: LogPosition, of page: EventPage) {
+        for (part, oldest) in page.oldestPlace.parts where oldest > since[part] && oldest - since[part] > 1 {
+            let place = part == 0 ? "" : " of part \(part)"
+            Terminal.error.write(
+                "carillon events: events \(since[part] + 1) to \(oldest - 1)\(place) are no longer stored: removed by "
+                    + "retention\n")
+        }
+    }
+
     private func report(damaged page: EventPage) {
-        for first in page.damaged {
+        for first in page.damagedPlaces {
             Terminal.error.write(
                 "carillon events: skipped a damaged segment of the event log, which begins with event \(first)\n"
             )
@@ -156,10 +167,11 @@ struct EventsRun: Sendable {
         guard let event = EventRecord(line) else { return PlainText.line(String(decoding: line, as: UTF8.self)) }
         let terminal = Terminal.output
         let time = event.time.iso8601
+        let number = event.part == 0 ? "\(event.seq)" : "\(event.part):\(event.seq)"
         let app = event.app.map { "\(PlainText.line($0, limit: 64)): " } ?? ""
         let sentence = terminal.hanging(
-            app + description.sentence(event), indent: time.count + "\(event.seq)".count + 4
+            app + description.sentence(event), indent: time.count + number.count + 4
         ) { line in description.color(event).map { terminal.colored(line, in: $0) } ?? line }
-        return "\(terminal.colored(time, in: .dim))  \(event.seq)  \(sentence)"
+        return "\(terminal.colored(time, in: .dim))  \(number)  \(sentence)"
     }
 }

@@ -15,9 +15,25 @@ final class MemoryLog: EventLog {
         var holds = false
         var held: [CheckedContinuation<Void, Never>] = []
         var failure: LedgerFault?
+        var parts = 1
     }
 
     private let state = Locked(State())
+
+    /// The number of parts, as in a cluster. Each segment belongs to the part of its numbers.
+    var partCount: Int {
+        get { state.withLock { $0.parts } }
+        set { state.withLock { $0.parts = newValue } }
+    }
+
+    func bounds() async throws -> [LogBounds] {
+        var bounds: [LogBounds] = []
+        for part in 0..<partCount {
+            let page = try await read(since: EventNumber.base(of: part), limit: 0)
+            bounds.append(LogBounds(oldest: page.oldest, newest: page.newest))
+        }
+        return bounds
+    }
 
     var reads: Int { state.withLock { $0.reads } }
 
@@ -54,6 +70,17 @@ final class MemoryLog: EventLog {
             if let failure = state.failure { throw failure }
             var page: [LogSegment] = []
             var events = 0
+            if state.parts > 1 {
+                let part = EventNumber.part(of: since)
+                let own = state.segments.filter { EventNumber.part(of: $0.first) == part }
+                for segment in own where segment.last > since && events < limit {
+                    page.append(segment)
+                    events += segment.count
+                }
+                let base = EventNumber.base(of: part)
+                return LogPage(
+                    segments: page, oldest: own.first?.first ?? base + 1, newest: own.last?.last ?? base)
+            }
             for segment in state.segments where segment.last > since && events < limit {
                 page.append(segment)
                 events += segment.count

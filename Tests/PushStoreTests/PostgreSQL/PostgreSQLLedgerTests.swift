@@ -124,6 +124,40 @@ import Testing
         await node.ledger.close()
     }
 
+    @Test func `Events of all parts are read by a place, page by page`() async throws {
+        let node = try await Opened(try await Self.store(parts: 32))
+        #expect(node.ledger.partCount == 32)
+        let empty = try await node.ledger.bounds()
+        #expect(
+            empty == (0..<32).map { LogBounds(oldest: EventNumber.base(of: $0) + 1, newest: EventNumber.base(of: $0)) })
+        for round in 0..<3 { _ = await node.accept(Self.requests((20 * round)..<(20 * round + 20))) }
+        await node.ledger.flush()
+        var wanted: Set<UInt64> = []
+        for part in 0..<32 { wanted.formUnion(try await node.events(of: part).map(\.seq)) }
+        #expect(wanted.count == 60)
+        let bounds = try await node.ledger.bounds()
+        for (part, bounds) in bounds.enumerated() {
+            let own = wanted.filter { EventNumber.part(of: $0) == part }
+            let base = EventNumber.base(of: part)
+            #expect(bounds == LogBounds(oldest: base + 1, newest: base + UInt64(own.count)))
+        }
+        let reader = EventReader(log: node.ledger)
+        var place = LogPosition()
+        var lines: [String] = []
+        repeat {
+            let page = try await reader.forward(since: place, prefix: "message/", limit: 7)
+            #expect(page.lines.count <= 7)
+            lines += page.lines.map { String(decoding: $0, as: UTF8.self) }
+            place = page.next
+            if !page.hasMore { break }
+        } while true
+        #expect(lines.count == 60 && Set(lines).count == 60)
+        let last = try await reader.last(60, prefix: "")
+        #expect(Set(last.lines.map { String(decoding: $0, as: UTF8.self) }) == Set(lines))
+        #expect(last.next == place && place == last.newest)
+        await node.ledger.close()
+    }
+
     // MARK: Fences
 
     @Test func `A node that has lost its parts writes nothing and answers nothing as accepted`() async throws {

@@ -1,22 +1,29 @@
 import PushLoop
+package import PushModel
 
 /// A source of notifications about new events.
 package protocol EventWaiting: Sendable {
-    /// Returns when an event with a number above `seq` can be read, when the time is over, or when the task is
-    /// cancelled.
-    func waitForEvents(after seq: UInt64, for time: Duration) async
+    /// Returns when an event after a place can be read, when the time is over, or when the task is cancelled. In a cluster,
+    /// only events that this process has written end the wait.
+    func waitForEvents(after place: LogPosition, for time: Duration) async
+}
+
+extension EventWaiting {
+    package func waitForEvents(after seq: UInt64, for time: Duration) async {
+        await waitForEvents(after: LogPosition(after: seq), for: time)
+    }
 }
 
 /// Wakes the tasks that wait for events when newer ones are committed. Any thread may report commits; a report is
 /// cheap.
 package final class CommittedEvents: EventWaiting {
     private struct Waiter {
-        let after: UInt64
+        let after: LogPosition
         let continuation: CheckedContinuation<Void, Never>
     }
 
     private struct State {
-        var newest: UInt64 = 0
+        var newest = LogPosition()
         var waiters: [UInt64: Waiter] = [:]
         var lastWaiter: UInt64 = 0
         /// The ids of waiters that ended before they were in `waiters`.
@@ -27,21 +34,22 @@ package final class CommittedEvents: EventWaiting {
 
     package init() {}
 
-    /// Reports that the events up to this number can be read.
+    /// Reports that the events up to this number, in its part, can be read.
     package func committed(upTo seq: UInt64) {
         let woken = state.withLock { state -> [Waiter] in
-            state.newest = max(state.newest, seq)
+            state.newest.raise(to: seq)
             guard !state.waiters.isEmpty else { return [] }
-            let woken = state.waiters.filter { $0.value.after < state.newest }
+            let part = EventNumber.shown(seq).part
+            let woken = state.waiters.filter { $0.value.after[part] < state.newest[part] }
             for id in woken.keys { state.waiters[id] = nil }
             return Array(woken.values)
         }
         for waiter in woken { waiter.continuation.resume() }
     }
 
-    package func waitForEvents(after seq: UInt64, for time: Duration) async {
+    package func waitForEvents(after place: LogPosition, for time: Duration) async {
         let id = state.withLock { state -> UInt64? in
-            if state.newest > seq { return nil }
+            if state.newest.isAhead(of: place) { return nil }
             state.lastWaiter += 1
             return state.lastWaiter
         }
@@ -54,8 +62,8 @@ package final class CommittedEvents: EventWaiting {
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 let isOver = state.withLock { state in
-                    if state.ended.remove(id) != nil || state.newest > seq { return true }
-                    state.waiters[id] = Waiter(after: seq, continuation: continuation)
+                    if state.ended.remove(id) != nil || state.newest.isAhead(of: place) { return true }
+                    state.waiters[id] = Waiter(after: place, continuation: continuation)
                     return false
                 }
                 if isOver { continuation.resume() }

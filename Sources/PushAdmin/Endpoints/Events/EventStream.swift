@@ -5,11 +5,14 @@ import PushTime
 import PushWire
 
 /// One live stream of events (`text/event-stream`). An event is sent with its number as `id`, `family.kind` as `event`,
-/// and the line that monitors receive as `data`.
+/// and the line that monitors receive as `data`. In a cluster, `id` is the place in all parts, and the last event of each
+/// chunk has it.
 struct EventStream: Sendable {
     /// A comment is sent after so much time without events, so that proxies and clients see that the stream lives.
     static let silence = Duration.seconds(15)
     private static let pageSize = 1000
+    /// How often the parts of other nodes are looked at.
+    static let poll = Duration.seconds(1)
 
     let reader: EventReader
     let waiting: any EventWaiting
@@ -18,10 +21,10 @@ struct EventStream: Sendable {
 
     /// Sends events until the client disconnects or the task is cancelled.
     ///
-    /// - Parameter since: the number after which to begin; nil begins with the next new event.
-    func run(since: UInt64?, to writer: StreamWriter) async {
+    /// - Parameter since: the place after which to begin; nil begins with the next new event.
+    func run(since: LogPosition?, to writer: StreamWriter) async {
         do {
-            var at: UInt64
+            var at: LogPosition
             if let since {
                 at = since
             } else {
@@ -30,22 +33,29 @@ struct EventStream: Sendable {
             // The first bytes tell the client that the stream has begun.
             guard await writer.send(Array("retry: 2000\n\n".utf8)) else { return }
             var isFirst = since != nil
+            var lastSent = MonotonicTime.current()
             while !Task.isCancelled {
                 let found = try await reader.forward(since: at, prefix: prefix, limit: Self.pageSize)
-                if isFirst, found.oldest > at + 1 {
-                    guard await writer.send(Self.gap(since: at, oldest: found.oldest)) else { return }
+                if isFirst {
+                    for gap in found.gaps(since: at) {
+                        guard await writer.send(Self.text(gap)) else { return }
+                    }
                 }
                 isFirst = false
-                at = max(at, found.next)
-                let chunk = text(found.lines)
+                at.raise(to: found.next)
+                let chunk = text(found.lines, upTo: at)
                 if !chunk.isEmpty {
                     guard await writer.send(chunk) else { return }
+                    lastSent = .current()
                     continue
                 }
                 if found.hasMore { continue }
-                at = max(at, found.newest)
-                if await isSilent(after: at) {
+                at.raise(to: found.newest)
+                let silence = Self.silence - (MonotonicTime.current() - lastSent)
+                await waiting.waitForEvents(after: at, for: isWhole ? silence : min(silence, Self.poll))
+                if MonotonicTime.current() - lastSent >= Self.silence {
                     guard await writer.send(Array(": \n\n".utf8)) else { return }
+                    lastSent = .current()
                 }
             }
         } catch {
@@ -54,26 +64,31 @@ struct EventStream: Sendable {
         await writer.finish()
     }
 
-    /// Waits for an event with a number above `seq`. Returns true if none came.
-    private func isSilent(after seq: UInt64) async -> Bool {
-        let begun = MonotonicTime.current()
-        await waiting.waitForEvents(after: seq, for: Self.silence)
-        return MonotonicTime.current() - begun >= Self.silence
+    /// Whether this process writes the whole log.
+    private var isWhole: Bool { reader.log.partCount == 1 }
+
+    private static func text(_ gap: (part: Int, since: UInt64, oldest: UInt64)) -> [UInt8] {
+        let part = gap.part == 0 ? "" : ",\"part\":\(gap.part)"
+        return Array("event: gap\ndata: {\"since\":\(gap.since),\"oldest\":\(gap.oldest)\(part)}\n\n".utf8)
     }
 
-    private static func gap(since: UInt64, oldest: UInt64) -> [UInt8] {
-        Array("event: gap\ndata: {\"since\":\(since),\"oldest\":\(oldest)}\n\n".utf8)
-    }
-
-    private func text(_ lines: [[UInt8]]) -> [UInt8] {
+    /// Writes a chunk of events, after which the stream is at `place`.
+    private func text(_ lines: [[UInt8]], upTo place: LogPosition) -> [UInt8] {
         var text: [UInt8] = []
-        for line in lines where EventLines.isVisible(line, to: caller) {
+        let visible = lines.filter { EventLines.isVisible($0, to: caller) }
+        for (index, line) in visible.enumerated() {
             guard let document = try? JSONDocument(line, depthLimit: EventDetails.depthLimit),
                 let seq = document.value("seq", in: document.root).flatMap({ document.integer($0) }),
                 let family = document.value("family", in: document.root).flatMap({ document.string($0) }),
                 let kind = document.value("kind", in: document.root).flatMap({ document.string($0) })
             else { continue }
-            text += Array("id: \(seq)\nevent: \(family).\(kind)\ndata: ".utf8)
+            if isWhole {
+                text += Array("id: \(seq)\n".utf8)
+            } else if index == visible.count - 1 {
+                // The place of all parts is long, and would be the same as far as a client that reconnects can tell.
+                text += Array("id: \(place)\n".utf8)
+            }
+            text += Array("event: \(family).\(kind)\ndata: ".utf8)
             text += line
             text += [UInt8(ascii: "\n"), UInt8(ascii: "\n")]
         }

@@ -19,7 +19,7 @@ package struct ReadEvents: RespondingEndpoint {
     package static let maxWaiting = 16
 
     package struct Input: EndpointInput {
-        let since: UInt64?
+        let since: LogPosition?
         let sinceAt: WallTime?
         let untilAt: WallTime?
         let last: Int?
@@ -29,7 +29,8 @@ package struct ReadEvents: RespondingEndpoint {
 
         package init(_ read: inout InputReader) {
             since = read.query(
-                "since", as: .integer(0...UInt64(Int64.max)), about: "Only events with a greater number; 0 for all.")
+                "since", as: .place,
+                about: "Only events with a greater number; 0 for all. In a cluster, numbers of parts, as in 3:17,5:90.")
             sinceAt = read.query("since_at", as: .time, about: "Only events at this time or later.")
             untilAt = read.query("until_at", as: .time, about: "Only events at this time or earlier.")
             last = read.query("last", as: .integer(0...maxEvents), about: "Only as many of the newest events.")
@@ -62,8 +63,8 @@ package struct ReadEvents: RespondingEndpoint {
                 kinds: [EventLinesKind.self, EventStreamKind.self],
                 headers: [
                     EventPage.nextHeader: "The since of the next request.",
-                    EventPage.oldestHeader: "The number of the oldest stored event.",
-                    EventPage.newestHeader: "The number of the newest stored event.",
+                    EventPage.oldestHeader: "The number of the oldest stored event; in a cluster, of each part.",
+                    EventPage.newestHeader: "The number of the newest stored event; in a cluster, of each part.",
                     EventPage.moreHeader: "Whether there are more events.",
                     EventPage.damagedHeader: "The numbers of events that cannot be read; absent if there are none.",
                 ])
@@ -120,12 +121,12 @@ package struct ReadEvents: RespondingEndpoint {
         }
         var since = input.since
         if let text = request.headers["Last-Event-ID"] {
-            guard let number = UInt64(text), number <= UInt64(Int64.max) else {
+            guard let place = LogPosition(text) else {
                 throw .invalid(
                     InputFault(
                         .badValue, at: .parameter("Last-Event-ID"), detail: "the number of an event is expected"))
             }
-            since = number
+            since = place
         }
         let headers: HTTP1Headers = [
             "Content-Type": Self.streamType, "Cache-Control": "no-store", "X-Accel-Buffering": "no",
@@ -154,8 +155,8 @@ package struct ReadEvents: RespondingEndpoint {
     private func answer(_ input: Input, for caller: Caller) async throws -> Reply<Output> {
         if let last = input.last { return reply(try await reader.last(last, prefix: input.prefix), for: caller) }
         let span = EventReader.Span(since: input.sinceAt ?? .distantPast, until: input.untilAt ?? .distantFuture)
-        var start = input.since ?? 0
-        if let sinceAt = input.sinceAt { start = max(start, try await reader.number(before: sinceAt)) }
+        var start = input.since ?? LogPosition()
+        if let sinceAt = input.sinceAt { start.raise(to: try await reader.position(before: sinceAt)) }
         let limit = input.limit ?? 1000
         var found = try await reader.forward(since: start, prefix: input.prefix, limit: limit, span: span)
         guard input.wait > 0, found.isEmpty else { return reply(found, for: caller) }
@@ -173,7 +174,11 @@ package struct ReadEvents: RespondingEndpoint {
         while found.isEmpty {
             let left = deadline - MonotonicTime.current()
             guard left > .zero else { break }
-            await waiting.waitForEvents(after: max(found.next, found.newest), for: left)
+            var place = found.next
+            place.raise(to: found.newest)
+            // The parts of other nodes are looked at now and then.
+            await waiting.waitForEvents(
+                after: place, for: reader.log.partCount == 1 ? left : min(left, EventStream.poll))
             found = try await reader.forward(since: found.next, prefix: input.prefix, limit: limit, span: span)
         }
         return reply(found, for: caller)
@@ -192,7 +197,7 @@ package struct ReadEvents: RespondingEndpoint {
         ]
         if !found.damaged.isEmpty {
             // The numbers of the first ones are enough to see that something is wrong, and where.
-            let numbers = found.damaged.prefix(100).map { "\($0)" }.joined(separator: ",")
+            let numbers = found.damaged.prefix(100).map { "\(LogPosition(after: $0))" }.joined(separator: ",")
             headers.add(EventPage.damagedHeader, value: numbers)
         }
         return Reply(WrittenAnswer(body), headers: headers)

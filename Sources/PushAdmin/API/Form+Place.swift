@@ -1,0 +1,24 @@
+package import PushModel
+import PushText
+
+extension Form where Value == LogPosition {
+    /// A place in the log: a number, or in a cluster the numbers of parts, as in `3:17,5:90`.
+    package static var place: Form<LogPosition> {
+        @Sendable func read(_ text: String, _ faults: inout InputFaults) -> LogPosition? {
+            if let place = LogPosition(text) { return place }
+            faults.add(
+                .badValue,
+                detail: "a whole number from 0 to \(Int64.max) or numbers of parts, as in 3:17,5:90, is expected, not "
+                    + "\"\(PlainText.line(text, limit: 60))\"")
+            return nil
+        }
+        return Form(
+            schema: ["type": "string", "pattern": "^[0-9]+(:[0-9]+(,[0-9]+:[0-9]+)*)?$"],
+            example: LogPosition(), text: read
+        ) { document, position, faults in
+            if let number = document.integer(position) { return read("\(number)", &faults) }
+            guard let text = document.text(position, or: &faults) else { return nil }
+            return read(text, &faults)
+        }
+    }
+}
