@@ -94,7 +94,10 @@ package final class FakeEvents: EventLog {
 
     /// Returns segments without regard to the subject, because an event log may return more events than requested.
     package func trace(_ subject: TraceSubject, limit: Int) async throws -> [LogSegment] {
-        state.withLock { Array($0.segments.prefix(limit)) }
+        state.withLock { state in
+            let all = partCount == 1 ? state.segments : state.segments.sorted { $0.first < $1.first }
+            return Array(all.prefix(limit))
+        }
     }
 }
 

@@ -1,3 +1,4 @@
+import Foundation
 import PushLoop
 import PushModel
 import PushStore
@@ -136,6 +137,47 @@ import Testing
             scene.events.commit(part: 2, isForeign: true) { writer, now in writer.add(.connectionUp, at: now) }
             let rest = try await read(again) { $0.contains("data: ") && $0.hasSuffix("\n\n\r\n") }
             #expect(try seen(rest) == [Number(part: 2, seq: 1)] && rest.contains("id: 0:40,1:40,2:1,3:40\n"))
+        }
+    }
+
+    /// The messages of each part are merged by their times, and each is on one page.
+    @Test(arguments: [1, 7, 200]) func `Messages of all parts are listed, the latest first`(_ limit: Int) async throws {
+        try await withPipeline(parts: 4) { scene in
+            fill(scene.events, segments: 30)
+            var seen: [MessageSummary] = []
+            var after = ""
+            while true {
+                let answer = try await scene.control.client.send("GET", to: "/v1/messages?limit=\(limit)\(after)")
+                #expect(answer.status == 200, "\(String(decoding: answer.body, as: UTF8.self))")
+                let page = try JSONDecoder().decode(MessageListAnswer.self, from: Data(answer.body))
+                #expect(page.messages.count <= limit)
+                seen += page.messages
+                let members = try JSONSerialization.jsonObject(with: Data(answer.body)) as? [String: Any]
+                guard let next = members?["next"] as? String else { break }
+                after = "&after=\(next)"
+            }
+            let names = seen.map { "\($0.app) \($0.id)" }
+            #expect(seen.count == 60 && Set(names).count == 60)
+            let times = seen.map { $0.acceptedAt?.milliseconds ?? 0 }
+            #expect(times == times.sorted(by: >))
+            #expect(seen.allSatisfy { $0.part != 0 && $0.seq ?? 0 <= 40 })
+            #expect(Set(seen.map(\.part)) == [nil, 1, 3])
+        }
+    }
+
+    @Test func `A delivery is traced, whatever part it is in`() async throws {
+        try await withPipeline(parts: 4) { scene in
+            fill(scene.events, segments: 9)
+            scene.events.commit(part: 2) { writer, now in
+                writer.add(.sent(uniqueID: nil), of: LogWriter.message("traced"), to: PipelineScene.id(1), at: now)
+            }
+            let answer = try await scene.control.client.send("GET", to: "/v1/trace?apns_id=\(APNSID(high: 1, low: 2))")
+            let page = try #require(EventPage(trace: answer.body))
+            #expect(answer.status == 200 && numbers(page.lines) == [Number(part: 2, seq: 1)])
+            #expect(!page.leavesOut.events)
+            let list = try await scene.control.client.send("GET", to: "/v1/apps/shop/messages/traced/deliveries")
+            let text = String(decoding: list.body, as: UTF8.self)
+            #expect(text.contains(#""part":2"#) && text.contains(#""seq":1"#), "\(text)")
         }
     }
 

@@ -630,9 +630,7 @@ export class Client {
   async events(query, signal) {
     const answer = await this.send("GET", target("/v1/events", query), { accept: "application/x-ndjson", signal });
     const lines = (await answer.text()).split("\n").filter((line) => line !== "");
-    const number = (name) => Number(answer.headers.get(name) ?? 0);
-    return { events: lines.map((line) => JSON.parse(line)), next: number("Carillon-Next"),
-      newest: number("Carillon-Newest") };
+    return { events: lines.map((line) => JSON.parse(line)), next: answer.headers.get("Carillon-Next") ?? "0" };
   }
 
   /** Reads which operations this Carillon has. Without the document, everything is offered and a 404 is explained. */
@@ -1527,7 +1525,7 @@ import { target } from "./client.js";
 import { h } from "./dom.js";
 import { clock, count } from "./format.js";
 import { badge, fault, field, notice } from "./parts.js";
-import { details, links } from "./story.js";
+import { details, links, numberOf } from "./story.js";
 import { EventStream } from "./stream.js";
 import { kindOf, sentence } from "./words.js";
 
@@ -1565,7 +1563,7 @@ async function listen(context, prefix) {
     const found = await client.events({ last: 50, prefix });
     if (state.prefix !== prefix || state.status !== "starting") return undefined;
     state.list = found.events.reverse();
-    state.stream = new EventStream(client, prefix, Math.max(found.next, found.newest), {
+    state.stream = new EventStream(client, prefix, found.next, {
       onEvents: (lines) => take(lines, redraw),
       onGap: ({ since, oldest }) => {
         state.gap = { since, oldest };
@@ -1648,7 +1646,8 @@ export function draw(context) {
     h("p", { class: "quiet" }, state.held
       ? `The list is held; ${count(missed)} new since then.`
       : `${count(state.total)} new since you came; the list has the latest ${count(maxEvents)} at most.`),
-    shown.length > 0 && h("ol", { class: "stream" }, shown.map((event) => h("li", { "data-key": `event ${event.seq}` },
+    shown.length > 0 && h("ol", { class: "stream" }, shown.map((event) => h("li",
+      { "data-key": `event ${numberOf(event)}` },
       h("time", { datetime: new Date(event.ts).toISOString() }, clock(event.ts, true)),
       h("span", { class: "topic code" }, `${event.family}/${event.app ?? "-"}/${event.kind}`),
       h("div", null, badge(kindOf(event), sentence(event))), links(event), details(event)))),
@@ -4563,6 +4562,11 @@ import { kindOf, particulars, sentence } from "./words.js";
 const firstPart = 200;
 const lastPart = 5;
 
+/** Returns the number of an event, in a cluster with the part of the log. */
+export function numberOf({ part, seq }) {
+  return part ? `${part}:${seq}` : String(seq);
+}
+
 /** Makes the list of a trace. `about` is what the story is about, which is not repeated in each line. */
 export function story({ trace, about, shown, more }) {
   if (!trace) return h("p", { class: "empty" }, "Reading the story…");
@@ -4574,7 +4578,7 @@ export function story({ trace, about, shown, more }) {
     const date = new Date(event.ts).toDateString();
     const time = date === day ? clock(event.ts, true) : moment(event.ts, true);
     day = date;
-    return h("li", { "data-key": `event ${event.seq}` },
+    return h("li", { "data-key": `event ${numberOf(event)}` },
       h("time", { datetime: new Date(event.ts).toISOString() }, time),
       h("div", null, badge(kindOf(event), sentence(event))),
       links(event, about),
@@ -4613,15 +4617,15 @@ export function details(event) {
     h("div", null, h("dt", null, name), h("dd", { class: "code" }, foreign(value, 2000)))));
   const ontoggle = ({ currentTarget }) => {
     const isOpen = currentTarget.open;
-    if (isOpen) opened.add(event.seq);
-    else opened.delete(event.seq);
+    if (isOpen) opened.add(numberOf(event));
+    else opened.delete(numberOf(event));
     if (isOpen !== currentTarget.children.length > 1) {
       if (isOpen) currentTarget.append(all());
       else currentTarget.lastChild.remove();
     }
   };
-  return h("details", { ontoggle }, h("summary", null, h("span", { class: "unseen" }, "Event "), String(event.seq)),
-    opened.has(event.seq) && all());
+  return h("details", { ontoggle }, h("summary", null, h("span", { class: "unseen" }, "Event "), numberOf(event)),
+    opened.has(numberOf(event)) && all());
 }
 
 """#),
@@ -4712,7 +4716,7 @@ export class EventStream {
     // No timeout ends the stream, so that the one of its beginning is here.
     const opening = setTimeout(() => this.abort.abort(), silenceLimit);
     const answer = await this.client.send("GET", query.size ? `/v1/events?${query}` : "/v1/events", {
-      accept: "text/event-stream", headers: { "Last-Event-ID": String(this.last) },
+      accept: "text/event-stream", headers: { "Last-Event-ID": this.last },
       signal: this.abort.signal, timeout: 0,
     }).finally(() => clearTimeout(opening));
     this.onState("live");
@@ -4726,7 +4730,7 @@ export class EventStream {
       if (done) return this.onState("reconnecting");
       const events = parser.take(value);
       if (!events.length) continue;
-      this.last = Number(parser.lastID) || this.last;
+      this.last = parser.lastID || this.last;
       // An event is named family.kind; what Carillon says about the stream itself has no dot.
       const lines = events.filter(({ kind }) => kind.includes(".")).map(({ data }) => data);
       const gap = events.find(({ kind }) => kind === "gap");

@@ -45,12 +45,61 @@ package struct MessageHistory: Sendable {
     private typealias Tallies = [Name: MessageTally]
 
     /// Returns a page of messages, the latest first. If `before` is not nil, only messages with a lower number are
-    /// listed.
+    /// listed. In a cluster it has a number for each part that earlier pages have reached; 1 if they have reached its
+    /// beginning.
+    package func page(_ filter: Filter, before: LogPosition?, limit: Int) async throws -> MessagePage {
+        guard log.partCount > 1 else { return try await list(filter, before: before?[0], limit: limit) }
+        let bounds = try await log.bounds()
+        let mostScanned = max(1000, Self.mostScanned / max(1, bounds.count))
+        var pages: [PartPage] = []
+        var next = LogPosition()
+        for (part, bounds) in bounds.enumerated() {
+            let start = before.flatMap { $0[part] > 0 ? log.number(of: part, at: $0) : nil }
+            let walk = LogBackwards(log, part: part, bounds, from: start, stretch: 500)
+            pages.append(try await list(filter, before: start, limit: limit, walk, mostScanned: mostScanned))
+            next[part] = before?[part] ?? 0
+        }
+        // The messages of each part are merged by their times.
+        var taken = bounds.map { _ in 0 }
+        var messages: [MessageSummary] = []
+        func time(_ part: Int) -> WallTime { pages[part].messages[taken[part]].summary.acceptedAt ?? .distantPast }
+        while messages.count < limit,
+            let part = pages.indices.filter({ taken[$0] < pages[$0].messages.count }).max(by: { time($0) < time($1) })
+        {
+            let (place, message) = pages[part].messages[taken[part]]
+            messages.append(message)
+            taken[part] += 1
+            next[part] = EventNumber.within(place)
+        }
+        var hasMore = false
+        for (part, page) in pages.enumerated() {
+            if taken[part] == page.messages.count { next[part] = page.next.map { EventNumber.within($0) } ?? 1 }
+            if taken[part] < page.messages.count || page.next != nil { hasMore = true }
+        }
+        return MessagePage(messages: messages, next: hasMore ? next.description : nil)
+    }
+
+    /// A page of one part.
+    private struct PartPage {
+        var messages: [(place: UInt64, summary: MessageSummary)] = []
+        /// The number below which the next page begins; nil if there are no more messages.
+        var next: UInt64?
+    }
+
+    /// Returns a page of the only part of a log.
     package func list(_ filter: Filter, before: UInt64?, limit: Int) async throws -> MessagePage {
-        var backwards = LogBackwards(log, from: before)
+        let walk = LogBackwards(log, from: before)
+        let page = try await list(filter, before: before, limit: limit, walk, mostScanned: Self.mostScanned)
+        return MessagePage(messages: page.messages.map(\.summary), next: page.next.map { "\($0)" })
+    }
+
+    private func list(
+        _ filter: Filter, before: UInt64?, limit: Int, _ walk: LogBackwards, mostScanned: Int
+    ) async throws -> PartPage {
+        var backwards = walk
+        var page = PartPage()
         var tallies: Tallies = [:]
         var listed: Set<Name> = []
-        var messages: [MessageSummary] = []
         // The outcomes of messages on this page may be after the position where the page begins.
         var asksForEach = false
         if let before {
@@ -58,7 +107,7 @@ package struct MessageHistory: Sendable {
             asksForEach = backwards.newest > before && backwards.newest - before > nearby
             if !asksForEach { try await read(since: before - 1, upTo: backwards.newest, filter, into: &tallies) }
         }
-        while backwards.scanned < Self.mostScanned, let segments = try await backwards.next() {
+        while backwards.scanned < mostScanned, let segments = try await backwards.next() {
             var names: Set<Name> = []
             for segment in segments {
                 // A damaged segment is skipped.
@@ -83,16 +132,17 @@ package struct MessageHistory: Sendable {
                     answer = try await one(id, app: name.app).first ?? answer
                 }
                 guard filter.takes(answer) else { continue }
-                messages.append(answer)
-                if messages.count == limit { return MessagePage(messages: messages, next: "\(place)") }
+                page.messages.append((place, answer))
+                if page.messages.count == limit {
+                    page.next = place
+                    return page
+                }
             }
             // All earlier events were accepted before `since`.
-            if let since = filter.since, let first = segments.first, first.time < since {
-                return MessagePage(messages: messages, next: nil)
-            }
+            if let since = filter.since, let first = segments.first, first.time < since { return page }
         }
-        let isAtBeginning = backwards.low == 0 || backwards.low < backwards.oldest
-        return MessagePage(messages: messages, next: isAtBeginning ? nil : "\(backwards.low + 1)")
+        page.next = backwards.isAtBeginning ? nil : backwards.low + 1
+        return page
     }
 
     private func read(

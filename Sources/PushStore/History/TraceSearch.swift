@@ -114,9 +114,17 @@ package struct TraceSearch: Sendable {
     ///
     /// The log has no index of these ids, so it is read from its end.
     package func apnsID(_ id: APNSID) async throws -> Found {
-        var backwards = LogBackwards(log)
+        var walks = [LogBackwards(log)]
+        if log.partCount > 1 {
+            walks = try await log.bounds().enumerated().map { LogBackwards(log, part: $0, $1, stretch: 5000) }
+        }
         var found: (message: MessageID, app: AppID?, device: DeviceID?)?
-        while found == nil, backwards.scanned < Self.mostScanned, let segments = try await backwards.next() {
+        var open = Array(walks.indices)
+        // The newest stretch of each part is read before an older one of any.
+        while found == nil, !open.isEmpty, walks.reduce(0, { $0 + $1.scanned }) < Self.mostScanned {
+            let index = open.removeFirst()
+            guard let segments = try await walks[index].next() else { continue }
+            open.append(index)
             for segment in segments {
                 // A damaged segment is skipped.
                 try? segment.entries { entry in
@@ -128,7 +136,7 @@ package struct TraceSearch: Sendable {
                 }
             }
         }
-        guard let found else { return Found(isComplete: backwards.low == 0 || backwards.low < backwards.oldest) }
+        guard let found else { return Found(isComplete: walks.allSatisfy(\.isAtBeginning)) }
         let wanted = Array(found.message.text.utf8)
         let (lines, isComplete) = try await collect(.message(found.message, app: found.app)) { entry in
             guard entry.concerns(wanted), entry.app == found.app else { return false }

@@ -104,9 +104,7 @@ export class Client {
   async events(query, signal) {
     const answer = await this.send("GET", target("/v1/events", query), { accept: "application/x-ndjson", signal });
     const lines = (await answer.text()).split("\n").filter((line) => line !== "");
-    const number = (name) => Number(answer.headers.get(name) ?? 0);
-    return { events: lines.map((line) => JSON.parse(line)), next: number("Carillon-Next"),
-      newest: number("Carillon-Newest") };
+    return { events: lines.map((line) => JSON.parse(line)), next: answer.headers.get("Carillon-Next") ?? "0" };
   }
 
   /** Reads which operations this Carillon has. Without the document, everything is offered and a 404 is explained. */

@@ -4,7 +4,7 @@ import { target } from "./client.js";
 import { h } from "./dom.js";
 import { clock, count } from "./format.js";
 import { badge, fault, field, notice } from "./parts.js";
-import { details, links } from "./story.js";
+import { details, links, numberOf } from "./story.js";
 import { EventStream } from "./stream.js";
 import { kindOf, sentence } from "./words.js";
 
@@ -42,7 +42,7 @@ async function listen(context, prefix) {
     const found = await client.events({ last: 50, prefix });
     if (state.prefix !== prefix || state.status !== "starting") return undefined;
     state.list = found.events.reverse();
-    state.stream = new EventStream(client, prefix, Math.max(found.next, found.newest), {
+    state.stream = new EventStream(client, prefix, found.next, {
       onEvents: (lines) => take(lines, redraw),
       onGap: ({ since, oldest }) => {
         state.gap = { since, oldest };
@@ -125,7 +125,8 @@ export function draw(context) {
     h("p", { class: "quiet" }, state.held
       ? `The list is held; ${count(missed)} new since then.`
       : `${count(state.total)} new since you came; the list has the latest ${count(maxEvents)} at most.`),
-    shown.length > 0 && h("ol", { class: "stream" }, shown.map((event) => h("li", { "data-key": `event ${event.seq}` },
+    shown.length > 0 && h("ol", { class: "stream" }, shown.map((event) => h("li",
+      { "data-key": `event ${numberOf(event)}` },
       h("time", { datetime: new Date(event.ts).toISOString() }, clock(event.ts, true)),
       h("span", { class: "topic code" }, `${event.family}/${event.app ?? "-"}/${event.kind}`),
       h("div", null, badge(kindOf(event), sentence(event))), links(event), details(event)))),

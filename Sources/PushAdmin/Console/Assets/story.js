@@ -9,6 +9,11 @@ import { kindOf, particulars, sentence } from "./words.js";
 const firstPart = 200;
 const lastPart = 5;
 
+/** Returns the number of an event, in a cluster with the part of the log. */
+export function numberOf({ part, seq }) {
+  return part ? `${part}:${seq}` : String(seq);
+}
+
 /** Makes the list of a trace. `about` is what the story is about, which is not repeated in each line. */
 export function story({ trace, about, shown, more }) {
   if (!trace) return h("p", { class: "empty" }, "Reading the story…");
@@ -20,7 +25,7 @@ export function story({ trace, about, shown, more }) {
     const date = new Date(event.ts).toDateString();
     const time = date === day ? clock(event.ts, true) : moment(event.ts, true);
     day = date;
-    return h("li", { "data-key": `event ${event.seq}` },
+    return h("li", { "data-key": `event ${numberOf(event)}` },
       h("time", { datetime: new Date(event.ts).toISOString() }, time),
       h("div", null, badge(kindOf(event), sentence(event))),
       links(event, about),
@@ -59,13 +64,13 @@ export function details(event) {
     h("div", null, h("dt", null, name), h("dd", { class: "code" }, foreign(value, 2000)))));
   const ontoggle = ({ currentTarget }) => {
     const isOpen = currentTarget.open;
-    if (isOpen) opened.add(event.seq);
-    else opened.delete(event.seq);
+    if (isOpen) opened.add(numberOf(event));
+    else opened.delete(numberOf(event));
     if (isOpen !== currentTarget.children.length > 1) {
       if (isOpen) currentTarget.append(all());
       else currentTarget.lastChild.remove();
     }
   };
-  return h("details", { ontoggle }, h("summary", null, h("span", { class: "unseen" }, "Event "), String(event.seq)),
-    opened.has(event.seq) && all());
+  return h("details", { ontoggle }, h("summary", null, h("span", { class: "unseen" }, "Event "), numberOf(event)),
+    opened.has(numberOf(event)) && all());
 }

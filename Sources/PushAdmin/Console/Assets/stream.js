@@ -84,7 +84,7 @@ export class EventStream {
     // No timeout ends the stream, so that the one of its beginning is here.
     const opening = setTimeout(() => this.abort.abort(), silenceLimit);
     const answer = await this.client.send("GET", query.size ? `/v1/events?${query}` : "/v1/events", {
-      accept: "text/event-stream", headers: { "Last-Event-ID": String(this.last) },
+      accept: "text/event-stream", headers: { "Last-Event-ID": this.last },
       signal: this.abort.signal, timeout: 0,
     }).finally(() => clearTimeout(opening));
     this.onState("live");
@@ -98,7 +98,7 @@ export class EventStream {
       if (done) return this.onState("reconnecting");
       const events = parser.take(value);
       if (!events.length) continue;
-      this.last = Number(parser.lastID) || this.last;
+      this.last = parser.lastID || this.last;
       // An event is named family.kind; what Carillon says about the stream itself has no dot.
       const lines = events.filter(({ kind }) => kind.includes(".")).map(({ data }) => data);
       const gap = events.find(({ kind }) => kind === "gap");

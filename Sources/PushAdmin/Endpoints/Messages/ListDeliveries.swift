@@ -14,8 +14,9 @@ package struct ListDeliveries: Endpoint {
         package init(_ read: inout InputReader) {
             app = read.path("app", as: .app, about: "The app.")
             id = read.path("id", as: .message, about: "The message id.")
-            after =
-                read.query("after", as: .integer(0...UInt64(Int64.max)), about: "The next of an earlier page.") ?? 0
+            // All deliveries of a message are in one part.
+            let place = read.query("after", as: .place, about: "The next of an earlier page.")?.parts.first
+            after = place.map { $0.part == 0 ? $0.number : EventNumber.base(of: $0.part) + $0.number } ?? 0
             limit =
                 read.query("limit", as: .integer(1...maxPageSize), about: "The size of the page; 100 by default.")
                 ?? 100
@@ -44,6 +45,7 @@ package struct ListDeliveries: Endpoint {
                 status: one.status, reason: one.reason, attempt: one.attempt, seq: shown.number,
                 part: shown.part == 0 ? nil : shown.part, endedAt: one.time)
         }
-        return Reply(DeliveryListAnswer(deliveries: deliveries, next: PageCursor(page.next.map { "\($0)" })))
+        let next = page.next.map { "\(LogPosition(after: $0))" }
+        return Reply(DeliveryListAnswer(deliveries: deliveries, next: PageCursor(next)))
     }
 }

@@ -12,7 +12,7 @@ package struct ListMessages: Endpoint {
         let user: String?
         let since: WallTime?
         let until: WallTime?
-        let before: UInt64?
+        let before: LogPosition?
         let limit: Int
 
         package init(_ read: inout InputReader) {
@@ -23,7 +23,8 @@ package struct ListMessages: Endpoint {
             user = read.query("user", as: .text(1...1024), about: "Only messages whose audience names this user.")
             since = read.query("since", as: .time, about: "Only messages that were accepted at this time or later.")
             until = read.query("until", as: .time, about: "Only messages that were accepted at this time or earlier.")
-            before = read.query("after", as: .integer(1...UInt64(Int64.max)), about: "The next of an earlier page.")
+            before = read.query("after", as: .place, about: "The next of an earlier page.")
+            read.require(before != LogPosition(), atQuery: "after", detail: "the next of an earlier page is above 0")
             limit =
                 read.query("limit", as: .integer(1...maxPageSize), about: "The size of the page; 50 by default.") ?? 50
         }
@@ -44,7 +45,7 @@ package struct ListMessages: Endpoint {
         filter.app = try caller.app(for: input.app)
         filter.states = Set(input.states ?? [])
         (filter.user, filter.since, filter.until) = (input.user, input.since, input.until)
-        let page = try await history.list(filter, before: input.before, limit: input.limit)
+        let page = try await history.page(filter, before: input.before, limit: input.limit)
         return Reply(MessageListAnswer(page))
     }
 }
