@@ -1,4 +1,4 @@
-package import PushLoop
+import PushLoop
 package import PushModel
 package import PushPostgreSQL
 package import PushTransport
