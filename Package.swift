@@ -127,7 +127,7 @@ let package = Package(
             name: "PushServer",
             dependencies: [
                 "PushAdmin", "PushConfiguration", "PushPipeline", "PushStore", "PushGateways", "PushLogic", "PushWire",
-                "PushModel", "PushTime", "PushTransport", "PushLoop", "Receipts",
+                "PushModel", "PushTime", "PushTransport", "PushPostgreSQL", "PushLoop", "Receipts",
             ], swiftSettings: settings),
 
         // Floor 7: the programs.

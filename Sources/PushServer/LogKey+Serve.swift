@@ -28,5 +28,10 @@ extension LogKey {
     static let unanswered = LogKey("unanswered")
     static let waiting = LogKey("waiting")
     static let scheduled = LogKey("scheduled")
+    static let node = LogKey("node")
+    static let incarnation = LogKey("incarnation")
+    static let partition = LogKey("partition")
+    static let epoch = LogKey("epoch")
+    static let timeline = LogKey("timeline")
     static let windowDays = LogKey("window_days")
 }

@@ -28,9 +28,17 @@ final class Pipeline: Sendable {
         let directory: String
         let limits: ConnectionLimits
         let metrics: MetricsRegistry
+        let resolver: NameResolver
+        /// Ends the server, because this node cannot be a member of its cluster any more.
+        let halt: @Sendable () -> Void
     }
 
-    let ledger: SQLiteLedger
+    /// The ledger of this process.
+    let ledger: any LedgerEngine
+    /// The ledger for producers. In a cluster, it passes requests on to the owners of their partitions.
+    private let front: any Ledger
+    /// The log of notifications of stores.
+    let receipts: any ReceiptLog
     let counted: CountedLedger
     /// The reports of displayed and opened notifications.
     let seen: SeenReports
@@ -40,8 +48,12 @@ final class Pipeline: Sendable {
     let bus: EventBus
     let intake: Intake
     let waiting = CommittedEvents()
+    /// This node of a cluster; nil for a single node.
+    let node: ServedNode?
     /// The right to send, which can end in a cluster; nil on a single node.
-    let permit: SendingPermit? = nil
+    var permit: SendingPermit? { node?.permit }
+    /// The place of the key that encrypts the secrets of API keys.
+    let sealing: SealingKeySource
     /// The numbers of messages that were waiting when the ledger was opened.
     let recovered: Backlog
     /// The apps that operators have paused, as of the start.
@@ -78,21 +90,6 @@ final class Pipeline: Sendable {
         // With several loops, incoming and outgoing work run on different ones.
         let (front, back) = (dependencies.loops.loops[0], dependencies.loops.loops[dependencies.loops.loops.count - 1])
         let security = try PipelineSecurity(configuration.security)
-        var settings = SQLiteLedger.Settings(directory: dependencies.directory)
-        settings.retention = configuration.ledgerRetention
-        let commits = dependencies.metrics.histogram(
-            "carillon_ledger_commit_seconds", help: "Duration of the commits of the ledger, including the sync.")
-        settings.committed = { commits.observe($0) }
-        settings.eventsDropped = { count in
-            log.error(
-                "events lost: the ledger could not write them, and no monitor will get them",
-                [.event: "events.lost", .count: Int(clamping: count)])
-        }
-        settings.indexDamaged = { part in
-            log.error(
-                "\(part) is damaged: traces read the log instead, which takes longer; check the disk",
-                [.event: "ledger.damaged"])
-        }
         let contexts = try ZMQContexts()
         self.contexts = contexts
         let refused = RefusedHandshakes(configuration.security.directory, log: log)
@@ -101,15 +98,24 @@ final class Pipeline: Sendable {
         do {
             (intakeKeys, eventKeys) = try Self.handlers(
                 configuration.security, contexts: contexts, refused: refused, log: log)
-            stores = try await Self.open(settings)
+            stores = try await Stores.open(
+                configuration, configuration.ledgerRetention,
+                on: Stores.Dependencies(
+                    directory: dependencies.directory, loop: front, resolver: dependencies.resolver, log: log,
+                    commits: dependencies.metrics.histogram(
+                        "carillon_ledger_commit_seconds",
+                        help: "Duration of the commits of the ledger, including the sync."),
+                    halt: dependencies.halt))
         } catch {
             await contexts.terminate()
             throw error
         }
         let status = await stores.ledger.status()
         recovered = Backlog(waiting: status.waiting, scheduled: status.scheduled)
-        let (ledger, registry) = (stores.ledger, stores.registry)
-        (self.ledger, self.registry) = (ledger, registry)
+        let (ledger, registry, node) = (stores.ledger, stores.registry, stores.node)
+        (self.ledger, self.registry, self.node, sealing) = (ledger, registry, node, stores.sealing)
+        self.front = node?.intake ?? ledger
+        receipts = node?.receipts ?? ledger
         seen = SeenReports(ledger)
         let counted = CountedLedger(ledger)
         self.counted = counted
@@ -155,9 +161,11 @@ final class Pipeline: Sendable {
                 log.notice("all event subscriptions ended because an observer lost its right; other clients reconnect")
             }
         }
+        events.isOfCluster = node != nil
+        let heads = ledger.heads().first
         bus = EventBus(
-            on: front, in: contexts.events, log: ledger, settings: events, last: ledger.newestAtOpen,
-            heads: ledger.headsAtOpen)
+            on: front, in: contexts.events, log: ledger, settings: events, last: heads?.newest ?? 0,
+            heads: heads?.topics ?? [])
         var intakeSettings = IntakeSettings(
             router: configuration.intake.router.endpoint, pull: configuration.intake.pull.endpoint,
             apps: configuration.appTable)
@@ -173,7 +181,7 @@ final class Pipeline: Sendable {
         intakeSettings.door.connections = dependencies.limits.intake
         intakeSettings.doorNews = { ConnectionLimits.report($0, of: "intake", to: log) }
         intake = Intake(
-            on: front, context: contexts.intake, ledger: ledger, settings: intakeSettings,
+            on: front, context: contexts.intake, ledger: self.front, settings: intakeSettings,
             backlog: { router.unfinished },
             load: {
                 let held = ledger.backlog(of: $0)
@@ -184,7 +192,8 @@ final class Pipeline: Sendable {
                 "registry cannot apply device events, retrying", [.error: "\(error)"])
         }
         do {
-            try await registry.catchUp(from: ledger)
+            // In a cluster, the owner of a part reads it when it is opened.
+            if node == nil { try await registry.catchUp(from: ledger) }
             let endpoints = Endpoints(intake: nil, events: try await bus.open())
             state.withLock { $0.endpoints = endpoints }
         } catch {
@@ -194,29 +203,10 @@ final class Pipeline: Sendable {
         }
         await ledger.start(
             PipelineWitness(
-                router: router, bus: bus, follower: follower, waiting: waiting,
+                router: router, bus: bus, follower: follower, waiting: waiting, heads: { ledger.heads(of: $0) },
                 health: { [weak self] in self?.healthChanged($0) }))
-        router.backlog(stores.backlog)
+        if node == nil { router.backlog(stores.backlog) }
         await beginUpkeep(front)
-    }
-
-    private struct Stores {
-        let ledger: SQLiteLedger
-        let backlog: LedgerBacklog
-        let registry: any RegistryEngine
-    }
-
-    /// Opens both files. If one cannot be opened, the other one is closed.
-    private static func open(_ settings: SQLiteLedger.Settings) async throws -> Stores {
-        let (ledger, backlog) = try await SQLiteLedger.open(settings)
-        do {
-            let registry = try await SQLiteRegistry.open(
-                directory: settings.directory, identities: ledger.identities, note: { await ledger.note($0) })
-            return Stores(ledger: ledger, backlog: backlog, registry: registry)
-        } catch {
-            await ledger.close()
-            throw error
-        }
     }
 
     /// Separate contexts for intake and events, so that neither waits for the other's I/O thread.
@@ -249,8 +239,9 @@ final class Pipeline: Sendable {
         )
     }
 
-    /// Opens intake for producers.
+    /// Opens intake for producers, and joins the cluster if there is one.
     func openIntake() async throws {
+        try await node?.join()
         do {
             let endpoints = try await intake.open()
             state.withLock { state in
@@ -275,9 +266,10 @@ final class Pipeline: Sendable {
         let troubles = troubles
         let busy = ledger.busyTime(at: .current())
         if busy >= Self.ledgerHangsAfter {
-            return "the ledger has waited \(busy.components.seconds) s for the disk: check the disk of "
-                + dependencies.directory
+            return "the ledger has waited \(busy.components.seconds) s for "
+                + (node == nil ? "the disk: check the disk of \(dependencies.directory)" : "the database: check it")
         }
+        if let obstacle = node?.obstacle { return obstacle }
         return state.withLock { state in
             state.fault?.description ?? troubles.everywhere.first ?? (state.isTakingIn ? nil : "intake is closed")
         }
@@ -326,7 +318,7 @@ final class Pipeline: Sendable {
     /// Cancels a message. Returns when the cancellation and its counts are on disk.
     func cancel(_ request: CancelRequest) async -> Cancellation {
         await withCheckedContinuation { continuation in
-            ledger.cancel(request) { continuation.resume(returning: $0) }
+            front.cancel(request) { continuation.resume(returning: $0) }
         }
     }
 
@@ -365,6 +357,8 @@ final class Pipeline: Sendable {
         state.withLock { $0.isTakingIn = false }
         ledger.beginEnd()
         await intake.stop(within: within)
+        // Other nodes continue with the partitions while deliveries of this one end.
+        await node?.drain(within: within)
         router.stop()
     }
 
@@ -379,6 +373,8 @@ final class Pipeline: Sendable {
         await router.drain()
         await feedback.stop()
         await ledger.flush()
+        // Until here, the lease is renewed, so that the last outcomes can be written.
+        await node?.leave()
         await follower.stop()
         await bus.stop()
         await registry.close()

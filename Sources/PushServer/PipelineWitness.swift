@@ -10,6 +10,7 @@ struct PipelineWitness: LedgerWitness {
     let bus: EventBus
     let follower: RegistryFollower
     let waiting: CommittedEvents
+    let heads: @Sendable (PartitionID) -> LogHeads?
     let health: @Sendable (LedgerFault?) -> Void
 
     func accepted(_ messages: [AcceptedMessage]) { router.accepted(messages) }
@@ -24,9 +25,17 @@ struct PipelineWitness: LedgerWitness {
 
     func healthChanged(_ fault: LedgerFault?) { health(fault) }
 
-    func opened(_ part: PartitionID, _ backlog: LedgerBacklog) { router.opened(part, backlog) }
+    func opened(_ part: PartitionID, _ backlog: LedgerBacklog) {
+        if let heads = heads(part) { bus.opened(part, newest: heads.newest, heads: heads.topics) }
+        follower.opened(part)
+        router.opened(part, backlog)
+    }
 
-    func closed(_ part: PartitionID, done: @escaping @Sendable () -> Void) { router.closed(part, done: done) }
+    func closed(_ part: PartitionID, done: @escaping @Sendable () -> Void) {
+        bus.closed(part)
+        follower.closed(part)
+        router.closed(part, done: done)
+    }
 
     func suspended(_ isSuspended: Bool) { router.suspended(isSuspended) }
 }

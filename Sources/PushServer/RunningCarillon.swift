@@ -103,10 +103,11 @@ package final class RunningCarillon: Sendable {
             let pipeline = try await Pipeline(
                 configuration,
                 on: Pipeline.Dependencies(
-                    loops: loops, log: log, directory: lock.directory, limits: limits, metrics: metrics))
+                    loops: loops, log: log, directory: lock.directory, limits: limits, metrics: metrics,
+                    resolver: NameResolver(pool: lookUps), halt: { signals.received(.terminate) }))
             self.pipeline = pipeline
             services.add { _ in await pipeline.close() }
-            let keys = await KeyRegistrar.open(pipeline.registry.keys, directory: lock.directory, log: log)
+            let keys = await KeyRegistrar.open(pipeline.registry.keys, sealing: pipeline.sealing, log: log)
             self.keys = keys
 
             ProcessMetrics.register(in: metrics)
@@ -232,7 +233,7 @@ package final class RunningCarillon: Sendable {
                 AnyEndpoint(DropBacklog { await pipeline.router.drop($0) }),
                 AnyEndpoint(responding: PushMessages(intake: pipeline.intake)),
                 AnyEndpoint(VerifyReceipt(receipts: receipts)),
-                AnyEndpoint(ReceiveStoreNotification(receipts: receipts, log: pipeline.ledger, counts: notifications)),
+                AnyEndpoint(ReceiveStoreNotification(receipts: receipts, log: pipeline.receipts, counts: notifications)),
             ]
             + PipelineEndpoints.all(
                 on: pipeline.intake.loop, streams: streams, devices: pipeline.registry, events: pipeline.ledger,

@@ -31,6 +31,20 @@ package enum CurveKeyFile {
         return pair
     }
 
+    /// Returns the key pair in the file, which is made if it does not exist. Blocks.
+    package static func readOrCreate(_ path: String) throws(StartError) -> CurveKeyPair {
+        if access(path, F_OK) == 0 { return try read(path) }
+        do {
+            var bytes = text(try .generate()).withRevealed { Array($0.utf8) }
+            defer { wipe(&bytes) }
+            _ = try NewSecretFile.create(path, bytes)
+        } catch {
+            throw StartError(.notPermitted, "\(error)")
+        }
+        // Another process may have made it at the same time.
+        return try read(path)
+    }
+
     /// The facts that `keys show` prints about a file with CURVE keys.
     package struct Facts {
         package let publicKey: String

@@ -1,0 +1,47 @@
+import PushLogic
+import PushLoop
+import PushModel
+import PushStore
+
+/// What other threads know of this node: its shell, the owners of the partitions, and whether it is a member.
+final class NodeState: Sendable {
+    private struct Values {
+        var shell: ClusterShell?
+        var owners = OwnerTable()
+        var obstacle: String? = "this node has not joined its cluster yet: the database has not answered"
+    }
+
+    private let values = Locked(Values())
+
+    /// The shell; nil before it is opened.
+    var shell: ClusterShell? {
+        get { values.withLock { $0.shell } }
+        set { values.withLock { $0.shell = newValue } }
+    }
+
+    var owners: OwnerTable {
+        get { values.withLock { $0.owners } }
+        set { values.withLock { $0.owners = newValue } }
+    }
+
+    /// The reason why this node is not a member; nil if it is one.
+    var obstacle: String? { values.withLock { $0.obstacle } }
+
+    func take(_ event: ClusterEvent) {
+        values.withLock { values in
+            switch event {
+            case .joined: values.obstacle = nil
+            case .nameInUse:
+                values.obstacle =
+                    "another process has the name of this node: stop it, or set another cluster.node; this node waits "
+                    + "until the lease of the other one has ended"
+            case .left: values.obstacle = "this node has left its cluster"
+            case .lost: values.obstacle = "this node was declared dead by another one, and joins again"
+            case .halted(let halt): values.obstacle = halt.sentence
+            case .dead, .takeover, .handover, .fenced, .stopped, .resumed, .newPrimary, .clockStepped: break
+            }
+        }
+    }
+
+    func ended() { values.withLock { $0.obstacle = $0.obstacle ?? "this node has left its cluster" } }
+}

@@ -1,0 +1,207 @@
+import PushAdmin
+import PushConfiguration
+import PushLogic
+import PushLoop
+import PushModel
+import PushPipeline
+import PushPostgreSQL
+import PushStore
+import PushTransport
+
+/// The part of this node in its cluster: its lease and partitions, and its connections to the other nodes.
+final class ServedNode: Sendable {
+    /// The right to send, which follows the lease.
+    let permit: SendingPermit
+    /// The ledger for producers: what belongs to a partition of another node goes there.
+    let intake: any Ledger
+    /// The log of notifications of stores, which go to the owners of their partitions, too.
+    let receipts: any ReceiptLog
+    let name: NodeID
+    private let ledger: PostgreSQLLedger
+    private let peers: ClusterPeers
+    private let state: NodeState
+    private let shell: ClusterShell.Settings
+
+    private init(
+        _ cluster: Configuration.Cluster, _ ledger: PostgreSQLLedger, _ peers: ClusterPeers, _ state: NodeState,
+        _ shell: ClusterShell.Settings
+    ) {
+        name = cluster.node
+        self.ledger = ledger
+        self.peers = peers
+        self.state = state
+        self.shell = shell
+        // Nothing is sent before the node has a lease.
+        permit = SendingPermit(until: .distantPast)
+        let owners: @Sendable () -> OwnerTable = { state.owners }
+        intake = ForwardingLedger(ledger, map: ledger.map, owners: owners, peers: peers)
+        receipts = ForwardingReceipts(ledger, map: ledger.map, owners: owners, peers: peers)
+    }
+
+    // MARK: Start
+
+    /// Opens the stores of a cluster. The node owns no partition before ``join()``.
+    static func open(
+        _ store: Configuration.Store, _ cluster: Configuration.Cluster, _ retention: LedgerRetention,
+        on dependencies: Stores.Dependencies
+    ) async throws -> Stores {
+        let log = dependencies.log
+        if cluster.durability == .single {
+            log.warning(
+                "cluster.durability is \"single\": acknowledged messages are lost with the disk of the database",
+                [.event: "cluster.single"])
+        }
+        let keys = try NodeKeys.open(in: dependencies.directory)
+        let state = NodeState()
+        let settings = ledgerSettings(store, cluster, retention, state, dependencies)
+        let ledger: PostgreSQLLedger
+        let backlog: LedgerBacklog
+        do {
+            (ledger, backlog) = try await PostgreSQLLedger.open(settings)
+        } catch let error as StoreError {
+            throw StartError(.unavailable, error.description)
+        }
+        do {
+            var devices = PostgreSQLRegistry.Settings(settings)
+            devices.failed = { error in
+                log.warning("cannot read what other nodes changed, retrying", [.error: "\(error)"])
+            }
+            let registry = try await PostgreSQLRegistry.open(
+                devices, identities: ledger.identities, note: { await ledger.note($0) })
+            do {
+                let peers = try await peers(cluster, keys, ledger, state, dependencies)
+                let node = ServedNode(
+                    cluster, ledger, peers, state,
+                    shellSettings(store, cluster, keys, peers, settings, state, dependencies))
+                let book = registry.keyBook
+                return Stores(
+                    ledger: ledger, registry: registry, backlog: backlog,
+                    sealing: .stored(
+                        in: store.description, read: { try await book.sealingKey() },
+                        keep: { try await book.keep(sealingKey: $0) }),
+                    node: node)
+            } catch {
+                await registry.close()
+                throw error
+            }
+        } catch {
+            await ledger.close(within: .zero)
+            throw error
+        }
+    }
+
+    private static func ledgerSettings(
+        _ store: Configuration.Store, _ cluster: Configuration.Cluster, _ retention: LedgerRetention,
+        _ state: NodeState, _ dependencies: Stores.Dependencies
+    ) -> PostgreSQLLedger.Settings {
+        let log = dependencies.log
+        var settings = PostgreSQLLedger.Settings(store.options, resolver: resolver(dependencies.resolver))
+        settings.session.durability = PostgreSQLDurability(cluster.durability)
+        settings.node = cluster.node.name
+        settings.retention = retention
+        settings.committed = { [commits = dependencies.commits] in commits.observe($0) }
+        settings.eventsDropped = { log.eventsLost($0) }
+        settings.lost = { part, epoch in state.shell?.fenced(part, epoch: epoch) }
+        settings.failed = { [trouble = RepeatedWarning(log)] in trouble.report($0) }
+        return settings
+    }
+
+    private static func peers(
+        _ cluster: Configuration.Cluster, _ keys: CurveKeyPair, _ ledger: PostgreSQLLedger, _ state: NodeState,
+        _ dependencies: Stores.Dependencies
+    ) async throws -> ClusterPeers {
+        let log = dependencies.log
+        var settings = ClusterPeers.Settings(listen: "tcp://\(cluster.listen)", keys: keys, map: ledger.map)
+        settings.stale = { state.shell?.hinted() }
+        settings.hinted = { state.shell?.hinted() }
+        settings.warning = { [trouble = RepeatedWarning(log)] in trouble.report($0) }
+        do {
+            return try await ClusterPeers.start(settings, for: ledger, ledger, on: dependencies.loop)
+        } catch {
+            throw StartError(.unavailable, "cannot open cluster.listen, tcp://\(cluster.listen): \(error)")
+        }
+    }
+
+    private static func shellSettings(
+        _ store: Configuration.Store, _ cluster: Configuration.Cluster, _ keys: CurveKeyPair, _ peers: ClusterPeers,
+        _ ledger: PostgreSQLLedger.Settings, _ state: NodeState, _ dependencies: Stores.Dependencies
+    ) -> ClusterShell.Settings {
+        let address = cluster.advertise.map { "tcp://\($0)" } ?? peers.endpoint
+        var settings = ClusterShell.Settings(
+            cluster.node, contact: NodeContact(address: address, publicKey: keys.publicKey.z85),
+            policy: ClusterPolicy(lease: cluster.lease), directory: dependencies.directory, options: store.options,
+            resolver: ledger.resolver)
+        settings.session.durability = ledger.session.durability
+        settings.version = Release.version
+        let log = dependencies.log
+        settings.hooks.event = { event in
+            state.take(event)
+            log.report(event)
+        }
+        settings.hooks.warning = { [trouble = RepeatedWarning(log)] in trouble.report($0) }
+        settings.hooks.hint = { node, _ in peers.hint(node) }
+        settings.hooks.owners = { table in
+            state.owners = table
+            peers.update(table)
+        }
+        settings.hooks.end = { [halt = dependencies.halt] reason in
+            state.ended()
+            if let reason {
+                log.error("this node leaves the cluster for good: \(reason)", [.event: "cluster.halted"])
+                halt()
+            }
+        }
+        return settings
+    }
+
+    private static func resolver(_ resolver: NameResolver) -> PostgreSQLSession.Resolver {
+        { host in
+            do {
+                return try await resolver.resolve(HostPort(host: host.name, port: host.port)).map(\.ip)
+            } catch {
+                throw PostgreSQLError(message: "\(error)")
+            }
+        }
+    }
+
+    /// Joins the cluster, as soon as the database answers. The ledger must have its witness.
+    func join() async throws {
+        let shell = try await ClusterShell.open(shell, host: ledger, permit: permit)
+        state.shell = shell
+    }
+
+    // MARK: State
+
+    /// The reason why this node carries nothing out; nil if there is none.
+    var obstacle: String? {
+        if let obstacle = state.obstacle { return obstacle }
+        if permit.isValid { return nil }
+        return "the lease of node \(name) has run out: the database does not renew it; 'carillon cluster' shows why"
+    }
+
+    var owners: OwnerTable { state.owners }
+
+    /// Returns the cluster as this node sees it; nil before ``join()`` and after ``leave()``.
+    func status() async -> ClusterStatus? { await state.shell?.status() }
+
+    // MARK: End
+
+    /// Hands all partitions over to other nodes, while deliveries that are under way end.
+    func drain(within limit: Duration) async { _ = await state.shell?.drain(within: limit) }
+
+    /// Gives up what is left, leaves the cluster and closes the connections to other nodes.
+    func leave() async {
+        await state.shell?.close()
+        await peers.stop()
+    }
+}
+
+extension PostgreSQLDurability {
+    fileprivate init(_ durability: Configuration.Cluster.Durability) {
+        self =
+            switch durability {
+            case .replicated: .replicated
+            case .single: .single
+            }
+    }
+}

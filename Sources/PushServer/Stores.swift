@@ -1,0 +1,66 @@
+import PushAdmin
+import PushConfiguration
+import PushLoop
+import PushModel
+import PushStore
+import PushTransport
+
+/// The stores of a server: files in the data directory, or a database that the nodes of a cluster share.
+struct Stores: Sendable {
+    let ledger: any LedgerEngine
+    let registry: any RegistryEngine
+    /// What waited when the ledger was opened. In a cluster, messages come later, with their partitions.
+    let backlog: LedgerBacklog
+    /// The place of the key that encrypts the secrets of API keys.
+    let sealing: SealingKeySource
+    /// The part of this node in its cluster; nil for files.
+    let node: ServedNode?
+
+    struct Dependencies: Sendable {
+        let directory: String
+        let loop: EventLoop
+        let resolver: NameResolver
+        let log: Logger
+        let commits: Histogram
+        /// Ends the server, because this node cannot be a member of its cluster any more.
+        let halt: @Sendable () -> Void
+    }
+
+    /// Opens the stores that the configuration names. If one cannot be opened, the others are closed.
+    static func open(
+        _ configuration: Configuration, _ retention: LedgerRetention, on dependencies: Dependencies
+    ) async throws -> Stores {
+        if let store = configuration.store, let cluster = configuration.cluster {
+            return try await ServedNode.open(store, cluster, retention, on: dependencies)
+        }
+        let log = dependencies.log
+        var settings = SQLiteLedger.Settings(directory: dependencies.directory)
+        settings.retention = retention
+        settings.committed = { [commits = dependencies.commits] in commits.observe($0) }
+        settings.eventsDropped = { log.eventsLost($0) }
+        settings.indexDamaged = { part in
+            log.error(
+                "\(part) is damaged: traces read the log instead, which takes longer; check the disk",
+                [.event: "ledger.damaged"])
+        }
+        let (ledger, backlog) = try await SQLiteLedger.open(settings)
+        do {
+            let registry = try await SQLiteRegistry.open(
+                directory: settings.directory, identities: ledger.identities, note: { await ledger.note($0) })
+            return Stores(
+                ledger: ledger, registry: registry, backlog: backlog,
+                sealing: .file("\(settings.directory)/\(KeyRegistrar.sealingFileName)"), node: nil)
+        } catch {
+            await ledger.close()
+            throw error
+        }
+    }
+}
+
+extension Logger {
+    func eventsLost(_ count: UInt64) {
+        error(
+            "events lost: the ledger could not write them, and no monitor will get them",
+            [.event: "events.lost", .count: Int(clamping: count)])
+    }
+}
