@@ -49,8 +49,8 @@ import Testing
     /// The method, path and body of a request, and the status, code and a part of the message of its answer.
     static let refused: [(String, String, String, Int, String, String)] = [
         ("GET", "/", "", 404, "not_found", "there is nothing at /"),
-        ("GET", "/v1", "", 404, "not_found", "/v1"), ("GET", "/v1/gateways/", "", 404, "not_found", ""),
-        ("GET", "/v1/gateways/shop/connections/3", "", 404, "not_found", ""),
+        ("GET", "/v1", "", 404, "not_found", "/v1"), ("GET", "/v1/gateways/", "", 404, "not_found", "at /v1/gateways/"),
+        ("GET", "/v1/gateways/shop/connections/3", "", 404, "not_found", "connections/3"),
         ("POST", "/v1/gateways", "", 405, "method_not_allowed", "POST is not allowed at /v1/gateways; use GET, HEAD"),
         ("GET", "/v1/gateways/shop/connections", "", 405, "method_not_allowed", "use PUT"),
         ("GET", "/v1/gateways?verbose=1", "", 422, "invalid", "no query parameter \"verbose\""),

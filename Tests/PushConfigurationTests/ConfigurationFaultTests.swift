@@ -38,7 +38,7 @@ import Testing
         // Unknown and repeated keys.
         Case("{ \(minimalApp),\n intak: {} }", 3, "intak", "there is no key \"intak\" here; did you mean \"intake\"?"),
         Case("{ \(minimalApp),\n insecure: true }", 3, "insecure", "it belongs to http.insecure or security.insecure"),
-        Case("{ \(minimalApp),\n zzzzzzzz: 1 }", 3, "zzzzzzzz", "known keys: data, intake, events,"),
+        Case("{ \(minimalApp),\n zzzzzzzz: 1 }", 3, "zzzzzzzz", "known keys: data, store, cluster, intake, events,"),
         Case("{ \(minimalApp), log: {\n levle: 'info' } }", 3, "log.levle", "did you mean \"level\"?"),
         Case("{ \(minimalApp), data: 'a',\n data: 'b' }", 3, "data", "this key is repeated; keep one"),
         Case(app("gateway: { conections: {} }"), 4, "apps.a.gateway.conections", "did you mean \"connections\"?"),

@@ -207,12 +207,13 @@ extension RouterMachine {
             }
             apps[self.messages[message].lane.app].isDirty = true
             guard index < verdicts.count, verdicts[index].count == count else {
-                failed = true
+                // A part of the ledger that is being closed does not answer for its messages, which are stopped then.
                 if isStopped(message) {
                     _ = self.messages[message].fanOut?.endClaim()
                     self.messages[message].fanOut?.endSearch()
                     settle(message)
                 } else {
+                    failed = true
                     claimsToAsk.append(message)
                 }
                 continue

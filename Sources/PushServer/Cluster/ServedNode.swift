@@ -72,7 +72,8 @@ final class ServedNode: Sendable {
                 let peers = try await peers(cluster, keys, ledger, state, dependencies)
                 let node = ServedNode(
                     cluster, ledger, peers, state,
-                    shellSettings(store, cluster, keys, peers, settings, state, dependencies))
+                    shellSettings(
+                        store, cluster, keys, peers, at: await peers.endpoint, settings, state, dependencies))
                 let book = registry.keyBook
                 return Stores(
                     ledger: ledger, registry: registry, backlog: backlog,
@@ -124,9 +125,9 @@ final class ServedNode: Sendable {
 
     private static func shellSettings(
         _ store: Configuration.Store, _ cluster: Configuration.Cluster, _ keys: CurveKeyPair, _ peers: ClusterPeers,
-        _ ledger: PostgreSQLLedger.Settings, _ state: NodeState, _ dependencies: Stores.Dependencies
+        at endpoint: String, _ ledger: PostgreSQLLedger.Settings, _ state: NodeState, _ dependencies: Stores.Dependencies
     ) -> ClusterShell.Settings {
-        let address = cluster.advertise.map { "tcp://\($0)" } ?? peers.endpoint
+        let address = if let other = cluster.advertise { "tcp://\(other)" } else { endpoint }
         var settings = ClusterShell.Settings(
             cluster.node, contact: NodeContact(address: address, publicKey: keys.publicKey.z85),
             policy: ClusterPolicy(lease: cluster.lease), directory: dependencies.directory, options: store.options,

@@ -144,7 +144,11 @@ import Testing
             let unknown = try await send(call + ["--key-file", "stranger.curve"], directory: directory)
             #expect(unknown.status == 77, "\(unknown.output)\(unknown.errors)")
             #expect(unknown.output.contains("authentication failed: the server does not know this client's key"))
-            let plain = try await send(["--via", ground.endpoint] + Self.message)
+            // The server closes the connection. On a busy machine the client may notice that first, and says so.
+            var plain = try await send(["--via", ground.endpoint] + Self.message)
+            while plain.output.contains("handshake failed: the connection was closed") {
+                plain = try await send(["--via", ground.endpoint] + Self.message)
+            }
             #expect(plain.status == 77 && plain.output.contains("one side uses CURVE keys"), "\(plain.output)")
             #expect(!known.output.contains(client.secretKey.z85) && !unknown.output.contains(stranger.secretKey.z85))
         }

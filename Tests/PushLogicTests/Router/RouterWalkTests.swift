@@ -567,7 +567,7 @@ private final class RouterWalk {
             machine.loaded(.success(Array(messages.prefix(count))), lane: load.lane, seqs: load.seqs)
         case .claim(let messages, let pages):
             if fails { return machine.claimed([], for: messages) }
-            machine.claimed(pages.map { page in page.devices.map { claim(page, $0) } }, for: messages)
+            machine.claimed(pages.map(claim), for: messages)
         case .due(let due):
             if fails { return machine.due(.failure(LedgerFault("broken"))) }
             scheduled.sort { $0.time < $1.time }
@@ -592,12 +592,16 @@ private final class RouterWalk {
             audience: message.audience, needsClaim: message.needsClaim, counts: tally[seq]!)
     }
 
-    private func claim(_ page: ClaimPage, _ device: DeviceID) -> ClaimVerdict {
-        let key = Claimed(message: page.fingerprint, device: device)
-        if ended.contains(Known(seq: page.seq, device: device)) { return .done }
-        if let owner = claims[key], owner != page.seq { return .had }
-        claims[key] = page.seq
-        return .new
+    private func claim(_ page: ClaimPage) -> [ClaimVerdict] {
+        // A part that is being closed claims nothing.
+        guard isOpen(page.seq) else { return [] }
+        return page.devices.enumerated().map { index, device in
+            let key = Claimed(message: page.fingerprint, device: device)
+            if ended.contains(Known(seq: page.seq, device: device)) { return .done }
+            if let owner = claims[key], owner != page.seq { return .had }
+            if index < page.devices.count - page.lookupCount { claims[key] = page.seq }
+            return .new
+        }
     }
 
     private func release(_ page: ClaimPage) {
@@ -675,6 +679,10 @@ private final class RouterWalk {
     private func note(closed part: Int) {
         check(parts[part] == .closing, "part \(part) was closed without an order")
         parts[part] = .closed
+        // The ledger forgets a part with its claims. The keys of deliveries that have ended are stored.
+        claims = claims.filter { claim, seq in
+            self.part(of: seq) != part || ended.contains(Known(seq: seq, device: claim.device))
+        }
         let left = gates.flatMap { $0.out + $0.older.flatMap(\.out) }.filter { delivery in
             accepted.contains { $0.value.message === delivery.message && EventNumber.part(of: $0.key) == part }
         }
