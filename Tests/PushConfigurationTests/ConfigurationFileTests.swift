@@ -60,6 +60,8 @@ enum Shipped {
         expected.http.tls = shipped.http.tls
         expected.http.legacyRegistration = shipped.http.legacyRegistration
         expected.security = shipped.security
+        expected.store = shipped.store
+        expected.cluster = shipped.cluster
         expected.apps = shipped.apps
         expected.receipts.roots = shipped.receipts.roots
         expected.receipts.sharedSecretFile = shipped.receipts.sharedSecretFile
