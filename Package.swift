@@ -135,8 +135,8 @@ let package = Package(
             name: "carillon",
             dependencies: [
                 "PushServer", "PushAdmin", "PushConfiguration", "PushStore", "PushGateways", "PushLogic", "PushWire",
-                "PushModel", "PushTime", "PushText", "PushRandom", "PushSimulator", "PushTransport", "PushLoop",
-                "Receipts",
+                "PushModel", "PushTime", "PushText", "PushRandom", "PushSimulator", "PushTransport", "PushPostgreSQL",
+                "PushLoop", "Receipts",
             ], swiftSettings: settings),
         .executableTarget(
             name: "Benchmarks",

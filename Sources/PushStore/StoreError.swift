@@ -1,8 +1,8 @@
-/// An error of the files in the data directory.
+/// An error of the files in the data directory, or of the database of a cluster.
 package struct StoreError: Error, Sendable, CustomStringConvertible {
     package struct Code: Hashable, Sendable {
         private enum Value {
-            case cannotOpen, cannotRead, cannotWrite, full, damaged, newerVersion
+            case cannotOpen, cannotRead, cannotWrite, full, damaged, newerVersion, unsuitable, notPermitted
         }
 
         private let value: Value
@@ -15,6 +15,10 @@ package struct StoreError: Error, Sendable, CustomStringConvertible {
         package static let damaged = Code(value: .damaged)
         /// The file was written by a newer version of Carillon.
         package static let newerVersion = Code(value: .newerVersion)
+        /// The store is not in the state that a command needs, such as an initialized one.
+        package static let unsuitable = Code(value: .unsuitable)
+        /// The user of the database lacks a right.
+        package static let notPermitted = Code(value: .notPermitted)
     }
 
     package let code: Code

@@ -10,7 +10,7 @@ enum Carillon {
     static let verbs: [Verb] = [
         ServeVerb.verb, CheckVerb.verb, SendVerb.verb, DevicesVerb.verb, MessagesVerb.verb, TraceVerb.verb,
         EventsVerb.verb, StatsVerb.verb, ScaleVerb.verb, PauseVerb.pause, PauseVerb.resume, ChannelsVerb.verb,
-        KeysVerb.verb, ReceiptsVerb.verb, SimulateVerb.verb,
+        StoreVerb.verb, KeysVerb.verb, ReceiptsVerb.verb, SimulateVerb.verb,
         BenchVerb.verb, VersionVerb.verb,
     ]
 

@@ -14,6 +14,8 @@ package struct SQLState: RawRepresentable, Hashable, Sendable, CustomStringConve
     package static let unknownStatement = SQLState(rawValue: "26000")
     package static let serializationFailure = SQLState(rawValue: "40001")
     package static let deadlock = SQLState(rawValue: "40P01")
+    package static let insufficientPrivilege = SQLState(rawValue: "42501")
+    package static let duplicateSchema = SQLState(rawValue: "42P06")
     package static let unknownTable = SQLState(rawValue: "42P01")
     package static let adminShutdown = SQLState(rawValue: "57P01")
 

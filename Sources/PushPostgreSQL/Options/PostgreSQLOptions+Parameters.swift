@@ -13,7 +13,7 @@ extension PostgreSQLOptions {
         var list: [(name: String, value: String)] = [
             ("host", target.host.name), ("port", "\(target.host.port)"), ("dbname", database), ("user", user),
             ("application_name", applicationName), ("client_encoding", "UTF8"), ("options", serverSettings),
-            ("target_session_attrs", "read-write"), ("sslmode", verification.rawValue),
+            ("target_session_attrs", requiresPrimary ? "read-write" : "any"), ("sslmode", verification.rawValue),
             // GSS would look up names and read files while the loop waits.
             ("gssencmode", "disable"),
             // This file cannot exist. libpq would read the passwords of the user otherwise.

@@ -19,6 +19,9 @@ package struct PostgreSQLOptions: Sendable, CustomStringConvertible {
     package var clientCertificate: String?
     package var clientKey: String?
     package var applicationName = "carillon"
+    /// Whether libpq passes over servers that accept no writes. A command that reports about each server connects to
+    /// them, too.
+    package var requiresPrimary = true
     /// The time for one address to connect and to authenticate.
     package var connectTimeout: Duration = .seconds(5)
     /// The time after which the kernel gives up sent bytes that are not acknowledged.

@@ -13,6 +13,8 @@ package final class PostgreSQLSession {
         package var checkTimeout = Duration.seconds(5)
         /// The time between two checks while the session is up.
         package var checkInterval = Duration.seconds(10)
+        /// Whether a server that fails the check is refused. Otherwise ``ServerInfo/faults`` has the reasons.
+        package var refusesFaults = true
 
         package init() {}
     }
@@ -178,8 +180,10 @@ package final class PostgreSQLSession {
             do throws(PostgreSQLValueError) {
                 guard let result = results.first else { return failed("the server \(target) answered without a row") }
                 let facts = try ServerFacts(try result.row())
-                if let fault = facts.fault(at: target, durability: settings.durability) { return failed(fault) }
-                let info = facts.info(at: target, sent: sent, received: .current())
+                let faults = facts.faults(at: target, durability: settings.durability)
+                if settings.refusesFaults, let fault = faults.first { return failed(fault) }
+                var info = facts.info(at: target, sent: sent, received: .current())
+                info.faults = faults
                 if machine.isUp {
                     self.info = info
                     scheduleCheck()

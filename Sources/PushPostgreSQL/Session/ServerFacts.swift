@@ -44,30 +44,42 @@ struct ServerFacts: Hashable {
 
     /// Why the server must not be used, and what to change; nil if it may be used.
     func fault(at target: PostgreSQLTarget, durability: PostgreSQLDurability) -> String? {
+        faults(at: target, durability: durability).first
+    }
+
+    /// All reasons why the server must not be used, the gravest one first, and what to change.
+    func faults(at target: PostgreSQLTarget, durability: PostgreSQLDurability) -> [String] {
+        var faults: [String] = []
         if version < Self.oldestVersion {
-            return "the server \(target) has version \(version / 10_000); upgrade it to PostgreSQL 15 or newer"
+            faults.append("the server \(target) has version \(version / 10_000); upgrade it to PostgreSQL 15 or newer")
         }
         if isInRecovery {
-            return "the server \(target) is a standby and accepts no writes; connect to the primary, or promote it"
+            faults.append(
+                "the server \(target) is a standby and accepts no writes; connect to the primary, or promote it")
         }
         if fsync != "on" {
-            return "the server \(target) has fsync = \(fsync), and a crash would lose acknowledged messages; set "
-                + "fsync = on in postgresql.conf"
+            faults.append(
+                "the server \(target) has fsync = \(fsync), and a crash would lose acknowledged messages; set "
+                    + "fsync = on in postgresql.conf")
         }
         if fullPageWrites != "on" {
-            return "the server \(target) has full_page_writes = \(fullPageWrites), and a crash can damage its data; "
-                + "set full_page_writes = on in postgresql.conf"
+            faults.append(
+                "the server \(target) has full_page_writes = \(fullPageWrites), and a crash can damage its data; "
+                    + "set full_page_writes = on in postgresql.conf")
         }
         if !["on", "remote_apply"].contains(synchronousCommit) {
-            return "the server \(target) has synchronous_commit = \(synchronousCommit) for this user, and commits do "
-                + "not wait for the disk of the standby; set synchronous_commit = on for the server, the database, "
-                + "and the role"
+            faults.append(
+                "the server \(target) has synchronous_commit = \(synchronousCommit) for this user, and commits do "
+                    + "not wait for the disk of the standby; set synchronous_commit = on for the server, the database, "
+                    + "and the role")
         }
-        if durability == .replicated, synchronousStandbys.allSatisfy(\.isWhitespace) {
-            return "the server \(target) has no synchronous standby, and its loss would lose acknowledged messages; "
-                + "set synchronous_standby_names, or set durability to \"single\" to run without a standby"
+        // A standby has no standbys of its own until it is promoted.
+        if durability == .replicated, !isInRecovery, synchronousStandbys.allSatisfy(\.isWhitespace) {
+            faults.append(
+                "the server \(target) has no synchronous standby, and its loss would lose acknowledged messages; "
+                    + "set synchronous_standby_names, or set durability to \"single\" to run without a standby")
         }
-        return nil
+        return faults
     }
 
     /// - Parameters:
@@ -80,6 +92,6 @@ struct ServerFacts: Hashable {
             target: target, version: version, systemIdentifier: systemIdentifier, timeline: timeline,
             synchronousStandbys: synchronousStandbys,
             clockOffset: .milliseconds(time.wallTime.milliseconds(since: middle)),
-            roundTrip: .milliseconds(roundTrip))
+            roundTrip: .milliseconds(roundTrip), isStandby: isInRecovery)
     }
 }

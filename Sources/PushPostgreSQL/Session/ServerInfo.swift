@@ -20,4 +20,8 @@ package struct ServerInfo: Hashable, Sendable {
     /// The time of the database minus the time of this machine. It is accurate to half of `roundTrip`.
     package let clockOffset: Duration
     package let roundTrip: Duration
+    package var isStandby = false
+    /// Why the server must not be used, and what to change. Only a session that does not refuse such servers reports
+    /// faults.
+    package var faults: [String] = []
 }

@@ -61,9 +61,9 @@ final class ClusterLink {
     }
 
     /// Closes the connection, and looks for the primary again.
-    func reconnect() {
+    func reconnect(because reason: String = "a newer primary was seen before") {
         session.take()?.stop()
-        lost("a newer primary was seen before")
+        lost(reason)
         connect()
     }
 
@@ -153,10 +153,10 @@ final class ClusterLink {
                 "the store has version \(version) of the tables, and this program has \(StoreSchema.version); start the "
                     + "version of Carillon that wrote them, or run 'carillon store migrate'")
         }
-        let cluster = incarnation.prefix(8).reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
         return DatabaseIdentity(
             system: UInt64(bitPattern: info.systemIdentifier), timeline: UInt32(clamping: info.timeline),
-            cluster: Int64(bitPattern: cluster), partitions: Int(parts))
+            cluster: ClusterTables.number(ofIncarnation: incarnation),
+            partitions: Int(parts))
     }
 
     private func compareClocks(_ info: ServerInfo) {
@@ -203,6 +203,11 @@ final class ClusterLink {
                 guard let result = results.last else { return reply(.unknown, nil) }
                 do {
                     let tables = try ClusterTables(result)
+                    if let self, let identity, identity.cluster != tables.cluster {
+                        // The machine compares the whole identity when it is connected, and then halts.
+                        reply(.refused, nil)
+                        return reconnect(because: "the store has another incarnation than before")
+                    }
                     reply(.snapshot(tables.snapshot), tables)
                 } catch {
                     self?.warn(.tables, "the tables of the cluster cannot be read: \(error)")

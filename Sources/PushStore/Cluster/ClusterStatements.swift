@@ -14,13 +14,15 @@ enum ClusterStatements {
     static let store = PostgreSQLStatement.once(sql: "SELECT version, parts, incarnation FROM carillon.store")
 
     /// Reads both tables as they were at one moment. The first column tells the kind of the row: the time, a node, or a
-    /// lease.
+    /// lease. The row of the time has the incarnation of the cluster, as ``ClusterTables/number(ofIncarnation:)`` forms it.
     static let snapshot = PostgreSQLStatement(
         "cluster-snapshot",
         sql: """
             WITH clock AS MATERIALIZED (SELECT clock_timestamp() AS now)
-            SELECT 0, now, NULL::text, NULL::bigint, NULL::text, NULL::text, NULL::text, NULL::timestamptz,
-                NULL::bigint, NULL::text, NULL::int FROM clock
+            SELECT 0, now, NULL::text,
+                (SELECT ('x' || encode(substr(incarnation, 1, 8), 'hex'))::bit(64)::bigint FROM carillon.store),
+                NULL::text, NULL::text, NULL::text, NULL::timestamptz, NULL::bigint, NULL::text, NULL::int
+            FROM clock
             UNION ALL
             SELECT 1, started, id, incarnation, address, public_key, state, until, lease, version, NULL
                 FROM carillon.nodes

@@ -12,6 +12,8 @@ struct ClusterTables {
     }
 
     private(set) var snapshot: ClusterSnapshot
+    /// The number of the cluster's incarnation.
+    let cluster: Int64
     private(set) var notes: [NodeID: NodeNote] = [:]
     /// The time at which each partition got its owner.
     private(set) var since: [PartitionID: WallTime] = [:]
@@ -19,9 +21,12 @@ struct ClusterTables {
     /// Reads the result of ``ClusterStatements/snapshot``. A row that is not understood makes all of it invalid, so that
     /// nothing is decided without that row.
     init(_ result: PostgreSQLResult) throws {
-        var now: PostgreSQLTimestamp?
-        for row in result.rows where try row.value(0, as: Int32.self) == 0 { now = try row.value(1) }
-        guard let now else { throw StoreError(.damaged, "the snapshot has no time") }
+        var clock: (now: PostgreSQLTimestamp, cluster: Int64)?
+        for row in result.rows where try row.value(0, as: Int32.self) == 0 {
+            clock = (try row.value(1), try row.value(3))
+        }
+        guard let (now, cluster) = clock else { throw StoreError(.damaged, "the snapshot has no time") }
+        self.cluster = cluster
         snapshot = ClusterSnapshot(databaseTime: .microseconds(now.microseconds), nodes: [], leases: [])
         for row in result.rows {
             switch try row.value(0, as: Int32.self) {
@@ -30,6 +35,11 @@ struct ClusterTables {
             default: break
             }
         }
+    }
+
+    /// Returns the number by which nodes compare incarnations of the cluster: the first eight bytes.
+    static func number(ofIncarnation bytes: [UInt8]) -> Int64 {
+        Int64(bitPattern: bytes.prefix(8).reduce(UInt64(0)) { $0 << 8 | UInt64($1) })
     }
 
     private mutating func addNode(_ row: PostgreSQLRow, now: PostgreSQLTimestamp) throws {

@@ -6,7 +6,8 @@ import PushPostgreSQL
 struct StoreCall: Sendable {
     private let session: LoopBound<PostgreSQLSession>
     private let gate: LoopGate
-    private let name: String
+    /// The name of the database in errors.
+    let name: String
 
     init(_ session: LoopBound<PostgreSQLSession>, gate: LoopGate, name: String) {
         self.session = session
@@ -14,20 +15,26 @@ struct StoreCall: Sendable {
         self.name = name
     }
 
+    /// Runs a section and returns its outcome.
+    func reply(
+        within limit: Duration = .seconds(60), _ write: @escaping @Sendable (PostgreSQLSection) -> Void
+    ) async -> PostgreSQLReply {
+        let session = session
+        return await withCheckedContinuation { continuation in
+            let isTaken = gate.execute {
+                let section = PostgreSQLSection()
+                write(section)
+                session.wrapped.send(section, timeout: limit) { continuation.resume(returning: $0) }
+            }
+            if !isTaken { continuation.resume(returning: .notSent("the store is closed")) }
+        }
+    }
+
     /// Runs a section and returns the results.
     func run(
         timeout: Duration = .seconds(60), _ write: @escaping @Sendable (PostgreSQLSection) -> Void
     ) async throws(StoreError) -> [PostgreSQLResult] {
-        let session = session
-        let reply = await withCheckedContinuation { continuation in
-            let isTaken = gate.execute {
-                let section = PostgreSQLSection()
-                write(section)
-                session.wrapped.send(section, timeout: timeout) { continuation.resume(returning: $0) }
-            }
-            if !isTaken { continuation.resume(returning: .notSent("the store is closed")) }
-        }
-        switch reply {
+        switch await reply(within: timeout, write) {
         case .done(let results): return results
         case .refused(let failure): throw StoreError(.cannotOpen, "\(name): \(failure)")
         case .unknown(let reason), .notSent(let reason): throw StoreError(.cannotOpen, "\(name): \(reason)")

@@ -48,10 +48,14 @@ package struct StoreTables: Sendable {
             throw StoreError(
                 .cannotOpen, "the number of partitions must be between 1 and \(EventNumber.maxParts); got \(parts)")
         }
-        var secret: [UInt8] = []
-        for _ in 0..<32 { secret.append(.random(in: .min ... .max)) }
-        let incarnation = (0..<16).map { _ in UInt8.random(in: .min ... .max) }
-        _ = try await call.run { [secret] section in
+        _ = try await call.run(Self.creation(parts: parts, at: time))
+    }
+
+    /// Returns what makes all tables in one transaction, with a secret and an incarnation of their own.
+    static func creation(parts: Int, at time: WallTime) -> @Sendable (PostgreSQLSection) -> Void {
+        let secret = random(32)
+        let incarnation = newIncarnation()
+        return { section in
             for sql in StoreSchema.tables + RegistryTables.all { section.call(.once(sql: sql)) }
             section.call(StoreSchema.addStore) { parameters in
                 parameters.append(int4: StoreSchema.version)
@@ -61,8 +65,14 @@ package struct StoreTables: Sendable {
             }
             section.call(StoreSchema.addLeases) { $0.append(int4: Int32(clamping: parts)) }
             section.call(StoreSchema.addHorizons)
+            for sql in partitions(besides: [], at: time) { section.call(.once(sql: sql)) }
         }
-        try await addPartitions(at: time)
+    }
+
+    static func newIncarnation() -> [UInt8] { random(16) }
+
+    private static func random(_ count: Int) -> [UInt8] {
+        (0..<count).map { _ in UInt8.random(in: .min ... .max) }
     }
 
     func read() async throws -> Facts {
@@ -111,14 +121,18 @@ package struct StoreTables: Sendable {
     }
 
     private func missingPartitions(at time: WallTime) async throws -> [String] {
-        let existing = Set(try await partitions())
+        Self.partitions(besides: Set(try await partitions()), at: time)
+    }
+
+    /// Returns the statements that make the partitions for the coming days and hours, besides those that exist.
+    private static func partitions(besides existing: Set<String>, at time: WallTime) -> [String] {
         let day = time.milliseconds / 86_400_000
         let hour = time.milliseconds / 3_600_000
         var missing: [String] = []
-        for number in (day - 1)...(day + Self.daysAhead) where !existing.contains("groups_\(number)") {
+        for number in (day - 1)...(day + daysAhead) where !existing.contains("groups_\(number)") {
             missing += StoreSchema.groupsPartition(Int32(clamping: number))
         }
-        for number in (hour - 1)...(hour + Self.hoursAhead) where !existing.contains("bodies_\(number)") {
+        for number in (hour - 1)...(hour + hoursAhead) where !existing.contains("bodies_\(number)") {
             missing += StoreSchema.bodiesPartition(Int32(clamping: number))
         }
         return missing

@@ -66,8 +66,9 @@ struct Verb: Sendable {
         do {
             return try await run(try Arguments(words, of: self))
         } catch {
-            // The message may repeat arguments of the command line, which may hold control characters.
-            Terminal.error.write("carillon \(name): \(PlainText.lines("\(error)"))\n")
+            // The message may repeat arguments of the command line, which may hold control characters and
+            // passwords.
+            Terminal.error.write("carillon \(name): \(PlainText.lines(HiddenPassword.line("\(error)")))\n")
             return Failure(error).code
         }
     }
@@ -95,7 +96,7 @@ struct Verb: Sendable {
     ) -> ExitCode {
         let nearest = NearestWord.to(word, in: names)
         Terminal.error.write(
-            "\(command): unknown verb '\(PlainText.line(word, limit: 60))'"
+            "\(command): unknown verb '\(PlainText.line(HiddenPassword.line(word), limit: 60))'"
                 + (nearest.map { "; did you mean '\($0)'?" } ?? "; '\(help)' lists them") + "\n")
         return .usage
     }

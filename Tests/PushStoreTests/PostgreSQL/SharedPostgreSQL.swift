@@ -33,6 +33,17 @@ actor SharedPostgreSQL {
         return options
     }
 
+    /// Returns how to connect to a new database without tables.
+    func emptyDatabase(_ clause: String = "") async throws -> PostgreSQLOptions {
+        let server = try await server()
+        newest += 1
+        let name = "empty_\(newest)"
+        try await server.execute("CREATE DATABASE \(name) \(clause)")
+        var options = try PostgreSQLURL.parse(server.url())
+        options.database = name
+        return options
+    }
+
     private func template(parts: Int, at time: WallTime, on server: PostgreSQLServer) async throws -> String {
         if let known = templates[parts] { return try await known.value }
         let task = Task {
