@@ -52,6 +52,8 @@ final class Pipeline: Sendable {
     let node: ServedNode?
     /// The right to send, which can end in a cluster; nil on a single node.
     var permit: SendingPermit? { node?.permit }
+    /// The time by which messages expire and are due.
+    let clock: SharedClock
     /// The place of the key that encrypts the secrets of API keys.
     let sealing: SealingKeySource
     /// The numbers of messages that were waiting when the ledger was opened.
@@ -87,6 +89,8 @@ final class Pipeline: Sendable {
     init(_ configuration: Configuration, on dependencies: Dependencies) async throws {
         self.dependencies = dependencies
         let log = dependencies.log
+        let clock = SharedClock()
+        self.clock = clock
         // With several loops, incoming and outgoing work run on different ones.
         let (front, back) = (dependencies.loops.loops[0], dependencies.loops.loops[dependencies.loops.loops.count - 1])
         let security = try PipelineSecurity(configuration.security)
@@ -105,7 +109,7 @@ final class Pipeline: Sendable {
                     commits: dependencies.metrics.histogram(
                         "carillon_ledger_commit_seconds",
                         help: "Duration of the commits of the ledger, including the sync."),
-                    halt: dependencies.halt))
+                    clock: clock, halt: dependencies.halt))
         } catch {
             await contexts.terminate()
             throw error
@@ -117,13 +121,15 @@ final class Pipeline: Sendable {
         self.front = node?.intake ?? ledger
         receipts = node?.receipts ?? ledger
         seen = SeenReports(ledger)
-        let counted = CountedLedger(ledger)
+        let counted = CountedLedger(ledger, clock: { clock.now })
         self.counted = counted
         let feedback = Feedback(
-            on: back, registry: registry, ledger: ledger, identities: ledger.identities, log: log)
+            on: back, registry: registry, ledger: ledger, identities: ledger.identities,
+            wallClock: { clock.now }, log: log)
         self.feedback = feedback
         var routing = Router.Settings()
         routing.policy.expiry.unlimited = configuration.intake.expireAfter
+        routing.wallClock = { clock.now }
         routing.answered = { feedback.take($0) }
         let troubles = Locked(RouterTroubles())
         routerTroubles = troubles
@@ -186,7 +192,8 @@ final class Pipeline: Sendable {
             load: {
                 let held = ledger.backlog(of: $0)
                 return AppLoad(waiting: held.waiting, scheduled: held.scheduled)
-            })
+            },
+            wallClock: { clock.now })
         follower = RegistryFollower(registry, log: ledger) { error in
             log.warning(
                 "registry cannot apply device events, retrying", [.error: "\(error)"])
@@ -269,9 +276,8 @@ final class Pipeline: Sendable {
             return "the ledger has waited \(busy.components.seconds) s for "
                 + (node == nil ? "the disk: check the disk of \(dependencies.directory)" : "the database: check it")
         }
-        if let obstacle = node?.obstacle { return obstacle }
         return state.withLock { state in
-            state.fault?.description ?? troubles.everywhere.first ?? (state.isTakingIn ? nil : "intake is closed")
+            state.fault?.description ?? node?.obstacle ?? troubles.everywhere.first ?? (state.isTakingIn ? nil : "intake is closed")
         }
     }
 

@@ -118,7 +118,7 @@ package final class RunningCarillon: Sendable {
             let gateways = ServedGateways(
                 on: home,
                 dependencies: ServedGateways.Dependencies(
-                    loops: loops, tokens: ProviderTokens(on: home), resolver: NameResolver(pool: lookUps),
+                    loops: loops, tokens: ProviderTokens(on: home, wallClock: { pipeline.clock.now }), resolver: NameResolver(pool: lookUps),
                     files: files, metrics: metrics, expiry: expiry, pipeline: pipeline, directory: lock.directory,
                     log: log))
             self.gateways = gateways

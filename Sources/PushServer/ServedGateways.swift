@@ -148,6 +148,7 @@ actor ServedGateways {
         let own = dependencies.loops.next()
         var settings = loaded.gateway.settings(
             resolver: dependencies.resolver, permit: dependencies.pipeline.permit)
+        settings.wallClock = { [clock = dependencies.pipeline.clock] in clock.now }
         settings.lookUp = lookUps.lookUp
         settings.policy.minimum = connections.lowerBound
         settings.policy.maximum = connections.upperBound

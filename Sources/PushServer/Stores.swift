@@ -22,6 +22,7 @@ struct Stores: Sendable {
         let resolver: NameResolver
         let log: Logger
         let commits: Histogram
+        let clock: SharedClock
         /// Ends the server, because this node cannot be a member of its cluster any more.
         let halt: @Sendable () -> Void
     }

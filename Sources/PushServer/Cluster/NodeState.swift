@@ -8,6 +8,7 @@ final class NodeState: Sendable {
     private struct Values {
         var shell: ClusterShell?
         var owners = OwnerTable()
+        var isStopped = false
         var obstacle: String? = "this node has not joined its cluster yet: the database has not answered"
     }
 
@@ -27,10 +28,15 @@ final class NodeState: Sendable {
     /// The reason why this node is not a member; nil if it is one.
     var obstacle: String? { values.withLock { $0.obstacle } }
 
+    /// Whether the lease has ended without a renewal.
+    var isStopped: Bool { values.withLock { $0.isStopped } }
+
     func take(_ event: ClusterEvent) {
         values.withLock { values in
             switch event {
-            case .joined: values.obstacle = nil
+            case .joined: (values.obstacle, values.isStopped) = (nil, false)
+            case .stopped: values.isStopped = true
+            case .resumed: values.isStopped = false
             case .nameInUse:
                 values.obstacle =
                     "another process has the name of this node: stop it, or set another cluster.node; this node waits "
@@ -38,7 +44,7 @@ final class NodeState: Sendable {
             case .left: values.obstacle = "this node has left its cluster"
             case .lost: values.obstacle = "this node was declared dead by another one, and joins again"
             case .halted(let halt): values.obstacle = halt.sentence
-            case .dead, .takeover, .handover, .fenced, .stopped, .resumed, .newPrimary, .clockStepped: break
+            case .dead, .takeover, .handover, .fenced, .newPrimary, .clockStepped: break
             }
         }
     }

@@ -63,6 +63,7 @@ final class ServedNode: Sendable {
         }
         do {
             var devices = PostgreSQLRegistry.Settings(settings)
+            devices.now = { [clock = dependencies.clock] in clock.now }
             devices.failed = { error in
                 log.warning("cannot read what other nodes changed, retrying", [.error: "\(error)"])
             }
@@ -100,6 +101,7 @@ final class ServedNode: Sendable {
         settings.session.durability = PostgreSQLDurability(cluster.durability)
         settings.node = cluster.node.name
         settings.retention = retention
+        settings.clock = { [clock = dependencies.clock] in clock.now }
         settings.committed = { [commits = dependencies.commits] in commits.observe($0) }
         settings.eventsDropped = { log.eventsLost($0) }
         settings.lost = { part, epoch in state.shell?.fenced(part, epoch: epoch) }
@@ -140,6 +142,7 @@ final class ServedNode: Sendable {
             log.report(event)
         }
         settings.hooks.warning = { [trouble = RepeatedWarning(log)] in trouble.report($0) }
+        settings.hooks.clock = { [clock = dependencies.clock] in clock.observed($0, error: $1) }
         settings.hooks.hint = { node, _ in peers.hint(node) }
         settings.hooks.owners = { table in
             state.owners = table
@@ -176,8 +179,8 @@ final class ServedNode: Sendable {
     /// The reason why this node carries nothing out; nil if there is none.
     var obstacle: String? {
         if let obstacle = state.obstacle { return obstacle }
-        if permit.isValid { return nil }
-        return "the lease of node \(name) has run out: the database does not renew it; 'carillon cluster' shows why"
+        guard state.isStopped else { return nil }
+        return "the lease of node \(name) has run out, because the database does not renew it: check the database"
     }
 
     var owners: OwnerTable { state.owners }

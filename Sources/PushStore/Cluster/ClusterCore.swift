@@ -151,7 +151,12 @@ final class ClusterCore {
             guard let self else { return }
             let isAnswered = result != .unknown && result != .notSent
             settings.hooks.operation(operation.name, .sinceBoot() - sent, isAnswered)
-            if let tables { self.tables = tables }
+            if let tables {
+                self.tables = tables
+                let roundTrip = MonotonicTime.sinceBoot() - sent
+                let here = WallTime.current().adding(milliseconds: 0 - (roundTrip / 2).wholeMilliseconds)
+                settings.hooks.clock(.milliseconds(tables.time.milliseconds(since: here)), roundTrip)
+            }
             switch operation {
             case .renew, .join: if result == .done { lastRenewal = sent }
             default: break

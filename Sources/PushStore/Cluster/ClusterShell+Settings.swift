@@ -42,6 +42,8 @@ extension ClusterShell {
         package var warning: @Sendable (String) -> Void = { _ in }
         /// Called with the name and the duration of each operation, and whether the database answered.
         package var operation: @Sendable (_ name: String, Duration, _ isAnswered: Bool) -> Void = { _, _, _ in }
+        /// Called with the time of the database minus that of this machine, and the error of this reading.
+        package var clock: @Sendable (_ offset: Duration, _ error: Duration) -> Void = { _, _ in }
         /// Called when the members of the cluster or the owners of partitions have changed.
         package var owners: @Sendable (OwnerTable) -> Void = { _ in }
 

@@ -14,6 +14,8 @@ struct ClusterTables {
     private(set) var snapshot: ClusterSnapshot
     /// The number of the cluster's incarnation.
     let cluster: Int64
+    /// The time of the database.
+    let time: WallTime
     private(set) var notes: [NodeID: NodeNote] = [:]
     /// The time at which each partition got its owner.
     private(set) var since: [PartitionID: WallTime] = [:]
@@ -27,6 +29,7 @@ struct ClusterTables {
         }
         guard let (now, cluster) = clock else { throw StoreError(.damaged, "the snapshot has no time") }
         self.cluster = cluster
+        time = now.wallTime
         snapshot = ClusterSnapshot(databaseTime: .microseconds(now.microseconds), nodes: [], leases: [])
         for row in result.rows {
             switch try row.value(0, as: Int32.self) {
