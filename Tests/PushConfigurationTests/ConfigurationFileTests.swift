@@ -1,5 +1,6 @@
 import FoundationEssentials
 import JSON5
+import PushModel
 import ServerTestSupport
 import TestSupport
 import Testing
@@ -38,6 +39,14 @@ enum Shipped {
         }
         walk(try JSON5Reader.read(try ConfigurationFile.read(Shipped.path)), at: [])
         #expect(written == Set(Configuration.settingPaths))
+    }
+
+    @Test func `The example of a cluster is valid`() throws {
+        let path = "\(Shipped.package)/Config/cluster/carillon.json5"
+        let parsed = try Configuration.parse(try ConfigurationFile.read(path), file: path)
+        #expect(parsed.warnings.isEmpty)
+        #expect(parsed.configuration.cluster?.node == NodeID("a"))
+        #expect(parsed.configuration.store?.options.hosts.count == 3)
     }
 
     @Test func `Every setting is read from the file, and its path is its own`() throws {
