@@ -243,14 +243,14 @@ let package = Package(
             name: "PushServerTests",
             dependencies: [
                 "PushServer", "PushAdmin", "PushConfiguration", "PushPipeline", "PushModel", "PushLoop", "TestSupport",
-                "ServerTestSupport",
+                "ServerTestSupport", "PushLogic",
             ], swiftSettings: settings),
         .testTarget(
             name: "CarillonTests",
             dependencies: [
                 "carillon", "PushServer", "PushAdmin", "PushConfiguration", "PushPipeline", "PushStore", "PushWire",
                 "PushModel", "PushText", "PushSimulator", "PushTransport", "PushLoop", "JSON5", "TestSupport",
-                "ServerTestSupport", "Receipts",
+                "ServerTestSupport", "Receipts", "PushPostgreSQL",
             ],
             exclude: ["Pipeline/Scenes"], swiftSettings: settings),
     ],

@@ -112,6 +112,7 @@ package final class RunningCarillon: Sendable {
 
             ProcessMetrics.register(in: metrics)
             Release.register(in: metrics)
+            if let node = pipeline.node { ClusterMetrics.register(node, in: metrics) }
             let expiry = await CredentialExpiry.open(directory: configuration.data, on: home, files: files, log: log) {
                 pipeline.announce($0)
             }
@@ -224,6 +225,7 @@ package final class RunningCarillon: Sendable {
             + KeyEndpoints.all(keys, apps: { await gateways.statuses().map(\.app.id) })
             + [
                 AnyEndpoint(ListCredentials(source: gateways)),
+                AnyEndpoint(GetCluster(source: ServedCluster(node: pipeline.node))),
                 AnyEndpoint(GetConfiguration(control: control)), AnyEndpoint(ReloadConfiguration(control: control)),
                 AnyEndpoint(
                     ReleaseBrake(apps: KnownApps(nil, environment: environment)) {

@@ -2,6 +2,7 @@ import PushLogic
 import PushLoop
 import PushModel
 import PushStore
+import PushTime
 
 /// What other threads know of this node: its shell, the owners of the partitions, and whether it is a member.
 final class NodeState: Sendable {
@@ -9,6 +10,8 @@ final class NodeState: Sendable {
         var shell: ClusterShell?
         var owners = OwnerTable()
         var isStopped = false
+        var journal = ClusterJournal()
+        var renewedAt = MonotonicTime.sinceBoot()
         var obstacle: String? = "this node has not joined its cluster yet: the database has not answered"
     }
 
@@ -31,8 +34,17 @@ final class NodeState: Sendable {
     /// Whether the lease has ended without a renewal.
     var isStopped: Bool { values.withLock { $0.isStopped } }
 
+    var journal: ClusterJournal { values.withLock { $0.journal } }
+
+    /// The time at which the last renewal that succeeded was sent; the start before the first one.
+    var renewedAt: MonotonicTime {
+        get { values.withLock { $0.renewedAt } }
+        set { values.withLock { $0.renewedAt = newValue } }
+    }
+
     func take(_ event: ClusterEvent) {
         values.withLock { values in
+            values.journal.take(event, at: .current())
             switch event {
             case .joined: (values.obstacle, values.isStopped) = (nil, false)
             case .stopped: values.isStopped = true

@@ -19,7 +19,7 @@ final class ServedNode: Sendable {
     let name: NodeID
     private let ledger: PostgreSQLLedger
     private let peers: ClusterPeers
-    private let state: NodeState
+    let state: NodeState
     private let shell: ClusterShell.Settings
 
     private init(
@@ -143,6 +143,7 @@ final class ServedNode: Sendable {
         }
         settings.hooks.warning = { [trouble = RepeatedWarning(log)] in trouble.report($0) }
         settings.hooks.clock = { [clock = dependencies.clock] in clock.observed($0, error: $1) }
+        settings.hooks.renewed = { state.renewedAt = $0 }
         settings.hooks.hint = { node, _ in peers.hint(node) }
         settings.hooks.owners = { table in
             state.owners = table
@@ -184,6 +185,8 @@ final class ServedNode: Sendable {
     }
 
     var owners: OwnerTable { state.owners }
+
+    var journal: ClusterJournal { state.journal }
 
     /// Returns the cluster as this node sees it; nil before ``join()`` and after ``leave()``.
     func status() async -> ClusterStatus? { await state.shell?.status() }

@@ -158,7 +158,10 @@ final class ClusterCore {
                 settings.hooks.clock(.milliseconds(tables.time.milliseconds(since: here)), roundTrip)
             }
             switch operation {
-            case .renew, .join: if result == .done { lastRenewal = sent }
+            case .renew, .join:
+                guard result == .done else { break }
+                lastRenewal = sent
+                settings.hooks.renewed(sent)
             default: break
             }
             input { machine, now in machine.finished(id, result, now: now) }

@@ -1,6 +1,7 @@
 package import PushLogic
 package import PushModel
 package import PushPostgreSQL
+package import PushTime
 
 extension ClusterShell {
     package struct Settings: Sendable {
@@ -44,6 +45,8 @@ extension ClusterShell {
         package var operation: @Sendable (_ name: String, Duration, _ isAnswered: Bool) -> Void = { _, _, _ in }
         /// Called with the time of the database minus that of this machine, and the error of this reading.
         package var clock: @Sendable (_ offset: Duration, _ error: Duration) -> Void = { _, _ in }
+        /// Called when the node has joined and after each renewal, with the time at which that was sent.
+        package var renewed: @Sendable (MonotonicTime) -> Void = { _ in }
         /// Called when the members of the cluster or the owners of partitions have changed.
         package var owners: @Sendable (OwnerTable) -> Void = { _ in }
 

@@ -3,7 +3,7 @@ import PushLoop
 import PushText
 
 /// One screen of statistics. It shows rates if there is an earlier response of the same process, and totals otherwise.
-struct StatsScreen {
+struct StatsScreen: Sendable {
     private let terminal: Terminal
 
     init(_ terminal: Terminal) {
