@@ -185,7 +185,12 @@ package final class HTTP2ClientConnection {
                 let tls = try TLSEngine(context: context, role: .client(serverName: serverName))
                 let channel = Channel(socket, on: loop, tls: tls, handler: self)
                 if let permit = options.permit {
-                    channel.mayWrite = { [unowned self] in permit.isValid || engine.inFlight == 0 }
+                    // The channel lives longer, for the last frames. What they belong to is not known then.
+                    channel.mayWrite = { [weak self] in
+                        if permit.isValid { return true }
+                        guard let self else { return false }
+                        return engine.inFlight == 0
+                    }
                 }
                 self.channel = channel
                 channel.start()
