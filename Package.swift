@@ -243,7 +243,7 @@ let package = Package(
             name: "PushServerTests",
             dependencies: [
                 "PushServer", "PushAdmin", "PushConfiguration", "PushPipeline", "PushModel", "PushLoop", "TestSupport",
-                "ServerTestSupport", "PushLogic",
+                "ServerTestSupport", "PushLogic", "PushTime",
             ], swiftSettings: settings),
         .testTarget(
             name: "CarillonTests",

@@ -277,7 +277,8 @@ final class Pipeline: Sendable {
                 + (node == nil ? "the disk: check the disk of \(dependencies.directory)" : "the database: check it")
         }
         return state.withLock { state in
-            state.fault?.description ?? node?.obstacle ?? troubles.everywhere.first ?? (state.isTakingIn ? nil : "intake is closed")
+            state.fault?.description ?? node?.obstacle ?? troubles.everywhere.first
+                ?? (state.isTakingIn ? nil : "intake is closed")
         }
     }
 

@@ -119,11 +119,13 @@ package final class RunningCarillon: Sendable {
             let gateways = ServedGateways(
                 on: home,
                 dependencies: ServedGateways.Dependencies(
-                    loops: loops, tokens: ProviderTokens(on: home, wallClock: { pipeline.clock.now }), resolver: NameResolver(pool: lookUps),
+                    loops: loops, tokens: ProviderTokens(on: home, wallClock: { pipeline.clock.now }),
+                    resolver: NameResolver(pool: lookUps),
                     files: files, metrics: metrics, expiry: expiry, pipeline: pipeline, directory: lock.directory,
                     log: log))
             self.gateways = gateways
             forcedStop.gateways = gateways
+            pipeline.node?.whenPausesChange { Task { await gateways.followPauses() } }
 
             // The control server stops before the parts that its requests use are closed.
             let health = ServedHealth(
@@ -235,7 +237,8 @@ package final class RunningCarillon: Sendable {
                 AnyEndpoint(DropBacklog { await pipeline.router.drop($0) }),
                 AnyEndpoint(responding: PushMessages(intake: pipeline.intake)),
                 AnyEndpoint(VerifyReceipt(receipts: receipts)),
-                AnyEndpoint(ReceiveStoreNotification(receipts: receipts, log: pipeline.receipts, counts: notifications)),
+                AnyEndpoint(
+                    ReceiveStoreNotification(receipts: receipts, log: pipeline.receipts, counts: notifications)),
             ]
             + PipelineEndpoints.all(
                 on: pipeline.intake.loop, streams: streams, devices: pipeline.registry, events: pipeline.ledger,

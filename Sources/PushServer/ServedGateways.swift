@@ -122,7 +122,7 @@ actor ServedGateways {
                     resolver: dependencies.resolver, permit: dependencies.pipeline.permit),
                 tokens: tokens(loaded, reportingTo: served.journal),
                 endpoint: loaded.gateway.hostPort)
-            log.notice(
+            dependencies.log.notice(
                 "connection settings changed: new connections use them, old connections drain",
                 [.fingerprint: loaded.gateway.credential.facts.fingerprint])
         }
@@ -338,6 +338,21 @@ extension ServedGateways: GatewayControl {
         // The gateway applies the change on its own loop. Without this wait, the status could be read before that.
         await apps[app]?.gateway?.loop.run {}
         return await gateway(app)
+    }
+
+    /// Carries out the pauses that other nodes of the cluster have begun or ended.
+    func followPauses() {
+        guard let all = dependencies.pipeline.node?.pauses else { return }
+        for app in Set(paused.keys).union(all.keys) where (paused[app] == nil) != (all[app] == nil) {
+            let isPaused = all[app] != nil
+            paused[app] = all[app]
+            dependencies.pipeline.router.setPaused(isPaused, app: app)
+            apps[app]?.gateway?.setPaused(isPaused)
+            dependencies.log.notice(
+                isPaused
+                    ? "app paused on another node: nothing is sent until it is resumed" : "app resumed on another node",
+                [.app: app.name, .event: isPaused ? "app.paused" : "app.resumed"])
+        }
     }
 
     func setPaused(_ isPaused: Bool, app: AppID) async throws -> GatewayAnswer? {

@@ -17,7 +17,9 @@ extension Configuration {
         /// The URL without its password.
         package var description: String { "\(options)" }
 
-        package static func == (left: Store, right: Store) -> Bool { left.url.withRevealed { url in right.url.withRevealed { $0 == url } } }
+        package static func == (left: Store, right: Store) -> Bool {
+            left.url.withRevealed { url in right.url.withRevealed { $0 == url } }
+        }
     }
 
     /// This node among those that share a database.

@@ -183,7 +183,8 @@ extension RouterMachine {
 
     private func isDropped(_ accepted: AcceptedMessage, of app: AppIndex) -> Bool {
         guard let drop = apps[app].drop, !apps[app].hasGate else { return false }
-        return accepted.seq <= drop.upTo[EventNumber.part(of: accepted.seq)] && (accepted.message.notBefore.map { $0 <= drop.at } ?? true)
+        return accepted.seq <= drop.upTo[EventNumber.part(of: accepted.seq)]
+            && (accepted.message.notBefore.map { $0 <= drop.at } ?? true)
     }
 
     /// Records that the message ends because it is dropped, if it is.

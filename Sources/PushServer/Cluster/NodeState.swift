@@ -10,6 +10,8 @@ final class NodeState: Sendable {
         var shell: ClusterShell?
         var owners = OwnerTable()
         var isStopped = false
+        var pauses: [AppID: WallTime]?
+        var pauseObserver: (@Sendable () -> Void)?
         var journal = ClusterJournal()
         var renewedAt = MonotonicTime.sinceBoot()
         var obstacle: String? = "this node has not joined its cluster yet: the database has not answered"
@@ -41,6 +43,30 @@ final class NodeState: Sendable {
         get { values.withLock { $0.renewedAt } }
         set { values.withLock { $0.renewedAt = newValue } }
     }
+
+    // MARK: Pauses
+
+    /// The apps that are paused on all nodes; nil before another node has changed them.
+    var pauses: [AppID: WallTime]? { values.withLock { $0.pauses } }
+
+    func take(pauses: [AppID: WallTime]) {
+        let observer = values.withLock { values in
+            values.pauses = pauses
+            return values.pauseObserver
+        }
+        observer?()
+    }
+
+    /// Sets the function that is called after another node has begun or ended a pause.
+    func whenPausesChange(_ observer: @escaping @Sendable () -> Void) {
+        let isLate = values.withLock { values in
+            values.pauseObserver = observer
+            return values.pauses != nil
+        }
+        if isLate { observer() }
+    }
+
+    // MARK: Membership
 
     func take(_ event: ClusterEvent) {
         values.withLock { values in

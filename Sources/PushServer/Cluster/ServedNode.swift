@@ -105,6 +105,7 @@ final class ServedNode: Sendable {
         settings.committed = { [commits = dependencies.commits] in commits.observe($0) }
         settings.eventsDropped = { log.eventsLost($0) }
         settings.lost = { part, epoch in state.shell?.fenced(part, epoch: epoch) }
+        settings.pausesChanged = { state.take(pauses: $0) }
         settings.failed = { [trouble = RepeatedWarning(log)] in trouble.report($0) }
         return settings
     }
@@ -127,7 +128,8 @@ final class ServedNode: Sendable {
 
     private static func shellSettings(
         _ store: Configuration.Store, _ cluster: Configuration.Cluster, _ keys: CurveKeyPair, _ peers: ClusterPeers,
-        at endpoint: String, _ ledger: PostgreSQLLedger.Settings, _ state: NodeState, _ dependencies: Stores.Dependencies
+        at endpoint: String, _ ledger: PostgreSQLLedger.Settings, _ state: NodeState,
+        _ dependencies: Stores.Dependencies
     ) -> ClusterShell.Settings {
         let address = if let other = cluster.advertise { "tcp://\(other)" } else { endpoint }
         var settings = ClusterShell.Settings(
@@ -176,6 +178,12 @@ final class ServedNode: Sendable {
     }
 
     // MARK: State
+
+    /// The apps that are paused on all nodes; nil before another node has changed them.
+    var pauses: [AppID: WallTime]? { state.pauses }
+
+    /// Sets the function that is called after another node has begun or ended a pause.
+    func whenPausesChange(_ observer: @escaping @Sendable () -> Void) { state.whenPausesChange(observer) }
 
     /// The reason why this node carries nothing out; nil if there is none.
     var obstacle: String? {

@@ -12,6 +12,7 @@ extension PostgreSQLCore {
     func watch() {
         for lane in lanes { flush(lane) }
         publish(isWhole: true)
+        if !isClosed { followPauses() }
         if fault != nil, lanes.allSatisfy(\.isIdle) { probe() }
         guard hasStalledLane, fault == nil else { return }
         let isUp = lanes.allSatisfy(\.isUp)

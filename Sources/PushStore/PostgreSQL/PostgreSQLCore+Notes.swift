@@ -3,7 +3,7 @@ import PushModel
 import PushPostgreSQL
 import PushTime
 
-/// Events that belong to no request, and the apps that operators pause.
+/// Events that belong to no request.
 extension PostgreSQLCore {
     func note(_ events: [EventDraft], done: (@Sendable (UInt64?) -> Void)?) {
         guard let part = part(for: events) ?? home else {
@@ -81,24 +81,5 @@ extension PostgreSQLCore {
             for (_, done) in exchange(&part.waiting.notes, with: []) { done?(nil) }
         }
         drops.end()
-    }
-
-    func pause(_ app: AppID, since time: WallTime?, reply: @escaping @Sendable (LedgerFault?) -> Void) {
-        let section = PostgreSQLSection()
-        if let time {
-            section.call(StoreStatements.setPaused) { parameters in
-                parameters.append(text: app.name)
-                parameters.append(int8: time.milliseconds)
-            }
-        } else {
-            section.call(StoreStatements.removePaused) { $0.append(text: app.name) }
-        }
-        reads.send(section, timeout: .seconds(30)) { result in
-            switch result {
-            case .done: reply(nil)
-            case .refused(let failure): reply(LedgerFault("\(failure)"))
-            case .unknown(let reason), .notSent(let reason): reply(LedgerFault(reason))
-            }
-        }
     }
 }

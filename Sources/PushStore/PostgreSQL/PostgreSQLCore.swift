@@ -25,6 +25,7 @@ final class PostgreSQLCore {
     var unforgotten: [Int: Int] = [:]
     /// Whether the witness may not send.
     var isSuspended = false
+    var pauses = Pauses(apps: [:])
     let lanes: [LedgerLane]
     let reads: PostgreSQLSession
     /// The part whose turn it is to be first in a flush of a lane.

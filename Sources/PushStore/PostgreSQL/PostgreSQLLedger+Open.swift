@@ -77,11 +77,7 @@ extension PostgreSQLLedger {
         let call = StoreCall(history, gate: gate, name: "\(settings.options)")
         let store = try await StoreTables(call).read()
         try await StoreTables(call).addPartitions(at: settings.clock())
-        var paused: [AppID: WallTime] = [:]
-        for row in try await call.run({ $0.call(StoreStatements.paused) })[0].rows {
-            guard let app = AppID(try row.value(0, as: String.self)) else { continue }
-            paused[app] = WallTime(milliseconds: try row.value(1))
-        }
+        let paused = try PostgreSQLCore.pausedApps(in: try await call.run { $0.call(StoreStatements.paused) }[0])
         let core = await sessions.with { sessions in
             LoopBound(
                 PostgreSQLCore(
@@ -101,6 +97,7 @@ extension PostgreSQLLedger {
         }
         let published = await core.with { core in
             core.published.withLock { [count = core.partCount] in $0.partCount = count }
+            core.pauses.apps = paused
             core.publish(isWhole: true)
             return core.published
         }

@@ -164,7 +164,7 @@ enum StoreStatements {
         parameters: [.int4])
     static let store = PostgreSQLStatement.once(
         sql: "SELECT version, parts, secret, incarnation FROM carillon.store")
-    static let paused = PostgreSQLStatement.once(sql: "SELECT app, since FROM carillon.paused")
+    static let paused = PostgreSQLStatement("paused", sql: "SELECT app, since FROM carillon.paused", parameters: [])
     /// Takes all parts for one node, whatever node had them.
     static let takeAll = PostgreSQLStatement.once(
         sql: "UPDATE carillon.leases SET epoch = epoch + 1, node = $1 RETURNING part, epoch", parameters: [.text])

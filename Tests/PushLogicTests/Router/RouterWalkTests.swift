@@ -607,7 +607,8 @@ private final class RouterWalk {
     private func release(_ page: ClaimPage) {
         for device in page.devices {
             check(
-                cancelled.contains(page.seq) || !isOpen(page.seq) || suppressed.contains(Known(seq: page.seq, device: device)),
+                cancelled.contains(page.seq) || !isOpen(page.seq)
+                    || suppressed.contains(Known(seq: page.seq, device: device)),
                 "the claims of \(page.seq) were released")
             let key = Claimed(message: page.fingerprint, device: device)
             check(claims[key] == page.seq, "a claim of another message was released")

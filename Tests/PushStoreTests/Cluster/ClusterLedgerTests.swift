@@ -2,6 +2,7 @@ import PushLogic
 import PushLoop
 import PushModel
 import PushPostgreSQL
+import PushTime
 import TestSupport
 import Testing
 
@@ -93,5 +94,29 @@ import Testing
         await b.shell.close()
         await a.ledger.ledger.close()
         await b.ledger.ledger.close()
+    }
+
+    @Test func `A pause on one node is known on the others`() async throws {
+        let options = try await SharedPostgreSQL.shared.store(parts: 2, at: .current())
+        let seen = EventRecorder<[AppID: WallTime]>()
+        let a = try await LedgerNode(options) { $0.pausesChanged = { seen.record($0) } }
+        let b = try await LedgerNode(options) { _ in }
+        let app = try #require(AppID("shop"))
+        for time in [WallTime(milliseconds: 1000), nil] {
+            let fault = await withCheckedContinuation { continuation in
+                b.ledger.setPaused(app, since: time) { continuation.resume(returning: $0) }
+            }
+            #expect(fault == nil)
+            await seen.wait { $0.last?[app] == time && !$0.isEmpty }
+        }
+        // A node that has made the change itself is not notified of it.
+        let own = await withCheckedContinuation { continuation in
+            a.ledger.setPaused(app, since: .distantPast) { continuation.resume(returning: $0) }
+        }
+        #expect(own == nil)
+        let all = seen.events
+        #expect(all.count == 2)
+        await a.ledger.close()
+        await b.ledger.close()
     }
 }
