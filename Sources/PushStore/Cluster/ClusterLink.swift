@@ -147,12 +147,7 @@ final class ClusterLink {
         } catch {
             throw StoreError(.cannotRead, error.message)
         }
-        guard version == StoreSchema.version else {
-            throw StoreError(
-                .newerVersion,
-                "the store has version \(version) of the tables, and this program has \(StoreSchema.version); start the "
-                    + "version of Carillon that wrote them, or run 'carillon store migrate'")
-        }
+        if let fault = StoreSchema.fault(of: version) { throw StoreError(.newerVersion, fault) }
         return DatabaseIdentity(
             system: UInt64(bitPattern: info.systemIdentifier), timeline: UInt32(clamping: info.timeline),
             cluster: ClusterTables.number(ofIncarnation: incarnation),

@@ -17,6 +17,7 @@ extension LedgerCore {
         connection.followLog()
         try prepare(connection)
         try connection.run(LedgerSchema.laterTables)
+        try ImportMark.refuse(connection)
         // Truncate a large log that a killed process has left. If the disk fails here, the next write reports it.
         try? connection.checkpoint(.truncate)
         let identities = try identities(connection)

@@ -110,6 +110,8 @@ extension StoreStatements {
         sql: """
             SELECT number, time, log FROM carillon.groups WHERE part = $1 AND number >= coalesce(
                 (SELECT max(number) FROM carillon.groups WHERE part = $1 AND number <= $2 + 1), 0)
+                -- Rows that were imported may have keys and no events.
+                AND octet_length(log) > 0
             ORDER BY number LIMIT $3
             """,
         parameters: [.int4, .int8, .int8])

@@ -97,7 +97,7 @@ extension PostgreSQLSection {
         }
     }
 
-    private static func bytes(_ words: [UInt64]) -> [UInt8] {
+    static func bytes(_ words: [UInt64]) -> [UInt8] {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(8 * words.count)
         for word in words { bytes.appendWord(word) }

@@ -15,6 +15,23 @@ import PushPostgreSQL
 /// - `cancels`, `receipts`: as in the ledger of a single node. `paused`: the apps that operators have paused.
 enum StoreSchema {
     static let version: Int32 = 1
+    /// The version of the tables while an import into them has not ended.
+    static let unfinishedImport: Int32 = 0
+
+    /// Why this program cannot use tables of a version, and what to do; nil if it can.
+    static func fault(of version: Int32) -> String? {
+        switch version {
+        case Self.version: nil
+        case unfinishedImport:
+            "an import into the store has not ended; wait for its end, or repeat 'carillon store import'"
+        case ..<Self.version:
+            "the store has version \(version) of the tables, which no Carillon has written; restore the database from a "
+                + "backup"
+        default:
+            "the store has version \(version) of the tables, and this program has \(Self.version); start the version of "
+                + "Carillon that wrote them, or a newer one"
+        }
+    }
 
     static let tables = [
         "CREATE SCHEMA carillon",

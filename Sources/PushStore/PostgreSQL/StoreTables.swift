@@ -82,12 +82,7 @@ package struct StoreTables: Sendable {
         }
         let row = try result.row()
         let version: Int32 = try row.value(0)
-        guard version == StoreSchema.version else {
-            throw StoreError(
-                .newerVersion,
-                "the store was written by another version of Carillon (version \(version) of the tables, this program "
-                    + "has \(StoreSchema.version)); start that version, or run 'carillon store migrate'")
-        }
+        if let fault = StoreSchema.fault(of: version) { throw StoreError(.newerVersion, fault) }
         guard let identities = Identities(secret: try row.value(2)) else {
             throw StoreError(.damaged, "the secret in the table carillon.store is invalid; restore it from a backup")
         }
@@ -136,6 +131,11 @@ package struct StoreTables: Sendable {
             missing += StoreSchema.bodiesPartition(Int32(clamping: number))
         }
         return missing
+    }
+
+    /// Returns the days for which `groups` has a partition.
+    func groupDays() async throws -> Set<Int32> {
+        Set(try await partitions().compactMap { $0.hasPrefix("groups_") ? Int32($0.dropFirst(7)) : nil })
     }
 
     /// Returns the names of the partitions of tables.

@@ -19,12 +19,14 @@ struct StoredKeyRow {
 
     private static let version: UInt8 = 1
 
-    static func encode(_ rows: LedgerRows) -> [UInt8] {
+    /// - Parameter given: The number of events; nil if it is that of the segments. Events that were not imported have
+    ///   numbers, too.
+    static func encode(_ rows: LedgerRows, count given: UInt64? = nil) -> [UInt8] {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(
             8 * (rows.acceptedKeys.count + rows.endedKeys.count + rows.completed.count) + 24 * rows.heads.count + 32)
         bytes.append(version)
-        let count = rows.segments.reduce(0) { $0 + UInt64(max(0, $1.count)) }
+        let count = given ?? rows.segments.reduce(0) { $0 + UInt64(max(0, $1.count)) }
         bytes.appendVarint(count)
         append(rows.acceptedKeys, count: rows.acceptedKeys.count / (AcceptedKey.size / 8), to: &bytes)
         append(rows.endedKeys, count: rows.endedKeys.count / (EndedKey.size / 8), to: &bytes)

@@ -23,6 +23,19 @@ enum StoredSentRow {
         return bytes
     }
 
+    /// Returns the ids of events that were imported.
+    static func encode(_ events: [EventCopy]) -> [UInt8] {
+        var bytes: [UInt8] = []
+        for event in events {
+            switch event.kind {
+            case .deliverySent, .deliveryUnknown, .deliveryDisplayed, .deliveryOpened:
+                if let id = event.apnsID { append(id, to: &bytes) }
+            default: break
+            }
+        }
+        return bytes
+    }
+
     private static func append(_ id: APNSID, to bytes: inout [UInt8]) {
         let hash = TraceRun.hash(id)
         bytes.append(UInt8(truncatingIfNeeded: hash))

@@ -25,16 +25,7 @@ package struct StoreFacts: Sendable, Equatable {
     package static let currentVersion = StoreSchema.version
 
     /// Why this program cannot use the store; nil if it can.
-    package var versionFault: String? {
-        if version == Self.currentVersion { return nil }
-        guard version > Self.currentVersion else {
-            return
-                "the store has version \(version) of the tables, which no Carillon has written; restore the database "
-                + "from a backup"
-        }
-        return "the store has version \(version) of the tables, and this program has \(Self.currentVersion); use the "
-            + "version of Carillon that wrote them, or a newer one"
-    }
+    package var versionFault: String? { StoreSchema.fault(of: version) }
 }
 
 /// What a database contains where a store is expected.

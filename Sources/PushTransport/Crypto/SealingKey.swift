@@ -45,7 +45,7 @@ package final class SealingKey: @unchecked Sendable {
     }
 
     /// The key in Base64URL, for its file.
-    var text: String { Base64URL.encode(key) }
+    package var text: String { Base64URL.encode(key) }
 
     package func seal(_ secret: [UInt8], for context: String) -> [UInt8] {
         let nonce = SecureRandom.bytes(Self.nonceLength)

@@ -235,6 +235,36 @@ package struct LogWriter: Sendable {
         lastMessage = nil
     }
 
+    /// Adds an event of another log.
+    package mutating func add(_ copy: EventCopy) {
+        let parts: [(isThere: Bool, field: UInt16)] = [
+            (copy.messageID != nil, LogField.messageID), (copy.device != nil, LogField.device),
+            (copy.apnsID != nil, LogField.apnsID), (copy.attempt != nil, LogField.attempt),
+            (copy.status != nil, LogField.status), (copy.reason != nil, LogField.reason),
+            (copy.latency != nil, LogField.latency), (copy.traceparent != nil, LogField.traceparent),
+            (copy.details != nil, LogField.details), (copy.evidence != nil, LogField.evidence),
+            (copy.erases, LogField.erases),
+        ]
+        let fields = parts.reduce(UInt16(0)) { $1.isThere ? $0 | $1.field : $0 }
+        beginEvent(copy.kind, of: copy.app, fields: fields, at: copy.time)
+        if let id = copy.messageID { bytes.appendBytes(id) }
+        if let device = copy.device {
+            bytes.appendWord(device.high)
+            bytes.appendWord(device.low)
+        }
+        if let id = copy.apnsID {
+            bytes.appendWord(id.high)
+            bytes.appendWord(id.low)
+        }
+        for number in [copy.attempt, copy.status] { if let number { bytes.appendVarint(number) } }
+        if let reason = copy.reason { bytes.appendBytes(reason) }
+        if let latency = copy.latency { bytes.appendVarint(latency) }
+        if let traceparent = copy.traceparent { bytes.appendBytes(traceparent) }
+        if let details = copy.details { bytes.appendBytes(details) }
+        if let evidence = copy.evidence { bytes.appendSigned(evidence.milliseconds &- copy.time.milliseconds) }
+        lastMessage = nil
+    }
+
     private mutating func beginEvent(_ kind: EventKind, of app: AppID?, fields: UInt16, at now: WallTime) {
         let head = headIndex(of: kind, app: app)
         bytes.append(kind.rawValue)

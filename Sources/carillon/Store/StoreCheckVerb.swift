@@ -5,12 +5,7 @@ enum StoreCheckVerb {
     static let verb = Verb(
         name: "store check", summary: "check the servers and the tables of a cluster",
         words: [StoreVerb.url],
-        options: [
-            Option(
-                "durability", value: "P",
-                about: "replicated or single: whether nodes require a synchronous standby (that of the configuration, "
-                    + "else replicated)")
-        ] + StoreVerb.options,
+        options: [StoreVerb.durability] + StoreVerb.options,
         examples: [
             ("carillon store check", "check the database of the configuration"),
             (

@@ -4,7 +4,10 @@ import PushWire
 enum StoreVerb {
     static let verb = Verb(
         name: "store", summary: "create and check the database of a cluster",
-        verbs: [StoreInitVerb.verb, StoreCheckVerb.verb, StoreMigrateVerb.verb, StoreRestoredVerb.verb])
+        verbs: [
+            StoreInitVerb.verb, StoreCheckVerb.verb, StoreMigrateVerb.verb, StoreImportVerb.verb,
+            StoreRestoredVerb.verb,
+        ])
 
     static let url = Word(
         "URL",
@@ -19,6 +22,11 @@ enum StoreVerb {
                 + "places)"),
         Option("json", about: "print one JSON object"),
     ]
+
+    static let durability = Option(
+        "durability", value: "P",
+        about: "replicated or single: whether nodes require a synchronous standby (that of the configuration, else "
+            + "replicated)")
 
     static let notes = """
         Other users of this machine can see a password in the URL of a command line,

@@ -207,6 +207,41 @@ import Testing
         #expect(tree["nodes"]?.elements?.map(\.string) == ["a"] && tree["incarnation"]?.string != after)
     }
 
+    // MARK: Import
+
+    @Test func `The directory of a node that was stopped is imported, and the node does not start again`() async throws
+    {
+        let url = try await database()
+        _ = try await store(["init", url, "--partitions", "4"])
+        let scene = try await ServeScene()
+        let file = try scene.configure(scene.app("shop"))
+        let serve = try await RunningServe(file)
+        let data = "\(scene.directory.path)/data"
+        let running = try await store(["import", data, url, "--durability", "single"])
+        #expect(running.status == 75 && running.errors.contains("another Carillon"), "\(running.errors)")
+        #expect(try await serve.stop().status == 0)
+        let added = try await ChildProcess.run(
+            ChildProcess.carillon, ["keys", "api", "add", "orders", "--role", "push", "--data", data])
+        #expect(added.status == 0)
+        let wrong = try await store(["import", "\(data)/none", url, "--durability", "single"])
+        #expect(wrong.status == 65 && wrong.errors.contains("cannot open the data directory"))
+        let strict = try await store(["import", data, url])
+        #expect(strict.status == 69 && strict.errors.contains("no synchronous standby"), "\(strict.errors)")
+        let done = try await store(["import", data, url, "--durability", "single"])
+        #expect(done.status == 0, "\(done.errors)")
+        #expect(done.output.contains("API keys") && done.output.contains("Start nodes with this store."))
+        #expect(
+            try await query("SELECT name, length(sealing) FROM carillon.api_keys, carillon.store", in: url)
+                == "orders|32")
+        let again = try await store(["import", data, url, "--durability", "single", "--json"])
+        #expect(again.status == 1)
+        #expect(try json(again)["faults"]?.elements?.first?.string?.contains("was imported into") == true)
+        let alone = try await ChildProcess.run(ChildProcess.carillon, ["serve", "--config", file])
+        #expect(
+            alone.status != 0 && alone.errors.contains("was imported into the store of a cluster"), "\(alone.errors)")
+        #expect(try await store(["check", url, "--durability", "single"]).status == 0)
+    }
+
     @Test(
         "Passwords are removed from URLs in any text",
         arguments: [

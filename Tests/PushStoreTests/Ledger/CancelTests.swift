@@ -184,13 +184,13 @@ import Testing
 }
 
 /// The answer to a cancellation, once there is one.
-private final class CancelAnswer: Sendable {
+final class CancelAnswer: Sendable {
     let answer = Locked<Cancellation?>(nil)
     var value: Cancellation? { answer.withLock { $0 } }
 }
 
 extension LedgerScene {
-    fileprivate func cancel(_ id: String, by client: String? = nil) -> CancelAnswer {
+    func cancel(_ id: String, by client: String? = nil) -> CancelAnswer {
         let answer = CancelAnswer()
         ledger.cancel(CancelRequest(MessageID(id)!, of: Self.shop, by: client)) { given in
             answer.answer.withLock { $0 = given }
@@ -198,13 +198,13 @@ extension LedgerScene {
         return answer
     }
 
-    fileprivate func end(_ order: CancelOrder, _ fate: CancelEnd.Fate = .absent) {
+    func end(_ order: CancelOrder, _ fate: CancelEnd.Fate = .absent) {
         ledger.ended(
             [CancelEnd(number: order.number, parts: order.parts.map { .init(seq: $0.seq, fate: fate) })],
             releasing: [])
     }
 
-    fileprivate func pause(_ app: AppID, since time: WallTime?) async -> LedgerFault? {
+    func pause(_ app: AppID, since time: WallTime?) async -> LedgerFault? {
         await withCheckedContinuation { continuation in
             ledger.setPaused(app, since: time) { continuation.resume(returning: $0) }
         }

@@ -100,6 +100,16 @@ final class LedgerScene {
         await ledger.start(listener)
     }
 
+    /// Opens all parts of a store.
+    init(of store: PostgreSQLOptions, at time: Int64) async throws {
+        (folder, checkpointPages) = ("", 0)
+        clock.withLock { $0 = time }
+        options = store
+        (ledger, backlog) = try await PostgreSQLLedger.openTakingAll(
+            Self.settings(store, clock, LedgerRetention()))
+        await ledger.start(listener)
+    }
+
     /// The ledger, for tests of what only SQLite has.
     var sqlite: SQLiteLedger {
         guard let ledger = ledger as? SQLiteLedger else { preconditionFailure("the ledger is not in a file") }
@@ -168,6 +178,8 @@ final class LedgerScene {
     /// Sets the clock without letting time pass.
     func setClock(by duration: Duration) { clock.withLock { $0 += duration.wholeMilliseconds } }
     var now: Int64 { clock.withLock { $0 } / 1000 }
+    /// The time in milliseconds.
+    var time: Int64 { clock.withLock { $0 } }
 
     // MARK: Calls
 

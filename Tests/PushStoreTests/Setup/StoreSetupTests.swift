@@ -141,7 +141,9 @@ import Testing
         let made = try await Self.setup(options).create(partitions: 2)
         let (facts, earlier) = try await Self.setup(options).migrate()
         #expect(facts == made && earlier == 1)
-        for (version, words) in [(2, "or a newer one"), (0, "no Carillon has written")] {
+        for (version, words) in [
+            (2, "or a newer one"), (0, "an import into the store"), (-1, "no Carillon has written"),
+        ] {
             _ = try await Self.query("UPDATE carillon.store SET version = \(version)", options)
             let refusal = try await Self.failure { _ = try await Self.setup(options).migrate() }
             #expect(refusal.code == .newerVersion && refusal.description.contains(words))

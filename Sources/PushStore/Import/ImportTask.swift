@@ -1,0 +1,159 @@
+import PushLogic
+import PushModel
+import PushPostgreSQL
+import PushTime
+import PushWire
+
+/// The copying of an import, from the files into the tables.
+struct ImportTask {
+    let call: StoreCall
+    private let map: PartitionMap
+    private let now: WallTime
+
+    init(_ call: StoreCall, map: PartitionMap, now: WallTime) {
+        self.call = call
+        self.map = map
+        self.now = now
+    }
+
+    private static let keyRowsAtOnce: Int64 = 32
+    private static let segmentsAtOnce: Int64 = 32
+    private static let acceptedAtOnce = 30_000
+
+    // MARK: Ledger
+
+    func copyLedger(_ source: SourceLedger) async throws -> LedgerImport.Counts {
+        try await StoreTables(call).addPartitions(at: now)
+        var days = try await StoreTables(call).groupDays()
+        var work = LedgerImport(map, at: now)
+        let cancels = try source.cancels()
+        try await addWaiting(of: source, cancels: cancels, to: &work)
+        try await store(work.numberOthers(besides: try source.keyRanges()), days: &days)
+        var (place, lastKey): (UInt64, UInt64) = (0, 0)
+        while true {
+            let keys = Self.batch(try source.keys(after: lastKey, limit: Self.keyRowsAtOnce))
+            let first = keys.first?.row.number ?? UInt64(Int64.max)
+            while true {
+                let segments = try source.segments(from: place, before: first, limit: Self.segmentsAtOnce)
+                guard let last = segments.last else { break }
+                place = last.first + 1
+                try await store(work.add(segments, keys: []), days: &days)
+            }
+            guard let last = keys.last else { break }
+            // The events of the accepted messages are the first ones of each group.
+            let end = keys.reduce(first) { max($0, $1.row.number + UInt64(max(1, $1.row.accepted.count))) }
+            try await store(
+                work.add(try source.segments(from: first, before: end, limit: .max), keys: Array(keys)), days: &days)
+            (place, lastKey) = (end, last.row.number)
+        }
+        try await copyMessages(of: source, with: &work)
+        try await copyRest(of: source, cancels: cancels, numbers: work.numbers)
+        let newest = work.newest
+        _ = try await call.run { section in
+            // The registry of the node has applied these events.
+            for number in newest {
+                section.call(RegistryStatements.setMark) { parameters in
+                    parameters.append(int4: Int32(clamping: EventNumber.part(of: number)))
+                    parameters.append(int8: Int64(bitPattern: number))
+                }
+            }
+        }
+        return work.counts
+    }
+
+    /// Returns the first rows of keys: those of one day, and not too many.
+    private static func batch(_ rows: [SourceLedger.Keys]) -> ArraySlice<SourceLedger.Keys> {
+        var count = 0
+        let end = rows.firstIndex { row in
+            defer { count += row.row.accepted.count }
+            return LedgerHorizon.day(of: row.time) != LedgerHorizon.day(of: rows[0].time)
+                || count > Self.acceptedAtOnce
+        }
+        return rows[..<(end ?? rows.count)]
+    }
+
+    private func addWaiting(
+        of source: SourceLedger, cancels: [SourceLedger.Cancel], to work: inout LedgerImport
+    ) async throws {
+        var waiting: [(seq: UInt64, part: Int)] = []
+        let map = map
+        try await source.forEachMessages { row in
+            try source.forEachMessage(of: row) { seq, read in
+                waiting.append((seq, map.partition(of: read.message.app, read.message.id).number))
+            }
+        }
+        try await source.forEachScheduled { message in
+            guard let id = message.id else {
+                throw StoreError(.damaged, "the scheduled message \(message.seq) is damaged; restore it from a backup")
+            }
+            waiting.append((message.seq, map.partition(of: message.app, id).number))
+        }
+        for cancel in cancels {
+            let part = map.partition(of: cancel.app, cancel.id).number
+            for seq in [cancel.number] + cancel.parts.map(\.seq) { waiting.append((seq, part)) }
+        }
+        for (seq, part) in waiting { work.addWaiting(seq, in: part) }
+    }
+
+    private func store(_ rows: [ImportedPart.Row], days: inout Set<Int32>) async throws {
+        guard !rows.isEmpty else { return }
+        let missing = Set(rows.map { LedgerHorizon.day(of: $0.time) }).subtracting(days)
+        days.formUnion(missing)
+        _ = try await call.run { section in
+            for day in missing.sorted() {
+                for sql in StoreSchema.groupsPartition(day) { section.call(.once(sql: sql)) }
+            }
+            section.add(rows)
+        }
+    }
+
+    private func copyMessages(of source: SourceLedger, with work: inout LedgerImport) async throws {
+        let hour = LedgerHorizon.hour(of: now)
+        let call = call
+        try await source.forEachMessages { row in
+            let bodies = try work.divide(row, of: source)
+            guard !bodies.isEmpty else { return }
+            let time = min(row.time, now)
+            _ = try await call.run { $0.add(bodies, accepted: time, hour: hour) }
+        }
+        try await source.forEachScheduled { message in
+            guard let number = work.numbers[message.seq] else { return }
+            work.countScheduled()
+            _ = try await call.run { $0.add(message, number: number) }
+        }
+    }
+
+    private func copyRest(
+        of source: SourceLedger, cancels: [SourceLedger.Cancel], numbers: ImportNumbers
+    ) async throws {
+        let receipts = try source.receipts()
+        let paused = try source.paused()
+        // An empty section cannot be sent.
+        if cancels.isEmpty, receipts.isEmpty, paused.isEmpty { return }
+        _ = try await call.run { section in
+            for cancel in cancels {
+                guard let number = numbers[cancel.number] else { continue }
+                let parts = cancel.parts.compactMap { part in
+                    numbers[part.seq].map {
+                        StoredCancelPart(
+                            seq: $0, underWay: part.underWay, ended: part.ended, cancelled: part.cancelled)
+                    }
+                }
+                section.add(cancel, number: number, parts: parts)
+            }
+            for receipt in receipts {
+                section.call(ImportStatements.addReceipt) { parameters in
+                    parameters.append(text: receipt.app)
+                    parameters.append(text: receipt.id)
+                    parameters.append(int8: receipt.time)
+                }
+            }
+            for app in paused {
+                section.call(StoreStatements.setPaused) { parameters in
+                    parameters.append(text: app.app)
+                    parameters.append(int8: app.since)
+                }
+            }
+        }
+    }
+}
