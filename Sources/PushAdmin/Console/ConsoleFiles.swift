@@ -671,6 +671,240 @@ export function part(text) {
 }
 
 """#),
+ConsoleFile(name: "cluster.css", text: #"""
+/* The page of the cluster: a cell for each partition. A color is never the only sign: each cell names its owner. */
+.map {
+  display: grid;
+  grid-template-columns: repeat(auto-fill, minmax(min(100%, 5.5rem), 1fr));
+  gap: 6px;
+  list-style: none;
+}
+
+.map li {
+  display: flex;
+  flex-wrap: wrap;
+  align-content: start;
+  gap: 0 6px;
+  min-width: 0;
+  padding: 4px 8px;
+  border: 1px solid var(--line);
+  border-left: 6px solid var(--owner, var(--line));
+  border-radius: 6px;
+  background: var(--card);
+  overflow-wrap: anywhere;
+}
+
+.map em {
+  color: var(--warn);
+}
+
+.map .moving {
+  border-style: dashed;
+  background: var(--warn-tint);
+}
+
+.map .unowned {
+  border-color: var(--bad);
+  background: var(--bad-tint);
+}
+
+.swatch {
+  display: inline-block;
+  width: 12px;
+  height: 12px;
+  margin-right: 8px;
+  border-radius: 3px;
+  background: var(--owner, var(--line));
+}
+
+.owner-0 {
+  --owner: light-dark(#0b6b62, #5fd0c1);
+}
+
+.owner-1 {
+  --owner: light-dark(#3d5fc4, #92aaf5);
+}
+
+.owner-2 {
+  --owner: light-dark(#a3480a, #f2a56b);
+}
+
+.owner-3 {
+  --owner: light-dark(#8a3b9c, #d79be6);
+}
+
+.owner-4 {
+  --owner: light-dark(#5c6b00, #c0d04f);
+}
+
+.owner-5 {
+  --owner: light-dark(#a82c5b, #f492b5);
+}
+
+.owner-6 {
+  --owner: light-dark(#0a6a92, #74c6ea);
+}
+
+.owner-7 {
+  --owner: light-dark(#5b5b5b, #bdbdbd);
+}
+
+"""#),
+ConsoleFile(name: "cluster.js", text: #"""
+// The cluster: its nodes, the owners of its partitions, the database, and what changed last.
+
+import { h } from "./dom.js";
+import { count, distance, duration, moment, some } from "./format.js";
+import { badge, facts, fault as problemNotice, foreign, notice, table } from "./parts.js";
+
+export const title = "Cluster";
+const colors = 8;
+const state = { cluster: undefined, fault: null, isReading: false };
+const stateKinds = { live: "good", draining: "warn", left: "idle", dead: "bad" };
+
+/** A single node has no such page. */
+export function isOffered({ live }) {
+  return Boolean(live?.isCluster);
+}
+
+export async function open(context) {
+  context.redraw();
+  await read(context);
+}
+
+export function forget() {
+  Object.assign(state, { cluster: undefined, fault: null });
+}
+
+export function tick(context) {
+  read(context);
+}
+
+async function read({ client, redraw }) {
+  if (state.isReading) return;
+  state.isReading = true;
+  try {
+    client.require("GET", "/v1/cluster");
+    state.cluster = (await client.get("/v1/cluster")).cluster ?? null;
+    state.fault = null;
+  } catch (problem) {
+    if (!problem.isLost) state.fault = problem;
+  } finally {
+    state.isReading = false;
+  }
+  redraw();
+}
+
+export function draw(context) {
+  const { cluster, fault } = state;
+  return [
+    h("h1", { tabindex: -1 }, title),
+    problemNotice(fault, () => read(context)),
+    cluster === undefined && !fault && h("p", { class: "empty" }, "Reading the cluster…"),
+    cluster === null && h("div", { class: "empty" }, "This Carillon is a single node."),
+    cluster && view(cluster),
+  ];
+}
+
+/** The numbers of partitions as ranges: "0–20, 43". */
+export function ranges(parts) {
+  const found = [];
+  for (const part of [...parts].sort((one, other) => one - other)) {
+    const last = found.at(-1);
+    if (last && part <= last[1] + 1) last[1] = part;
+    else found.push([part, part]);
+  }
+  return found.map(([first, last]) => first === last ? String(first) : `${first}–${last}`).join(", ");
+}
+
+function view(cluster) {
+  const places = new Map(cluster.nodes.map(({ node }, index) => [node, index % colors]));
+  return [
+    cluster.obstacle && notice("bad", foreign(cluster.obstacle, 400)),
+    cluster.summary.unowned > 0 && notice("warn",
+      `${some(cluster.summary.unowned, "partition")} without a live owner. Their messages wait until a node takes them.`),
+    nodes(cluster, places),
+    map(cluster, places),
+    health(cluster),
+    changes(cluster),
+  ];
+}
+
+function swatch(place) {
+  return h("span", { class: place === undefined ? "swatch" : `swatch owner-${place}`, "aria-hidden": "true" });
+}
+
+function nodes(cluster, places) {
+  const isMember = ({ state: now }) => now === "live" || now === "draining";
+  return table({
+    caption: "Nodes", rows: cluster.nodes, key: ({ node }) => node, empty: "The table of nodes has not been read yet.",
+    columns: [
+      { name: "Node", cell: ({ node }) => [swatch(places.get(node)), foreign(node, 64),
+        node === cluster.node && h("span", { class: "quiet" }, " (answers)")] },
+      { name: "State", cell: (one) => badge(stateKinds[one.state] ?? "idle", one.state) },
+      { name: "Partitions", class: "number", cell: ({ partitions }) => count(partitions) },
+      { name: "Numbers", cell: ({ node }) => ranges(held(cluster, node)) },
+      { name: "Lease left", class: "number", cell: (one) => isMember(one) && one.remaining_ms > 0
+        ? `${duration(one.remaining_ms)} of ${duration(one.lease_ms)}` : null },
+      { name: "Version", cell: ({ version }) => version && foreign(version, 20) },
+      { name: "Joined", cell: (one) => isMember(one) && distance(one.started_at, cluster.taken_at) },
+      { name: "Address", class: "code", cell: ({ address }) => foreign(address, 80) },
+    ],
+  });
+}
+
+function held({ partitions }, node) {
+  return partitions.filter(({ owner, state: now }) => owner === node && now !== "unowned").map(({ part }) => part);
+}
+
+/** A cell for each partition: its number, its owner in words and as a color, and its state if that is a rare one. */
+function map({ partitions }, places) {
+  if (!partitions.length) return null;
+  return h("section", { class: "panel", "aria-labelledby": "map-title", "data-key": "map" },
+    h("h2", { id: "map-title" }, "Partitions"),
+    h("ol", { class: "map", role: "list" }, partitions.map(({ part, owner, state: now, epoch, since_at: since }) => {
+      const isUnowned = now === "unowned";
+      const isUsual = now === "serving" || now === "remote";
+      const place = isUnowned ? undefined : places.get(owner);
+      return h("li", { "data-key": `part ${part}`, class: `${place === undefined ? "" : `owner-${place}`} ${
+        isUnowned ? "unowned" : isUsual ? "" : "moving"}`.trim() || null,
+      title: `Partition ${part}: ${isUnowned ? "no owner" : owner}, epoch ${epoch}${since ? `, since ${moment(since)}` : ""}` },
+      h("b", null, String(part)), " ", h("span", null, isUnowned ? "no owner" : foreign(owner, 64)),
+      !isUnowned && !isUsual && h("em", null, ` ${now}`));
+    })));
+}
+
+function health(cluster) {
+  const { database, summary } = cluster;
+  return h("section", { class: "panel", "aria-labelledby": "database-title", "data-key": "database" },
+    h("div", { class: "title" }, h("h2", { id: "database-title" }, "Database",
+      database.fault ? badge("bad", "not connected") : badge("good", "connected"))),
+    database.fault && h("div", { class: "fault" }, h("p", null, foreign(database.fault, 400))),
+    facts(
+      ["Server", database.server && foreign(database.server, 200)],
+      ["PostgreSQL", database.version], ["Timeline", database.timeline && String(database.timeline)],
+      ["Synchronous standbys", database.standbys === undefined ? null : database.standbys
+        ? foreign(database.standbys, 200) : badge("warn", "none")],
+      ["Its clock", database.clock_offset_ms !== undefined && (database.clock_offset_ms === 0 ? "as here"
+        : `${duration(Math.abs(database.clock_offset_ms))} ${database.clock_offset_ms > 0 ? "ahead" : "behind"}`)],
+      ["Last renewal", cluster.renewal_age_ms === undefined ? "never" : `${duration(cluster.renewal_age_ms)} ago`],
+      ["Sends for", cluster.sends_for_ms > 0 ? duration(cluster.sends_for_ms) : badge("bad", "does not send")],
+      ["Taken since the start", count(summary.takeovers)], ["Lost to others", count(summary.fenced)]));
+}
+
+function changes({ events, node }) {
+  return table({
+    caption: `Last changes, as ${node} saw them`, rows: [...events].reverse(),
+    key: ({ event, happened_at: at, node: other }) => `${at} ${event} ${other ?? ""}`, empty: "Nothing has changed.",
+    columns: [
+      { name: "Time", cell: ({ happened_at: at }) => moment(at) },
+      { name: "Change", cell: ({ text }) => foreign(text, 400) },
+      { name: "Partitions", cell: ({ parts }) => parts && ranges(parts) },
+    ],
+  });
+}
+
+"""#),
 ConsoleFile(name: "compose.js", text: #"""
 // Send a test: a notification to a few devices, with a preview.
 
@@ -2251,6 +2485,7 @@ ConsoleFile(name: "index.html", text: #"""
 <link rel="stylesheet" href="{assets}/charts.css">
 <link rel="stylesheet" href="{assets}/tables.css">
 <link rel="stylesheet" href="{assets}/forms.css">
+<link rel="stylesheet" href="{assets}/cluster.css">
 <link rel="stylesheet" href="{assets}/narrow.css">
 <script type="module" src="{assets}/main.js"></script>
 </head>
@@ -2671,7 +2906,7 @@ main,
   }
 }
 
-@media (width < 22em) {
+@media (width < 28em) {
   #tabs:not([hidden]) {
     flex-wrap: wrap;
   }
@@ -2783,6 +3018,7 @@ export class Live {
       this.history.add(stats);
       this.set("live");
       this.readCredentials();
+      this.readCluster(stats.started_at);
     } catch (problem) {
       this.failure = problem;
       this.wait = problem.retryAfter ? Math.min(problem.retryAfter * 1000, 60_000)
@@ -2812,6 +3048,18 @@ export class Live {
       this.credentials = null;
     }
   }
+
+  /** Whether there is a cluster. It changes with a restart only, so that it is asked once for each. */
+  async readCluster(startedAt) {
+    if (this.clusterAskedOf === startedAt || !this.client.offers("GET", "/v1/cluster")) return;
+    this.clusterAskedOf = startedAt;
+    try {
+      this.isCluster = Boolean((await this.client.get("/v1/cluster")).cluster);
+      this.onChange();
+    } catch {
+      this.clusterAskedOf = null;
+    }
+  }
 }
 
 """#),
@@ -2827,13 +3075,14 @@ import { Live } from "./live.js";
 import { badge } from "./parts.js";
 import { refusalWords, signInForm, waitingForm } from "./signin.js";
 import * as vault from "./vault.js";
+import * as cluster from "./cluster.js";
 import * as devices from "./devices.js";
 import * as gateways from "./gateways.js";
 import * as messages from "./messages.js";
 import * as more from "./more.js";
 import * as overview from "./overview.js";
 
-const views = { overview, devices, messages, gateways, more };
+const views = { overview, devices, messages, gateways, cluster, more };
 const main = document.getElementById("main");
 const tabs = document.getElementById("tabs");
 const user = { client: null, caller: null, live: null };
@@ -2875,6 +3124,7 @@ function draw() {
     isDrawn = false;
     if (!user.client) return;
     patch(main, page());
+    drawTabs();
     drawBar();
   };
   // A hidden page has no frames.
@@ -2904,8 +3154,7 @@ function changed() {
   if (!user.client) return;
   if (before.name !== route.name) views[before.name].close?.();
   tabs.hidden = false;
-  patch(tabs, Object.entries(views).map(([name, { title }]) =>
-    h("a", { href: `#/${name}`, "aria-current": name === route.name && "page" }, title)));
+  drawTabs();
   // Another page begins at its heading; another filter of the same page leaves the focus where it is.
   const isOther = before.name !== route.name || before.path.join("/") !== route.path.join("/");
   patch(main, page());
@@ -2921,6 +3170,12 @@ function changed() {
     control.value = control.dataset.kind === "time" ? toInput(Number(value)) : value;
   }
   views[route.name].open?.(context());
+}
+
+function drawTabs() {
+  const shown = Object.entries(views).filter(([, view]) => view.isOffered?.(user) ?? true);
+  patch(tabs, shown.map(([name, { title }]) =>
+    h("a", { href: `#/${name}`, "aria-current": name === route.name && "page" }, title)));
 }
 
 function drawBar() {

@@ -26,13 +26,16 @@ import Testing
             try await StoreTables.create(settings, parts: ClusterServeTests.parts, at: .current())
         }
 
+        /// The URL of the database.
+        var store: String { server.url() }
+
         func start(_ name: String) async throws -> Node {
             let directory = try TemporaryDirectory()
             let file = try directory.write(
                 "carillon.json5",
                 containing: """
                     { data: 'data', http: { listen: '127.0.0.1:0' }, \(ServeScene.anyPorts)
-                      store: '\(server.url())',
+                      store: '\(store)',
                       cluster: { node: '\(name)', listen: 'tcp://127.0.0.1:0', lease: '2s', durability: 'single' },
                       apps: { \(files.app("shop")) } }
                     """)
@@ -69,6 +72,12 @@ import Testing
             }
             return found
         }
+    }
+
+    @Test func `The console shows nodes, partitions and a take-over as it happens`() async throws {
+        let scene = try await Scene()
+        try await PythonScene.run("clustering", "walk", variables: ["CARILLON_STORE=\(scene.store)"])
+        try await scene.server.stop()
     }
 
     @Test func `Two nodes share the partitions, and one takes those of the other when it is killed`() async throws {

@@ -58,6 +58,7 @@ export class Live {
       this.history.add(stats);
       this.set("live");
       this.readCredentials();
+      this.readCluster(stats.started_at);
     } catch (problem) {
       this.failure = problem;
       this.wait = problem.retryAfter ? Math.min(problem.retryAfter * 1000, 60_000)
@@ -85,6 +86,18 @@ export class Live {
       this.onChange();
     } catch {
       this.credentials = null;
+    }
+  }
+
+  /** Whether there is a cluster. It changes with a restart only, so that it is asked once for each. */
+  async readCluster(startedAt) {
+    if (this.clusterAskedOf === startedAt || !this.client.offers("GET", "/v1/cluster")) return;
+    this.clusterAskedOf = startedAt;
+    try {
+      this.isCluster = Boolean((await this.client.get("/v1/cluster")).cluster);
+      this.onChange();
+    } catch {
+      this.clusterAskedOf = null;
     }
   }
 }

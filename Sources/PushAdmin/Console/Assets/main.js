@@ -9,13 +9,14 @@ import { Live } from "./live.js";
 import { badge } from "./parts.js";
 import { refusalWords, signInForm, waitingForm } from "./signin.js";
 import * as vault from "./vault.js";
+import * as cluster from "./cluster.js";
 import * as devices from "./devices.js";
 import * as gateways from "./gateways.js";
 import * as messages from "./messages.js";
 import * as more from "./more.js";
 import * as overview from "./overview.js";
 
-const views = { overview, devices, messages, gateways, more };
+const views = { overview, devices, messages, gateways, cluster, more };
 const main = document.getElementById("main");
 const tabs = document.getElementById("tabs");
 const user = { client: null, caller: null, live: null };
@@ -57,6 +58,7 @@ function draw() {
     isDrawn = false;
     if (!user.client) return;
     patch(main, page());
+    drawTabs();
     drawBar();
   };
   // A hidden page has no frames.
@@ -86,8 +88,7 @@ function changed() {
   if (!user.client) return;
   if (before.name !== route.name) views[before.name].close?.();
   tabs.hidden = false;
-  patch(tabs, Object.entries(views).map(([name, { title }]) =>
-    h("a", { href: `#/${name}`, "aria-current": name === route.name && "page" }, title)));
+  drawTabs();
   // Another page begins at its heading; another filter of the same page leaves the focus where it is.
   const isOther = before.name !== route.name || before.path.join("/") !== route.path.join("/");
   patch(main, page());
@@ -103,6 +104,12 @@ function changed() {
     control.value = control.dataset.kind === "time" ? toInput(Number(value)) : value;
   }
   views[route.name].open?.(context());
+}
+
+function drawTabs() {
+  const shown = Object.entries(views).filter(([, view]) => view.isOffered?.(user) ?? true);
+  patch(tabs, shown.map(([name, { title }]) =>
+    h("a", { href: `#/${name}`, "aria-current": name === route.name && "page" }, title)));
 }
 
 function drawBar() {

@@ -232,6 +232,8 @@ def running():
     console.scene.more["intake"] = {
         "router": console.serve.places["router"], "pull": "tcp://127.0.0.1:0"}
     console.scene.configure()
+    assert "Cluster" not in browser.run("document.querySelector('#tabs').innerText"), "a single node has no such tab"
+    console.go("#/cluster", "This Carillon is a single node.")
     console.go("#/overview", "Outcomes since the start")
     console.go("#/more/configuration", "not in force", "apps.news.gateway.connections.max")
     console.picture("running-differences")
