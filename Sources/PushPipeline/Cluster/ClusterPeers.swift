@@ -70,7 +70,8 @@ package actor ClusterPeers {
         do throws(ZMQError) {
             let handler = try ZAPHandler(in: context, users: [:]) { refusal in
                 settings.warning(
-                    "a connection from \(refusal.address) to the cluster socket was refused: \(refusal.reason)")
+                    "a connection from \(refusal.address) to the cluster socket was refused: \(refusal.reason); a node "
+                        + "that has just joined is admitted in a moment")
             }
             return try await loop.run { () throws(ZMQError) in
                 let desk = try PeerDesk(settings, for: ledger, receipts, in: context, on: loop)
