@@ -105,7 +105,8 @@ final class Pipeline: Sendable {
             stores = try await Stores.open(
                 configuration, configuration.ledgerRetention,
                 on: Stores.Dependencies(
-                    directory: dependencies.directory, loop: front, resolver: dependencies.resolver, log: log,
+                    directory: dependencies.directory, version: Release.version, loop: front,
+                    resolver: dependencies.resolver, log: log,
                     commits: dependencies.metrics.histogram(
                         "carillon_ledger_commit_seconds",
                         help: "Duration of the commits of the ledger, including the sync."),

@@ -137,7 +137,7 @@ final class ServedNode: Sendable {
             policy: ClusterPolicy(lease: cluster.lease), directory: dependencies.directory, options: store.options,
             resolver: ledger.resolver)
         settings.session.durability = ledger.session.durability
-        settings.version = Release.version
+        settings.version = dependencies.version
         let log = dependencies.log
         settings.hooks.event = { event in
             state.take(event)

@@ -18,6 +18,8 @@ struct Stores: Sendable {
 
     struct Dependencies: Sendable {
         let directory: String
+        /// The version of the program, which other nodes show.
+        let version: String
         let loop: EventLoop
         let resolver: NameResolver
         let log: Logger
