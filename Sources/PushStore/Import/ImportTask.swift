@@ -109,51 +109,51 @@ struct ImportTask {
 
     private func copyMessages(of source: SourceLedger, with work: inout LedgerImport) async throws {
         let hour = LedgerHorizon.hour(of: now)
-        let call = call
+        var queue = ImportQueue(call)
         try await source.forEachMessages { row in
             let bodies = try work.divide(row, of: source)
             guard !bodies.isEmpty else { return }
             let time = min(row.time, now)
-            _ = try await call.run { $0.add(bodies, accepted: time, hour: hour) }
+            try await queue.add(bytes: row.bodies.count) { $0.add(bodies, accepted: time, hour: hour) }
         }
         try await source.forEachScheduled { message in
             guard let number = work.numbers[message.seq] else { return }
             work.countScheduled()
-            _ = try await call.run { $0.add(message, number: number) }
+            try await queue.add(bytes: message.body.count) { $0.add(message, number: number) }
         }
+        try await queue.flush()
     }
 
     private func copyRest(
         of source: SourceLedger, cancels: [SourceLedger.Cancel], numbers: ImportNumbers
     ) async throws {
-        let receipts = try source.receipts()
-        let paused = try source.paused()
-        // An empty section cannot be sent.
-        if cancels.isEmpty, receipts.isEmpty, paused.isEmpty { return }
-        _ = try await call.run { section in
-            for cancel in cancels {
-                guard let number = numbers[cancel.number] else { continue }
-                let parts = cancel.parts.compactMap { part in
-                    numbers[part.seq].map {
-                        StoredCancelPart(
-                            seq: $0, underWay: part.underWay, ended: part.ended, cancelled: part.cancelled)
-                    }
+        var queue = ImportQueue(call)
+        for cancel in cancels {
+            guard let number = numbers[cancel.number] else { continue }
+            let parts = cancel.parts.compactMap { part in
+                numbers[part.seq].map {
+                    StoredCancelPart(seq: $0, underWay: part.underWay, ended: part.ended, cancelled: part.cancelled)
                 }
-                section.add(cancel, number: number, parts: parts)
             }
-            for receipt in receipts {
+            try await queue.add(bytes: 256) { $0.add(cancel, number: number, parts: parts) }
+        }
+        for receipt in try source.receipts() {
+            try await queue.add(bytes: 256) { section in
                 section.call(ImportStatements.addReceipt) { parameters in
                     parameters.append(text: receipt.app)
                     parameters.append(text: receipt.id)
                     parameters.append(int8: receipt.time)
                 }
             }
-            for app in paused {
+        }
+        for app in try source.paused() {
+            try await queue.add(bytes: 256) { section in
                 section.call(StoreStatements.setPaused) { parameters in
                     parameters.append(text: app.app)
                     parameters.append(int8: app.since)
                 }
             }
         }
+        try await queue.flush()
     }
 }

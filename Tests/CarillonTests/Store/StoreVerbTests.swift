@@ -1,5 +1,7 @@
+import Glibc
 import JSON5
 import PushLoop
+import PushStore
 import TestSupport
 import Testing
 
@@ -239,6 +241,62 @@ import Testing
         let alone = try await ChildProcess.run(ChildProcess.carillon, ["serve", "--config", file])
         #expect(
             alone.status != 0 && alone.errors.contains("was imported into the store of a cluster"), "\(alone.errors)")
+        #expect(try await store(["check", url, "--durability", "single"]).status == 0)
+    }
+
+    @Test func `An import that was killed is repeated`() async throws {
+        let url = try await database()
+        let server = try await Self.shared.value
+        let data = "\(directory.path)/data"
+        _ = try await store(["init", url, "--partitions", "2"])
+        _ = try await ChildProcess.run(
+            ChildProcess.carillon, ["keys", "api", "add", "orders", "--role", "push", "--data", data])
+        let (ledger, _) = try await SQLiteLedger.open(SQLiteLedger.Settings(directory: data))
+        await ledger.close()
+        // The import waits for a lock when it stores the API keys.
+        _ = try await query(
+            """
+            CREATE FUNCTION hold() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+                PERFORM pg_advisory_xact_lock(4711); RETURN new; END $$;
+            CREATE TRIGGER hold BEFORE UPDATE ON carillon.key_book FOR EACH ROW EXECUTE FUNCTION hold()
+            """, in: url)
+        let name = String(url[url.index(after: url.lastIndex(of: "/") ?? url.startIndex)...])
+        let holder = try ChildProcess(
+            "psql",
+            [
+                "-X", "-h", "127.0.0.1", "-p", "\(server.port)", "-U", "carillon", "-d", name, "-c",
+                "SELECT pg_advisory_lock(4711), pg_sleep(600)",
+            ])
+        func locks(_ isGranted: Bool) -> String {
+            "EXISTS (SELECT FROM pg_locks JOIN pg_database ON pg_database.oid = database WHERE datname = '\(name)' AND "
+                + "locktype = 'advisory' AND objid = 4711 AND granted = \(isGranted))"
+        }
+        try await server.wait(until: locks(true))
+        let command = ["store", "import", data, url, "--durability", "single"]
+        let killed = try ChildProcess(ChildProcess.carillon, command)
+        try await server.wait(until: locks(false))
+        let second = try await store(["import", data, url, "--durability", "single"])
+        #expect(second.status == 75 && second.errors.contains("another Carillon"), "\(second.errors)")
+        killed.send(SIGKILL)
+        _ = try await killed.end()
+        #expect(try await query("SELECT version FROM carillon.store", in: url) == "0")
+        let unfinished = try await store(["check", url, "--durability", "single"])
+        #expect(unfinished.status == 1 && unfinished.output.contains("has not ended"), "\(unfinished.output)")
+        // The server has not noticed yet that its client is gone.
+        let early = try await store(["import", data, url, "--durability", "single"])
+        #expect(early.status == 1 && early.errors.contains("another import"), "\(early.errors)")
+        holder.send(SIGKILL)
+        _ = try await holder.end()
+        try await server.execute(
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '\(name)' AND query LIKE '%pg_sleep%' "
+                + "AND pid <> pg_backend_pid()")
+        try await server.wait(
+            until:
+                "NOT EXISTS (SELECT FROM pg_stat_activity WHERE datname = '\(name)' AND backend_type = 'client backend')"
+        )
+        let repeated = try await store(["import", data, url, "--durability", "single"])
+        #expect(repeated.status == 0, "\(repeated.errors)")
+        #expect(try await query("SELECT name FROM carillon.api_keys", in: url) == "orders")
         #expect(try await store(["check", url, "--durability", "single"]).status == 0)
     }
 
