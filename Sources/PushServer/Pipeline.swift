@@ -187,6 +187,7 @@ final class Pipeline: Sendable {
         }
         intakeSettings.door.connections = dependencies.limits.intake
         intakeSettings.doorNews = { ConnectionLimits.report($0, of: "intake", to: log) }
+        if let node { intakeSettings.nodes = { node.owners.hints(of: node.name) } }
         intake = Intake(
             on: front, context: contexts.intake, ledger: self.front, settings: intakeSettings,
             backlog: { router.unfinished },

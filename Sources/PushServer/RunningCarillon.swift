@@ -197,6 +197,7 @@ package final class RunningCarillon: Sendable {
                 for task in [marking, freeing] { await task.value }
             }
             try await pipeline.openIntake()
+            pipeline.node?.announce(router: pipeline.endpoints?.intake?.router, http: http?.server.address)
             services.add { await pipeline.stopTakingIn(within: min($0, .seconds(5))) }
             served.started(self)
         } catch {

@@ -73,6 +73,20 @@ import Testing
         return answer
     }
 
+    static var cluster: ClusterAnswer {
+        var view = ClusterView(at: now, node: "a")
+        (view.joinedAt, view.renewalAgeMilliseconds) = (now, 5)
+        view.nodes = [
+            .init(
+                "a", state: .live, address: "tcp://a:1", partitions: 1, lease: .seconds(5), remaining: .seconds(4),
+                version: "1", startedAt: now)
+        ]
+        view.partitions = [.init(0, owner: "a", epoch: 1, since: now, state: .serving)]
+        (view.database.clockOffsetMilliseconds, view.database.roundTripMilliseconds) = (-1, 0.5)
+        view.events = [.init(.takeover, at: now, node: "b", parts: [0], text: "taken")]
+        return ClusterAnswer(cluster: view)
+    }
+
     static let answers: [(name: String, json: [UInt8])] = [
         ("device", AdminAnswer.json(device).body),
         (
@@ -82,6 +96,7 @@ import Testing
         ("deactivation", AdminAnswer.json(DeactivationAnswer(id: "x", deactivated: true)).body),
         ("removal", AdminAnswer.json(RemovalAnswer(id: "x", removed: true)).body),
         ("message", AdminAnswer.json(message).body), ("statistics", AdminAnswer.json(statistics).body),
+        ("cluster", AdminAnswer.json(cluster).body),
     ]
 
     @Test(arguments: answers.map(\.name)) func `Ids, times and durations are named by the rule`(_ name: String) throws {

@@ -96,9 +96,11 @@ package struct ClusterView: JSONAnswer, Equatable {
         package var remainingMilliseconds: Int64
         package var version: String
         package var startedAt: WallTime
+        package var router: String?
+        package var http: String?
 
         package enum CodingKeys: String, CodingKey {
-            case node, state, address, partitions, version
+            case node, state, address, partitions, version, router, http
             case leaseMilliseconds = "lease_ms"
             case remainingMilliseconds = "remaining_ms"
             case startedAt = "started_at"
@@ -113,6 +115,8 @@ package struct ClusterView: JSONAnswer, Equatable {
                 "lease_ms": "The length of the lease.",
                 "remaining_ms": "The time to the end of the lease when this node read the table; negative after it.",
                 "started_at": "When the node joined, by the clock of the database.",
+                "router": "The address of intake.router for producers; left out while it is not known.",
+                "http": "The address of http.listen; left out while it is not known.",
             ]
         }
 

@@ -13,9 +13,15 @@ package struct OwnerTable: Sendable, Equatable {
     /// The other nodes that have neither left nor been declared dead.
     package var members: [NodeID: NodeContact]
 
-    package init(owners: [Owner] = [], members: [NodeID: NodeContact] = [:]) {
+    /// The addresses of the live nodes for producers, this node included.
+    package var endpoints: [NodeID: NodeEndpoints]
+
+    package init(
+        owners: [Owner] = [], members: [NodeID: NodeContact] = [:], endpoints: [NodeID: NodeEndpoints] = [:]
+    ) {
         self.owners = owners
         self.members = members
+        self.endpoints = endpoints
     }
 
     package subscript(part: PartitionID) -> Owner {

@@ -17,6 +17,7 @@ extension Intake {
         case (.router, .single(let envelope, let payload)): unsafe ask(envelope, payload, in: frames)
         case (.router, .batch(let lines)): unsafe askBatch(lines, in: frames)
         case (.router, .cancel(let request)): unsafe cancel(request, in: frames)
+        case (.router, .cluster): tellNodes(to: frames)
         case (.router, .bad(let rejection, let envelope, let isBatch)):
             let id = unsafe envelope.flatMap { unsafe EnvelopeSkim.id($0)?.text }
             let kind: StaticString = isBatch ? "ack-batch/1" : "ack/1"
@@ -25,6 +26,9 @@ extension Intake {
         case (.pull, .batch(let lines)): unsafe takeBatch(lines, from: frames)
         case (.pull, .cancel):
             let rejection = Rejection(.badFrame, detail: "cancel/1 has an ack, so it needs the ROUTER socket")
+            tell(EnvelopeFault(id: nil, rejection: rejection, app: nil), of: frames.caller.name)
+        case (.pull, .cluster):
+            let rejection = Rejection(.badFrame, detail: "cluster/1 has an answer, so it needs the ROUTER socket")
             tell(EnvelopeFault(id: nil, rejection: rejection, app: nil), of: frames.caller.name)
         case (.pull, .bad(let rejection, let envelope, _)):
             let id = unsafe envelope.flatMap { unsafe EnvelopeSkim.id($0)?.text }
@@ -107,7 +111,7 @@ extension Intake {
         return lines
     }
 
-    private func refuse(_ fault: EnvelopeFault, _ kind: StaticString, _ frames: RequestFrames) {
+    func refuse(_ fault: EnvelopeFault, _ kind: StaticString, _ frames: RequestFrames) {
         AckText.rejected(id: fault.id, fault.rejection, to: &answer)
         unsafe say(kind, to: frames.identity, via: frames.route)
         tell(fault, of: frames.caller.name)

@@ -29,6 +29,8 @@ package struct IntakeSettings: Sendable {
     package var window = Duration.seconds(7 * 86_400)
     /// Called on intake's loop when an app has reached a limit, at most once a second for each app and limit.
     package var quotaReached: @Sendable (AppID, AppQuota, _ detail: String) -> Void = { _, _, _ in }
+    /// Returns the nodes of the cluster, as the JSON that answers `cluster/1`. Called on intake's loop.
+    package var nodes: @Sendable () -> [UInt8] = { Array("{}".utf8) }
     /// The logger for rejected requests; nil for none.
     package var log: Logger?
 

@@ -2,8 +2,8 @@ import Glibc
 import PushModel
 import PushTransport
 
-/// The parsed frames of a message: `["push/1", envelope, payload?]`, `["push-batch/1", lines]` or
-/// `["cancel/1", request]`, with or without an ``AnswerRoute`` at the front.
+/// The parsed frames of a message: `["push/1", envelope, payload?]`, `["push-batch/1", lines]`,
+/// `["cancel/1", request]` or `["cluster/1"]`, with or without an ``AnswerRoute`` at the front.
 ///
 /// - Important: The pointers refer to the memory of the message. They are valid only while the message is borrowed.
 @safe
@@ -13,12 +13,13 @@ struct RequestFrames {
         case single(envelope: UnsafeRawBufferPointer, payload: UnsafeRawBufferPointer?)
         case batch(lines: UnsafeRawBufferPointer)
         case cancel(request: UnsafeRawBufferPointer)
+        case cluster
         /// An invalid request. `envelope` is the frame that may be the envelope; the ack takes the id from it.
         case bad(Rejection, envelope: UnsafeRawBufferPointer?, isBatch: Bool = false)
     }
 
     static let expected =
-        "expected [\"push/1\", envelope, payload?], [\"push-batch/1\", lines] or [\"cancel/1\", request]"
+        "expected [\"push/1\", envelope, payload?], [\"push-batch/1\", lines], [\"cancel/1\", request] or [\"cluster/1\"]"
 
     let kind: Kind
     /// The routing id to which the ack goes; empty for PULL.
@@ -72,10 +73,13 @@ struct RequestFrames {
             if count == 2, let next = unsafe next { return unsafe .cancel(request: next) }
             return unsafe .bad(wrongCount(count, of: "cancel/1"), envelope: next)
         }
+        if message.isFrame(place, equalTo: "cluster/1") {
+            return unsafe count == 1 ? .cluster : .bad(wrongCount(count, of: "cluster/1"), envelope: nil)
+        }
         return unsafe .bad(Rejection(.badFrame, detail: problem(of: message.lent(place))), envelope: next)
     }
 
-    private static let kinds: [StaticString] = ["push/1", "push-batch/1", "cancel/1"]
+    private static let kinds: [StaticString] = ["push/1", "push-batch/1", "cancel/1", "cluster/1"]
 
     private static func wrongCount(_ count: Int, of kind: StaticString) -> Rejection {
         Rejection(.badFrame, detail: "\(kind) with \(count) \(count == 1 ? "frame" : "frames"); \(expected)")
@@ -90,7 +94,7 @@ struct RequestFrames {
                 + "\(AnswerRoute.maxBytes) bytes and an empty delimiter may precede it"
         }
         let text = unsafe String(decoding: word, as: UTF8.self)
-        return "unknown request kind \(text); use push/1, push-batch/1 or cancel/1"
+        return "unknown request kind \(text); use push/1, push-batch/1, cancel/1 or cluster/1"
     }
 
     private static func isWordByte(_ byte: UInt8) -> Bool {

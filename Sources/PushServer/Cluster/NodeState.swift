@@ -14,6 +14,7 @@ final class NodeState: Sendable {
         var pauseObserver: (@Sendable () -> Void)?
         var journal = ClusterJournal()
         var renewedAt = MonotonicTime.sinceBoot()
+        var endpoints = NodeEndpoints()
         var obstacle: String? = "this node has not joined its cluster yet: the database has not answered"
     }
 
@@ -42,6 +43,12 @@ final class NodeState: Sendable {
     var renewedAt: MonotonicTime {
         get { values.withLock { $0.renewedAt } }
         set { values.withLock { $0.renewedAt = newValue } }
+    }
+
+    /// The addresses of this node for producers.
+    var endpoints: NodeEndpoints {
+        get { values.withLock { $0.endpoints } }
+        set { values.withLock { $0.endpoints = newValue } }
     }
 
     // MARK: Pauses

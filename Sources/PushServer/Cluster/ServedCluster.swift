@@ -48,10 +48,12 @@ extension ClusterView {
         summary.partitions = partitions.count
         summary.unowned = partitions.count { $0.state == .unowned }
         nodes = status.nodes.map { node in
-            Node(
+            var view = Node(
                 node.row.id.name, state: Node.State(node.row.state), address: node.row.contact.address,
                 partitions: owned[node.row.id] ?? 0, lease: node.row.lease, remaining: node.row.remaining,
                 version: node.version, startedAt: node.started)
+            (view.router, view.http) = (node.endpoints.router, node.endpoints.http)
+            return view
         }.sorted { $0.node < $1.node }
         database = Database(status)
     }

@@ -21,12 +21,15 @@ final class ServedNode: Sendable {
     private let peers: ClusterPeers
     let state: NodeState
     private let shell: ClusterShell.Settings
+    /// The host at which other nodes reach this one.
+    private let host: String
 
     private init(
         _ cluster: Configuration.Cluster, _ ledger: PostgreSQLLedger, _ peers: ClusterPeers, _ state: NodeState,
         _ shell: ClusterShell.Settings
     ) {
         name = cluster.node
+        host = (cluster.advertise ?? cluster.listen).host
         self.ledger = ledger
         self.peers = peers
         self.state = state
@@ -138,6 +141,7 @@ final class ServedNode: Sendable {
             resolver: ledger.resolver)
         settings.session.durability = ledger.session.durability
         settings.version = dependencies.version
+        settings.endpoints = { state.endpoints }
         let log = dependencies.log
         settings.hooks.event = { event in
             state.take(event)
@@ -175,6 +179,11 @@ final class ServedNode: Sendable {
     func join() async throws {
         let shell = try await ClusterShell.open(shell, host: ledger, permit: permit)
         state.shell = shell
+    }
+
+    /// Tells the cluster the addresses of this node for producers. The next renewal carries them.
+    func announce(router: String?, http: String?) {
+        state.endpoints = NodeEndpoints(boundRouter: router, boundHTTP: http, reachedAt: host)
     }
 
     // MARK: State

@@ -225,10 +225,15 @@ final class ClusterCore {
         }
         var table = OwnerTable(owners: found)
         for row in machine.nodes where row.isMember && row.id != machine.id { table.members[row.id] = row.contact }
+        for row in machine.nodes where row.state == .live { table.endpoints[row.id] = endpoints(of: row.id) }
         guard table != owners else { return }
         owners = table
         published.withLock { $0 = owners }
         settings.hooks.owners(owners)
+    }
+
+    private func endpoints(of node: NodeID) -> NodeEndpoints {
+        node == machine.id ? settings.endpoints() : tables?.notes[node]?.endpoints ?? NodeEndpoints()
     }
 
     func status() -> ClusterStatus {
@@ -242,7 +247,8 @@ final class ClusterCore {
             nodes: machine.nodes.map { row in
                 let note = tables?.notes[row.id]
                 return ClusterStatus.Node(
-                    row: row, version: note?.version ?? "", started: note?.started ?? .distantPast)
+                    row: row, version: note?.version ?? "", started: note?.started ?? .distantPast,
+                    endpoints: endpoints(of: row.id))
             },
             partitions: leases.map { row in
                 ClusterStatus.Partition(

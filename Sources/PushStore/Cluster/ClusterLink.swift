@@ -188,7 +188,7 @@ final class ClusterLink {
             return
         }
         section.clear()
-        section.add(operation, of: settings.node, version: settings.version)
+        section.add(operation, of: settings.node, version: settings.version, endpoints: settings.endpoints())
         session.send(section, timeout: settings.policy.operationTimeout) { [weak self] answer in
             switch answer {
             case .done(let results):

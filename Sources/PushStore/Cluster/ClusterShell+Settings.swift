@@ -16,6 +16,8 @@ extension ClusterShell {
         package var retryDelay: @Sendable (_ failures: Int) -> Duration = { .milliseconds(min(50 << min($0, 5), 1000)) }
         /// The version of the program, which other nodes show.
         package var version = ""
+        /// Returns the addresses of this node for producers, as far as they are known. Called on the loop of the shell.
+        package var endpoints: @Sendable () -> NodeEndpoints = { NodeEndpoints() }
         package var hooks = Hooks()
 
         package init(

@@ -21,13 +21,14 @@ enum ClusterStatements {
             WITH clock AS MATERIALIZED (SELECT clock_timestamp() AS now)
             SELECT 0, now, NULL::text,
                 (SELECT ('x' || encode(substr(incarnation, 1, 8), 'hex'))::bit(64)::bigint FROM carillon.store),
-                NULL::text, NULL::text, NULL::text, NULL::timestamptz, NULL::bigint, NULL::text, NULL::int
+                NULL::text, NULL::text, NULL::text, NULL::timestamptz, NULL::bigint, NULL::text, NULL::int,
+                NULL::text, NULL::text
             FROM clock
             UNION ALL
-            SELECT 1, started, id, incarnation, address, public_key, state, until, lease, version, NULL
+            SELECT 1, started, id, incarnation, address, public_key, state, until, lease, version, NULL, router, http
                 FROM carillon.nodes
             UNION ALL
-            SELECT 2, since, node, epoch, NULL, NULL, NULL, NULL, NULL, NULL, part FROM carillon.leases
+            SELECT 2, since, node, epoch, NULL, NULL, NULL, NULL, NULL, NULL, part, NULL, NULL FROM carillon.leases
             """)
 
     static let join = PostgreSQLStatement(
@@ -40,7 +41,7 @@ enum ClusterStatements {
             ON CONFLICT (id) DO UPDATE SET incarnation = excluded.incarnation, address = excluded.address,
                 public_key = excluded.public_key, state = 'live',
                 until = clock_timestamp() + $5 * interval '1 microsecond', lease = excluded.lease,
-                version = excluded.version, started = excluded.started
+                version = excluded.version, started = excluded.started, router = NULL, http = NULL
             WHERE CASE WHEN nodes.incarnation = excluded.incarnation THEN nodes.state = 'live'
                 ELSE nodes.state IN ('dead', 'left') OR nodes.incarnation = ANY($7)
                     OR ($8 AND nodes.until < clock_timestamp()) END
@@ -50,10 +51,11 @@ enum ClusterStatements {
     static let renew = PostgreSQLStatement(
         "cluster-renew",
         sql: """
-            UPDATE carillon.nodes SET until = clock_timestamp() + lease * interval '1 microsecond', state = $3
+            UPDATE carillon.nodes SET until = clock_timestamp() + lease * interval '1 microsecond', state = $3,
+                router = $4, http = $5
             WHERE id = $1 AND incarnation = $2 AND state IN ('live', 'draining')
             """,
-        parameters: [.text, .int8, .text])
+        parameters: [.text, .int8, .text, .text, .text])
 
     static let declareDead = PostgreSQLStatement(
         "cluster-declare-dead",

@@ -10,6 +10,8 @@ package struct ClusterStatus: Sendable {
         /// The version of its program.
         package let version: String
         package let started: WallTime
+        /// The addresses for producers.
+        package let endpoints: NodeEndpoints
     }
 
     package struct Partition: Sendable {

@@ -9,6 +9,7 @@ struct ClusterTables {
     struct NodeNote {
         let version: String
         let started: WallTime
+        let endpoints: NodeEndpoints
     }
 
     private(set) var snapshot: ClusterSnapshot
@@ -61,7 +62,9 @@ struct ClusterTables {
                 contact: NodeContact(address: try row.value(4), publicKey: try row.value(5)), state: state,
                 remaining: .microseconds(remaining), lease: .microseconds(try row.value(8, as: Int64.self))))
         let started: PostgreSQLTimestamp = try row.value(1)
-        notes[id] = NodeNote(version: try row.value(9), started: started.wallTime)
+        notes[id] = NodeNote(
+            version: try row.value(9), started: started.wallTime,
+            endpoints: NodeEndpoints(router: try row.optional(11), http: try row.optional(12)))
     }
 
     private mutating func addLease(_ row: PostgreSQLRow) throws {

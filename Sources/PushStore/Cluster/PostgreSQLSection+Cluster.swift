@@ -10,7 +10,8 @@ extension PostgreSQLSection {
     /// - Parameters:
     ///   - node: The node that runs it.
     ///   - version: The version of the program, for the row of the node.
-    func add(_ operation: ClusterOperation, of node: NodeID, version: String) {
+    ///   - endpoints: The addresses of the node for producers. A renewal writes them: they may change after the join.
+    func add(_ operation: ClusterOperation, of node: NodeID, version: String, endpoints: NodeEndpoints) {
         switch operation {
         case .snapshot: call(ClusterStatements.snapshot)
         case .join(let join):
@@ -29,6 +30,9 @@ extension PostgreSQLSection {
                 parameters.append(text: node.name)
                 parameters.append(int8: incarnation.value)
                 parameters.append(text: (isDraining ? NodeRow.State.draining : .live).rawValue)
+                for endpoint in [endpoints.router, endpoints.http] {
+                    if let endpoint { parameters.append(text: endpoint) } else { parameters.appendNull() }
+                }
             }
         case .declareDead(let other, let incarnation):
             call(ClusterStatements.declareDead) { parameters in

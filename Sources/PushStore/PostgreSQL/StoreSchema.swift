@@ -43,13 +43,13 @@ enum StoreSchema {
         """
         CREATE TABLE carillon.leases (part int PRIMARY KEY, epoch bigint NOT NULL, node text, since timestamptz)
         """,
-        // `lease` is in microseconds.
+        // `lease` is in microseconds. `router` and `http` are addresses for producers.
         """
         CREATE TABLE carillon.nodes (
             id text PRIMARY KEY, incarnation bigint NOT NULL CHECK (incarnation > 0), address text NOT NULL,
             public_key text NOT NULL, state text NOT NULL CHECK (state IN ('live', 'draining', 'left', 'dead')),
             until timestamptz NOT NULL, lease bigint NOT NULL CHECK (lease > 0), version text NOT NULL,
-            started timestamptz NOT NULL) WITH (fillfactor = 50)
+            started timestamptz NOT NULL, router text, http text) WITH (fillfactor = 50)
         """,
         """
         CREATE TABLE carillon.horizons (part int PRIMARY KEY, day int NOT NULL, hour int NOT NULL)

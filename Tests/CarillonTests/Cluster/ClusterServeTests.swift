@@ -80,6 +80,12 @@ import Testing
         try await scene.server.stop()
     }
 
+    @Test func `A producer learns the nodes, and hands messages to the owners of their partitions`() async throws {
+        let scene = try await Scene()
+        try await PythonScene.run("clustering", "hints", variables: ["CARILLON_STORE=\(scene.store)"])
+        try await scene.server.stop()
+    }
+
     @Test func `Two nodes share the partitions, and one takes those of the other when it is killed`() async throws {
         let scene = try await Scene()
         let one = try await scene.start("a")
@@ -109,6 +115,9 @@ import Testing
         let screen = try await ChildProcess.run(ChildProcess.carillon, ["cluster", "--config", two.file])
         #expect(screen.output.contains("Node b, member, "))
         #expect(screen.output.contains("\n  b  \(PartRanges.text(moved))\n"), "\(screen.output)")
+        let known = try await scene.view(one) { $0.nodes.allSatisfy { $0.router != nil && $0.http != nil } }
+        #expect(known.nodes.map(\.router) == [one.serve.served.router, two.serve.served.router])
+        #expect(known.nodes.map(\.http) == [one.serve.served.http, two.serve.served.http])
         let before = try await two.metrics()
         #expect(before["member"] == 1 && before["partitions"] == Double(moved.count))
         #expect(before["partitions_unowned"] == 0 && before["takeovers_total"] == 0 && before["fenced_total"] == 0)

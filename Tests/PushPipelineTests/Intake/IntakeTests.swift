@@ -69,8 +69,29 @@ import Testing
         }
     }
 
+    @Test func `the nodes of the cluster are told in the form of the request, also while intake is busy`() async throws
+    {
+        let nodes = #"{"node":"a","nodes":[]}"#
+        try await Scene.run {
+            $0.nodes = { Array(nodes.utf8) }
+        } _: { scene in
+            scene.intake.setBlocked(LedgerFault("the disk is full"))
+            let plain = try await scene.peer()
+            await plain.send("push/1", Scene.envelope("a"))
+            #expect(try await plain.status().status == "busy")
+            await plain.send("cluster/1")
+            #expect(await plain.receive() == ["nodes/1", nodes])
+            await plain.send("", "cluster/1")
+            #expect(await plain.receive() == ["", "nodes/1", nodes])
+            #expect(await scene.intake.counts.rejections == 0)
+        }
+    }
+
     private static let badFrames: [(frames: [String], id: String?, words: String)] = [
-        (["push/2", Self.known], "known", "unknown request kind push/2; use push/1, push-batch/1 or cancel/1"),
+        (
+            ["push/2", Self.known], "known",
+            "unknown request kind push/2; use push/1, push-batch/1, cancel/1 or cluster/1"
+        ),
         (["push"], nil, "is not a request kind; expected [\"push/1\", envelope, payload?]"),
         ([Self.known], nil, "is not a request kind"),
         (["push/1"], nil, "push/1 with 1 frame; expected"),
@@ -78,6 +99,7 @@ import Testing
         ([""], nil, "the message has no frame"),
         (["", "push/1"], nil, "push/1 with 1 frame; expected"),
         (["", "cancel/1", Self.known, "{}"], "known", "cancel/1 with 3 frames"),
+        (["cluster/1", "{}"], nil, "cluster/1 with 2 frames"),
         (["", "", "push/1", Self.known], nil, "is not a request kind"),
     ]
     private static let known = Scene.envelope("known")

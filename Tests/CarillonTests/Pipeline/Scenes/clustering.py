@@ -1,9 +1,9 @@
-"""The page of the console for a cluster: two nodes with the database that the variable CARILLON_STORE names."""
-import os
+"""A cluster as browsers and producers see it: two nodes with the database that the variable CARILLON_STORE names."""
+import os, time, zlib
 
 from auditing import Auditor
 from console import Console
-from ground import main, Scene
+from ground import main, note, PATIENCE, Producer, Scene, token
 
 PARTS = 8
 
@@ -49,6 +49,36 @@ def walk():
     console.picture("cluster-taken")
     # For a moment, the node that has just started has no partition, and is not ready.
     console.end(allowed=["503"])
+
+
+def hints():
+    """A producer learns the nodes from one of them, and hands a message to the owner of its partition."""
+    scenes, serves = [Scene(), Scene()], []
+    for scene, name in zip(scenes, "ab"):
+        scene.more.update(node(name))
+        serves.append(scene.serve())
+    producer = Producer(serves[0])
+    until = time.monotonic() + PATIENCE
+    while True:
+        producer.send("cluster/1")
+        kind, (answer,) = producer.answer()
+        assert kind == "nodes/1" and answer["node"] == "a", (kind, answer)
+        nodes = {one["node"]: one for one in answer["nodes"]}
+        if answer["partitions"] == PARTS and [len(one["parts"]) for one in answer["nodes"]] == [PARTS // 2] * 2 and \
+                all("router" in one and "http" in one for one in answer["nodes"]):
+            break
+        assert time.monotonic() < until, answer
+    assert sorted(nodes["a"]["parts"] + nodes["b"]["parts"]) == list(range(PARTS)), nodes
+    for name, serve in zip("ab", serves):
+        assert (nodes[name]["router"], nodes[name]["http"]) == (serve.places["router"], serve.places["http"]), nodes
+    for number in range(20):
+        envelope = note(f"order-{number}", token(1))
+        part = zlib.crc32(f"shop\0order-{number}".encode()) % PARTS
+        owner = serves[0 if part in nodes["a"]["parts"] else 1]
+        assert Producer(owner).push(envelope)["status"] == "accepted", (number, part)
+        assert producer.push(envelope)["status"] == "duplicate", (number, part)
+    for serve in reversed(serves):
+        serve.stop()
 
 
 if __name__ == "__main__":
