@@ -13,7 +13,8 @@ import Testing
         #expect(stat("\(directory.path)/\(NodeKeys.fileName)", &status) == 0 && status.st_mode & 0o777 == 0o600)
         let again = try NodeKeys.open(in: directory.path)
         #expect(made.publicKey == again.publicKey && made.publicKey.z85.count == 40)
-        let other = try NodeKeys.open(in: try TemporaryDirectory().path)
+        let elsewhere = try TemporaryDirectory()
+        let other = try NodeKeys.open(in: elsewhere.path)
         #expect(other.publicKey != made.publicKey)
     }
 
