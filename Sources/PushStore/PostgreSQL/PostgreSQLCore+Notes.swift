@@ -8,6 +8,8 @@ extension PostgreSQLCore {
     func note(_ events: [EventDraft], done: (@Sendable (UInt64?) -> Void)?) {
         guard let part = part(for: events) ?? home else {
             if let done { return done(nil) }
+            // A node that leaves has handed its parts over, and can store nothing about the end of its connections.
+            if isEnding { return }
             homeless += events
             return dropOverdue(&homeless, beyond: LedgerGroup.notesKept)
         }
@@ -74,7 +76,7 @@ extension PostgreSQLCore {
 
     /// Drops the events that wait, because the ledger closes.
     func dropNotes() {
-        drops.add(homeless.count)
+        if !isEnding { drops.add(homeless.count) }
         homeless = []
         for part in parts.values {
             drops.add(part.waiting.notes.reduce(0) { $0 + $1.0.count })
