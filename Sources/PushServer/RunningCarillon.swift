@@ -104,7 +104,7 @@ package final class RunningCarillon: Sendable {
                 configuration,
                 on: Pipeline.Dependencies(
                     loops: loops, log: log, directory: lock.directory, limits: limits, metrics: metrics,
-                    resolver: NameResolver(pool: lookUps), halt: { signals.received(.terminate) }))
+                    resolver: NameResolver(pool: lookUps), halt: { [weak signals] in signals?.received(.terminate) }))
             self.pipeline = pipeline
             services.add { _ in await pipeline.close() }
             let keys = await KeyRegistrar.open(pipeline.registry.keys, sealing: pipeline.sealing, log: log)
@@ -119,13 +119,14 @@ package final class RunningCarillon: Sendable {
             let gateways = ServedGateways(
                 on: home,
                 dependencies: ServedGateways.Dependencies(
-                    loops: loops, tokens: ProviderTokens(on: home, wallClock: { pipeline.clock.now }),
+                    loops: loops,
+                    tokens: ProviderTokens(on: home, wallClock: { [clock = pipeline.clock] in clock.now }),
                     resolver: NameResolver(pool: lookUps),
                     files: files, metrics: metrics, expiry: expiry, pipeline: pipeline, directory: lock.directory,
                     log: log))
             self.gateways = gateways
             forcedStop.gateways = gateways
-            pipeline.node?.whenPausesChange { Task { await gateways.followPauses() } }
+            pipeline.node?.whenPausesChange { [weak gateways] in Task { await gateways?.followPauses() } }
 
             // The control server stops before the parts that its requests use are closed.
             let health = ServedHealth(

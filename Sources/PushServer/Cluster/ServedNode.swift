@@ -216,6 +216,8 @@ final class ServedNode: Sendable {
     /// Gives up what is left, leaves the cluster and closes the connections to other nodes.
     func leave() async {
         await state.shell?.close()
+        // The shell's hooks hold the state.
+        state.shell = nil
         await peers.stop()
     }
 }
