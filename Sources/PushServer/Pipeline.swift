@@ -148,45 +148,13 @@ final class Pipeline: Sendable {
         self.router = router
         pausedAtOpen = stores.backlog.paused
         for app in pausedAtOpen.keys { router.setPaused(true, app: app) }
-        var events = EventBusSettings(
-            publish: configuration.events.publish.endpoint, replay: configuration.events.replay.endpoint)
-        events.publishSecurity = configuration.events.publish.security(security.of(.publish))
-        events.replaySecurity = configuration.events.replay.security(security.of(.replay))
-        events.observers = configuration.observers
-        events.door.connections = dependencies.limits.events
-        events.doorNews = { ConnectionLimits.report($0, of: "events", to: log) }
-        events.ipcMode = configuration.security.ipcMode.bits
-        events.rebound = { error in
-            if let error {
-                log.error(
-                    """
-                    cannot bind events.publish again after an observer lost its right: no events are published until \
-                    a retry succeeds; free the port
-                    """,
-                    [.error: "\(error)"])
-            } else {
-                log.notice("all event subscriptions ended because an observer lost its right; other clients reconnect")
-            }
-        }
+        var events = EventBusSettings(configuration, security, limits: dependencies.limits, log: log)
         events.isOfCluster = node != nil
         let heads = ledger.heads().first
         bus = EventBus(
             on: front, in: contexts.events, log: ledger, settings: events, last: heads?.newest ?? 0,
             heads: heads?.topics ?? [])
-        var intakeSettings = IntakeSettings(
-            router: configuration.intake.router.endpoint, pull: configuration.intake.pull.endpoint,
-            apps: configuration.appTable)
-        intakeSettings.security = security.of(.router)
-        intakeSettings.log = log
-        intakeSettings.rights = configuration.security.directory.rights
-        intakeSettings.ipcMode = configuration.security.ipcMode.bits
-        intakeSettings.appLimits = configuration.appLimits
-        intakeSettings.window = configuration.dedupe.window
-        intakeSettings.quotaReached = { app, quota, detail in
-            log.warning("intake is busy for this app: \(detail)", [.app: app.name, .reason: quota.rawValue])
-        }
-        intakeSettings.door.connections = dependencies.limits.intake
-        intakeSettings.doorNews = { ConnectionLimits.report($0, of: "intake", to: log) }
+        var intakeSettings = IntakeSettings(configuration, security, limits: dependencies.limits, log: log)
         if let node { intakeSettings.nodes = { node.owners.hints(of: node.name) } }
         intake = Intake(
             on: front, context: contexts.intake, ledger: self.front, settings: intakeSettings,
@@ -391,59 +359,5 @@ final class Pipeline: Sendable {
         state.withLock { $0.left = Backlog(waiting: status.waiting, scheduled: status.scheduled) }
         await ledger.close()
         await contexts.terminate()
-    }
-}
-
-extension Logger {
-    /// Logs the problems of the router that are new, and the end of problems for all apps.
-    fileprivate func reportChanges(from before: RouterTroubles, to now: RouterTroubles) {
-        if now.everywhere.isEmpty, !before.everywhere.isEmpty { notice("messages are processed again") }
-        for text in now.everywhere where !before.everywhere.contains(text) {
-            error("messages wait, retrying", [.error: text])
-        }
-        for text in now.ofMessages where !before.ofMessages.contains(text) {
-            warning("message waits, retrying", [.error: text])
-        }
-    }
-}
-
-extension RouterTroubles {
-    /// The problems that do not prevent sending now, but that operators have to know.
-    var warnings: [String] {
-        guard damaged > 0 else { return ofMessages }
-        let count = damaged == 1 ? "1 accepted message is" : "\(damaged) accepted messages are"
-        return ofMessages + ["\(count) damaged and not sent: see the log, and restore the ledger from a backup"]
-    }
-}
-
-extension Bind {
-    /// The endpoint for libzmq; nil if the socket is off.
-    fileprivate var endpoint: String? { self == .off ? nil : description }
-
-    fileprivate func security(_ security: ZMQSecurity) -> ZMQSecurity {
-        if case .tcp = self { security } else { .none }
-    }
-}
-
-extension Configuration {
-    fileprivate var ledgerRetention: LedgerRetention {
-        var retention = LedgerRetention()
-        retention.window = dedupe.window
-        retention.keyLimit = dedupe.limit
-        retention.logAge = events.retention.age
-        retention.logBytes = events.retention.size.bytes
-        return retention
-    }
-
-    fileprivate var appLimits: [AppID: AppLimits] {
-        Dictionary(apps.map { ($0.id, $0.limits) }, uniquingKeysWith: { first, _ in first })
-    }
-
-    fileprivate var appTable: AppTable {
-        AppTable(
-            apps.map { app in
-                let usesToken = if case .token = app.credential { true } else { false }
-                return AppFacts(id: app.id, topic: app.topic.text, usesToken: usesToken)
-            })
     }
 }
