@@ -17,13 +17,13 @@ import Testing
         let files: ServeScene
         let server: PostgreSQLServer
 
-        init() async throws {
+        init(parts: Int = ClusterServeTests.parts) async throws {
             files = try await ServeScene()
             server = try await PostgreSQLServer.start()
             var settings = PostgreSQLLedger.Settings(
                 try PostgreSQLURL.parse(server.url()), resolver: { [$0.name] })
             settings.session.durability = .single
-            try await StoreTables.create(settings, parts: ClusterServeTests.parts, at: .current())
+            try await StoreTables.create(settings, parts: parts, at: .current())
         }
 
         /// The URL of the database.
@@ -77,6 +77,21 @@ import Testing
     @Test func `The console shows nodes, partitions and a take-over as it happens`() async throws {
         let scene = try await Scene()
         try await PythonScene.run("clustering", "walk", variables: ["CARILLON_STORE=\(scene.store)"])
+        try await scene.server.stop()
+    }
+
+    @Test func `A member without partitions is ready, and does not claim that its lease has run out`() async throws {
+        let scene = try await Scene(parts: 1)
+        let one = try await scene.start("a")
+        _ = try await scene.view(one) { $0.partitions.first?.state == .serving }
+        let two = try await scene.start("b")
+        let view = try await scene.view(two) { $0.isMember && $0.partitions.first?.state == .remote }
+        #expect(view.obstacle == nil && view.sendsForMilliseconds > 0 && view.nodes.map(\.partitions) == [1, 0])
+        try await two.serve.line("connection.up", "app=shop")
+        let ready = try await two.serve.get("/readyz")
+        #expect(ready.status == "200", "\(ready.body)")
+        #expect(try await two.serve.stop().status == 0)
+        #expect(try await one.serve.stop().status == 0)
         try await scene.server.stop()
     }
 
