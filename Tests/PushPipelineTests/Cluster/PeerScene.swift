@@ -82,6 +82,9 @@ final class PeerNode: Sendable {
 
     func stop() async {
         await peers.stop()
+        // What the ledger answers now is too late. An answer that never came would keep all objects of the node alive.
+        ledger.release()
+        await loop.run {}
         await loop.shutDown()
     }
 
