@@ -54,8 +54,8 @@ struct Options {
     func settings() throws -> ClientSettings {
         var settings = ClientSettings()
         if let list = values["endpoint"] { settings.endpoints = list.split(separator: ",").map { String($0) } }
-        if let endpoint = values["publish"] { settings.events = endpoint }
-        if let endpoint = values["replay"] { settings.replay = endpoint }
+        if let list = values["publish"] { settings.events = list.split(separator: ",").map { String($0) } }
+        if let list = values["replay"] { settings.replay = list.split(separator: ",").map { String($0) } }
         if let secret = values["secret-key"], let server = values["server-key"] {
             settings.keys = try ClientKeys(secret: secret, server: server)
         }

@@ -6,6 +6,12 @@ struct Watching {
     private let options: Options
     private let client: CarillonClient
 
+    /// What names an event.
+    private struct Place: Hashable {
+        let part: Int
+        let number: Int64
+    }
+
     init(_ options: Options) throws {
         self.options = options
         client = try CarillonClient(options.settings())
@@ -19,10 +25,10 @@ struct Watching {
         let prints = options["print"] != nil
         let cpu = Options.usage.seconds
         var count = 0
-        var seen: Set<Int64> = []
+        var seen: Set<Place> = []
         if until > 0 {
             for try await event in client.events(prefix, from: start) {
-                guard seen.insert(event.number).inserted else {
+                guard seen.insert(Place(part: event.part, number: event.number)).inserted else {
                     ClientDriver.report("event \(event.number) is there twice")
                     exit(1)
                 }

@@ -8,7 +8,7 @@ import Testing
     private func client(_ fake: FakeEvents, _ change: (inout ClientSettings) -> Void = { _ in }) throws
         -> CarillonClient
     {
-        var settings = ClientSettings(endpoints: ["tcp://127.0.0.1:1"], events: fake.publish, replay: fake.replay)
+        var settings = ClientSettings(endpoints: ["tcp://127.0.0.1:1"], events: [fake.publish], replay: [fake.replay])
         change(&settings)
         return try CarillonClient(settings)
     }
@@ -21,6 +21,34 @@ import Testing
             if numbers.count == count { break }
         }
         return numbers
+    }
+
+    @Test func `The past comes from the next endpoint if the first does not answer`() async throws {
+        let fake = try await FakeEvents()
+        await fake.happen(30, isLost: true)
+        let client = try client(fake) { $0.replay = ["tcp://127.0.0.1:1", fake.replay] }
+        let reading = Task { try await take(40, of: client.events("delivery/", from: .beginning)) }
+        await fake.subscriptions.wait(count: 2)
+        await fake.happen(10)
+        #expect(try await reading.value == Array(1...40))
+        await client.shutdown()
+        await fake.stop()
+    }
+
+    @Test func `Two publishers of one log lead to each event once`() async throws {
+        let (one, two) = (try await FakeEvents(), try await FakeEvents())
+        let client = try client(one) { $0.events.append(two.publish) }
+        let reading = Task { try await take(40, of: client.events("delivery/", from: .beginning)) }
+        await one.subscriptions.wait(count: 2)
+        await two.subscriptions.wait(count: 2)
+        for _ in 0..<4 {
+            await two.happen(10)
+            await one.happen(10)
+        }
+        #expect(try await reading.value == Array(1...40))
+        await client.shutdown()
+        await one.stop()
+        await two.stop()
     }
 
     @Test func `Events of the past and of now are there once, and lost ones are replayed`() async throws {

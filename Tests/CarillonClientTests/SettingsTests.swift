@@ -32,14 +32,15 @@ import Testing
             "CARILLON_ENDPOINTS": "tcp://a:1,tcp://b:2", "CARILLON_EVENTS": "tcp://a:3",
             "CARILLON_SPOOL": "/var/spool/x",
         ])
-        #expect(settings.endpoints == ["tcp://a:1", "tcp://b:2"] && settings.events == "tcp://a:3")
+        #expect(settings.endpoints == ["tcp://a:1", "tcp://b:2"] && settings.events == ["tcp://a:3"])
         #expect(settings.spool?.directory == "/var/spool/x" && settings.keys == nil)
         #expect(throws: ClientError.self) { try ClientSettings(environment: ["CARILLON_SERVER_KEY": "x"]) }
     }
 
     @Test func `Settings that cannot work are refused`() {
         let changes: [(inout ClientSettings) -> Void] = [
-            { $0.endpoints = [] }, { $0.producer.window = 0 }, { $0.producer.maxBatch = 10_001 },
+            { $0.endpoints = [] }, { $0.events = [] }, { $0.replay = [""] }, { $0.producer.window = 0 },
+            { $0.producer.maxBatch = 10_001 },
             { $0.producer.ackTimeout = .zero }, { $0.maxBufferedEventBytes = 0 },
             { $0.spool = SpoolSettings(directory: "") }, { $0.spool = SpoolSettings(directory: "/proc/none/spool") },
         ]

@@ -22,7 +22,7 @@ extension Subscriber {
         replay = nil
         do throws(ZMQError) {
             let made = try ClientConnection(
-                .dealer, to: settings.replay, in: context, on: loop, keys: settings.keys
+                .dealer, to: replayEndpoints.endpoint, in: context, on: loop, keys: settings.keys
             ) { [unowned self] change in replayChanged(change) }
             replay = made
             made.socket.onMessage = { [unowned self] message in
@@ -30,7 +30,7 @@ extension Subscriber {
                 receive(frames)
             }
         } catch {
-            failReplay("\(settings.replay): \(error.message)")
+            failReplay(because: "\(error.message)")
         }
     }
 
@@ -68,20 +68,20 @@ extension Subscriber {
             outbox.add(bytes)
         }
         if case .sent = result { return }
-        failReplay("\(settings.replay): cannot send")
+        failReplay(because: "cannot send")
     }
 
     private func receive(_ frames: [[UInt8]]) {
         guard !isClosed, replayTimer != nil, machine.isReplaying else { return }
         if frames.count == 3, frames[0] == Array("event/1".utf8) {
             pageBytes += frames[2].count + 256
-            guard pageBytes <= Self.maxPageBytes else { return failReplay("\(settings.replay): an endless answer") }
+            guard pageBytes <= Self.maxPageBytes else { return failReplay(because: "an endless answer") }
             let topic = String(decoding: frames[1], as: UTF8.self)
             if let lines = EventLines(topic: topic, bytes: frames[2]) { page.append(lines) }
             return startReplayTimer(after: Self.replayTimeout)
         }
         guard frames.count == 2, let end = ReplayEnd(kind: frames[0], frames[1]) else {
-            return failReplay("\(settings.replay): not an answer")
+            return failReplay(because: "not an answer")
         }
         if case .busy(let pause) = end {
             closeReplay()
@@ -90,28 +90,30 @@ extension Subscriber {
         }
         stopReplayTimer()
         guard machine.receive(exchange(&page, with: []), end: end) else {
-            return failReplay("\(settings.replay): events are missing in the answer")
+            return failReplay(because: "events are missing in the answer")
         }
-        replayFailures = 0
+        replayEndpoints.succeeded()
         if !machine.isReplaying { closeReplay() }
         step()
     }
 
-    /// Tries again later. The base has not moved, so the same page is asked for.
+    private func failReplay(because reason: String) {
+        failReplay("\(replayEndpoints.endpoint): \(reason)")
+    }
+
+    /// Tries again later, at the next endpoint. The base has not moved, so the same page is asked for.
     private func failReplay(_ reason: String) {
         closeReplay()
         guard !isClosed else { return }
         settings.log(.warning, "replay failed", ["reason": reason])
-        replayFailures = min(replayFailures + 1, 6)
-        startReplayTimer(after: .milliseconds(50) * (1 << replayFailures))
+        startReplayTimer(after: replayEndpoints.failed(chance: Double.random(in: 0...1)))
     }
 
     private func startReplayTimer(after delay: Duration) {
         stopReplayTimer()
         replayTimer = loop.schedule(after: delay) { [unowned self] in
             replayTimer = nil
-            if replay != nil { settings.log(.warning, "replay timed out", ["endpoint": settings.replay]) }
-            closeReplay()
+            guard replay == nil else { return failReplay(because: "no answer") }
             step()
         }
     }

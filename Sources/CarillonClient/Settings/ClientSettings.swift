@@ -6,10 +6,12 @@ public struct ClientSettings: Sendable {
     /// All of them must lead to one Carillon: ids are deduped within one, so that a message in doubt that goes to
     /// another Carillon may be delivered twice.
     public var endpoints: [String]
-    /// The endpoint for events (`events.publish`).
-    public var events: String
-    /// The endpoint for the events of the past (`events.replay`).
-    public var replay: String
+    /// The endpoints for events (`events.publish`): one, or those of all nodes of a cluster. The client listens to all of
+    /// them at once, because each node publishes the events of its parts.
+    public var events: [String]
+    /// The endpoints for the events of the past (`events.replay`). The client asks one of them, and the next one when it
+    /// does not answer.
+    public var replay: [String]
     /// The keys for encrypted connections.
     public var keys: ClientKeys?
     /// How the client pushes.
@@ -26,8 +28,8 @@ public struct ClientSettings: Sendable {
 
     /// Creates settings. The defaults are those of a Carillon on this machine.
     public init(
-        endpoints: [String] = ["tcp://127.0.0.1:5560"], events: String = "tcp://127.0.0.1:5570",
-        replay: String = "tcp://127.0.0.1:5571", keys: ClientKeys? = nil
+        endpoints: [String] = ["tcp://127.0.0.1:5560"], events: [String] = ["tcp://127.0.0.1:5570"],
+        replay: [String] = ["tcp://127.0.0.1:5571"], keys: ClientKeys? = nil
     ) {
         self.endpoints = endpoints
         self.events = events
@@ -35,16 +37,16 @@ public struct ClientSettings: Sendable {
         self.keys = keys
     }
 
-    /// Creates settings from environment variables: `CARILLON_ENDPOINTS` (separated by commas), `CARILLON_EVENTS`,
-    /// `CARILLON_REPLAY`, `CARILLON_SECRET_KEY`, `CARILLON_SERVER_KEY` and `CARILLON_SPOOL` (a directory). A variable
-    /// that is missing leaves the default.
+    /// Creates settings from environment variables: `CARILLON_ENDPOINTS`, `CARILLON_EVENTS` and `CARILLON_REPLAY` (each
+    /// one or more, separated by commas), `CARILLON_SECRET_KEY`, `CARILLON_SERVER_KEY` and `CARILLON_SPOOL` (a
+    /// directory). A variable that is missing leaves the default.
     ///
     /// - Throws: ``ClientError/invalidKey(_:)`` if a key is not valid or one of the two is missing.
     public init(environment: [String: String]) throws(ClientError) {
         self.init()
-        if let list = environment["CARILLON_ENDPOINTS"] { endpoints = list.split(separator: ",").map { String($0) } }
-        if let endpoint = environment["CARILLON_EVENTS"] { events = endpoint }
-        if let endpoint = environment["CARILLON_REPLAY"] { replay = endpoint }
+        if let list = environment["CARILLON_ENDPOINTS"] { endpoints = Self.list(list) }
+        if let list = environment["CARILLON_EVENTS"] { events = Self.list(list) }
+        if let list = environment["CARILLON_REPLAY"] { replay = Self.list(list) }
         switch (environment["CARILLON_SECRET_KEY"], environment["CARILLON_SERVER_KEY"]) {
         case (let secret?, let server?): keys = try ClientKeys(secret: secret, server: server)
         case (nil, nil): break
@@ -53,9 +55,12 @@ public struct ClientSettings: Sendable {
         if let directory = environment["CARILLON_SPOOL"] { spool = SpoolSettings(directory: directory) }
     }
 
+    private static func list(_ text: String) -> [String] { text.split(separator: ",").map { String($0) } }
+
     func check() throws(ClientError) {
-        guard !endpoints.isEmpty, endpoints.allSatisfy({ !$0.isEmpty }) else {
-            throw .invalidSetting("a client needs at least one endpoint, such as tcp://127.0.0.1:5560")
+        for (name, list, port) in [("endpoints", endpoints, 5560), ("events", events, 5570), ("replay", replay, 5571)]
+        where list.isEmpty || list.contains(where: \.isEmpty) {
+            throw .invalidSetting("\(name) needs at least one endpoint, such as tcp://127.0.0.1:\(port)")
         }
         guard maxBufferedEventBytes > 0 else { throw .invalidSetting("maxBufferedEventBytes must be above 0") }
         try producer.check()

@@ -101,6 +101,12 @@ import Testing
         try await scene.server.stop()
     }
 
+    @Test func `A program with CarillonClient loses nothing when one of two nodes is killed`() async throws {
+        let scene = try await Scene()
+        try await PythonScene.run("clustering", "library", variables: ["CARILLON_STORE=\(scene.store)"])
+        try await scene.server.stop()
+    }
+
     @Test func `Two nodes share the partitions, and one takes those of the other when it is killed`() async throws {
         let scene = try await Scene()
         let one = try await scene.start("a")

@@ -1,11 +1,12 @@
 """A cluster as browsers and producers see it: two nodes with the database that the variable CARILLON_STORE names."""
-import os, time, zlib
+import json, os, time, zlib
 
 from auditing import Auditor
 from console import Console
-from ground import main, note, PATIENCE, Producer, Scene, token
+from ground import CARILLON, Child, main, note, PATIENCE, Producer, Scene, token
 
 PARTS = 8
+DRIVER = os.path.join(os.path.dirname(CARILLON), "ClientDriver")
 
 
 def node(name):
@@ -51,8 +52,9 @@ def walk():
     console.end(allowed=["503"])
 
 
-def hints():
-    """A producer learns the nodes from one of them, and hands a message to the owner of its partition."""
+def pair():
+    """Starts two nodes. Returns their scenes and processes, a producer of the first, and both as the first knows them
+    when each of them owns its share."""
     scenes, serves = [Scene(), Scene()], []
     for scene, name in zip(scenes, "ab"):
         scene.more.update(node(name))
@@ -63,11 +65,37 @@ def hints():
         producer.send("cluster/1")
         kind, (answer,) = producer.answer()
         assert kind == "nodes/1" and answer["node"] == "a", (kind, answer)
-        nodes = {one["node"]: one for one in answer["nodes"]}
         if answer["partitions"] == PARTS and [len(one["parts"]) for one in answer["nodes"]] == [PARTS // 2] * 2 and \
                 all("router" in one and "http" in one for one in answer["nodes"]):
-            break
+            return scenes, serves, producer, {one["node"]: one for one in answer["nodes"]}
         assert time.monotonic() < until, answer
+
+
+def library():
+    """A program with CarillonClient pushes to two nodes and listens to both, and one of them is killed."""
+    count, before = 2000, 500
+    scenes, serves, _, _ = pair()
+    publish, replay, router = (",".join(one.places[name] for one in serves) for name in ("publish", "replay", "router"))
+    watch = Child(
+        DRIVER, "watch", "--publish", publish, "--replay", replay, "--prefix", "delivery/shop/sent", "--count",
+        str(count))
+    push = Child(DRIVER, "push", "--endpoint", router, "--count", str(count), "--tasks", "100", "--announce", "yes")
+    for _ in range(before):
+        push.line()
+    serves[0].kill()
+    assert push.end() == 0, push.lines[-5:]
+    outcome = json.loads(push.lines[-1])
+    assert outcome["failed"] == 0 and outcome["accepted"] + outcome["duplicate"] == count, outcome
+    assert watch.end() == 0, watch.lines[-5:]
+    assert json.loads(watch.lines[-1])["events"] == count, watch.lines[-5:]
+    received = {one for scene in scenes for one in scene.simulator.accepted()}
+    assert received == {token(number, start="b0") for number in range(count)}, len(received)
+    serves[1].stop()
+
+
+def hints():
+    """A producer learns the nodes from one of them, and hands a message to the owner of its partition."""
+    _, serves, producer, nodes = pair()
     assert sorted(nodes["a"]["parts"] + nodes["b"]["parts"]) == list(range(PARTS)), nodes
     for name, serve in zip("ab", serves):
         assert (nodes[name]["router"], nodes[name]["http"]) == (serve.places["router"], serve.places["http"]), nodes
