@@ -105,6 +105,9 @@ final class ServedNode: Sendable {
         settings.node = cluster.node.name
         settings.retention = retention
         settings.clock = { [clock = dependencies.clock] in clock.now }
+        // The node joins its cluster after the gateways have signed their first provider tokens, which the push service
+        // refuses if the clock of this machine is an hour off.
+        settings.clockRead = { [clock = dependencies.clock] in clock.observed($0, error: $1) }
         settings.committed = { [commits = dependencies.commits] in commits.observe($0) }
         settings.eventsDropped = { log.eventsLost($0) }
         settings.lost = { part, epoch in state.shell?.fenced(part, epoch: epoch) }

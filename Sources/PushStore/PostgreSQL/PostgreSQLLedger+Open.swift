@@ -72,7 +72,10 @@ extension PostgreSQLLedger {
     private static func open(
         _ settings: Settings, on loop: EventLoop, _ sessions: LoopBound<[PostgreSQLSession]>
     ) async throws -> (PostgreSQLLedger, LedgerBacklog) {
-        let history = await sessions.with { LoopBound($0[$0.count - 1], on: loop) }
+        let history = await sessions.with { sessions in
+            if let info = sessions.last?.info { settings.clockRead(info.clockOffset, info.roundTrip) }
+            return LoopBound(sessions[sessions.count - 1], on: loop)
+        }
         let gate = LoopGate(loop)
         let call = StoreCall(history, gate: gate, name: "\(settings.options)")
         let store = try await StoreTables(call).read()

@@ -15,6 +15,9 @@ package final class PostgreSQLLedger: LedgerEngine, Sendable {
         package var retention = LedgerRetention()
         /// The time of the database.
         package var clock: @Sendable () -> WallTime = { .current() }
+        /// Called on the ledger's loop when the sessions are up, before the first use of `clock`: with the time of the
+        /// database minus that of this machine, and the error of this reading.
+        package var clockRead: @Sendable (_ offset: Duration, _ error: Duration) -> Void = { _, _ in }
         /// The number of connections that write. Each has one flush under way.
         package var writers = 2
         package var resolver: PostgreSQLSession.Resolver

@@ -48,6 +48,24 @@ import Testing
         }
     }
 
+    @Test func `The clock of the database is read before the ledger uses the time`() async throws {
+        let scene = try await Scene(parts: 1)
+        let readings = EventRecorder<String>()
+        var settings = SharedPostgreSQL.settings(scene.options)
+        settings.clockRead = { offset, error in
+            // Both clocks are that of this machine.
+            readings.record(max(offset, .zero - offset) <= error + .milliseconds(1) ? "read" : "read \(offset)")
+        }
+        settings.clock = { [clock = scene.clock] in
+            readings.record("used")
+            return WallTime(milliseconds: clock.withLock { $0 })
+        }
+        let (ledger, _) = try await PostgreSQLLedger.open(settings)
+        await ledger.close(within: .zero)
+        #expect(readings.events.first == "read")
+        #expect(readings.events.dropFirst().first == "used")
+    }
+
     @Test func `Old hours go, and messages that wait in them stay`() async throws {
         let scene = try await Scene(parts: 4)
         var (ledger, _) = try await scene.open()
