@@ -2,6 +2,7 @@
 import html, json, pathlib, re
 
 from highlight import highlighted
+from manual import ManualPage
 from markdown import Page, Refused, plain
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
@@ -29,7 +30,8 @@ class Group:
 
 class Book:
     def __init__(self, manual=None):
-        self.manual = sorted(pathlib.Path(manual).iterdir()) if manual else []
+        files = sorted(pathlib.Path(manual).rglob("*.[1-9]")) if manual else []
+        self.manual = {path.name: f"manual-{path.name}.html" for path in files}
         self.addresses = dict(OUTSIDE)
         for path in sorted((ROOT / "Documentation").glob("*.md")):
             name = str(path.relative_to(ROOT))
@@ -38,10 +40,25 @@ class Book:
         self.sources, self.pictures = {}, {}
         self.pages = {name: self.read(name) for name in self.addresses}
         self.groups = self.order()
+        if files:
+            group = Group("Manual pages")
+            for path in files:
+                self.pages[path.name] = ManualPage(str(path), path.read_text(encoding="utf-8"), self.manual)
+                group.pages.append((self.pages[path.name].title, path.name))
+            self.addresses |= self.manual
+            self.groups.append(group)
 
     def read(self, name):
         path = ROOT / name
-        return Page(name, path.read_text(encoding="utf-8"), lambda target: self.resolve(path, target))
+        text = path.read_text(encoding="utf-8")
+        return Page(name, text, lambda target: self.resolve(path, target), lambda target: self.title(path, target))
+
+    def title(self, path, target):
+        """Returns the title of the page that a link leads to, or None if it is not a page."""
+        there = (path.parent / target.partition("#")[0]).resolve()
+        if not there.is_file() or str(there.relative_to(ROOT)) not in self.addresses:
+            return None
+        return plain(there.read_text(encoding="utf-8").split("\n", 1)[0].removeprefix("# "))
 
     def resolve(self, path, target):
         """Returns the address of what a page links to."""
@@ -113,9 +130,6 @@ class Book:
             self.page(folder, self.addresses[name], page.title, body, contents)
         for name, address in self.sources.items():
             self.page(folder, address, name, self.source_page(name), [])
-        for name, path in [(path.name, path) for path in self.manual]:
-            text = html.escape(path.read_text(encoding="utf-8"))
-            self.page(folder, f"manual-{name}.html", name, f"<h1>{html.escape(name)}</h1>\n<div><pre>{text}</pre></div>", [])
         styles = "\n".join(path.read_text(encoding="utf-8") for path in STYLES)
         (folder / "assets/site.css").write_text(styles, encoding="utf-8")
         for name in ("site.js", "theme.js"):
@@ -136,7 +150,7 @@ class Book:
         text = path.read_text(encoding="utf-8").rstrip("\n")
         first = text.split("\n", 1)[0]
         language = path.suffix[1:] or ("python" if "python" in first else "sh" if first.startswith("#!") else "text")
-        return title + (f'<div class="listing"><pre tabindex="0" role="region" aria-label="Code"><code>'
+        return title + (f'<div class="listing"><pre tabindex="0" role="group" aria-label="Code"><code>'
                         f"{highlighted(language, text)}</code></pre></div>")
 
     def page(self, folder, address, title, body, contents):
@@ -144,15 +158,12 @@ class Book:
         for group in self.groups:
             items = "".join(self.entry(address, self.addresses[name], text) for text, name in group.pages)
             links.append(f"<li><p>{html.escape(group.title)}</p>\n<ul>{items}</ul></li>")
-        if self.manual:
-            items = "".join(self.entry(address, f"manual-{path.name}.html", path.name) for path in self.manual)
-            links.append(f"<li><p>Manual pages</p>\n<ul>{items}</ul></li>")
         first = self.entry(address, "index.html", "Carillon") + self.entry(address, "books.html", "The books")
         inside = ""
         if len(contents) > 1:
             items = "".join(f'<li class="level-{one.level}"><a href="#{one.anchor}">{html.escape(one.text)}</a></li>'
                             for one in contents)
-            inside = (f'<nav id="contents" aria-label="On this page"><details open><summary>On this page</summary>'
+            inside = (f'<nav id="site-contents" aria-label="On this page"><details open><summary>On this page</summary>'
                       f"<ul>{items}</ul></details></nav>")
         shown = title if title == "Carillon" else f"{title} · Carillon"
         (folder / address).write_text(f"""<!doctype html>
@@ -170,21 +181,21 @@ class Book:
 <script src="assets/site.js" defer></script>
 </head>
 <body>
-<a class="skip" href="#main">Skip to the content</a>
+<a class="skip" href="#site-main">Skip to the content</a>
 <header>
 <p class="brand"><a href="index.html"><img src="assets/icon.svg" alt="" width="24" height="24"> Carillon</a></p>
-<div id="search" role="search" hidden>
-<input id="query" type="search" role="combobox" aria-label="Search the books" aria-expanded="false"
-aria-controls="found" aria-autocomplete="list" autocomplete="off" spellcheck="false" placeholder="Search (press /)">
-<div id="found" role="listbox" aria-label="Found" hidden></div>
-<p id="count" class="unseen" role="status"></p>
+<div id="site-search" role="search" hidden>
+<input id="site-query" type="search" role="combobox" aria-label="Search the books" aria-expanded="false"
+aria-controls="site-found" aria-autocomplete="list" autocomplete="off" spellcheck="false" placeholder="Search (press /)">
+<div id="site-found" role="listbox" aria-label="Found" hidden></div>
+<p id="site-count" class="unseen" role="status" aria-live="polite"></p>
 </div>
-<button id="theme" type="button" hidden></button>
+<button id="site-theme" type="button" hidden></button>
 </header>
 <div class="frame">
-<nav id="books" aria-label="Books"><details open><summary>Books</summary><ul><li><ul>{first}</ul></li>
+<nav id="site-books" aria-label="Books"><details open><summary>Books</summary><ul><li><ul>{first}</ul></li>
 {"".join(links)}</ul></details></nav>
-<main id="main" tabindex="-1">
+<main id="site-main" tabindex="-1">
 <article>
 {body}
 </article>

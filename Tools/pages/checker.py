@@ -5,7 +5,8 @@ VOID = {"meta", "link", "img", "input", "br", "hr", "source", "wbr"}
 # Attributes whose value the browser requests by itself.
 LOADED = {"src", "srcset", "poster", "data", "action", "formaction", "background", "ping"}
 STYLE = re.compile(r"url\(\s*['\"]?(?!data:|#)([a-z]+:|//)|@import", re.I)
-SCRIPT = re.compile(r"\b(fetch|XMLHttpRequest|WebSocket|EventSource|sendBeacon|eval|innerHTML|document\.write)\b|https?://")
+SCRIPT = re.compile(
+    r"\b(fetch|XMLHttpRequest|WebSocket|EventSource|sendBeacon|eval|innerHTML|document\.write)\b|https?://")
 
 
 class Reader(html.parser.HTMLParser):

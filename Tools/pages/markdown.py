@@ -69,10 +69,11 @@ class Section:
 class Page:
     """One file: its HTML, its headings, and its text by section.
 
-    `link` turns the target of a link or an image into an address, and raises a LookupError if it cannot."""
+    `link` turns the target of a link or an image into an address, and raises a LookupError if it cannot. `title` returns
+    the title of the page that a link names by its file, as in [Keys.md](Keys.md)."""
 
-    def __init__(self, file, text, link):
-        self.file, self.link, self.slugs = file, link, Slugs()
+    def __init__(self, file, text, link, title=lambda target: None):
+        self.file, self.link, self.name_of, self.slugs = file, link, title, Slugs()
         self.headings, self.sections = [], [Section(None)]
         lines = list(enumerate(text.split("\n"), 1))
         self.html = "\n".join(self.blocks(lines))
@@ -161,7 +162,7 @@ class Page:
         self.note(plain(text))
         only = re.fullmatch(r"!\[([^\]]*)\]\(([^)\s]+)\)", text)
         inner = self.inline(text, lines[0][0])
-        return f"<figure>{inner}</figure>" if only else f"<p>{inner}</p>"
+        return f'<figure tabindex="0">{inner}</figure>' if only else f"<p>{inner}</p>"
 
     def heading(self, level, text, number):
         anchor = self.slugs.make(plain(text))
@@ -178,7 +179,7 @@ class Page:
         text = highlighted(language, "\n".join(lines))
         label = {"sh": "Commands", "shell": "Commands", "bash": "Commands"}.get(language, "Code")
         kind = "commands" if label == "Commands" else "listing"
-        return (f'<div class="{kind}"><pre tabindex="0" role="region" aria-label="{label}">'
+        return (f'<div class="{kind}"><pre tabindex="0" role="group" aria-label="{label}">'
                 f"<code>{text}</code></pre></div>")
 
     def list(self, lines, place):
@@ -251,7 +252,9 @@ class Page:
 
         head = line(*rows[0], "th")
         body = "\n".join(line(n, row, "td") for n, row in rows[2:])
-        return (f'<div class="table" tabindex="0" role="region" aria-label="Table"><table>\n<thead>{head}</thead>\n'
+        about = html.escape(f"Table: {self.headings[-1].text}" if self.headings else "Table")
+        return (f'<div class="table" tabindex="0" role="group" aria-label="{about}"><table>\n'
+                f'<caption class="unseen">{about}</caption>\n<thead>{head}</thead>\n'
                 f"<tbody>\n{body}\n</tbody></table></div>")
 
     def cells(self, line, number):
@@ -284,6 +287,8 @@ class Page:
                     parts.append("[")
                 else:
                     address = self.address(target, number)
+                    if re.fullmatch(r"[\w/]+\.md", inner):
+                        inner = self.name_of(target) or inner
                     outside = ' rel="noreferrer"' if re.match(r"[a-z]+:", address) else ""
                     parts.append(f'<a href="{html.escape(address)}"{outside}>{self.inline(inner, number)}</a>')
             elif match["strong"]:

@@ -6,7 +6,7 @@
 
   // The color scheme: that of the system, light or dark.
   const themes = ["system", "light", "dark"];
-  const button = $("theme");
+  const button = $("site-theme");
   const theme = () => root.dataset.theme ?? "system";
   const nameTheme = () => {
     const next = themes[(themes.indexOf(theme()) + 1) % themes.length];
@@ -38,17 +38,19 @@
     wide.addEventListener("change", set);
     set();
   };
-  fold("#books details", "(width >= 60em)");
-  fold("#contents details", "(width >= 82em)");
-  document.querySelector("#books [aria-current]")?.scrollIntoView({ block: "nearest" });
+  fold("#site-books details", "(width >= 60em)");
+  fold("#site-contents details", "(width >= 82em)");
+  document.querySelector("#site-books [aria-current]")?.scrollIntoView({ block: "nearest" });
 
   // Regions that scroll are reached by keyboard; others are not a stop.
   const measure = () => {
-    for (const one of document.querySelectorAll("pre[tabindex], .table[tabindex]")) {
-      one.tabIndex = one.scrollWidth > one.clientWidth ? 0 : -1;
+    for (const one of document.querySelectorAll("pre[tabindex], .table[tabindex], figure[tabindex]")) {
+      one.tabIndex = one.scrollWidth > one.clientWidth || one.scrollHeight > one.clientHeight ? 0 : -1;
     }
   };
   addEventListener("resize", measure);
+  // Pictures have their size after they were loaded.
+  addEventListener("load", measure);
   measure();
 
   // Commands can be copied where the browser allows it.
@@ -74,7 +76,7 @@
   }
 
   // The section that is read is marked in the list of the page.
-  const marks = new Map([...document.querySelectorAll("#contents a")].map((one) => [one.hash.slice(1), one]));
+  const marks = new Map([...document.querySelectorAll("#site-contents a")].map((one) => [one.hash.slice(1), one]));
   const headings = [...marks.keys()].map((id) => $(decodeURIComponent(id))).filter(Boolean);
   if (headings.length) {
     let waiting = false;
@@ -94,8 +96,8 @@
   }
 
   // The search. Its index is read when the field is used first.
-  const query = $("query");
-  const found = $("found");
+  const query = $("site-query");
+  const found = $("site-found");
   let asked = false;
   let chosen = -1;
   const load = () => {
@@ -106,7 +108,7 @@
     script.addEventListener("load", search);
     script.addEventListener("error", () => {
       asked = false;
-      $("count").textContent = "The index of the search cannot be read.";
+      $("site-count").textContent = "The index of the search cannot be read.";
     });
     document.head.append(script);
   };
@@ -166,7 +168,7 @@
   const search = () => {
     const terms = query.value.toLowerCase().split(/\s+/u).filter(Boolean);
     if (!terms.length || !globalThis.words) {
-      $("count").textContent = "";
+      $("site-count").textContent = "";
       return close();
     }
     const best = globalThis.words
@@ -177,7 +179,7 @@
     found.replaceChildren(...best.map(([, [address, title, heading, text]], number) => {
       const one = document.createElement("a");
       one.href = address;
-      one.id = `found-${number}`;
+      one.id = `site-found-${number}`;
       one.tabIndex = -1;
       one.setAttribute("role", "option");
       const name = document.createElement("strong");
@@ -192,11 +194,11 @@
       const none = document.createElement("p");
       none.setAttribute("role", "option");
       none.setAttribute("aria-disabled", "true");
-      none.id = "found-none";
+      none.id = "site-found-none";
       none.textContent = "Nothing has all of these words.";
       found.append(none);
     }
-    $("count").textContent = `${best.length} found`;
+    $("site-count").textContent = `${best.length} found`;
     found.hidden = false;
     query.setAttribute("aria-expanded", "true");
     choose(best.length ? 0 : -1);
@@ -239,5 +241,5 @@
     query.focus();
     query.select();
   });
-  $("search").hidden = false;
+  $("site-search").hidden = false;
 })();
