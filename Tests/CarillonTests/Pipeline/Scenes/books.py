@@ -1,5 +1,5 @@
 """The books are held to the program: their commands are run, in order, with the output that they show."""
-import glob, os, re, shlex, subprocess, tempfile
+import contextlib, glob, os, re, shlex, signal, subprocess, tempfile
 from ground import CARILLON, main, PATIENCE, take_port
 
 HOME = os.path.normpath(os.path.join(os.path.dirname(os.path.abspath(__file__)), *[".."] * 4))
@@ -166,12 +166,21 @@ class Session:
         environment |= {name: self.placed(value) for name, value in LISTEN.items()}
         environment["PATH"] = os.path.join(self.folder, "bin") + os.pathsep + environment["PATH"]
         environment["EXAMPLES"] = os.path.join(HOME, "Tools", "examples")
-        ended = subprocess.run(
-            ["bash", "-c", self.placed("\n".join(self.lines))], cwd=self.folder, env=environment, text=True,
-            capture_output=True, timeout=PATIENCE, stdin=subprocess.DEVNULL, start_new_session=True)
-        if ended.returncode:
-            place, texts = self.last()
-            raise AssertionError(f"{place} ended with {ended.returncode}\n{texts}{ended.stdout}{ended.stderr}")
+        with open(os.path.join(self.folder, "shell"), "w+") as output:
+            shell = subprocess.Popen(
+                ["bash", "-c", self.placed("\n".join(self.lines))], cwd=self.folder, env=environment, stdout=output,
+                stderr=output, stdin=subprocess.DEVNULL, start_new_session=True)
+            try:
+                status = shell.wait(PATIENCE)
+            except subprocess.TimeoutExpired:
+                status = f"nothing after {PATIENCE} s"
+            finally:
+                end_session(shell.pid)
+                shell.wait()
+            output.seek(0)
+            if status:
+                place, texts = self.last()
+                raise AssertionError(f"{place} ended with {status}\n{texts}{output.read()}")
         for block, shown, file in self.expected:
             with open(file + ".out") as written:
                 self.compare(block, shown, written.read())
@@ -197,6 +206,16 @@ class Session:
             place = next((number for number, one in enumerate(rest) if pattern.fullmatch(one)), None)
             assert place is not None, f"{block.place}: the output has no line\n{line}\nafter its other lines:\n{real}"
             rest = rest[place + 1:]
+
+
+def end_session(number):
+    """Ends what a shell has left behind. Its jobs have process groups of their own, and its session."""
+    for name in filter(str.isdigit, os.listdir("/proc")):
+        with contextlib.suppress(OSError):
+            with open(f"/proc/{name}/stat") as file:
+                session = int(file.read().rpartition(")")[2].split()[3])
+            if session == number:
+                os.kill(int(name), signal.SIGKILL)
 
 
 def commands():
@@ -242,6 +261,8 @@ def complete():
         title, has_figures = text.split("\n")[0], re.search(r"^\|.*\d.*\|$", text, re.M)
         if title != "What to watch" and has_figures:
             assert re.search(r"^Measured (by|with|as) ", text, re.M), f"the figures of '{title}' are not explained"
+    for path in glob.glob(os.path.join(HOME, "Documentation", "pictures", "*")):
+        assert os.path.getsize(path) < 150_000, f"{path} is too large for a picture of a page"
     assert len(by_name["README.md"].split("\n")) <= 150
 
 
