@@ -113,7 +113,7 @@
     document.head.append(script);
   };
 
-  const score = ([, title, heading, text], terms) => {
+  const score = ([address, title, heading, text], terms) => {
     const [a, b, c] = [heading.toLowerCase(), title.toLowerCase(), text.toLowerCase()];
     let sum = 0;
     for (const term of terms) {
@@ -124,7 +124,8 @@
       if (inText) sum += 4 + Math.min(4, c.split(term).length - 2);
     }
     if (terms.length > 1 && c.includes(terms.join(" "))) sum += 12;
-    return sum;
+    // The changelog names everything; the pages explain it.
+    return address.startsWith("changelog") ? sum / 3 : sum;
   };
 
   const marked = (text, terms) => {
@@ -146,7 +147,8 @@
     const places = terms.map((term) => text.toLowerCase().indexOf(term)).filter((place) => place >= 0);
     const from = Math.max(0, Math.min(...places, text.length) - 50);
     const begin = from === 0 ? 0 : text.indexOf(" ", from) + 1;
-    return (begin > 0 ? "… " : "") + text.slice(begin, begin + 150) + (begin + 150 < text.length ? " …" : "");
+    const end = begin + 150 < text.length ? text.lastIndexOf(" ", begin + 150) : text.length;
+    return (begin > 0 ? "… " : "") + text.slice(begin, end) + (end < text.length ? " …" : "");
   };
 
   const choose = (index) => {
