@@ -13,7 +13,9 @@ REASONS = {
     "systemd": "it needs root, and a machine that systemd has started",
 }
 # Pages whose commands another test runs, on a machine that this one cannot have.
-ELSEWHERE = {"Documentation/Install.md": "Tools/package --try"}
+ELSEWHERE = {
+    "Documentation/Install.md": "Tools/package --try, on a Debian with systemd",
+    "Documentation/Backup.md": "the tests of backup and restore, with directories of their own"}
 # More than these would be a book that nobody has tried.
 MOST_NOT_RUN = 16
 # What may stand in a fence. Only `sh` has commands that are run here; HTTP.md has a scene of its own (reference.py), and
