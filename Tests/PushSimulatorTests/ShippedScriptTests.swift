@@ -3,7 +3,7 @@ import PushSimulator
 import Testing
 
 @Suite struct ShippedScriptTests {
-    /// The fault script that the README mentions, found relative to this file.
+    /// The fault script that Documentation/Simulator.md mentions, found relative to this file.
     @Test("The shipped fault script is valid")
     func theShippedFaultScriptLoads() throws {
         let root = #filePath.split(separator: "/").dropLast(3).joined(separator: "/")

@@ -22,8 +22,9 @@ def read(path):
 class Auditor:
     """Looks at pages, and collects their faults."""
 
-    def __init__(self, browser):
-        self.browser, self.faults = browser, []
+    def __init__(self, browser, preloads=True):
+        # Without preloads, axe-core does not ask for the style sheets, which the policy of a page may forbid.
+        self.browser, self.faults, self.preloads = browser, [], "true" if preloads else "false"
         self.rules = read(os.path.join(home, "Tools", "console", "audit.js"))
         # Without a network, Tools/setup cannot fetch axe-core. The own rules are applied all the same.
         self.axe = read(AXE) if os.path.exists(AXE) else None
@@ -55,8 +56,8 @@ class Auditor:
         # The policy of the page does not concern what a debugger evaluates.
         browser.run(f"globalThis.axe ? null : (() => {{ {self.axe} }})()")
         found = browser.run(
-            "axe.run(document, { resultTypes: ['violations'], runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa',"
-            " 'wcag22aa', 'best-practice'] }).then(({ violations }) => violations.flatMap(({ id, help, nodes }) =>"
+            f"axe.run(document, {{ preload: {self.preloads}, resultTypes: ['violations'],"
+            " runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'] }).then(({ violations }) => violations.flatMap(({ id, help, nodes }) =>"
             " nodes.map(({ html }) => `${id}: ${help}: ${html.slice(0, 160)}`)))")
         self.faults += [f"{name}: axe {fault}" for fault in found]
 

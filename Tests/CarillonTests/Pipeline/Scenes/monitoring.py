@@ -101,7 +101,7 @@ def documented():
             used = set(WORD.findall(opened.read()))
         assert len(used) > 10 and used <= known, f"{file} uses unknown metrics: {sorted(used - known)}"
     alerts = set(re.findall(r"alert: (\w+)", open(os.path.join(MONITORING, "carillon.rules.yml")).read()))
-    for file in (os.path.join(MONITORING, "carillon.rules.test.yml"), os.path.join(ROOT, "Documentation/Monitoring.md")):
+    for file in (os.path.join(MONITORING, "carillon.rules.test.yml"), os.path.join(ROOT, "Documentation/Alerts.md")):
         named = set(re.findall(r"\bCarillon[A-Z]\w+", open(file).read()))
         assert named == alerts, f"{file}: {sorted(named ^ alerts)}"
     # Every metric is on the dashboard, except those that only matter in comparison.
