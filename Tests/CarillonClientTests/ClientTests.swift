@@ -319,6 +319,27 @@ import Testing
         await fake.stop()
     }
 
+    @Test func `With a message that goes to the spool, the younger ones of its app go there, too`() async throws {
+        let directory = try TemporaryDirectory()
+        let fake = try await FakeIntake(script: FakeIntake.accepting)
+        let endpoint = fake.endpoint
+        await fake.stop()
+        let client = try client([endpoint]) {
+            $0.spool = SpoolSettings(directory: "\(directory.path)/spool")
+            $0.spool?.answerWithin = .seconds(100_000)
+        }
+        let first = Task { await outcome(of: client, "first", deadline: .milliseconds(500)) }
+        while await client.body.producer.machine.waiting == 0, client.spooled == 0 { await Task.yield() }
+        // It would wait for a day.
+        #expect(try await outcome(of: client, "second").get().status == .spooled)
+        #expect(try await first.value.get().status == .spooled)
+        let back = try await FakeIntake(at: endpoint, script: FakeIntake.accepting)
+        await back.requests.wait { $0.flatMap { $0.ids }.count >= 2 }
+        #expect(back.requests.events.flatMap { $0.ids } == ["first", "second"])
+        await client.shutdown()
+        await back.stop()
+    }
+
     @Test func `Messages of the spool that are under way at the end stay in the spool`() async throws {
         let directory = try TemporaryDirectory()
         let settings = SpoolSettings(directory: "\(directory.path)/spool")

@@ -62,6 +62,23 @@ extension Producer {
         return true
     }
 
+    /// Ends requests whose deadline has passed. With one that goes to the spool, the younger ones of its app go there
+    /// that were not sent: otherwise they would overtake it if Carillon came back now.
+    func end(_ late: [(Ticket, ProducerMachine.Outcome)]) {
+        var apps: Set<IDKey> = []
+        for (ticket, outcome) in late {
+            if spooling != nil, case .failed(let error) = outcome, error.leadsToSpool,
+                let submission = submissions[ticket.number], submission.isSpoolable
+            {
+                apps.insert(submission.request.appKey)
+            }
+            finish(ticket, with: outcome)
+        }
+        guard !apps.isEmpty else { return }
+        let younger = machine.giveUp(apps) { submissions[$0.number]?.isSpoolable ?? false }
+        for (ticket, outcome) in younger { finish(ticket, with: outcome) }
+    }
+
     // MARK: Writing
 
     private func writeSpool() {

@@ -129,7 +129,7 @@ actor Producer {
 
     private func check() {
         let (ended, isSilent) = machine.expire(now: loop.now)
-        for (ticket, outcome) in ended { finish(ticket, with: outcome) }
+        end(ended)
         if isSilent { lost("\(endpoints.endpoint): no ack within \(settings.producer.ackTimeout)") }
         tally.report(to: settings.metrics, machine: machine)
         continueSpool()
