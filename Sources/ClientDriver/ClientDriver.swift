@@ -51,6 +51,17 @@ struct Options {
     subscript(_ name: String) -> String? { values[name] }
     func number(_ name: String, or number: Int) -> Int { values[name].flatMap { Int($0) } ?? number }
 
+    /// Returns the lines of a file.
+    static func lines(of path: String) throws -> [Substring] {
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { throw ClientError.invalidSetting("cannot read \(path)") }
+        defer { close(descriptor) }
+        var bytes: [UInt8] = []
+        var chunk = [UInt8](repeating: 0, count: 1 << 16)
+        while case let count = read(descriptor, &chunk, chunk.count), count > 0 { bytes += chunk.prefix(count) }
+        return String(decoding: bytes, as: UTF8.self).split(separator: "\n")
+    }
+
     func settings() throws -> ClientSettings {
         var settings = ClientSettings()
         if let list = values["endpoint"] { settings.endpoints = list.split(separator: ",").map { String($0) } }

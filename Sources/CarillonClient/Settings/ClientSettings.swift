@@ -22,7 +22,7 @@ public struct ClientSettings: Sendable {
     /// by replay.
     public var maxBufferedEventBytes = 4 << 20
     /// The time after which a stream that always has events stores its cursor; others store it when they wait.
-    var cursorInterval = Duration.seconds(1)
+    var cursorInterval = Duration.milliseconds(250)
     /// Where the client logs.
     public var log = ClientLog.none
     /// Where the client counts.
