@@ -14,7 +14,7 @@ struct Pushing {
         client = try CarillonClient(options.settings())
         app = options["app"] ?? "shop"
         if let file = options["numbers"] {
-            numbers = try Options.lines(of: file).compactMap { Int($0) }
+            numbers = try Options.numbers(in: file)
         } else {
             let first = options.number("first", or: 0)
             numbers = Array(first..<(first + options.number("count", or: 1000)))

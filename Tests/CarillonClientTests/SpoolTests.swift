@@ -156,6 +156,47 @@ import Testing
         #expect(left.isEmpty)
     }
 
+    @Test(arguments: 0..<40)
+    func `Whatever is damaged, each message comes back as it was or is reported`(_ seed: Int) async throws {
+        var random = SeededRandom(seed: UInt64(seed))
+        let directory = try TemporaryDirectory()
+        let count = Int.random(in: 20...200, using: &random)
+        try await with(settings(directory)) { files in _ = files.append(requests(1...count)) }
+        let folder = settings(directory).directory
+        let firsts = try SpoolFile.numbers(in: folder)
+        for _ in 0..<Int.random(in: 1...4, using: &random) {
+            let path = SpoolFile.path(try #require(firsts.randomElement(using: &random)), in: folder)
+            let size = DiskFile.read(path, from: 0, count: 1 << 20).count
+            guard size > 0 else { continue }
+            let place = Int.random(in: 0..<size, using: &random)
+            switch Int.random(in: 0..<10, using: &random) {
+            // Without its first file, a spool is one whose first messages are acknowledged.
+            case 0 where path != SpoolFile.path(1, in: folder): unlink(path)
+            case 1: truncate(path, off_t(place))
+            default: try damage(path, at: place)
+            }
+        }
+        try await with(settings(directory)) { files in
+            var (numbers, lost) = ([UInt64](), Set<UInt64>())
+            while true {
+                let page = files.read(upTo: Int.random(in: 1...50, using: &random), bytes: .max)
+                #expect(page.problem == nil)
+                for numbers in page.lost { lost.formUnion(numbers) }
+                for record in page.records {
+                    #expect(record.request.envelope == request(Int(record.number)).envelope)
+                }
+                numbers += page.records.map { $0.number }
+                if page.records.isEmpty, page.lost.isEmpty { break }
+            }
+            #expect(zip(numbers, numbers.dropFirst()).allSatisfy { $0 < $1 } && lost.isDisjoint(with: numbers))
+            // Only the end of the newest file is cut off, as after a kill.
+            let top = max(numbers.last ?? 0, lost.max() ?? 0)
+            #expect(lost.union(numbers) == (top > 0 ? Set(1...top) : []))
+            #expect(files.count == numbers.count && files.acknowledge(numbers) == 0)
+            #expect(files.append([request(1)]) == [nil])
+        }
+    }
+
     @Test func `A file that cannot be read now is read later`() async throws {
         let directory = try TemporaryDirectory()
         try await with(settings(directory)) { files in
