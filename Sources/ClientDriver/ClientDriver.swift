@@ -51,6 +51,27 @@ struct Options {
     subscript(_ name: String) -> String? { values[name] }
     func number(_ name: String, or number: Int) -> Int { values[name].flatMap { Int($0) } ?? number }
 
+    /// Returns the numbers in a file, one on each line.
+    static func numbers(in path: String) throws -> [Int] {
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { throw ClientError.invalidSetting("cannot read \(path)") }
+        defer { close(descriptor) }
+        var numbers: [Int] = []
+        var number = 0
+        var chunk = [UInt8](repeating: 0, count: 1 << 16)
+        while case let count = read(descriptor, &chunk, chunk.count), count > 0 {
+            for byte in chunk.prefix(count) {
+                if byte == UInt8(ascii: "\n") {
+                    numbers.append(number)
+                    number = 0
+                } else {
+                    number = number &* 10 &+ Int(byte &- UInt8(ascii: "0"))
+                }
+            }
+        }
+        return numbers
+    }
+
     func settings() throws -> ClientSettings {
         var settings = ClientSettings()
         if let list = values["endpoint"] { settings.endpoints = list.split(separator: ",").map { String($0) } }

@@ -1,20 +1,24 @@
 import CarillonClient
 import Glibc
 
-/// Pushes numbered messages, each to a token with its number, until each has its outcome.
+/// Pushes numbered messages, each to a token with its number, until each has its outcome: `--count` from `--first` on, or
+/// those in the file `--numbers`. With `--announce`, the number of each that has a receipt is printed.
 struct Pushing {
     private let options: Options
     private let client: CarillonClient
     private let app: String
-    private let first: Int
-    private let count: Int
+    private let numbers: [Int]
 
     init(_ options: Options) throws {
         self.options = options
         client = try CarillonClient(options.settings())
         app = options["app"] ?? "shop"
-        first = options.number("first", or: 0)
-        count = options.number("count", or: 1000)
+        if let file = options["numbers"] {
+            numbers = try Options.numbers(in: file)
+        } else {
+            let first = options.number("first", or: 0)
+            numbers = Array(first..<(first + options.number("count", or: 1000)))
+        }
     }
 
     private struct Tally {
@@ -56,7 +60,7 @@ struct Pushing {
         let cpu = Options.usage.seconds
         let tally = options["bulk"] == nil ? await pushSingly() : await pushInBulk()
         let seconds = (clock.now - start) / .seconds(1)
-        let each = (Options.usage.seconds - cpu) * 1e6 / Double(max(1, count))
+        let each = (Options.usage.seconds - cpu) * 1e6 / Double(max(1, numbers.count))
         if options["drain"] != nil {
             while client.spooled > 0 { try await Task.sleep(for: .milliseconds(20)) }
         }
@@ -96,17 +100,19 @@ struct Pushing {
     /// Pushes from many tasks, each with one message at a time.
     private func pushSingly() async -> Tally {
         let tasks = options.number("tasks", or: 1000)
+        let announces = options["announce"] != nil
         return await withTaskGroup(of: Tally.self) { group in
             for task in 0..<tasks {
                 group.addTask {
                     var tally = Tally()
-                    for number in stride(from: first + task, to: first + count, by: tasks) {
+                    for index in stride(from: task, to: numbers.count, by: tasks) {
                         do throws(PushError) {
-                            tally.count(.success(try await client.push(push(number))))
+                            tally.count(.success(try await client.push(push(numbers[index]))))
+                            // What has a receipt is not pushed again after a kill.
+                            if announces { ClientDriver.print("\(numbers[index])") }
                         } catch {
                             tally.count(.failure(error))
                         }
-                        if options["announce"] != nil { ClientDriver.print("\(number)") }
                     }
                     return tally
                 }
@@ -119,11 +125,10 @@ struct Pushing {
 
     private func pushInBulk() async -> Tally {
         var tally = Tally()
-        var number = first
-        while number < first + count {
-            let end = min(number + 10_000, first + count)
-            for result in await client.push(contentsOf: (number..<end).map { push($0) }) { tally.count(result) }
-            number = end
+        var rest = numbers[...]
+        while !rest.isEmpty {
+            for result in await client.push(contentsOf: rest.prefix(10_000).map { push($0) }) { tally.count(result) }
+            rest = rest.dropFirst(10_000)
         }
         return tally
     }

@@ -1,3 +1,4 @@
+import Foundation
 import TestSupport
 import Testing
 
@@ -42,5 +43,30 @@ import Testing
 
     @Test func `With keys, messages are accepted and events are read`() async throws {
         try await run(["--watch", "--curve", "--count", "2000", "--kills", "1", "--away", "0", "--tasks", "100"])
+    }
+
+    @Test func `On a full disk a push fails, and what counted as spooled is pushed once there is room`() async throws {
+        let directory = try TemporaryDirectory()
+        let driver = ChildProcess.carillon.split(separator: "/").dropLast().map { "/" + $0 }.joined() + "/ClientDriver"
+        let words = ["push", "--spool", "\(directory.path)/spool", "--tasks", "20", "--endpoint"]
+        // A file of 64 KiB has no room for all; the record at the end is cut off.
+        let full = try await ChildProcess.run(
+            "bash",
+            ["-c", "trap '' XFSZ; ulimit -f 64; exec \"$0\" \"$@\"", driver] + words + [
+                "tcp://127.0.0.1:1", "--count", "1000",
+            ])
+        #expect(full.status == 0 && full.errors.contains("the spool cannot be written"), "\(full.errors)")
+        func number(_ name: String, in output: String) throws -> Int {
+            let rest = try #require(output.components(separatedBy: "\"\(name)\":").last)
+            return try #require(Int(rest.prefix { $0.isNumber }))
+        }
+        let spooled = try number("spooled", in: full.output)
+        #expect(try spooled > 50 && number("failed", in: full.output) == 1000 - spooled)
+        let fake = try await FakeIntake(script: FakeIntake.accepting)
+        let drained = try await ChildProcess.run(driver, words + [fake.endpoint, "--count", "0", "--drain", "1"])
+        #expect(drained.status == 0, "\(drained.errors)")
+        let ids = fake.requests.events.flatMap { $0.ids }
+        #expect(ids.count == spooled && Set(ids).count == spooled)
+        await fake.stop()
     }
 }

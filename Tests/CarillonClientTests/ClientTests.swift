@@ -318,4 +318,104 @@ import Testing
         try await running.value
         await fake.stop()
     }
+
+    @Test func `With a message that goes to the spool, the younger ones of its app go there, too`() async throws {
+        let directory = try TemporaryDirectory()
+        let fake = try await FakeIntake(script: FakeIntake.accepting)
+        let endpoint = fake.endpoint
+        await fake.stop()
+        let client = try client([endpoint]) {
+            $0.spool = SpoolSettings(directory: "\(directory.path)/spool")
+            $0.spool?.answerWithin = .seconds(100_000)
+        }
+        let first = Task { await outcome(of: client, "first", deadline: .milliseconds(500)) }
+        while await client.body.producer.machine.waiting == 0, client.spooled == 0 { await Task.yield() }
+        // It would wait for a day.
+        #expect(try await outcome(of: client, "second").get().status == .spooled)
+        #expect(try await first.value.get().status == .spooled)
+        let back = try await FakeIntake(at: endpoint, script: FakeIntake.accepting)
+        await back.requests.wait { $0.flatMap { $0.ids }.count >= 2 }
+        #expect(back.requests.events.flatMap { $0.ids } == ["first", "second"])
+        await client.shutdown()
+        await back.stop()
+    }
+
+    @Test func `Messages of the spool that are under way at the end stay in the spool`() async throws {
+        let directory = try TemporaryDirectory()
+        let settings = SpoolSettings(directory: "\(directory.path)/spool")
+        let files = try SpoolFiles(settings)
+        let requests = try (0..<5).map { try EncodedRequest(push("m-\($0)")) }
+        #expect(files.append(requests).allSatisfy { $0 == nil })
+        files.close()
+        await files.executor.shutDown()
+        // Everything is read and sent, and nothing is answered.
+        let silent = try await FakeIntake { _ in nil }
+        let first = try client([silent.endpoint]) {
+            $0.spool = settings
+            $0.producer.drainTimeout = .zero
+        }
+        await silent.requests.wait { $0.flatMap { $0.ids }.count >= 5 }
+        await first.shutdown()
+        await silent.stop()
+        let fake = try await FakeIntake(script: FakeIntake.accepting)
+        let second = try client([fake.endpoint]) { $0.spool = settings }
+        #expect(second.spooled == 5)
+        await fake.requests.wait { $0.flatMap { $0.ids }.count >= 5 }
+        #expect(fake.requests.events.flatMap { $0.ids } == (0..<5).map { "m-\($0)" })
+        await second.shutdown()
+        await fake.stop()
+    }
+
+    @Test func `A damaged message of the spool is logged and counted, and the others go out`() async throws {
+        let directory = try TemporaryDirectory()
+        let settings = SpoolSettings(directory: "\(directory.path)/spool")
+        let files = try SpoolFiles(settings)
+        _ = files.append(try (0..<5).map { try EncodedRequest(push("m-\($0)")) })
+        files.close()
+        await files.executor.shutDown()
+        let path = SpoolFile.path(1, in: settings.directory)
+        let bytes = DiskFile.read(path, from: 0, count: 1 << 20)
+        let second = try #require(SpoolRecord.read(bytes, at: 0)).end
+        var damaged = bytes
+        damaged[second + 30] ^= 1
+        _ = try directory.write("spool/\(path.split(separator: "/").last ?? "")", bytes: damaged)
+        let fake = try await FakeIntake(script: FakeIntake.accepting)
+        let lines = EventRecorder<String>()
+        let client = try client([fake.endpoint]) {
+            $0.spool = settings
+            $0.log = ClientLog { level, message, fields in lines.record("\(level.rawValue) \(message) \(fields)") }
+        }
+        await fake.requests.wait { $0.flatMap { $0.ids }.count >= 4 }
+        #expect(fake.requests.events.flatMap { $0.ids } == ["m-0", "m-2", "m-3", "m-4"])
+        let line = lines.events.first { $0.hasPrefix("error messages of the spool are damaged") }
+        #expect(line?.contains("\"first\": \"2\"") == true && line?.contains("\"count\": \"1\"") == true)
+        while client.spooled > 0 { await Task.yield() }
+        await client.shutdown()
+        await fake.stop()
+    }
+
+    @Test func `A cancelled list ends, whenever its cancellation comes`() async throws {
+        let silent = try await FakeIntake { _ in nil }
+        let client = try client([silent.endpoint]) { $0.producer.drainTimeout = .zero }
+        let lists = (0..<200).map { list in
+            Task { [self] in
+                await client.push(
+                    contentsOf: (0..<50).map { push("l-\(list)-\($0)") }, deadline: .seconds(100_000))
+            }
+        }
+        for (number, list) in lists.enumerated() {
+            for _ in 0..<(number % 7) { await Task.yield() }
+            list.cancel()
+        }
+        for list in lists {
+            for result in await list.value {
+                switch result {
+                case .failure(.cancelled), .failure(.busy): break
+                default: Issue.record("\(result)")
+                }
+            }
+        }
+        await client.shutdown()
+        await silent.stop()
+    }
 }

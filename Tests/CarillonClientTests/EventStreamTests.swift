@@ -179,4 +179,128 @@ import Testing
         await client.shutdown()
         await fake.stop()
     }
+
+    @Test func `Events that retention dropped are a gap, once, and the cursor continues behind it`() async throws {
+        let fake = try await FakeEvents()
+        let directory = try TemporaryDirectory()
+        let path = "\(directory.path)/cursor"
+        await fake.happen(100, isLost: true)
+        await fake.beat()
+        let first = try client(fake)
+        #expect(try await take(10, of: first.events("delivery/", from: .cursor(path))) == Array(1...10))
+        await first.shutdown()
+        await fake.forget(before: 50)
+        let second = try client(fake)
+        await #expect(throws: EventError.gap(from: 11, to: 49)) {
+            try await take(1, of: second.events("delivery/", from: .cursor(path)))
+        }
+        await second.shutdown()
+        // Also after a restart, the gap is behind the cursor.
+        let third = try client(fake)
+        #expect(try await take(51, of: third.events("delivery/", from: .cursor(path))) == Array(50...100))
+        await third.shutdown()
+        await fake.stop()
+    }
+
+    @Test func `What is dropped while a consumer is slow is a gap`() async throws {
+        let fake = try await FakeEvents()
+        let client = try client(fake)
+        var iterator = client.events("delivery/", from: .beginning).makeAsyncIterator()
+        let starting = Task {
+            await fake.subscriptions.wait(count: 2)
+            await fake.happen(10)
+        }
+        #expect(try await iterator.next()?.number == 1)
+        await starting.value
+        await fake.happen(30, isLost: true)
+        await fake.forget(before: 35)
+        await fake.happen(10)
+        for number in 2...Int64(10) { #expect(try await iterator.next()?.number == number) }
+        await #expect(throws: EventError.gap(from: 11, to: 34)) { try await iterator.next() }
+        let position = iterator.position
+        await fake.beat()
+        #expect(try await take(16, of: client.events("delivery/", from: .after(position))) == Array(35...50))
+        await client.shutdown()
+        await fake.stop()
+    }
+
+    @Test func `What a consumer takes after the end of the client is behind the cursor`() async throws {
+        let fake = try await FakeEvents()
+        let directory = try TemporaryDirectory()
+        let path = "\(directory.path)/cursor"
+        await fake.happen(100, isLost: true)
+        await fake.beat()
+        let first = try client(fake)
+        var numbers: [Int64] = []
+        for try await event in first.events("delivery/", from: .cursor(path)) {
+            numbers.append(event.number)
+            if numbers.count == 10 { await first.shutdown() }
+            if numbers.count == 40 { break }
+        }
+        #expect(numbers == Array(1...40))
+        let second = try client(fake)
+        #expect(try await take(60, of: second.events("delivery/", from: .cursor(path))) == Array(41...100))
+        await second.shutdown()
+        await fake.stop()
+    }
+
+    @Test func `A cursor is stored while events wait, not only when there are none`() async throws {
+        let fake = try await FakeEvents()
+        let directory = try TemporaryDirectory()
+        let path = "\(directory.path)/cursor"
+        await fake.happen(100, isLost: true)
+        await fake.beat()
+        let client = try client(fake) { $0.cursorInterval = .zero }
+        var iterator = client.events("delivery/", from: .cursor(path)).makeAsyncIterator()
+        for number in 1...Int64(30) { #expect(try await iterator.next()?.number == number) }
+        func stored() -> EventPosition? {
+            EventPosition(String(decoding: DiskFile.read(path, from: 0, count: 1 << 16), as: UTF8.self))
+        }
+        // The write is under way on another thread. The last event is not taken yet.
+        while stored()?.isMissing(29, of: "delivery/shop/sent") ?? true { await Task.yield() }
+        #expect(stored()?.isMissing(30, of: "delivery/shop/sent") == true)
+        await client.shutdown()
+        await fake.stop()
+    }
+
+    @Test func `A cursor that cannot be written ends the stream with an error`() async throws {
+        let fake = try await FakeEvents()
+        let directory = try TemporaryDirectory()
+        let client = try client(fake)
+        await fake.beat()
+        let reading = Task {
+            try await take(.max, of: client.events("delivery/", from: .cursor("\(directory.path)/none/cursor")))
+        }
+        await fake.subscriptions.wait(count: 2)
+        let happening = Task {
+            while !Task.isCancelled {
+                await fake.happen(1)
+                await Task.yield()
+            }
+        }
+        await #expect {
+            try await reading.value
+        } throws: { error in
+            if case EventError.cursor(let detail) = error { detail.contains("cannot write the cursor") } else { false }
+        }
+        happening.cancel()
+        await happening.value
+        await client.shutdown()
+        await fake.stop()
+    }
+
+    @Test(arguments: ["", "{}", "{\"base\":1", "{\"base\":-1,\"topics\":{}}", "\u{0}\u{0}\u{0}\u{0}", "7"])
+    func `A torn cursor is an error, and not a beginning`(_ text: String) async throws {
+        let fake = try await FakeEvents()
+        let directory = try TemporaryDirectory()
+        let path = try directory.write("cursor", containing: text)
+        let client = try client(fake)
+        await #expect {
+            try await take(1, of: client.events("delivery/", from: .cursor(path)))
+        } throws: { error in
+            if case EventError.cursor(let detail) = error { detail.contains("damaged") } else { false }
+        }
+        await client.shutdown()
+        await fake.stop()
+    }
 }

@@ -21,6 +21,8 @@ final class FakeEvents: Sendable {
         var log: [(number: Int64, topic: String, line: String)] = []
         var last: [String: Int64] = [:]
         var garbage: [[UInt8]] = []
+        /// The number of the oldest event that is kept.
+        var oldest: Int64 = 1
         var beats: TimerHandle?
 
         init(_ publisher: ZMQSocket, _ router: ZMQSocket) {
@@ -42,11 +44,11 @@ final class FakeEvents: Sendable {
 
         func answer(to peer: [UInt8], since: Int64, limit: Int, prefix: String) {
             for frame in garbage { send([peer, frame], on: router) }
-            let page = log.filter { $0.number > since }.prefix(limit)
+            let page = log.filter { $0.number > since && $0.number >= oldest }.prefix(limit)
             for event in page where event.topic.hasPrefix(prefix) {
                 send([peer, Array("event/1".utf8), Array(event.topic.utf8), Array(event.line.utf8)], on: router)
             }
-            let end = "{\"next\":\(page.last?.number ?? since),\"oldest\":1}"
+            let end = "{\"next\":\(page.last?.number ?? since),\"oldest\":\(oldest)}"
             send([peer, Array("replay-end/1".utf8), Array(end.utf8)], on: router)
         }
     }
@@ -105,6 +107,11 @@ final class FakeEvents: Sendable {
             guard !isLost else { return }
             sockets.send([Array(topic.utf8), Array(lines.joined(separator: "\n").utf8)], on: sockets.publisher)
         }
+    }
+
+    /// Drops the events before a number, as the retention of Carillon does.
+    func forget(before number: Int64) async {
+        await sockets.with { $0.oldest = number }
     }
 
     func heartbeat() async {

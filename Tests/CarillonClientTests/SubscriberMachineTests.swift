@@ -57,6 +57,28 @@ import Testing
         #expect(numbers(machine.takeDeliveries()) == [55] && !machine.hasFailed && !machine.isReplaying)
     }
 
+    @Test func `A position within the first page is at no beginning any more`() throws {
+        var start = EventPosition()
+        start.take(10, of: topic)
+        for (oldest, gap) in [(11, nil), (12, .gap(from: 11, to: 11)), (60, .gap(from: 11, to: 59))]
+            as [(Int64, EventError?)]
+        {
+            var machine = SubscriberMachine(prefix: "", start: .position(start))
+            machine.receive(Heartbeat(number: 60, topics: [topic: 60]), now: now)
+            _ = machine.receive([try lines([60], after: 10)], end: .page(next: 60, oldest: oldest))
+            #expect(failure(machine.takeDeliveries())?.0 == gap)
+        }
+    }
+
+    @Test func `At the beginning, the past comes before live events`() throws {
+        var machine = SubscriberMachine(prefix: "", start: .position(EventPosition()))
+        machine.receive(try lines([5], after: 0))
+        #expect(machine.isReplaying && numbers(machine.takeDeliveries()).isEmpty)
+        let other = try #require(EventLines(topic: "a/b/c", bytes: Array("{\"seq\":2,\"prev\":0}".utf8)))
+        _ = machine.receive([other, try lines([5], after: 0)], end: .page(next: 5, oldest: 2))
+        #expect(numbers(machine.takeDeliveries()) == [2, 5] && !machine.isReplaying && machine.since == 5)
+    }
+
     @Test func `A replaced log and damaged events are errors with a position to continue from`() throws {
         var machine = SubscriberMachine(prefix: "", start: .position(EventPosition(after: 10)))
         machine.receive(Heartbeat(number: 4, topics: [:]), now: now)
@@ -101,6 +123,8 @@ import Testing
         func line(_ number: Int) throws -> EventLines {
             try #require(EventLines(topic: "a/\(number)/b", bytes: Array("{\"seq\":\(number),\"prev\":0}".utf8)))
         }
+        machine.receive(Heartbeat(number: 0, topics: [:]), now: now)
+        _ = machine.receive([], end: .page(next: 0, oldest: 1))
         for number in 1...SubscriberMachine.maxTopics { machine.receive(try line(number)) }
         #expect(!machine.isReplaying && numbers(machine.takeDeliveries()).count == SubscriberMachine.maxTopics)
         let next = SubscriberMachine.maxTopics + 1

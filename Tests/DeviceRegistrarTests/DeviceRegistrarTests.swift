@@ -1,5 +1,6 @@
 import Foundation
 import RequestQueue
+import Synchronization
 import TestSupport
 import Testing
 
@@ -71,6 +72,52 @@ import Testing
         }
     }
 
+    @Test func `A clock that jumps, back and ahead, costs no registration`() async throws {
+        let scene = try await RegistrarScene()
+        let clock = JumpingClock()
+        let registrar = try DeviceRegistrar(scene.configuration(), queue: RequestQueue()) { clock.now }
+        for (number, jump) in [0, 7_200_000, -40_000_000_000, 0, 400_000_000_000].enumerated() {
+            clock.offset.store(Int64(jump), ordering: .relaxed)
+            await registrar.register(try token(4), profile: DeviceProfile(user: "u\(number)"))
+            await registrar.settle()
+            guard case .registered(let device) = await registrar.status else {
+                Issue.record("\(jump): \(await registrar.status)")
+                return
+            }
+            #expect(try await scene.ask("devices/\(device)").contains("\"user\":\"u\(number)\""))
+        }
+    }
+
+    @Test func `Of many changes at the same time, the last one is what the server has`() async throws {
+        let scene = try await RegistrarScene()
+        let registrar = try scene.registrar()
+        await withTaskGroup { group in
+            for number in 0..<60 {
+                group.addTask { [self] in
+                    switch number % 6 {
+                    case 0: await registrar.remove()
+                    case 1: await registrar.displayed("8be8baca-4367-5f55-9acc-\(100_000_000_000 + number)")
+                    case 2: await registrar.settle()
+                    case 3: await registrar.retry()
+                    default:
+                        guard let token = try? token(UInt8(number % 4 + 1)) else { return }
+                        await registrar.register(token, profile: DeviceProfile(user: "u\(number)"))
+                    }
+                }
+            }
+        }
+        await registrar.register(try token(9), profile: DeviceProfile(user: "last"))
+        await registrar.settle()
+        guard case .registered(let device) = await registrar.status else {
+            Issue.record("\(await registrar.status)")
+            return
+        }
+        #expect(try await scene.ask("devices/\(device)").contains("\"user\":\"last\""))
+        let active = try await scene.ask("devices?active=true")
+        #expect(active.components(separatedBy: "\"active\":true").count == 2, "\(active)")
+        #expect(await registrar.waitingReports == 0)
+    }
+
     @Test func `A wrong secret is refused, and is shown`() async throws {
         let scene = try await RegistrarScene()
         var configuration = scene.configuration()
@@ -135,4 +182,11 @@ import Testing
             secret: try #require(KeySecret(RequestSignerTests.secret)), file: URL(fileURLWithPath: "/tmp/none"))
         #expect(throws: RequestError.self) { try DeviceRegistrar(configuration) }
     }
+}
+
+private final class JumpingClock: Sendable {
+    /// In milliseconds.
+    let offset = Atomic<Int64>(0)
+
+    var now: Int64 { Int64(Date().timeIntervalSince1970 * 1000) + offset.load(ordering: .relaxed) }
 }

@@ -137,6 +137,19 @@ import Testing
         #expect(problem.code == "clock_skew" && machine.nextTime == Machine.refusalPause)
     }
 
+    @Test func `A clock that jumps after a correction is corrected again, and the largest jump does not trap`() throws {
+        var machine = try registered(1, at: 1000)
+        for (number, jump) in [91_000, -5_000, .max, 0, .min].enumerated() as EnumeratedSequence<[Int64]> {
+            let wall: Int64 = jump > 0 ? .min : .max
+            let profile = DeviceProfile(user: "u\(number)")
+            #expect(sent(machine.wanted(try Self.token(1), profile: profile, now: .zero, wall: wall)) != nil)
+            let skew = Machine.Answer(status: 401, code: "clock_skew", serverTime: jump)
+            #expect(sent(machine.answered(skew, now: .zero, wall: wall)) != nil)
+            _ = machine.answered(Machine.Answer(status: 200, device: "d"), now: .zero, wall: wall)
+            #expect(machine.status == .registered(device: "d"))
+        }
+    }
+
     @Test(arguments: [401, 403, 404, 409, 422]) func `A refusal is shown, and is tried again later`(_ status: Int)
         throws
     {

@@ -181,8 +181,9 @@ extension Producer {
                     let submission = Submission(
                         ticket: ticket, request: try EncodedRequest(push), deadline: deadline,
                         waiter: .part(gathering, index: index))
-                    if let error = submit(submission) { gathering.finish(index, with: .failed(error)) }
+                    // Before it is handed in, so that a cancellation from now on finds it.
                     tickets.withLock { $0.append(ticket) }
+                    if let error = submit(submission) { gathering.finish(index, with: .failed(error)) }
                 } catch {
                     gathering.finish(index, with: .failed(.refused(error)))
                 }

@@ -75,7 +75,7 @@ final class ClientBody: Sendable {
         await producer.close()
         await producer.closeSpool()
         await context.terminate()
-        for cursor in cursors { await cursor.flush() }
+        for cursor in cursors { await cursor.end() }
         await loop.shutDown()
         await disk.shutDown()
     }

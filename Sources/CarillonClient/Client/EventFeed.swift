@@ -16,10 +16,7 @@ final class EventFeed {
     private var isOpen = false
     private var hasEnded = false
     private var isDirty = false
-    private var sinceStored = 0
-
-    /// The number of events after which a busy stream stores its cursor.
-    private static let storeInterval = 256
+    private var lastStored = ContinuousClock.now
 
     init(body: ClientBody, settings: ClientSettings, prefix: String, start: EventStart) {
         self.body = body
@@ -40,6 +37,10 @@ final class EventFeed {
 
     func next(isolation actor: isolated (any Actor)?) async throws(EventError) -> CarillonEvent? {
         if !isOpen { try await open(isolation: actor) }
+        if cursor != nil, ContinuousClock.now - lastStored >= settings.cursorInterval {
+            settle()
+            store()
+        }
         while !hasEnded {
             if let event = nextLine() { return event }
             settle()
@@ -64,7 +65,6 @@ final class EventFeed {
     private func nextLine() -> CarillonEvent? {
         while let (lines, next) = lines, next < lines.lines.count {
             self.lines?.next = next + 1
-            sinceStored += 1
             let line = lines.lines[next]
             let bytes = Array(lines.bytes[line.range])
             if let event = CarillonEvent(bytes, number: line.number, part: lines.part, topic: lines.topic) {
@@ -100,7 +100,7 @@ final class EventFeed {
     private func store() {
         guard isDirty, let cursor else { return }
         isDirty = false
-        sinceStored = 0
+        lastStored = .now
         cursor.store(taken)
     }
 

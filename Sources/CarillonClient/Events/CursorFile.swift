@@ -9,12 +9,15 @@ final class CursorFile: Sendable {
         var pending: EventPosition?
         var isWriting = false
         var isUsed = false
+        var hasEnded = false
         var error: String?
     }
 
     let path: String
     private let disk: BlockingPool
     private let state: Locked<State>
+    /// Held while the file is written.
+    private let file = Locked(())
 
     /// Reads the file. A file that does not exist is a cursor without a position.
     init(_ path: String, disk: BlockingPool) async throws(EventError) {
@@ -45,13 +48,15 @@ final class CursorFile: Sendable {
     /// Returns the error of a write since the last call.
     func takeError() -> String? { state.withLock { $0.error.take() } }
 
-    /// Stores a position soon.
+    /// Stores a position soon; after ``end()`` at once, on this thread: a consumer may still take what it had when the
+    /// client ended, and the process may end right after.
     func store(_ position: EventPosition) {
-        let starts = state.withLock { state in
+        let (starts, hasEnded) = state.withLock { state in
             state.pending = position
             defer { state.isWriting = true }
-            return !state.isWriting
+            return (!state.isWriting, state.hasEnded)
         }
+        if hasEnded { return writeAll() }
         guard starts else { return }
         Task { [self] in
             do {
@@ -63,17 +68,20 @@ final class CursorFile: Sendable {
         }
     }
 
-    /// Stores the newest position now.
-    func flush() async {
+    /// Stores the newest position, and lets later ones be stored without the pool, which is about to end.
+    func end() async {
+        state.withLock { $0.hasEnded = true }
         try? await disk.run { self.writeAll() }
     }
 
     private func writeAll() {
-        while let position = nextPending() {
-            let error = Self.write(position, to: path)
-            state.withLock { state in
-                state.position = position
-                if let error { state.error = error }
+        file.withLock { _ in
+            while let position = nextPending() {
+                let error = Self.write(position, to: path)
+                state.withLock { state in
+                    state.position = position
+                    if let error { state.error = error }
+                }
             }
         }
     }
@@ -100,6 +108,7 @@ final class CursorFile: Sendable {
 
     /// Returns the error, or nil.
     private static func write(_ position: EventPosition, to path: String) -> String? {
+        let isNew = unsafe access(path, F_OK) != 0
         let descriptor = unsafe open("\(path).new", O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { return "cannot write the cursor \(path).new: \(SystemError.current)" }
         let isWritten = DiskFile.write(Array("\(position)\n".utf8), to: descriptor) && fdatasync(descriptor) == 0
@@ -107,6 +116,8 @@ final class CursorFile: Sendable {
         guard isWritten, unsafe rename("\(path).new", path) == 0 else {
             return "cannot write the cursor \(path): \(SystemError.current)"
         }
+        // Otherwise a subscription that began with new events could begin anew after a power cut, and miss some.
+        if isNew { _ = DiskFile.syncDirectory(path.lastIndex(of: "/").map { "\(path[...$0])" } ?? ".") }
         return nil
     }
 }

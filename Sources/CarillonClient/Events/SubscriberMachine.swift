@@ -89,7 +89,10 @@ struct SubscriberMachine {
     mutating func receive(_ lines: EventLines) {
         guard !hasFailed, !isWaiting, lines.topic.hasPrefix(prefix) else { return }
         if isReplaying { return held.append(.lines(lines)) }
-        if position.isMissing(lines.previous, of: lines.topic, inPart: lines.part) {
+        // At the beginning of a part, its past comes first. Otherwise a position could have live events and not what was
+        // before them, and a later gap between them would not be noticed.
+        let isBeginning = !begun.contains(lines.part)
+        if isBeginning || position.isMissing(lines.previous, of: lines.topic, inPart: lines.part) {
             return ask(lines.part, upTo: lines.previous, for: .lines(lines))
         }
         if position.topicCount(ofPart: lines.part) >= Self.maxTopics,
@@ -160,9 +163,17 @@ struct SubscriberMachine {
         out.append(.failure(error, position))
     }
 
-    /// Fails because the events of a part up to a number are not there.
-    private mutating func failGap(upTo number: Int64) {
-        let from = position[part: part].following
+    /// The event that Carillon must still have, so that none is lost; nil if any will do, because the subscription is at
+    /// the beginning of the part.
+    private func firstNeeded(ofPart part: Int) -> Int64? {
+        let place = position[part: part]
+        if begun.contains(part) { return place.following }
+        // Some events of the first page were taken, in their order; those before them may never have been kept.
+        return place.topics.values.max().map { $0 < .max ? $0 + 1 : $0 }
+    }
+
+    /// Fails because events of a part are not there.
+    private mutating func failGap(from: Int64, upTo number: Int64) {
         var place = position
         place[part: part] = EventPosition(after: max(number, since))
         fail(.gap(from: from, to: max(from, number)), at: place)
@@ -177,7 +188,7 @@ struct SubscriberMachine {
         switch end {
         case .busy: break
         case .refused(let detail): fail(.refused(detail), at: position)
-        case .damaged(let next): failGap(upTo: next)
+        case .damaged(let next): failGap(from: position[part: part].following, upTo: next)
         case .heads(let heads):
             guard request == .heads else { return false }
             isWaiting = false
@@ -193,8 +204,8 @@ struct SubscriberMachine {
                 fail(.logReplaced, at: EventPosition())
                 return true
             }
-            guard oldest <= position[part: part].following || !begun.contains(part) else {
-                failGap(upTo: oldest - 1)
+            if let first = firstNeeded(ofPart: part), oldest > first {
+                failGap(from: first, upTo: oldest - 1)
                 return true
             }
             guard isComplete(page, part: part, oldest: oldest) else { return false }

@@ -43,15 +43,14 @@ extension Producer {
     func finishSpooled(_ submission: Submission, with outcome: ProducerMachine.Outcome) -> Bool {
         guard spooling != nil else { return false }
         if case .spool(let number) = submission.waiter {
+            // Only the end of the client fails it. Its record stays for the next client.
+            guard case .answered(let verdict) = outcome else { return true }
             spooling?.underWay -= 1
-            switch outcome {
-            case .answered(.rejected(let refusal)):
+            if case .rejected(let refusal) = verdict {
                 spooling?.settings.onRefused(submission.request.id, submission.request.app, refusal)
                 settings.log(.error, "message from the spool refused", ["reason": refusal.reason.rawValue])
-                spooling?.acknowledged.append(number)
-            case .answered: spooling?.acknowledged.append(number)
-            case .failed, .spooled: break
             }
+            spooling?.acknowledged.append(number)
             tally.count(outcome)
             continueSpool()
             return true
@@ -61,6 +60,23 @@ extension Producer {
         }
         spool(submission)
         return true
+    }
+
+    /// Ends requests whose deadline has passed. With one that goes to the spool, the younger ones of its app go there
+    /// that were not sent: otherwise they would overtake it if Carillon came back now.
+    func end(_ late: [(Ticket, ProducerMachine.Outcome)]) {
+        var apps: Set<IDKey> = []
+        for (ticket, outcome) in late {
+            if spooling != nil, case .failed(let error) = outcome, error.leadsToSpool,
+                let submission = submissions[ticket.number], submission.isSpoolable
+            {
+                apps.insert(submission.request.appKey)
+            }
+            finish(ticket, with: outcome)
+        }
+        guard !apps.isEmpty else { return }
+        let younger = machine.giveUp(apps) { submissions[$0.number]?.isSpoolable ?? false }
+        for (ticket, outcome) in younger { finish(ticket, with: outcome) }
     }
 
     // MARK: Writing
@@ -117,20 +133,50 @@ extension Producer {
         let (limit, bytes) = (settings.producer.window, settings.producer.windowBytes)
         let loop = loop
         files.executor.execute {
-            let records = files.read(upTo: limit, bytes: bytes)
-            loop.executeUnlessStopped { self.assumeIsolated { $0.hasRead(records) } }
+            let page = files.read(upTo: limit, bytes: bytes)
+            loop.executeUnlessStopped { self.assumeIsolated { $0.hasRead(page) } }
         }
     }
 
-    private func hasRead(_ records: [SpoolRecord]) {
-        guard let unread = spooling?.unread else { return }
-        spooling?.isReading = false
-        spooling?.unread = records.isEmpty ? 0 : max(0, unread - records.count)
-        spooling?.ready += records
+    private func hasRead(_ page: SpoolFiles.Page) {
+        guard var spooling = spooling.take() else { return }
+        var lost = 0
+        for numbers in page.lost {
+            let count = Int(clamping: numbers.upperBound - numbers.lowerBound + 1)
+            lost += count
+            settings.log(
+                .error, "messages of the spool are damaged, and lost; their file is kept as .damaged",
+                ["count": "\(count)", "first": "\(numbers.lowerBound)"])
+        }
+        tally.lost += lost
+        spooling.ready += page.records
+        spooling.unread = max(0, spooling.unread - page.records.count - lost)
+        spooling.count = max(0, spooling.count - lost)
+        if page.records.isEmpty, page.problem == nil { spooling.unread = 0 }
+        spooling.isReading = false
+        self.spooling = spooling
+        if let problem = page.problem { pauseReading(problem) }
         feed()
         storeAcknowledged()
         requestFlush()
     }
+
+    /// Reads on later: what cannot be read now, for want of descriptors or of a disk, is not lost.
+    private func pauseReading(_ problem: String) {
+        guard !isClosed else { return }
+        settings.log(.error, "the spool cannot be read", ["reason": problem])
+        spooling?.isReading = true
+        spoolTimer = loop.schedule(after: Self.readPause) { [weak self] in
+            self?.assumeIsolated {
+                $0.spoolTimer = nil
+                $0.spooling?.isReading = false
+                $0.continueSpool()
+                $0.requestFlush()
+            }
+        }
+    }
+
+    private static let readPause = Duration.seconds(1)
 
     private func feed() {
         guard var ready = spooling?.ready[...], !ready.isEmpty else { return }
@@ -147,22 +193,14 @@ extension Producer {
 
     private func storeAcknowledged() {
         guard let spooling, !spooling.isAcknowledging else { return }
-        let isDone =
-            spooling.unread == 0 && spooling.ready.isEmpty && spooling.underWay == 0 && !spooling.isReading
-            && !spooling.isWriting && spooling.count > 0
-        guard !spooling.acknowledged.isEmpty || isDone else { return }
+        guard !spooling.acknowledged.isEmpty else { return }
         let numbers = spooling.acknowledged
         self.spooling?.acknowledged = []
         self.spooling?.isAcknowledging = true
         let files = spooling.files
         let loop = loop
         files.executor.execute {
-            var count = files.acknowledge(numbers)
-            if isDone, count > 0 {
-                files.finish()
-                count = files.count
-            }
-            let left = count
+            let left = files.acknowledge(numbers)
             loop.executeUnlessStopped { self.assumeIsolated { $0.stored(left: left) } }
         }
     }

@@ -25,6 +25,8 @@ actor Producer {
     private(set) var isClosed = false
     private var idle: [CheckedContinuation<Void, Never>] = []
     var spooling: Spooling?
+    /// The time to read the spool again after a failure.
+    var spoolTimer: TimerID?
 
     init(_ settings: ClientSettings, context: ZMQContext, on loop: EventLoop, spool: SpoolFiles?) {
         self.settings = settings
@@ -32,7 +34,13 @@ actor Producer {
         self.loop = loop
         machine = ProducerMachine(settings.producer)
         endpoints = EndpointMachine(settings.endpoints)
-        if let spool, let settings = settings.spool { spooling = Spooling(spool, settings: settings) }
+        guard let spool, let spoolSettings = settings.spool else { return }
+        spooling = Spooling(spool, settings: spoolSettings)
+        if spool.cutBytes > 0 {
+            settings.log(
+                .warning, "the end of the spool was not written completely, and was cut off",
+                ["bytes": "\(spool.cutBytes)"])
+        }
     }
 
     // MARK: Callable on any thread
@@ -121,7 +129,7 @@ actor Producer {
 
     private func check() {
         let (ended, isSilent) = machine.expire(now: loop.now)
-        for (ticket, outcome) in ended { finish(ticket, with: outcome) }
+        end(ended)
         if isSilent { lost("\(endpoints.endpoint): no ack within \(settings.producer.ackTimeout)") }
         tally.report(to: settings.metrics, machine: machine)
         continueSpool()
@@ -154,7 +162,7 @@ actor Producer {
         isClosed = true
         tally.report(to: settings.metrics, machine: machine)
         timer.disarm(on: loop)
-        if let retry = retry.take() { loop.cancel(retry) }
+        for timer in [retry.take(), spoolTimer.take()] { if let timer { loop.cancel(timer) } }
         connection?.close()
         connection = nil
         resumeIdle()

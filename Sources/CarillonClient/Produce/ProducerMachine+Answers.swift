@@ -63,6 +63,19 @@ extension ProducerMachine {
         return (ended, isSilent)
     }
 
+    /// Ends the requests of apps that are not under way, and returns them in their order.
+    mutating func giveUp(_ apps: Set<IDKey>, where mayEnd: (Ticket) -> Bool) -> [(Ticket, Outcome)] {
+        var tickets: [Ticket] = []
+        items.forEach { number, item in
+            let ticket = Ticket(number: number)
+            if !item.isSent, apps.contains(item.app), mayEnd(ticket) { tickets.append(ticket) }
+        }
+        tickets.sort()
+        let ended = tickets.map { ($0, Outcome.failed(failure(of: $0))) }
+        for ticket in tickets { settle(ticket) }
+        return ended
+    }
+
     private mutating func dropIdleLanes(now: MonotonicTime) {
         // Without a pause, a lane is dropped when it is empty.
         guard hasPaused else { return }

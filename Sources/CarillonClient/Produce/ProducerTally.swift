@@ -8,6 +8,8 @@ struct ProducerTally {
     private var spooled = 0
     /// The number of `busy` answers.
     var busy = 0
+    /// The number of messages in the spool that were damaged.
+    var lost = 0
     /// The number of messages and lines that are not acks.
     var malformed = 0
 
@@ -27,7 +29,7 @@ struct ProducerTally {
         let counts = [
             ("accepted", accepted), ("duplicate", duplicate), ("rejected", rejected), ("cancelled", cancelled),
             ("busy", busy), ("failed", failed), ("spooled", spooled),
-            ("malformed", malformed),
+            ("lost", lost), ("malformed", malformed),
         ]
         for (status, number) in counts where number > 0 {
             metrics.count("carillon_client_acks_total", labels: [("status", status)], by: number)

@@ -21,6 +21,8 @@ public struct ClientSettings: Sendable {
     /// The bytes of events that wait for their consumer in one subscription, at most. A slower consumer gets the rest
     /// by replay.
     public var maxBufferedEventBytes = 4 << 20
+    /// The time after which a stream that always has events stores its cursor; others store it when they wait.
+    var cursorInterval = Duration.milliseconds(250)
     /// Where the client logs.
     public var log = ClientLog.none
     /// Where the client counts.

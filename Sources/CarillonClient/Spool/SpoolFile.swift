@@ -20,7 +20,7 @@ enum SpoolFile {
                 unsafe String(cString: UnsafeRawPointer($0).assumingMemoryBound(to: CChar.self))
             }
             guard name.hasSuffix(".spool"), name.utf8.count == 22, let number = UInt64(name.prefix(16), radix: 16),
-                number > 0
+                (1...SpoolRecord.maxNumber).contains(number)
             else { continue }
             numbers.append(number)
         }
@@ -29,26 +29,21 @@ enum SpoolFile {
 
     /// Returns the end of the last whole record, the number of that record, and the size; nil if the file is not
     /// readable.
-    static func scan(_ path: String) -> (end: Int64, last: UInt64, size: Int64)? {
+    static func scan(_ path: String, first: UInt64) -> (end: Int64, last: UInt64, size: Int64)? {
         let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { return nil }
         defer { close(descriptor) }
         let size = Int64(lseek(descriptor, 0, SEEK_END))
-        var (end, last) = (Int64(0), UInt64(0))
-        var window = 1 << 20
-        while end < size {
-            let chunk = DiskFile.read(descriptor, from: end, count: min(size - end, Int64(window)))
-            var at = 0
-            while let (record, next) = SpoolRecord.read(chunk, at: at) {
-                at = next
-                last = record.number
+        var reader = SpoolReader(descriptor, from: 0, number: first, size: size)
+        var last: UInt64 = 0
+        while true {
+            switch reader.next() {
+            case .record(let record): last = record.number
+            case .damaged: break
+            case .failed: return nil
+            case .broken, .end: return (reader.offset, last, size)
             }
-            end += Int64(at)
-            guard at == 0 else { continue }
-            if end + Int64(chunk.count) >= size || window > SpoolRecord.maxBody { break }
-            window = SpoolRecord.maxBody + SpoolRecord.headLength
         }
-        return (end, last, size)
     }
 
     static func cut(_ path: String, to length: Int64) throws(ClientError) {
@@ -57,13 +52,19 @@ enum SpoolFile {
         }
     }
 
+    /// Removes a file whose messages are all acknowledged. One that had damaged messages is kept for people, under a
+    /// name that is not read again.
+    static func remove(_ path: String, isDamaged: Bool) {
+        if isDamaged { unsafe rename(path, "\(path).damaged") } else { unsafe unlink(path) }
+    }
+
     // MARK: Cursor
 
     static func readCursor(_ path: String) -> UInt64? {
         let bytes = DiskFile.read(path, from: 0, count: 64)
         let words = String(decoding: bytes, as: UTF8.self).split(whereSeparator: { $0 == " " || $0 == "\n" })
         guard words.count == 2, let number = UInt64(words[0]), let checksum = UInt32(words[1], radix: 16),
-            checksum == SpoolRecord.checksum(of: Array(words[0].utf8))
+            checksum == SpoolRecord.checksum(of: Array(words[0].utf8)), number <= SpoolRecord.maxNumber
         else { return nil }
         return number
     }

@@ -11,20 +11,36 @@ final class SpoolFiles: Sendable {
     private let state: Locked<State>
     private let settings: SpoolSettings
     private let lock: CInt
+    /// The bytes at the end of the newest file that were not a whole record, and were cut off.
+    let cutBytes: Int64
 
     private struct State {
         var machine: SpoolMachine
         var output: CInt = -1
-        /// The next record to read: its file, and the offset in it.
-        var reading: (segment: UInt64, offset: Int64)?
-        var isClosed = false
+        /// The file that is read, the offset in it, and the number of the next record if none is missing before it.
+        var reading: (segment: UInt64, offset: Int64, number: UInt64) = (0, 0, 0)
+        /// The number of the next record to hand out, if none is missing before it.
+        var expected: UInt64 = 1
+        /// The files in which messages were found damaged.
+        var damaged: Set<UInt64> = []
+    }
+
+    /// What a reading found.
+    struct Page {
+        var records: [SpoolRecord] = []
+        /// The numbers of messages that are lost, because their records are damaged.
+        var lost: [ClosedRange<UInt64>] = []
+        /// Why the rest cannot be read now.
+        var problem: String?
     }
 
     /// Opens a spool, and cuts off a record at its end that was not written completely.
     init(_ settings: SpoolSettings) throws(ClientError) {
         self.settings = settings
         let directory = settings.directory
-        if unsafe mkdir(directory, 0o700) != 0, errno != EEXIST {
+        if unsafe mkdir(directory, 0o700) == 0 {
+            _ = DiskFile.syncDirectory("\(directory)/..")
+        } else if errno != EEXIST {
             throw .spool("cannot make the spool \(directory): \(SystemError.current); check the path")
         }
         lock = unsafe open("\(directory)/lock", O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
@@ -34,7 +50,9 @@ final class SpoolFiles: Sendable {
             throw .spool("another process uses the spool \(directory); each process needs its own")
         }
         do throws(ClientError) {
-            state = Locked(State(machine: try Self.load(settings)))
+            let (machine, cut) = try Self.load(settings)
+            state = Locked(State(machine: machine))
+            cutBytes = cut
         } catch {
             Glibc.close(lock)
             throw error
@@ -51,22 +69,29 @@ final class SpoolFiles: Sendable {
 
     // MARK: Opening
 
-    private static func load(_ settings: SpoolSettings) throws(ClientError) -> SpoolMachine {
+    private static func load(_ settings: SpoolSettings) throws(ClientError) -> (SpoolMachine, cut: Int64) {
         var segments: [SpoolMachine.Segment] = []
         var last: UInt64 = 0
+        var cut: Int64 = 0
         let cursor = SpoolFile.readCursor("\(settings.directory)/cursor") ?? 1
-        for first in try SpoolFile.numbers(in: settings.directory) {
+        let numbers = try SpoolFile.numbers(in: settings.directory)
+        for first in numbers {
             let path = SpoolFile.path(first, in: settings.directory)
-            guard let scan = SpoolFile.scan(path) else {
+            guard let scan = SpoolFile.scan(path, first: first) else {
                 throw .spool("cannot read \(path): \(SystemError.current); check its owner and mode")
             }
-            if scan.end < scan.size { try SpoolFile.cut(path, to: scan.end) }
             last = max(last, scan.last, first - 1)
-            segments.append(.init(first: first, bytes: scan.end))
+            // A kill interrupts the newest file only. What is wrong in others is reported when they are read.
+            if first == numbers.last, scan.end < scan.size {
+                cut = scan.size - scan.end
+                try SpoolFile.cut(path, to: scan.end)
+            }
+            segments.append(.init(first: first, bytes: first == numbers.last ? scan.end : scan.size))
         }
-        return SpoolMachine(
+        let machine = SpoolMachine(
             maxBytes: settings.maxBytes, segmentBytes: settings.segmentBytes, segments: segments, cursor: cursor,
             last: last)
+        return (machine, cut)
     }
 
     // MARK: On the thread
@@ -139,44 +164,82 @@ final class SpoolFiles: Sendable {
         return Array(repeating: error, count: count)
     }
 
-    /// Returns the next records that were not read since the start, in their order.
-    func read(upTo limit: Int, bytes maxBytes: Int) -> [SpoolRecord] {
+    /// Returns the next records that were not read since the start, in their order. What is damaged counts as
+    /// acknowledged: nothing else would ever end it.
+    func read(upTo limit: Int, bytes maxBytes: Int) -> Page {
         state.withLock { state in
-            var records: [SpoolRecord] = []
+            var page = Page()
             var total = 0
-            while records.count < limit, total < maxBytes, let place = nextPlace(in: &state) {
-                let path = SpoolFile.path(place.segment.first, in: settings.directory)
-                let length = place.segment.bytes - place.offset
-                let chunk = DiskFile.read(path, from: place.offset, count: min(length, 1 << 20))
-                var at = 0
-                while records.count < limit, total < maxBytes, let (record, end) = SpoolRecord.read(chunk, at: at) {
-                    at = end
-                    guard record.number >= state.machine.cursor else { continue }
-                    records.append(record)
-                    total += record.request.count
-                }
-                if at == 0, length > chunk.count, let record = readLarge(path, place.offset, length) {
-                    at = record.end
-                    if record.record.number >= state.machine.cursor { records.append(record.record) }
-                }
-                // Without progress the rest of the file is damaged.
-                state.reading = (place.segment.first, at == 0 ? place.segment.bytes : place.offset + Int64(at))
+            while page.records.count < limit, total < maxBytes, page.problem == nil, let place = nextPlace(in: &state) {
+                read(place, upTo: limit, bytes: maxBytes, total: &total, into: &page, in: &state)
             }
-            return records
+            for numbers in page.lost { state.machine.lose(numbers) }
+            if !page.lost.isEmpty { storeCursor(in: &state) }
+            return page
         }
     }
 
-    /// Reads a record that is larger than a chunk.
-    private func readLarge(_ path: String, _ offset: Int64, _ length: Int64) -> (record: SpoolRecord, end: Int)? {
-        let limit = Int64(SpoolRecord.maxBody + SpoolRecord.headLength)
-        return SpoolRecord.read(DiskFile.read(path, from: offset, count: min(length, limit)), at: 0)
+    /// Reads on in one file.
+    private func read(
+        _ place: Place, upTo limit: Int, bytes maxBytes: Int, total: inout Int, into page: inout Page,
+        in state: inout State
+    ) {
+        let path = SpoolFile.path(place.segment.first, in: settings.directory)
+        let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 || errno == ENOENT else {
+            page.problem = "\(path): \(SystemError.current)"
+            return
+        }
+        defer { if descriptor >= 0 { Glibc.close(descriptor) } }
+        let size = descriptor >= 0 ? min(place.segment.bytes, Int64(lseek(descriptor, 0, SEEK_END))) : 0
+        var reader = SpoolReader(descriptor, from: place.offset, number: place.number, size: size)
+        var expected = max(state.expected, state.machine.cursor)
+        defer {
+            state.reading = (place.segment.first, reader.offset, reader.number)
+            state.expected = expected
+        }
+        while page.records.count < limit, total < maxBytes {
+            switch reader.next() {
+            case .record(let record):
+                guard record.number >= expected else { continue }
+                if record.number > expected { page.lost.append(expected...(record.number - 1)) }
+                expected = record.number + 1
+                page.records.append(record)
+                total += record.request.count
+            case .damaged: state.damaged.insert(place.segment.first)
+            case .end where reader.offset >= place.segment.bytes: return
+            case .broken, .end:
+                state.damaged.insert(place.segment.first)
+                if expected < place.end { page.lost.append(expected...(place.end - 1)) }
+                expected = max(expected, place.end)
+                reader.skip(to: place.segment.bytes)
+                return
+            case .failed:
+                page.problem = "\(path): \(SystemError.current)"
+                return
+            }
+        }
     }
 
-    private func nextPlace(in state: inout State) -> (segment: SpoolMachine.Segment, offset: Int64)? {
-        let at = state.reading ?? (0, 0)
-        for segment in state.machine.segments where segment.first >= at.segment {
-            let offset = segment.first == at.segment ? at.offset : 0
-            if offset < segment.bytes { return (segment, offset) }
+    private struct Place {
+        let segment: SpoolMachine.Segment
+        let offset: Int64
+        /// The number of the next record in it.
+        let number: UInt64
+        /// The number of the first record that is not in it.
+        let end: UInt64
+    }
+
+    private func nextPlace(in state: inout State) -> Place? {
+        let at = state.reading
+        let segments = state.machine.segments
+        for (index, segment) in segments.enumerated() where segment.first >= at.segment {
+            let isAt = segment.first == at.segment
+            let offset = isAt ? at.offset : 0
+            guard offset < segment.bytes else { continue }
+            return Place(
+                segment: segment, offset: offset, number: isAt ? at.number : segment.first,
+                end: index + 1 < segments.count ? segments[index + 1].first : state.machine.next)
         }
         return nil
     }
@@ -191,19 +254,12 @@ final class SpoolFiles: Sendable {
         }
     }
 
-    /// Called when all records were read and those that were read are acknowledged. Removes the places of damaged ones.
-    func finish() {
-        state.withLock { state in
-            guard state.machine.count > 0, nextPlace(in: &state) == nil else { return }
-            state.machine.skip(to: state.machine.next)
-            storeCursor(in: &state)
-        }
-    }
-
     private func storeCursor(in state: inout State) {
         SpoolFile.writeCursor(state.machine.cursor, to: "\(settings.directory)/cursor")
         for segment in state.machine.removeDone() {
-            unsafe unlink(SpoolFile.path(segment.first, in: settings.directory))
+            SpoolFile.remove(
+                SpoolFile.path(segment.first, in: settings.directory),
+                isDamaged: state.damaged.remove(segment.first) != nil)
         }
         guard state.machine.segments.isEmpty, state.output >= 0 else { return }
         Glibc.close(state.output)
@@ -215,7 +271,6 @@ final class SpoolFiles: Sendable {
         state.withLock { state in
             if state.output >= 0 { Glibc.close(state.output) }
             state.output = -1
-            state.isClosed = true
         }
         flock(lock, LOCK_UN)
     }

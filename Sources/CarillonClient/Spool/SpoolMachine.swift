@@ -15,6 +15,8 @@ struct SpoolMachine {
     private(set) var cursor: UInt64
     /// The acknowledged records after the cursor. The window of the producer bounds their number.
     private var acknowledged: Set<UInt64> = []
+    /// The records after the cursor that were given up, ascending.
+    private var lost: [ClosedRange<UInt64>] = []
 
     /// - Parameters:
     ///   - cursor: The number that was stored, or 1.
@@ -24,12 +26,13 @@ struct SpoolMachine {
         self.segmentBytes = segmentBytes
         self.segments = segments
         next = max(last &+ 1, cursor, 1)
-        self.cursor = max(1, min(cursor, next))
+        // Files are removed when all of their records are acknowledged, so an old cursor lags behind the first file.
+        self.cursor = max(1, min(cursor, next), segments.first?.first ?? 1)
     }
 
     var bytes: Int64 { segments.reduce(0) { $0 + $1.bytes } }
-    /// The number of records that are not acknowledged, at most: after damage some of them may be missing.
-    var count: UInt64 { next - cursor }
+    /// The number of records that are not acknowledged, at most: damage is noticed when they are read.
+    var count: UInt64 { lost.reduce(next - cursor) { $0 - ($1.upperBound - $1.lowerBound + 1) } }
 
     /// The place of a new record.
     enum Place: Equatable {
@@ -58,17 +61,29 @@ struct SpoolMachine {
     mutating func acknowledge(_ number: UInt64) -> Bool {
         guard number >= cursor, number < next else { return false }
         acknowledged.insert(number)
-        let before = cursor
-        while acknowledged.remove(cursor) != nil { cursor += 1 }
-        return cursor != before
+        return advance()
     }
 
-    /// Moves the cursor over records that the files do not have, because they were damaged.
-    mutating func skip(to number: UInt64) {
-        guard number > cursor, number <= next else { return }
-        cursor = number
-        acknowledged = acknowledged.filter { $0 >= number }
-        while acknowledged.remove(cursor) != nil { cursor += 1 }
+    /// Gives up records that were damaged. Their numbers are above those of all earlier calls.
+    mutating func lose(_ numbers: ClosedRange<UInt64>) {
+        guard numbers.lowerBound >= cursor, numbers.upperBound < next else { return }
+        lost.append(numbers)
+        _ = advance()
+    }
+
+    /// Moves the cursor over what has ended.
+    private mutating func advance() -> Bool {
+        let before = cursor
+        while true {
+            if acknowledged.remove(cursor) != nil {
+                cursor += 1
+            } else if let numbers = lost.first, numbers.contains(cursor) {
+                cursor = numbers.upperBound + 1
+                lost.removeFirst()
+            } else {
+                return cursor != before
+            }
+        }
     }
 
     /// Removes the segments whose records are all acknowledged, and returns them.

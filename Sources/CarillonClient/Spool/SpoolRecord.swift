@@ -8,6 +8,8 @@ struct SpoolRecord {
     let request: EncodedRequest
 
     static let headLength = 8
+    /// The largest number. No spool comes near it, and numbers above it do not overflow.
+    static let maxNumber: UInt64 = 1 << 62
     /// The largest body: an envelope, a payload and a few bytes more.
     static let maxBody = 2 * EncodedRequest.maxEnvelope + 4096
 
@@ -28,15 +30,22 @@ struct SpoolRecord {
 
     /// Returns the record at an offset with the offset after it; nil if there is no whole and undamaged one.
     static func read(_ bytes: [UInt8], at offset: Int) -> (record: SpoolRecord, end: Int)? {
-        guard offset >= 0, bytes.count - offset > headLength else { return nil }
-        let length = Int(little(bytes, at: offset))
-        guard length > 0, length <= maxBody, bytes.count - offset - headLength >= length else { return nil }
+        guard let length = bodyLength(bytes, at: offset), bytes.count - offset - headLength >= length else {
+            return nil
+        }
         let start = offset + headLength
         let body = Array(bytes[start..<(start + length)])
         guard checksum(of: body) == little(bytes, at: offset + 4), let record = SpoolRecord(body: body) else {
             return nil
         }
         return (record, start + length)
+    }
+
+    /// Returns the length of the body of the record at an offset; nil if it is not that of a record.
+    static func bodyLength(_ bytes: [UInt8], at offset: Int) -> Int? {
+        guard offset >= 0, bytes.count - offset >= headLength else { return nil }
+        let length = Int(little(bytes, at: offset))
+        return (1...maxBody).contains(length) ? length : nil
     }
 
     private init?(body: [UInt8]) {
@@ -48,7 +57,9 @@ struct SpoolRecord {
             let app = reader.text()
             let envelope = reader.blob()
             let payload = hasPayload == 1 ? reader.blob() : nil
-            guard !reader.isBroken, reader.isAtEnd, hasPayload <= 1 else { return nil }
+            guard !reader.isBroken, reader.isAtEnd, hasPayload <= 1, (1...Self.maxNumber).contains(number) else {
+                return nil
+            }
             return (number, EncodedRequest(.push, id: id, app: app, envelope: envelope, payload: payload))
         }
         guard let parts else { return nil }
