@@ -1,6 +1,6 @@
 import FoundationEssentials
 import Glibc
-package import PushConfiguration
+import PushConfiguration
 import PushLoop
 import PushStore
 import PushTime
@@ -59,7 +59,8 @@ package struct Backup: Sendable {
         do {
             let manifest = try copyAll()
             try BackupFile.sync(partial)
-            guard renameat2(AT_FDCWD, partial, AT_FDCWD, target, UInt32(RENAME_NOREPLACE)) == 0 else {
+            // At most an empty directory can be replaced by this.
+            guard rename(partial, target) == 0 else {
                 throw BackupFile.failure("cannot rename \(partial) to \(target)")
             }
             try BackupFile.sync(BackupFile.parent(of: target))
@@ -190,7 +191,7 @@ package struct Backup: Sendable {
         let target = "\(partial)/\(name)"
         do {
             try FileSnapshot.settle(target)
-        } catch let error as StoreError {
+        } catch {
             throw StartError(.failed, error.description)
         }
         pace.ended(size, name)
@@ -230,7 +231,7 @@ package struct Backup: Sendable {
                 registry = try RegistryFacts(of: "\(partial)/\(BackupFile.registry)")
                 versions[BackupFile.registry] = registry.version
             }
-        } catch let error as StoreError {
+        } catch {
             throw StartError(.failed, error.description)
         }
         var files: [BackupManifest.File] = []

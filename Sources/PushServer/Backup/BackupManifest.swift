@@ -1,6 +1,6 @@
 import FoundationEssentials
 import Glibc
-import PushConfiguration
+package import PushConfiguration
 import PushLoop
 import PushStore
 package import PushTime

@@ -1,7 +1,7 @@
 import Glibc
-package import PushConfiguration
+import PushConfiguration
 import PushLoop
-package import PushModel
+import PushModel
 package import PushStore
 import PushTime
 import PushTransport
@@ -58,7 +58,7 @@ package struct Restore: Sendable {
         try clearPartial()
         do {
             try copy(manifest)
-            let known = LedgerFacts.newest(of: "\(target)/\(BackupFile.ledger)")
+            let known = LedgerFacts.newest(ofStopped: "\(target)/\(BackupFile.ledger)")
             let ledger: RestoredLedger.Summary
             do {
                 ledger = try await RestoredLedger(in: partial).prepare(

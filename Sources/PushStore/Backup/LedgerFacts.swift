@@ -1,3 +1,4 @@
+import Glibc
 import PushLogic
 
 /// What a ledger that nobody writes contains, as a backup records it.
@@ -30,9 +31,17 @@ package struct LedgerFacts: Sendable, Equatable {
             connection.prepare("SELECT coalesce(sum(length(accepted)), 0) FROM keys")) / AcceptedKey.size
     }
 
-    /// Returns the newest number of a ledger that may be in use or damaged; nil if it cannot be read.
-    package static func newest(of path: String) -> UInt64? {
-        guard let connection = try? SQLiteConnection(path, mode: .readOnly) else { return nil }
+    /// Returns the newest number of a ledger that no process uses and that may be damaged; nil if it cannot be read. The
+    /// directory is not changed.
+    package static func newest(ofStopped path: String) -> UInt64? {
+        var log = stat()
+        let hasLog = unsafe stat(path + "-wal", &log) == 0 && log.st_size > 0
+        // To read the log of a process that was killed, SQLite makes a file of shared memory.
+        let memory = path + "-shm"
+        let isNew = unsafe hasLog && access(memory, F_OK) != 0
+        defer { if isNew { unsafe _ = unlink(memory) } }
+        guard let connection = try? SQLiteConnection(path, mode: hasLog ? .readOnly : .immutable) else { return nil }
+        connection.keepLogAtClose()
         guard let version = try? LedgerSchema.version(of: connection), version > 0 else { return nil }
         return try? newest(in: connection, version: version)
     }

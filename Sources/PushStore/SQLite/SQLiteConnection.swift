@@ -64,6 +64,9 @@ final class SQLiteConnection {
         database.onCommit { [logSize] in logSize.pages = $0 }
     }
 
+    /// Leaves the write-ahead log as it is when this connection is the last one that is closed.
+    func keepLogAtClose() { database.set(.keepsLogAtClose, to: true) }
+
     /// Copies pages of the write-ahead log into the database, as far as readers and writers allow.
     ///
     /// - Parameter patience: how many milliseconds `restart` and `truncate` wait for readers.

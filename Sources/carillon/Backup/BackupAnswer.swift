@@ -1,4 +1,5 @@
 import PushConfiguration
+import PushLoop
 import PushServer
 import PushText
 import PushTime
