@@ -52,6 +52,7 @@ final class SpoolFiles: Sendable {
     // MARK: Opening
 
     private static func load(_ settings: SpoolSettings) throws(ClientError) -> SpoolMachine {
+        try SpoolFile.checkVersion(in: settings.directory)
         var segments: [SpoolMachine.Segment] = []
         var last: UInt64 = 0
         let cursor = SpoolFile.readCursor("\(settings.directory)/cursor") ?? 1
