@@ -58,7 +58,9 @@ package struct RestoredLedger: Sendable {
         let assigned = seconds.multipliedReportingOverflow(by: eventsInSecond)
         let width = min(max(assigned.overflow ? .max : assigned.partialValue, smallestGap), largestGap)
         let limit = FingerprintTable.maximumValue - smallestGap
-        let least = max(newest, min(known, limit)) + width
+        // The file of the lost process may be damaged. What no process can have reached is not believed.
+        let reached = known > newest && known - newest <= largestGap ? known : newest
+        let least = reached + width
         let last = (least + smallestGap - 1) / smallestGap * smallestGap
         guard last < limit else {
             throw StoreError(
