@@ -8,7 +8,7 @@ import PushLoop
 /// The kernel releases the lock when the process ends, in any way. The file stays and contains the id of the last
 /// process that held the lock.
 final class DataLock: Sendable {
-    static let fileName = "carillon.lock"
+    static let fileName = BackupFile.lock
 
     let directory: String
     private let descriptor: CInt

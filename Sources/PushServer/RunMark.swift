@@ -57,7 +57,8 @@ struct RunMark: Sendable {
     /// - Parameter wasStopped: whether the run is stopping with this number of unanswered deliveries.
     func write(maxInFlight: Int?, wasStopped: Bool = false) {
         let content = Content(
-            v: Self.version, pid: getpid(), startedAt: startedAt, maxInFlight: maxInFlight, wasStopped: wasStopped ? true : nil)
+            v: Self.version, pid: getpid(), startedAt: startedAt, maxInFlight: maxInFlight,
+            wasStopped: wasStopped ? true : nil)
         guard let bytes = try? JSONEncoder().encode(content) else { return }
         let descriptor = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0o600)
         guard descriptor >= 0 else { return }

@@ -26,7 +26,9 @@ public struct EventPosition: Sendable, Hashable, CustomStringConvertible {
     ///
     /// - Returns: nil if the text is not that of a position.
     public init?(_ text: String) {
-        guard Self.version(of: text) == nil, let json = try? JSONDocument(Array(text.utf8), depthLimit: 6) else { return nil }
+        guard Self.version(of: text) == nil, let json = try? JSONDocument(Array(text.utf8), depthLimit: 6) else {
+            return nil
+        }
         self.init(json, at: json.root)
         guard let list = json.value("parts", in: json.root) else { return }
         for member in json.members(list) {

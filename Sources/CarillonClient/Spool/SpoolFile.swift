@@ -68,7 +68,8 @@ enum SpoolFile {
         let text = String(decoding: bytes, as: UTF8.self).split(separator: "\n").first.map { String($0) }
         guard let text, Int(text) != version else { return }
         throw .spool(
-            "\(directory) was written by a newer CarillonClient (version \(text)); use that version, or another directory")
+            "\(directory) was written by a newer CarillonClient (version \(text)); use that version, or another directory"
+        )
     }
 
     // MARK: Cursor

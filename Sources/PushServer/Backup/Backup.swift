@@ -30,11 +30,9 @@ package struct Backup: Sendable {
     }
 
     private let settings: Settings
-    private let report: @Sendable (_ file: String, _ done: Int, _ all: Int) -> Void
+    private let report: BackupReport
 
-    package init(
-        _ settings: Settings, report: @escaping @Sendable (_ file: String, _ done: Int, _ all: Int) -> Void = { _, _, _ in }
-    ) {
+    package init(_ settings: Settings, report: @escaping BackupReport = { _, _, _ in }) {
         self.settings = settings
         self.report = report
     }
@@ -85,7 +83,8 @@ package struct Backup: Sendable {
             ours.st_ino == there.st_ino
         else {
             close(lock)
-            throw StartError(.tryAgain, "another backup to \(target) is running; wait for it, or name another directory")
+            throw StartError(
+                .tryAgain, "another backup to \(target) is running; wait for it, or name another directory")
         }
         guard ours.st_uid == geteuid(), ours.st_mode & 0o022 == 0 else {
             close(lock)
@@ -104,8 +103,8 @@ package struct Backup: Sendable {
     /// Removes the files that a backup makes. Others keep the directory from being used.
     private func clearPartial() throws(StartError) {
         for name in try BackupFile.names(in: partial) {
-            let known = ["-wal", "-shm", "-journal"].first { name.hasSuffix($0) }.map { String(name.dropLast($0.count)) }
-            guard BackupFile.isKnown(known ?? name) || name == BackupFile.manifest else {
+            let end = ["-wal", "-shm", "-journal"].first { name.hasSuffix($0) } ?? ""
+            guard BackupFile.isKnown(String(name.dropLast(end.count))) || name == BackupFile.manifest else {
                 throw StartError(
                     .badInput, "\(partial) contains \(name), which is not of a backup; remove the directory")
             }
@@ -119,7 +118,9 @@ package struct Backup: Sendable {
         let pace = BackupPace(bytesPerSecond: settings.bytesPerSecond, report: report)
         let names = try BackupFile.names(in: source)
         try checkSpace(names)
-        for name in names where BackupFile.isSpool(name) || name == BackupFile.expiries { try copySmall(name, pace) }
+        for name in names where BackupFile.isSpool(name) || name == BackupFile.expiries {
+            try copySmall(name, at: pace)
+        }
         let lock = try lockIfStopped()
         let hasRegistry = names.contains(BackupFile.registry)
         let createdAt: WallTime
@@ -127,20 +128,22 @@ package struct Backup: Sendable {
             let registry = hasRegistry ? try FileSnapshot(of: "\(source)/\(BackupFile.registry)") : nil
             let ledger = try FileSnapshot(of: "\(source)/\(BackupFile.ledger)")
             createdAt = .current()
-            if let registry { try copy(registry, BackupFile.registry, pace) }
-            try copy(ledger, BackupFile.ledger, pace)
+            if let registry { try copy(registry, as: BackupFile.registry, at: pace) }
+            try copy(ledger, as: BackupFile.ledger, at: pace)
         } else {
             createdAt = .current()
-            if hasRegistry { try copyStopped(BackupFile.registry, pace) }
-            try copyStopped(BackupFile.ledger, pace)
+            if hasRegistry { try copyStopped(BackupFile.registry, at: pace) }
+            try copyStopped(BackupFile.ledger, at: pace)
         }
-        if BackupFile.exists("\(source)/\(BackupFile.sealingKey)") { try copySmall(BackupFile.sealingKey, pace) }
+        if BackupFile.exists("\(source)/\(BackupFile.sealingKey)") {
+            try copySmall(BackupFile.sealingKey, at: pace)
+        }
         let manifest = try describe(at: createdAt, wasRunning: lock == nil)
         withExtendedLifetime(lock) {}
         let path = "\(partial)/\(BackupFile.manifest)"
         let descriptor = try BackupFile.create(path)
         defer { close(descriptor) }
-        try BackupFile.write(manifest.bytes, to: descriptor, path)
+        try BackupFile.write(manifest.bytes, to: descriptor, of: path)
         guard fsync(descriptor) == 0 else { throw BackupFile.failure("cannot sync \(path)") }
         return manifest
     }
@@ -170,50 +173,52 @@ package struct Backup: Sendable {
                 + "\(space.available >> 20) MiB; free space, or name another directory")
     }
 
-    private func copy(_ snapshot: FileSnapshot, _ name: String, _ pace: BackupPace) throws {
+    private func copy(_ snapshot: FileSnapshot, as name: String, at pace: BackupPace) throws {
         let target = "\(partial)/\(name)"
         // SQLite would create it with the rights of the umask.
         close(try BackupFile.create(target))
         var size = 0
         _ = try snapshot.copy(to: target) { copied, all in
             size = all
-            pace.copied(copied, of: all, name, to: target)
+            pace.copied(copied, of: all, in: name, to: target)
             return true
         }
         try FileSnapshot.settle(target)
-        pace.ended(size, name)
+        pace.ended(name, after: size)
     }
 
     /// Copies a database that nobody uses, with the write-ahead log that a killed process has left.
-    private func copyStopped(_ name: String, _ pace: BackupPace) throws {
-        var size = try copyBytes(name, as: name, pace)
-        if BackupFile.exists("\(source)/\(name)-wal") { size += try copyBytes("\(name)-wal", as: name, pace) }
+    private func copyStopped(_ name: String, at pace: BackupPace) throws {
+        var size = try copyBytes(name, as: name, at: pace)
+        if BackupFile.exists("\(source)/\(name)-wal") { size += try copyBytes("\(name)-wal", as: name, at: pace) }
         let target = "\(partial)/\(name)"
         do {
             try FileSnapshot.settle(target)
         } catch {
             throw StartError(.failed, error.description)
         }
-        pace.ended(size, name)
+        pace.ended(name, after: size)
     }
 
-    private func copySmall(_ name: String, _ pace: BackupPace) throws(StartError) {
+    private func copySmall(_ name: String, at pace: BackupPace) throws(StartError) {
         // A spool may be removed at any time: the ledger, which is copied later, has its content then.
         if BackupFile.isSpool(name), !BackupFile.exists("\(source)/\(name)") { return }
-        pace.ended(try copyBytes(name, as: name, pace), name)
+        pace.ended(name, after: try copyBytes(name, as: name, at: pace))
     }
 
-    private func copyBytes(_ name: String, as shown: String, _ pace: BackupPace) throws(StartError) -> Int {
+    private func copyBytes(
+        _ name: String, as shown: String, at pace: BackupPace
+    ) throws(StartError) -> Int {
         let (from, size) = try BackupFile.open("\(source)/\(name)")
         defer { close(from) }
         let target = "\(partial)/\(name)"
         let to = try BackupFile.create(target)
         defer { close(to) }
         var copied = 0
-        try BackupFile.read(from, "\(source)/\(name)") { (piece) throws(StartError) in
-            try BackupFile.write(piece, to: to, target)
+        try BackupFile.read(from, of: "\(source)/\(name)") { (piece) throws(StartError) in
+            try BackupFile.write(piece, to: to, of: target)
             copied += piece.count
-            pace.copied(copied, of: max(copied, Int(size)), shown, to: target)
+            pace.copied(copied, of: max(copied, Int(size)), in: shown, to: target)
         }
         return copied
     }
@@ -239,7 +244,7 @@ package struct Backup: Sendable {
             let path = "\(partial)/\(name)"
             let (descriptor, size) = try BackupFile.open(path)
             defer { close(descriptor) }
-            let digest = try BackupFile.digest(descriptor, path)
+            let digest = try BackupFile.digest(descriptor, of: path)
             // The pages may not be on disk yet, and they are now in the cache.
             guard fsync(descriptor) == 0 else { throw BackupFile.failure("cannot sync \(path)") }
             files.append(BackupManifest.File(name: name, size: size, sha256: digest, version: versions[name]))

@@ -5,9 +5,9 @@ import PushTransport
 
 extension BackupFile {
     /// Returns the SHA-256 of the rest of a file, as text.
-    static func digest(_ descriptor: CInt, _ path: String) throws(StartError) -> String {
+    static func digest(_ descriptor: CInt, of path: String) throws(StartError) -> String {
         var hasher = SHA256Hasher()
-        try read(descriptor, path) { (piece) throws(StartError) in hasher.update(piece) }
+        try read(descriptor, of: path) { (piece) throws(StartError) in hasher.update(piece) }
         return hasher.finish().hex
     }
 }
@@ -19,7 +19,7 @@ package enum BackupCheck {
     ///
     /// - Throws: ``StartError`` with all that is wrong: `badInput`.
     package static func run(
-        _ directory: String, report: (_ file: String, _ done: Int, _ all: Int) -> Void = { _, _, _ in }
+        _ directory: String, report: BackupReport = { _, _, _ in }
     ) throws(StartError) -> BackupManifest {
         let directory = BackupFile.trimmed(directory)
         let manifest = try BackupManifest.read(in: directory)
@@ -50,8 +50,9 @@ package enum BackupCheck {
             throw StartError(
                 .badInput, "\(path) has \(size) bytes, and the manifest says \(file.size); use another backup")
         }
-        guard try BackupFile.digest(descriptor, path) == file.sha256 else {
-            throw StartError(.badInput, "\(path) is not the file of the manifest: its SHA-256 differs; use another backup")
+        guard try BackupFile.digest(descriptor, of: path) == file.sha256 else {
+            throw StartError(
+                .badInput, "\(path) is not the file of the manifest: its SHA-256 differs; use another backup")
         }
     }
 

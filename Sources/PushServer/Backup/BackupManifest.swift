@@ -79,7 +79,7 @@ package struct BackupManifest: Codable, Sendable, Equatable {
         defer { close(descriptor) }
         guard size <= maxSize else { throw StartError(.badInput, "\(path) is too large to be a manifest") }
         var bytes: [UInt8] = []
-        try BackupFile.read(descriptor, path) { (piece) throws(StartError) in
+        try BackupFile.read(descriptor, of: path) { (piece) throws(StartError) in
             guard bytes.count + piece.count <= maxSize else {
                 throw StartError(.badInput, "\(path) is too large to be a manifest")
             }
@@ -90,7 +90,7 @@ package struct BackupManifest: Codable, Sendable, Equatable {
             throw StartError(.badInput, "\(path) is not the manifest of a backup")
         }
         guard head.format <= knownFormat else {
-            throw newer(directory, "format \(head.format)", by: head.carillon)
+            throw newer(directory, having: "format \(head.format)", by: head.carillon)
         }
         guard let manifest = try? JSONDecoder().decode(BackupManifest.self, from: Data(bytes)) else {
             throw StartError(.badInput, "\(path) is not the manifest of a backup")
@@ -99,7 +99,7 @@ package struct BackupManifest: Codable, Sendable, Equatable {
         return manifest
     }
 
-    private static func newer(_ directory: String, _ what: String, by version: String?) -> StartError {
+    private static func newer(_ directory: String, having what: String, by version: String?) -> StartError {
         StartError(
             .badInput,
             "the backup \(directory) was made by a newer Carillon\(version.map { " (\($0), \(what))" } ?? " (\(what))"); "
@@ -110,7 +110,8 @@ package struct BackupManifest: Codable, Sendable, Equatable {
         var names: Set<String> = []
         for file in files {
             guard BackupFile.isKnown(file.name) else {
-                throw StartError(.badInput, "\(path) names a file that is not part of a backup: \"\(file.name.prefix(80))\"")
+                throw StartError(
+                    .badInput, "\(path) names a file that is not part of a backup: \"\(file.name.prefix(80))\"")
             }
             guard names.insert(file.name).inserted, file.size >= 0, file.sha256.utf8.count == 64 else {
                 throw StartError(.badInput, "\(path) is invalid: its entry of \(file.name) cannot be")
@@ -126,7 +127,8 @@ package struct BackupManifest: Codable, Sendable, Equatable {
             (BackupFile.ledger, LedgerFacts.knownVersion), (BackupFile.registry, RegistryFacts.knownVersion),
         ] {
             guard let version = file(name)?.version, version > known else { continue }
-            throw Self.newer(directory, "\(name) has version \(version), this one knows \(known)", by: carillon)
+            throw Self.newer(
+                directory, having: "\(name) has version \(version), this one knows \(known)", by: carillon)
         }
     }
 

@@ -2,28 +2,28 @@ import Glibc
 import PushLoop
 import PushTime
 
+/// Called with the file that is copied or checked, and the bytes of it that are done and there.
+package typealias BackupReport = @Sendable (_ file: String, _ done: Int, _ all: Int) -> Void
+
 /// The rate at which a backup copies, so that the server beside it keeps its disk.
 final class BackupPace {
-    /// Called with the file that is copied, and the bytes of it that are done and there.
-    typealias Report = @Sendable (_ file: String, _ done: Int, _ all: Int) -> Void
-
     /// The bytes after which what was written is synced. Without it, one sync at the end would hold up each commit of
     /// the server for seconds.
     private static let syncedAtOnce = 8 << 20
 
     private let bytesPerSecond: Int
-    private let report: Report
+    private let report: BackupReport
     private let start = MonotonicTime.current()
     private var before = 0
     private var synced = 0
 
-    init(bytesPerSecond: Int, report: @escaping Report) {
+    init(bytesPerSecond: Int, report: @escaping BackupReport) {
         self.bytesPerSecond = max(1, bytesPerSecond)
         self.report = report
     }
 
     /// Called while a file is copied. Waits as long as the rate asks for.
-    func copied(_ done: Int, of all: Int, _ file: String, to path: String) {
+    func copied(_ done: Int, of all: Int, in file: String, to path: String) {
         report(file, done, all)
         let sum = before + done
         if sum - synced >= Self.syncedAtOnce {
@@ -41,7 +41,7 @@ final class BackupPace {
     }
 
     /// Called when a file is complete.
-    func ended(_ all: Int, _ file: String) {
+    func ended(_ file: String, after all: Int) {
         report(file, all, all)
         before += all
     }

@@ -16,7 +16,7 @@ package struct Restore: Sendable {
         package var replaces = false
         package var waiting = RestoredLedger.Waiting.send
 
-        package init(_ backup: String, into target: String) {
+        package init(from backup: String, into target: String) {
             self.backup = BackupFile.trimmed(backup)
             self.target = BackupFile.trimmed(target)
         }
@@ -30,11 +30,9 @@ package struct Restore: Sendable {
     }
 
     private let settings: Settings
-    private let report: @Sendable (_ file: String, _ done: Int, _ all: Int) -> Void
+    private let report: BackupReport
 
-    package init(
-        _ settings: Settings, report: @escaping @Sendable (_ file: String, _ done: Int, _ all: Int) -> Void = { _, _, _ in }
-    ) {
+    package init(_ settings: Settings, report: @escaping BackupReport = { _, _, _ in }) {
         self.settings = settings
         self.report = report
     }
@@ -87,7 +85,10 @@ package struct Restore: Sendable {
     /// Creates an empty directory for the restored files, and removes those of a restore that was killed.
     private func clearPartial() throws(StartError) {
         if mkdir(partial, 0o700) != 0 {
-            guard errno == EEXIST else { throw BackupFile.failure("cannot create \(partial)") }
+            var status = stat()
+            guard errno == EEXIST, lstat(partial, &status) == 0, status.st_mode & S_IFMT == S_IFDIR else {
+                throw BackupFile.failure("cannot create \(partial)")
+            }
             for name in try BackupFile.names(in: partial) { unlink("\(partial)/\(name)") }
         }
     }
@@ -107,15 +108,16 @@ package struct Restore: Sendable {
             defer { close(to) }
             var hasher = SHA256Hasher()
             var copied: Int64 = 0
-            try BackupFile.read(from, source) { (piece) throws(StartError) in
+            try BackupFile.read(from, of: source) { (piece) throws(StartError) in
                 hasher.update(piece)
-                try BackupFile.write(piece, to: to, path)
+                try BackupFile.write(piece, to: to, of: path)
                 copied += Int64(piece.count)
                 report(file.name, Int(clamping: copied), Int(clamping: max(size, copied)))
             }
             // What was checked is what was copied.
             guard copied == file.size, hasher.finish().hex == file.sha256 else {
-                throw StartError(.badInput, "\(source) has changed since it was checked; restore a backup that nobody writes")
+                throw StartError(
+                    .badInput, "\(source) has changed since it was checked; restore a backup that nobody writes")
             }
         }
     }
@@ -132,12 +134,12 @@ package struct Restore: Sendable {
         var now = time(nil)
         var parts = tm()
         gmtime_r(&now, &parts)
-        func digits(_ number: CInt, _ count: Int = 2) -> String {
+        func digits(_ number: CInt, count: Int = 2) -> String {
             let text = String(number)
             return String(repeating: "0", count: max(0, count - text.count)) + text
         }
         let stamp =
-            digits(parts.tm_year + 1900, 4) + digits(parts.tm_mon + 1) + digits(parts.tm_mday) + "T"
+            digits(parts.tm_year + 1900, count: 4) + digits(parts.tm_mon + 1) + digits(parts.tm_mday) + "T"
             + digits(parts.tm_hour) + digits(parts.tm_min) + digits(parts.tm_sec) + "Z"
         var name = RestoreSwap.before + stamp
         var number = 1

@@ -33,7 +33,9 @@ package final class FileSnapshot {
     ///
     /// - Parameter mayContinue: Called before each step with the number of bytes that were copied, and that of all; it
     ///   may wait.
-    package func copy(to target: String, while mayContinue: (_ copied: Int, _ all: Int) -> Bool) throws(StoreError) -> Bool {
+    package func copy(
+        to target: String, while mayContinue: (_ copied: Int, _ all: Int) -> Bool
+    ) throws(StoreError) -> Bool {
         let size = try pageSize()
         do {
             let copy = try DatabaseHandle(path: target, mode: .readWrite(creates: true))

@@ -27,8 +27,8 @@ package struct LedgerFacts: Sendable, Equatable {
         newest = try Self.newest(in: connection, version: version)
         events = try Self.count(connection.prepare("SELECT coalesce(sum(count), 0) FROM log"))
         scheduled = try Self.count(connection.prepare("SELECT count(*) FROM scheduled"))
-        messageIDs = try Self.count(
-            connection.prepare("SELECT coalesce(sum(length(accepted)), 0) FROM keys")) / AcceptedKey.size
+        let keyBytes = try Self.count(connection.prepare("SELECT coalesce(sum(length(accepted)), 0) FROM keys"))
+        messageIDs = keyBytes / AcceptedKey.size
     }
 
     /// Returns the newest number of a ledger that no process uses and that may be damaged; nil if it cannot be read. The
@@ -96,7 +96,8 @@ package struct RegistryFacts: Sendable, Equatable {
                 try LedgerFacts.count(connection.prepare("SELECT count(*) FROM active_object_migrations")))
         }
         if try has("applied_marks") {
-            applied = UInt64(try LedgerFacts.count(connection.prepare("SELECT coalesce(max(number), 0) FROM applied_marks")))
+            applied = UInt64(
+                try LedgerFacts.count(connection.prepare("SELECT coalesce(max(number), 0) FROM applied_marks")))
         }
         if try has("devices") { devices = try LedgerFacts.count(connection.prepare("SELECT count(*) FROM devices")) }
         if try has("api_key_rows") {

@@ -18,8 +18,8 @@ package enum SealingKeyFile {
         if text.hasPrefix("version ") {
             throw CryptoError(
                 .malformedPEM,
-                message: "\(path) was written by a newer Carillon (\(text.prefix(20).split(separator: "\n").first ?? "")); "
-                    + "start the newer version")
+                message: "\(path) was written by a newer Carillon "
+                    + "(\(text.prefix(20).split(separator: "\n").first ?? "")); start the newer version")
         }
         guard text.utf8.last == 0x0a, let key = Base64URL.decode(String(text.dropLast())), let key = SealingKey(key)
         else { throw damaged }

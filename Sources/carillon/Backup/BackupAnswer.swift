@@ -17,7 +17,8 @@ enum BackupAnswer {
             Terminal.output.write(
                 MachineLine.text([
                     "ok": false, "exit_code": .integer(Int64(failure.code.rawValue)),
-                    "faults": .texts(failure.description.split(separator: "\n").map { HiddenPassword.line(String($0)) }),
+                    "faults": .texts(
+                        failure.description.split(separator: "\n").map { HiddenPassword.line(String($0)) }),
                 ]))
             return failure.code
         }
@@ -67,7 +68,7 @@ final class CopyScreen: Sendable {
         self.isShown = isShown && Terminal.error.isInteractive
     }
 
-    func show(_ file: String, _ done: Int, of all: Int, doing action: String) {
+    func show(_ file: String, done: Int, of all: Int, doing action: String) {
         guard isShown else { return }
         let now = MonotonicTime.current()
         let isDue = shown.withLock { last in

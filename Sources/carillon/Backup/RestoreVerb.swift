@@ -48,7 +48,7 @@ enum RestoreVerb {
     ) { arguments in
         try await BackupAnswer.run(arguments) {
             let data = try Configuration.dataDirectory(flag: arguments.text("data"), file: arguments.text("config"))
-            var settings = Restore.Settings(arguments.word("DIR"), into: data)
+            var settings = Restore.Settings(from: arguments.word("DIR"), into: data)
             settings.replaces = arguments.has("replace")
             guard !arguments.has("cancel-waiting") || !arguments.has("pause") else {
                 throw Failure(.usage, "'--cancel-waiting' and '--pause' exclude each other")
@@ -56,17 +56,20 @@ enum RestoreVerb {
             if arguments.has("cancel-waiting") { settings.waiting = .cancel }
             if arguments.has("pause") { settings.waiting = .pause }
             let progress = CopyScreen(isShown: !arguments.has("json"))
-            let summary = try await Restore(settings) { progress.show($0, $1, of: $2, doing: "restoring") }.run()
+            let summary = try await Restore(settings) { progress.show($0, done: $1, of: $2, doing: "restoring") }.run()
             progress.clear()
             Terminal.output.write(
                 arguments.has("json")
-                    ? BackupAnswer.text(summary.manifest, of: settings.backup, adding: members(summary, settings))
-                    : text(summary, settings))
+                    ? BackupAnswer.text(
+                        summary.manifest, of: settings.backup, adding: members(of: summary, with: settings))
+                    : text(of: summary, with: settings))
             return .done
         }
     }
 
-    private static func members(_ summary: Restore.Summary, _ settings: Restore.Settings) -> [String: JSONValue?] {
+    private static func members(
+        of summary: Restore.Summary, with settings: Restore.Settings
+    ) -> [String: JSONValue?] {
         [
             "data": .string(settings.target), "earlier": summary.earlier.map { .string($0) },
             "waiting": .integer(Int64(summary.ledger.waiting)),
@@ -84,7 +87,7 @@ enum RestoreVerb {
         }
     }
 
-    private static func text(_ summary: Restore.Summary, _ settings: Restore.Settings) -> String {
+    private static func text(of summary: Restore.Summary, with settings: Restore.Settings) -> String {
         let ledger = summary.ledger
         let open = ledger.waiting + ledger.scheduled
         var lines = ["Restored \(settings.backup) to \(settings.target):", ""]
@@ -99,8 +102,8 @@ enum RestoreVerb {
                 lines.append("--replace --cancel-waiting, or with --pause to look at them first.")
             case .cancel: lines.append("\(what) None is sent.")
             case .pause:
-                lines.append(
-                    "\(what) \(ledger.paused.isEmpty ? "Their apps were paused." : "Paused: " + ledger.paused.map(\.name).joined(separator: ", "))")
+                let names = ledger.paused.map(\.name).joined(separator: ", ")
+                lines.append("\(what) \(names.isEmpty ? "Their apps were paused already." : "Paused now: \(names).")")
             }
         }
         if let earlier = summary.earlier {

@@ -2,15 +2,15 @@ import Testing
 
 /// Backups of real processes, and what a restore makes of them.
 @Suite(.timeLimit(.minutes(15))) struct BackupTests {
-    private static let examples: String = {
-        var path = #filePath.split(separator: "/")
-        path.removeLast(4)
-        return "/" + path.joined(separator: "/") + "/Tools/examples"
-    }()
+    private static let root = #filePath.split(separator: "/").dropLast(4).reduce("") { "\($0)/\($1)" }
 
     private func run(_ scene: String) async throws {
         try await PythonScene.run(
-            "backing", scene, variables: ["CARILLON_SUBSCRIBER=\(Self.examples)/subscriber.py"])
+            "backing", scene,
+            variables: [
+                "CARILLON_SUBSCRIBER=\(Self.root)/Tools/examples/subscriber.py",
+                "CARILLON_BACKUP_PAGE=\(Self.root)/Documentation/Backup.md",
+            ])
     }
 
     @Test func `A backup under load has what was acknowledged before it, and numbers do not repeat`() async throws {
@@ -36,6 +36,8 @@ import Testing
     @Test func `A stopped directory is copied without a change, also after a kill`() async throws {
         try await run("stopped")
     }
+
+    @Test func `The commands of the page do what it says`() async throws { try await run("page") }
 
     @Test func `A cluster is told to use the tools of its database`() async throws { try await run("clustered") }
 }

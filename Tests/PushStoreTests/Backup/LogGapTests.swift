@@ -16,7 +16,8 @@ import Testing
             for index in 0..<count { _ = await scene.accept(push("m\(index)", to: [index])) }
             let before = await scene.settled().newest
             await scene.ledger.close()
-            let restored = RestoredLedger(in: scene.folder, clock: { WallTime(milliseconds: scene.time) })
+            let now = WallTime(milliseconds: scene.time)
+            let restored = RestoredLedger(in: scene.folder, clock: { now })
             let summary = try await restored.prepare(
                 madeAt: WallTime(milliseconds: scene.time), known: nil, waiting: .send)
             #expect(summary.waiting == count)
@@ -77,7 +78,8 @@ import Testing
                 }
                 try #require(steps < 100)
             }
-            #expect(found.sorted() == Array(1...before) + (gap.upperBound + 1)...(gap.upperBound + 300))
+            let new = (1...300).map { gap.upperBound + $0 }
+            #expect(found.sorted() == Array(1...before) + new)
             let last = try await EventReader(log: scene.ledger).last(1000, prefix: "message/")
             #expect(last.lines.count == 600)
             let forward = try await EventReader(log: scene.ledger).forward(since: 0, prefix: "", limit: 1000)
@@ -89,9 +91,11 @@ import Testing
 
     @Test func `Two restores without an event between them are one gap`() async throws {
         try await restored { scene, before, gap in
+            let now = WallTime(milliseconds: scene.time)
             await scene.ledger.close()
-            let again = try await RestoredLedger(in: scene.folder, clock: { WallTime(milliseconds: scene.time) }).prepare(
-                madeAt: WallTime(milliseconds: scene.time), known: nil, waiting: .send)
+            let again = try await RestoredLedger(in: scene.folder, clock: { now })
+                .prepare(
+                    madeAt: WallTime(milliseconds: scene.time), known: nil, waiting: .send)
             #expect(again.gap.lowerBound == gap.upperBound + 1)
             try await scene.reopenOnly()
             let page = try await scene.ledger.read(since: before, limit: 10)

@@ -18,7 +18,8 @@ import Testing
         }
     }
 
-    @Test(arguments: FormatFixture.all) func `A ledger opens with all of its facts`(fixture: FormatFixture) async throws {
+    @Test(arguments: FormatFixture.all)
+    func `A ledger opens with all of its facts`(fixture: FormatFixture) async throws {
         let facts = fixture.facts
         try await fixture.unpacked { folder in
             let scene = try await LedgerScene(folder, at: facts.time)

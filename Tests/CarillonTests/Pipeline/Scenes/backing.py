@@ -1,7 +1,8 @@
 """Backups of a running and of a stopped Carillon, and what a restore makes of them."""
-import contextlib, hashlib, json, os, shutil, signal, sqlite3, subprocess, threading, time
+import contextlib, hashlib, json, os, shutil, signal, sqlite3, subprocess, sys, threading, time
 
-from ground import *
+from ground import (
+    apns_id, ask_replay, CARILLON, Child, main, Monitor, note, PATIENCE, pick, Producer, replay, Scene, token, verb)
 
 # The start after a restore counts from the next multiple of this on.
 STRIDE = 1_000_000_000
@@ -425,6 +426,30 @@ def clustered():
     scene.more = {"store": "postgres://carillon@127.0.0.1/carillon", "cluster": {"node": "a", "durability": "single"}}
     said = verb("backup", scene.path("copy"), "--config", scene.configure(), code=78)
     assert "pg_basebackup" in said and "store restored" in said, said
+
+
+def page():
+    """The commands of Documentation/Backup.md do what the page says."""
+    scene = Scene()
+    serve = scene.serve()
+    Producer(serve).push(note("one", token(1)))
+    with open(os.environ["CARILLON_BACKUP_PAGE"]) as file:
+        blocks = file.read().split("```sh\n")[1:]
+    blocks = [block.split("```")[0].replace("/var/lib/carillon", scene.data).replace("/backup/", scene.path("backup-"))
+              for block in blocks]
+    assert len(blocks) == 2 and all(line.startswith("carillon ") for block in blocks for line in block.splitlines())
+
+    def run(block):
+        for line in block.splitlines():
+            print(verb(*line.split()[1:]))
+
+    run(blocks[0])
+    serve.stop()
+    run(blocks[1])
+    assert any(name.startswith("before-restore-") for name in os.listdir(scene.data))
+    serve = scene.serve()
+    assert Producer(serve).push(note("one", token(1)))["status"] == "duplicate"
+    serve.stop()
 
 
 main(globals())

@@ -11,6 +11,8 @@ enum BackupFile {
     static let sealingKey = "api.key"
     static let expiries = "expiry.json"
     static let manifest = "manifest.json"
+    /// The file that is locked while a process uses a data directory. It is not in a backup.
+    static let lock = "carillon.lock"
 
     /// Returns whether a backup may have a file of this name. A manifest may have been written by anyone, so no other name
     /// is ever opened.
@@ -51,7 +53,7 @@ enum BackupFile {
         guard descriptor >= 0 else {
             let error = SystemError.current
             if error.number == ELOOP { throw StartError(.badInput, "\(path) is a symbolic link; it must be a file") }
-            throw failure("cannot read \(path)", error)
+            throw failure("cannot read \(path)", because: error)
         }
         var status = stat()
         guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
@@ -69,7 +71,9 @@ enum BackupFile {
     }
 
     /// Reads a file from its beginning in pieces.
-    static func read(_ descriptor: CInt, _ path: String, _ body: ([UInt8]) throws(StartError) -> Void) throws(StartError) {
+    static func read(
+        _ descriptor: CInt, of path: String, body: ([UInt8]) throws(StartError) -> Void
+    ) throws(StartError) {
         var piece = [UInt8](repeating: 0, count: 1 << 18)
         while true {
             let count = piece.withUnsafeMutableBytes { Glibc.read(descriptor, $0.baseAddress, $0.count) }
@@ -80,7 +84,7 @@ enum BackupFile {
         }
     }
 
-    static func write(_ bytes: [UInt8], to descriptor: CInt, _ path: String) throws(StartError) {
+    static func write(_ bytes: [UInt8], to descriptor: CInt, of path: String) throws(StartError) {
         var written = 0
         while written < bytes.count {
             let count = bytes.withUnsafeBytes {
@@ -100,7 +104,7 @@ enum BackupFile {
         guard fsync(descriptor) == 0 else { throw failure("cannot sync \(path)") }
     }
 
-    static func failure(_ what: String, _ error: SystemError = .current) -> StartError {
+    static func failure(_ what: String, because error: SystemError = .current) -> StartError {
         let advice =
             switch error.number {
             case ENOSPC, EDQUOT, EFBIG: "; free space, or name another directory"

@@ -17,7 +17,7 @@ enum RestoreSwap {
 
     /// The names that are not exchanged.
     private static func stays(_ name: String) -> Bool {
-        [DataLock.fileName, "control.sock", "lost+found", partial, ready].contains(name) || name.hasPrefix(before)
+        [BackupFile.lock, "control.sock", "lost+found", partial, ready].contains(name) || name.hasPrefix(before)
     }
 
     /// The names of what a restore would replace.
@@ -34,7 +34,7 @@ enum RestoreSwap {
             let path = "\(new)/\(nameFile)"
             let descriptor = try BackupFile.create(path)
             defer { close(descriptor) }
-            try BackupFile.write(Array(earlier.utf8), to: descriptor, path)
+            try BackupFile.write(Array(earlier.utf8), to: descriptor, of: path)
             guard fsync(descriptor) == 0 else { throw BackupFile.failure("cannot sync \(path)") }
         }
         try BackupFile.sync(new)
@@ -70,9 +70,9 @@ enum RestoreSwap {
         let (descriptor, _) = try BackupFile.open(path)
         defer { close(descriptor) }
         var bytes: [UInt8] = []
-        try BackupFile.read(descriptor, path) { bytes += $0 }
+        try BackupFile.read(descriptor, of: path) { bytes += $0 }
         let name = String(decoding: bytes, as: UTF8.self)
-        guard name.hasPrefix(before), name.utf8.allSatisfy({ $0 != UInt8(ascii: "/") }) else {
+        guard name.hasPrefix(before), name.utf8.allSatisfy({ $0 != UInt8(ascii: "/") && $0 > 0x20 }) else {
             throw StartError(.failed, "\(path) is damaged; move the files of \(new) to the data directory by hand")
         }
         return name
