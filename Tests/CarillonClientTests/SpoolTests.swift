@@ -130,10 +130,10 @@ import Testing
     @Test func `A spool of a later version is refused by name`() async throws {
         let directory = try TemporaryDirectory()
         try await with(settings(directory)) { _ in }
-        _ = try directory.write("version", containing: "2\n")
+        _ = try directory.write("spool/version", containing: "2\n")
         let refusal = #expect(throws: ClientError.self) { try SpoolFiles(settings(directory)) }
         #expect("\(refusal.map { "\($0)" } ?? "")".contains("newer CarillonClient (version 2)"))
-        _ = try directory.write("version", containing: "1\n")
+        _ = try directory.write("spool/version", containing: "1\n")
         try await with(settings(directory)) { _ in }
     }
 
