@@ -21,6 +21,18 @@ package struct CheckpointResult: Equatable, Sendable {
     package let isDone: Bool
 }
 
+/// How far a copy of a database has come.
+package struct CopyProgress: Equatable, Sendable {
+    package let copiedPages: Int
+    /// The number of pages of the database; 0 before the first page was copied.
+    package let pages: Int
+
+    package init(copiedPages: Int, pages: Int) {
+        self.copiedPages = copiedPages
+        self.pages = pages
+    }
+}
+
 extension DatabaseHandle {
     /// Copies pages of the write-ahead log into the file.
     @discardableResult
@@ -43,17 +55,22 @@ extension DatabaseHandle {
 
     /// Copies this database into another one. Returns false if `mayContinue` stopped it; then the copy is incomplete.
     ///
+    /// In a transaction that has read, the copy has the state that this transaction sees, however long it takes.
+    ///
     /// - Parameters:
     ///   - pagesAtOnce: The number of pages between two calls of `mayContinue`.
     /// - Throws: The error of `target`.
     package func backUp(
-        into target: DatabaseHandle, pagesAtOnce: Int32, while mayContinue: () -> Bool
+        into target: DatabaseHandle, pagesAtOnce: Int32, while mayContinue: (CopyProgress) -> Bool
     ) throws(SQLiteFailure) -> Bool {
         guard let backup = unsafe sqlite3_backup_init(target.pointer, "main", pointer, "main") else {
             throw target.failure(unsafe sqlite3_extended_errcode(target.pointer))
         }
         var code = SQLITE_OK
-        while code == SQLITE_OK, mayContinue() {
+        while code == SQLITE_OK {
+            let pages = unsafe Int(sqlite3_backup_pagecount(backup))
+            let left = unsafe Int(sqlite3_backup_remaining(backup))
+            guard mayContinue(CopyProgress(copiedPages: pages - left, pages: pages)) else { break }
             code = unsafe sqlite3_backup_step(backup, pagesAtOnce)
         }
         // This gives the error to the target.

@@ -90,6 +90,8 @@ package final class DatabaseHandle {
         case quotedTextsInStatements
         /// The same, in statements that change the schema.
         case quotedTextsInSchema
+        /// Whether the last connection leaves the write-ahead log as it is when it is closed.
+        case keepsLogAtClose
     }
 
     package func set(_ option: Option, to isOn: Bool) {
@@ -99,6 +101,7 @@ package final class DatabaseHandle {
             case .trustedSchema: SQLITE_DBCONFIG_TRUSTED_SCHEMA
             case .quotedTextsInStatements: SQLITE_DBCONFIG_DQS_DML
             case .quotedTextsInSchema: SQLITE_DBCONFIG_DQS_DDL
+            case .keepsLogAtClose: SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE
             }
         unsafe _ = CSQLite_db_config(pointer, number, isOn ? 1 : 0)
     }

@@ -8,7 +8,7 @@ import PushLoop
 /// The kernel releases the lock when the process ends, in any way. The file stays and contains the id of the last
 /// process that held the lock.
 final class DataLock: Sendable {
-    static let fileName = "carillon.lock"
+    static let fileName = BackupFile.lock
 
     let directory: String
     private let descriptor: CInt
@@ -54,6 +54,9 @@ final class DataLock: Sendable {
         ftruncate(descriptor, 0)
         let note = Array("\(getpid())\n".utf8)
         _ = note.withUnsafeBytes { pwrite(descriptor, $0.baseAddress, $0.count, 0) }
+        // A restore that was killed has left old files beside new ones. Nobody may open them before they are exchanged.
+        // If that fails, the lock is released with this object.
+        try RestoreSwap.finish(in: directory)
     }
 
     deinit {

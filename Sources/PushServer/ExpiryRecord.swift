@@ -1,5 +1,6 @@
 import FoundationEssentials
 import Glibc
+import PushConfiguration
 import PushLogic
 import PushLoop
 import PushTransport
@@ -27,12 +28,23 @@ struct ExpiryRecord: Sendable {
         }
     }
 
+    /// A later version of the file. Version 1 is a list.
+    private struct Later: Decodable {
+        let v: Int
+    }
+
     /// Returns the announced expiries, or none if there is no file.
     ///
     /// - Throws: an error if the file cannot be read or parsed.
     func read() throws -> [ExpiryWatch.Announcement] {
         guard access(path, F_OK) == 0 else { return [] }
         let bytes = try BoundedFile.read(path, limit: Self.maxSize)
+        if let later = try? JSONDecoder().decode(Later.self, from: Data(bytes)) {
+            throw StartError(
+                .failed,
+                "it was written by a newer Carillon (version \(later.v)); start the newer version, or remove the file: "
+                    + "credentials that expire are then announced again")
+        }
         return try JSONDecoder().decode([Line].self, from: Data(bytes)).compactMap { line in
             ExpiryWatch.Window(rawValue: line.days).map {
                 ExpiryWatch.Announcement(name: line.app, notAfter: line.notAfter, window: $0)

@@ -9,15 +9,18 @@ import PushTransport
 /// The file is not synced. It survives when the process is killed, but after a power failure its number may be missing.
 struct RunMark: Sendable {
     static let fileName = "running.json"
+    private static let version = 1
 
     private struct Content: Codable {
+        /// The version of the file; nil for 1.
+        let v: Int?
         let pid: Int32
         let startedAt: WallTime
         let maxInFlight: Int?
         let wasStopped: Bool?
 
         enum CodingKeys: String, CodingKey {
-            case pid
+            case v, pid
             case startedAt = "started_at"
             case maxInFlight = "most_in_flight"
             case wasStopped = "was_stopped"
@@ -43,7 +46,9 @@ struct RunMark: Sendable {
     func remains() -> Remains? {
         guard access(path, F_OK) == 0 else { return nil }
         let bytes = (try? BoundedFile.read(path, limit: 4096)) ?? []
-        let content = try? JSONDecoder().decode(Content.self, from: Data(bytes))
+        var content = try? JSONDecoder().decode(Content.self, from: Data(bytes))
+        // The numbers of a later version may mean something else. The bound of its run is not known then.
+        if content?.v ?? 1 > Self.version { content = nil }
         return Remains(maxInFlight: content?.maxInFlight, wasStopped: content?.wasStopped ?? false)
     }
 
@@ -52,7 +57,8 @@ struct RunMark: Sendable {
     /// - Parameter wasStopped: whether the run is stopping with this number of unanswered deliveries.
     func write(maxInFlight: Int?, wasStopped: Bool = false) {
         let content = Content(
-            pid: getpid(), startedAt: startedAt, maxInFlight: maxInFlight, wasStopped: wasStopped ? true : nil)
+            v: Self.version, pid: getpid(), startedAt: startedAt, maxInFlight: maxInFlight,
+            wasStopped: wasStopped ? true : nil)
         guard let bytes = try? JSONEncoder().encode(content) else { return }
         let descriptor = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0o600)
         guard descriptor >= 0 else { return }

@@ -10,8 +10,8 @@ enum Carillon {
     static let verbs: [Verb] = [
         ServeVerb.verb, CheckVerb.verb, SendVerb.verb, DevicesVerb.verb, MessagesVerb.verb, TraceVerb.verb,
         EventsVerb.verb, StatsVerb.verb, ClusterVerb.verb, ScaleVerb.verb, PauseVerb.pause, PauseVerb.resume,
-        ChannelsVerb.verb, StoreVerb.verb, KeysVerb.verb, ReceiptsVerb.verb, SimulateVerb.verb,
-        BenchVerb.verb, VersionVerb.verb,
+        ChannelsVerb.verb, BackupVerb.verb, RestoreVerb.verb, StoreVerb.verb, KeysVerb.verb, ReceiptsVerb.verb,
+        SimulateVerb.verb, BenchVerb.verb, VersionVerb.verb,
     ]
 
     static func main() async {

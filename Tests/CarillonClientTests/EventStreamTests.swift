@@ -121,6 +121,11 @@ import Testing
         #expect(try await waiting.value == [])
         let damaged = try directory.write("damaged", containing: "{\"base\":")
         await #expect(throws: EventError.self) { try await take(1, of: client.events(from: .cursor(damaged))) }
+        let newer = try directory.write("newer", containing: #"{"v":2,"base":7}"#)
+        let refusal = await #expect(throws: EventError.self) {
+            try await take(1, of: client.events(from: .cursor(newer)))
+        }
+        #expect("\(refusal.map { "\($0)" } ?? "")".contains("newer CarillonClient (version 2)"))
         await client.shutdown()
         await #expect(throws: EventError.self) { try await take(1, of: client.events(from: .cursor(path))) }
         await fake.stop()

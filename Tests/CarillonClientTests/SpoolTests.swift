@@ -273,6 +273,16 @@ import Testing
         try await with(settings(directory)) { _ in }
     }
 
+    @Test func `A spool of a later version is refused by name`() async throws {
+        let directory = try TemporaryDirectory()
+        try await with(settings(directory)) { _ in }
+        _ = try directory.write("spool/version", containing: "2\n")
+        let refusal = #expect(throws: ClientError.self) { try SpoolFiles(settings(directory)) }
+        #expect("\(refusal.map { "\($0)" } ?? "")".contains("newer CarillonClient (version 2)"))
+        _ = try directory.write("spool/version", containing: "1\n")
+        try await with(settings(directory)) { _ in }
+    }
+
     @Test(arguments: 0..<20)
     func `The bookkeeping keeps its promises on a random walk`(_ seed: Int) {
         var random = SeededRandom(seed: UInt64(seed))

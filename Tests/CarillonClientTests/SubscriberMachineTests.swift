@@ -93,6 +93,26 @@ import Testing
         #expect(damaged.0 == .gap(from: 11, to: 30) && damaged.1 == EventPosition(after: 30))
     }
 
+    /// After a restore, the first event of each topic names the end of the gap, and the oldest event of an answer that
+    /// begins in the gap is the one after it.
+    @Test(arguments: [8, 10, 15] as [Int64])
+    func `A log that was restored from a backup is a gap, and the position moves behind it`(at: Int64) throws {
+        var machine = SubscriberMachine(prefix: "", start: .position(EventPosition(after: at)))
+        // The backup ends at 10, and the next event is 1001.
+        machine.receive(try lines([1001], after: 1000))
+        #expect(machine.isReplaying && machine.since == at)
+        if at < 10 {
+            #expect(machine.receive([try lines([9, 10], after: at)], end: .page(next: 10, oldest: 1)))
+            #expect(numbers(machine.takeDeliveries()) == [9, 10] && machine.isReplaying && machine.since == 10)
+        }
+        #expect(machine.receive([try lines([1001], after: 1000)], end: .page(next: 1001, oldest: 1001)))
+        let (error, position) = try #require(failure(machine.takeDeliveries()))
+        #expect(error == .gap(from: max(at, 10) + 1, to: 1000) && position == EventPosition(after: 1000))
+        machine = SubscriberMachine(prefix: "", start: .position(position))
+        machine.receive(try lines([1001], after: 1000))
+        #expect(numbers(machine.takeDeliveries()) == [1001] && !machine.isReplaying)
+    }
+
     @Test func `Topics that fell silent for long are asked for`() {
         var machine = SubscriberMachine(prefix: "delivery/", start: .position(EventPosition(after: 5)))
         machine.receive(Heartbeat(number: 5, topics: [:]), now: now)

@@ -210,12 +210,15 @@ import Testing
             try source.execute("CREATE TABLE t (a); INSERT INTO t VALUES (zeroblob(100000))")
             let target = try DatabaseHandle(path: folder + "/copy.db", mode: .readWrite(creates: true))
             var calls = 0
+            var progress: [CopyProgress] = []
             let isStopped = try !source.backUp(into: target, pagesAtOnce: 1) {
                 calls += 1
+                progress.append($0)
                 return calls < 3
             }
             #expect(isStopped)
-            let isComplete = try source.backUp(into: target, pagesAtOnce: 8) { true }
+            #expect(progress.map(\.copiedPages) == [0, 1, 2] && progress.last.map { $0.pages > 20 } == true)
+            let isComplete = try source.backUp(into: target, pagesAtOnce: 8) { _ in true }
             #expect(isComplete)
             #expect(try target.integers("SELECT length(a) FROM t") == [100_000])
         }
@@ -229,7 +232,7 @@ import Testing
             try holder.execute("BEGIN EXCLUSIVE")
             let target = try DatabaseHandle(path: folder + "/copy.db", mode: .readWrite(creates: true))
             let failure = #expect(throws: SQLiteFailure.self) {
-                _ = try source.backUp(into: target, pagesAtOnce: 8) { true }
+                _ = try source.backUp(into: target, pagesAtOnce: 8) { _ in true }
             }
             #expect(failure?.primary == .busy)
             #expect(failure?.message == "database is locked")

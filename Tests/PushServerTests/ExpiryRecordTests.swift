@@ -1,3 +1,4 @@
+import PushConfiguration
 import PushModel
 import TestSupport
 import Testing
@@ -25,6 +26,9 @@ import Testing
             _ = try directory.write(ExpiryRecord.fileName, containing: text)
             #expect(throws: (any Error).self, "\(text)") { try record.read() }
         }
+        _ = try directory.write(ExpiryRecord.fileName, containing: #"{"v":2,"announced":[]}"#)
+        let newer = #expect(throws: StartError.self) { try record.read() }
+        #expect(newer?.description.contains("newer Carillon (version 2)") == true)
         // A window that only a later version knows is ignored.
         _ = try directory.write(ExpiryRecord.fileName, containing: #"[{"app":"shop","days":90,"not_after_ms":1}]"#)
         #expect(try record.read().isEmpty)

@@ -39,5 +39,10 @@ import Testing
         #expect(kept.remains() == RunMark.Remains(maxInFlight: 2, wasStopped: true))
         kept.remove()
         #expect(kept.remains() == nil)
+        // The bound of a later version may mean something else.
+        _ = try directory.write(RunMark.fileName, containing: #"{"v":2,"pid":1,"started_at":1,"most_in_flight":7}"#)
+        #expect(kept.remains() == RunMark.Remains(maxInFlight: nil))
+        _ = try directory.write(RunMark.fileName, containing: #"{"pid":1,"started_at":1,"most_in_flight":7}"#)
+        #expect(kept.remains() == RunMark.Remains(maxInFlight: 7))
     }
 }

@@ -59,7 +59,7 @@ extension Connection {
         defer { rollBack() }
         let isComplete: Bool
         do throws(SQLiteFailure) {
-            isComplete = try database.backUp(into: target.database, pagesAtOnce: Self.pagesAtOnce) {
+            isComplete = try database.backUp(into: target.database, pagesAtOnce: Self.pagesAtOnce) { _ in
                 !interruption.isRequested
             }
         } catch {

@@ -100,6 +100,12 @@ final class CursorFile: Sendable {
                 ? .success(nil) : .failure(.cursor("cannot read the cursor \(path): \(SystemError.current)"))
         }
         let text = String(decoding: DiskFile.read(path, from: 0, count: 16 << 20), as: UTF8.self)
+        if let version = EventPosition.version(of: text) {
+            return .failure(
+                .cursor(
+                    "the cursor \(path) was written by a newer CarillonClient (version \(version)); use that version, or "
+                        + "remove the cursor and start from now"))
+        }
         guard let position = EventPosition(text) else {
             return .failure(.cursor("the cursor \(path) is damaged; remove it, or restore it from a copy"))
         }

@@ -26,7 +26,9 @@ public struct EventPosition: Sendable, Hashable, CustomStringConvertible {
     ///
     /// - Returns: nil if the text is not that of a position.
     public init?(_ text: String) {
-        guard let json = try? JSONDocument(Array(text.utf8), depthLimit: 6) else { return nil }
+        guard Self.version(of: text) == nil, let json = try? JSONDocument(Array(text.utf8), depthLimit: 6) else {
+            return nil
+        }
         self.init(json, at: json.root)
         guard let list = json.value("parts", in: json.root) else { return }
         for member in json.members(list) {
@@ -35,6 +37,14 @@ public struct EventPosition: Sendable, Hashable, CustomStringConvertible {
             else { return nil }
             parts[part] = place
         }
+    }
+
+    /// Returns the version of a text that a later version of this library has written; nil for a text of this one.
+    static func version(of text: String) -> Int64? {
+        guard let json = try? JSONDocument(Array(text.utf8), depthLimit: 6),
+            let version = json.value("v", in: json.root).flatMap({ json.integer($0) }), version > 1
+        else { return nil }
+        return version
     }
 
     private init?(_ json: JSONDocument, at position: JSONDocument.Position) {

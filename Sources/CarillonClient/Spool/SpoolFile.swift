@@ -58,6 +58,21 @@ enum SpoolFile {
         if isDamaged { unsafe rename(path, "\(path).damaged") } else { unsafe unlink(path) }
     }
 
+    // MARK: Version
+
+    /// The version of the files of a spool. A spool without the file `version` has version 1.
+    static let version = 1
+
+    /// Throws an error if a later version of this library has written the spool.
+    static func checkVersion(in directory: String) throws(ClientError) {
+        let bytes = DiskFile.read("\(directory)/version", from: 0, count: 20)
+        let text = String(decoding: bytes, as: UTF8.self).split(separator: "\n").first.map { String($0) }
+        guard let text, Int(text) != version else { return }
+        throw .spool(
+            "\(directory) was written by a newer CarillonClient (version \(text)); use that version, or another directory"
+        )
+    }
+
     // MARK: Cursor
 
     static func readCursor(_ path: String) -> UInt64? {

@@ -70,6 +70,7 @@ final class SpoolFiles: Sendable {
     // MARK: Opening
 
     private static func load(_ settings: SpoolSettings) throws(ClientError) -> (SpoolMachine, cut: Int64) {
+        try SpoolFile.checkVersion(in: settings.directory)
         var segments: [SpoolMachine.Segment] = []
         var last: UInt64 = 0
         var cut: Int64 = 0

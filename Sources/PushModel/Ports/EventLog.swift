@@ -55,13 +55,17 @@ package struct LogPage: Sendable {
     package let segments: [LogSegment]
     /// The number of the oldest stored event.
     package let oldest: UInt64
-    /// The number of the newest stored event.
+    /// The number of the newest stored event, or the last number of a gap behind it.
     package let newest: UInt64
+    /// The numbers that were assigned and lost, because the log was restored from a backup. Ascending, with stored
+    /// numbers between them.
+    package let gaps: [ClosedRange<UInt64>]
 
-    package init(segments: [LogSegment], oldest: UInt64, newest: UInt64) {
+    package init(segments: [LogSegment], oldest: UInt64, newest: UInt64, gaps: [ClosedRange<UInt64>] = []) {
         self.segments = segments
         self.oldest = oldest
         self.newest = newest
+        self.gaps = gaps
     }
 }
 

@@ -172,7 +172,7 @@ extension EventBus {
         while true {
             let page: LogPage
             do {
-                page = try await log.read(since: at, limit: limits.page)
+                page = try await log.read(since: at, limit: limits.page).divided(after: at)
             } catch {
                 refuseUnavailable(replay, error)
                 return .refused

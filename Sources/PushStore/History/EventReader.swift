@@ -165,12 +165,26 @@ package struct EventReader: Sendable {
     private func read(part: Int, into scan: inout ForwardScan, limit: Int) async throws {
         let isOnly = log.partCount == 1
         var at = log.number(of: part, at: scan.found.next)
+        let start = at
         scan.begin(part: part, limit: limit)
         while true {
-            let page = try await log.read(since: at, limit: Self.pageSize)
+            let whole = try await log.read(since: at, limit: Self.pageSize)
+            // The next answer begins behind the gap, so that its oldest event is the one after it.
+            if at > start, whole.gap(at: at) != nil {
+                scan.found.hasMore = true
+                return
+            }
+            let page = whole.divided(after: at)
             let bounds = LogBounds(oldest: page.oldest, newest: page.newest)
             if isOnly { scan.found.bounds = [bounds] } else { scan.found.bounds[part] = bounds }
-            guard let last = page.segments.last, last.last > at else { return }
+            guard let last = page.segments.last, last.last > at else {
+                // The rest of the numbers before a gap has no events.
+                if page.newest < whole.newest, page.newest > at {
+                    scan.found.next[part] = isOnly ? page.newest : EventNumber.within(page.newest)
+                    scan.found.hasMore = true
+                }
+                return
+            }
             for segment in page.segments where segment.last > at {
                 let isGoingOn = scan.add(segment, &at)
                 scan.found.next[part] = isOnly ? at : EventNumber.within(at)

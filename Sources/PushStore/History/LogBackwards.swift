@@ -64,13 +64,15 @@ struct LogBackwards {
         low = high - min(high - base, stretch)
         var segments: [LogSegment] = []
         var at = low
+        scanned += Int(high - low)
         while at < high {
             let page = try await log.read(since: at, limit: Int(stretch))
+            // A gap may be larger than the log. No step goes through it.
+            if at == low, let gap = page.gap(at: low) { low = max(base, min(low, gap.lowerBound - 1)) }
             guard let last = page.segments.last, last.last > at else { break }
             segments += page.segments.filter { $0.first <= high }
             at = last.last
         }
-        scanned += Int(high - low)
         return segments
     }
 }

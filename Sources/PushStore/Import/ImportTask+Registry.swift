@@ -8,7 +8,7 @@ extension ImportTask {
 
     /// Copies the devices and the API keys. Returns their numbers.
     func copyRegistry(in directory: String) async throws -> (devices: Int, keys: Int) {
-        let database = try await Database.open(directory + "/registry.db", name: nil, options: Database.Options())
+        let database = try await RegistrySchema.open(directory + "/registry.db")
         do {
             let devices = try await copyDevices(from: database)
             let keys = try await copyKeys(from: database)

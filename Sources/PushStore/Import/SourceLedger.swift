@@ -54,14 +54,11 @@ final class SourceLedger {
         connection = try SQLiteConnection(path)
         // What is written here must be on disk before the database has the last word.
         try connection.run("PRAGMA synchronous = FULL")
-        let version = try connection.prepare("PRAGMA user_version")
-        defer { version.reset() }
-        guard try version.step(), version.number(0) == LedgerSchema.version else {
+        guard try LedgerSchema.version(of: connection) > 0 else {
             throw StoreError(
-                .newerVersion,
-                "\(path) was written by another version of Carillon (file version \(version.number(0))); import it with "
-                    + "that version")
+                .cannotRead, "\(path) has no tables of Carillon; name the data directory of a single node")
         }
+        try LedgerSchema.prepare(connection)
     }
 
     private func damaged(_ table: String, row number: UInt64) -> StoreError {

@@ -15,8 +15,7 @@ extension LedgerCore {
         try connection.run("PRAGMA wal_autocheckpoint = 0")
         try connection.run("PRAGMA journal_size_limit = \(settings.logLimit)")
         connection.followLog()
-        try prepare(connection)
-        try connection.run(LedgerSchema.laterTables)
+        try LedgerSchema.prepare(connection)
         try ImportMark.refuse(connection)
         // Truncate a large log that a killed process has left. If the disk fails here, the next write reports it.
         try? connection.checkpoint(.truncate)
@@ -48,25 +47,6 @@ extension LedgerCore {
         return (core, backlog)
     }
 
-    private static func prepare(_ connection: SQLiteConnection) throws(StoreError) {
-        let version = try connection.prepare("PRAGMA user_version")
-        _ = try version.step()
-        let found = version.number(0)
-        version.reset()
-        if found == LedgerSchema.version { return }
-        guard found == 0 else {
-            throw StoreError(
-                .newerVersion,
-                "\(connection.path) was written by a newer Carillon (file version \(found)); start the newer version")
-        }
-        try connection.run("BEGIN IMMEDIATE")
-        try connection.run(LedgerSchema.tables)
-        let add = try connection.prepare("INSERT INTO meta (name, value) VALUES ('secret', ?)")
-        add.bind(1, (0..<32).map { _ in UInt8.random(in: .min ... .max) })
-        try add.run()
-        try connection.run("PRAGMA user_version = \(LedgerSchema.version); COMMIT")
-    }
-
     private static func identities(_ connection: SQLiteConnection) throws(StoreError) -> Identities {
         let find = try connection.prepare("SELECT value FROM meta WHERE name = 'secret'")
         defer { find.reset() }
@@ -79,9 +59,11 @@ extension LedgerCore {
 
     private static func numbering(_ connection: SQLiteConnection) throws(StoreError) -> LogWriter {
         let last = try connection.prepare("SELECT first + count FROM log ORDER BY first DESC LIMIT 1")
-        let next = try last.step() ? last.word(0) : 1
+        let logged = try last.step() ? last.word(0) : 1
         last.reset()
-        try check(connection, next, "log")
+        try check(connection, logged, "log")
+        let gap = try LogGap.all(in: connection).last?.upperBound ?? 0
+        let next = max(logged, gap + 1)
         let heads = try connection.prepare("SELECT app, kind, seq FROM heads")
         var known: [LogWriter.Head] = []
         while try heads.step() {

@@ -8,6 +8,8 @@ final class LedgerReader {
     private let bounds: SQLiteStatement
     private let begin: SQLiteStatement
     private let end: SQLiteStatement
+    /// The gaps of the log. New ones appear only while no process has the ledger open.
+    private let gaps: [ClosedRange<UInt64>]
     let traces: LedgerTraces
     let deliveries: LedgerDeliveries
 
@@ -23,6 +25,7 @@ final class LedgerReader {
             """)
         begin = try connection.prepare("BEGIN")
         end = try connection.prepare("COMMIT")
+        gaps = try LogGap.all(in: connection)
         traces = try LedgerTraces(connection, damaged: indexDamaged)
         deliveries = try LedgerDeliveries(connection)
         bounds = try connection.prepare(
@@ -44,8 +47,9 @@ final class LedgerReader {
         try begin.run()
         defer { try? end.run() }
         let (oldest, newest) = try range()
-        guard since < newest else { return LogPage(segments: [], oldest: oldest, newest: newest) }
-        return LogPage(segments: try segments(since: since, limit: limit), oldest: oldest, newest: newest)
+        guard since < newest else { return LogPage(segments: [], oldest: oldest, newest: newest, gaps: gaps) }
+        return LogPage(
+            segments: try segments(since: since, limit: limit), oldest: oldest, newest: newest, gaps: gaps)
     }
 
     private func segments(since: UInt64, limit: Int) throws(StoreError) -> [LogSegment] {
@@ -63,8 +67,9 @@ final class LedgerReader {
 
     func range() throws(StoreError) -> (oldest: UInt64, newest: UInt64) {
         defer { bounds.reset() }
-        guard try bounds.step(), !bounds.isNull(0) else { return (1, 0) }
-        return (bounds.word(0), bounds.word(1))
+        let missing = gaps.last?.upperBound ?? 0
+        guard try bounds.step(), !bounds.isNull(0) else { return (missing + 1, missing) }
+        return (bounds.word(0), max(bounds.word(1), missing))
     }
 }
 

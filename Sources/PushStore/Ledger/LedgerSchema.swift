@@ -5,7 +5,12 @@ import PushWire
 /// The tables of the ledger. Rows are appended at the end and removed at the front, so that messages and deliveries
 /// cause no writes at random places of the file.
 enum LedgerSchema {
-    static let version: Int64 = 1
+    /// The version of the file, in `PRAGMA user_version`. A change of the tables, or of what is in their columns, has
+    /// the next number, an entry in ``migrations``, and a directory among the fixtures of the tests.
+    static let version: Int64 = 2
+
+    /// What makes a file of each version one of the next. All steps that a file needs are one transaction.
+    static let migrations: [Int64: String] = [1: laterTables]
 
     /// - `meta`: named values. `secret` is the key of the hashes in ``LedgerCore/identities``; `age` is the time of
     ///   ``AgeClock``; `age_ahead_since` is when the wall clock was found to be ahead of it; `probe` is written to test
@@ -42,12 +47,13 @@ enum LedgerSchema {
         CREATE TABLE trace_blocks (id INTEGER PRIMARY KEY, body BLOB NOT NULL);
         """
 
-    /// The tables that files of earlier versions do not have. An earlier version ignores them.
+    /// The tables that were added with version 2. Some files of version 1 have the first two.
     ///
     /// - `cancels`: the cancelled ids, until they are older than the dedupe window. `number` is that of the first
     ///   message with the id. `sent` and `cancelled` are null until the messages are stopped. `parts` holds 32 bytes
     ///   for each message (``StoredCancelPart``).
     /// - `receipts`: the ids of the notifications of stores, for ``LedgerRetention/receiptWindow``.
+    /// - `gaps`: the numbers that another process may have assigned before this file was restored from a backup.
     static let laterTables = """
         CREATE TABLE IF NOT EXISTS cancels (
             number INTEGER PRIMARY KEY, time INTEGER NOT NULL, fingerprint INTEGER NOT NULL, app TEXT NOT NULL,
@@ -56,7 +62,61 @@ enum LedgerSchema {
         CREATE TABLE IF NOT EXISTS receipts (
             app TEXT NOT NULL, id TEXT NOT NULL, time INTEGER NOT NULL, PRIMARY KEY (app, id)) WITHOUT ROWID;
         CREATE INDEX IF NOT EXISTS receipts_by_time ON receipts (time);
+        CREATE TABLE IF NOT EXISTS gaps (first INTEGER PRIMARY KEY, last INTEGER NOT NULL, time INTEGER NOT NULL);
         """
+
+    /// Returns the version of a file; 0 if it has no tables.
+    static func version(of connection: SQLiteConnection) throws(StoreError) -> Int64 {
+        let version = try connection.prepare("PRAGMA user_version")
+        defer { version.reset() }
+        return try version.step() ? version.number(0) : 0
+    }
+
+    /// Makes the tables of a new file, or migrates those of an older one. A process that is killed meanwhile leaves the
+    /// file as it was.
+    ///
+    /// - Throws: ``StoreError/Code/newerVersion`` if a newer version wrote the file.
+    static func prepare(_ connection: SQLiteConnection) throws(StoreError) {
+        // Without a lock first: a file that is up to date is not written.
+        if try isCurrent(connection) { return }
+        try connection.run("BEGIN IMMEDIATE")
+        do throws(StoreError) {
+            // Another process may have done it meanwhile.
+            if try !isCurrent(connection) { try bringForward(connection) }
+            try connection.run("COMMIT")
+        } catch {
+            try? connection.run("ROLLBACK")
+            throw error
+        }
+    }
+
+    private static func isCurrent(_ connection: SQLiteConnection) throws(StoreError) -> Bool {
+        let found = try version(of: connection)
+        if found == version { return true }
+        guard (0..<version).contains(found) else {
+            throw StoreError(
+                .newerVersion,
+                "\(connection.path) was written by a newer Carillon (file version \(found), this one knows \(version)); "
+                    + "start the newer version, or restore a backup that this version made")
+        }
+        return false
+    }
+
+    private static func bringForward(_ connection: SQLiteConnection) throws(StoreError) {
+        var found = try version(of: connection)
+        if found == 0 {
+            try connection.run(tables)
+            let add = try connection.prepare("INSERT INTO meta (name, value) VALUES ('secret', ?)")
+            add.bind(1, (0..<32).map { _ in UInt8.random(in: .min ... .max) })
+            try add.run()
+            found = 1
+        }
+        while found < version {
+            try connection.run(migrations[found] ?? "")
+            found += 1
+        }
+        try connection.run("PRAGMA user_version = \(version)")
+    }
 }
 
 /// The columns of a row of the table `keys`.

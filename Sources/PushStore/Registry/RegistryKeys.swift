@@ -28,14 +28,7 @@ package final class RegistryKeys: KeyBook {
     /// Opens or creates `registry.db` for the keys alone. The caller must hold the lock of the directory, and ``close()``
     /// it.
     package static func open(directory: String) async throws -> RegistryKeys {
-        let path = directory + "/registry.db"
-        PrivateFile.prepare(path)
-        let database: Database
-        do {
-            database = try await Database.open(path, name: nil, options: Database.Options())
-        } catch let error as ActiveObjectError {
-            throw StoreError(StoreError.Code(opening: error.code), error.description)
-        }
+        let database = try await RegistrySchema.open(directory + "/registry.db")
         do {
             return try await RegistryKeys(in: database)
         } catch {

@@ -57,16 +57,7 @@ package final class SQLiteRegistry: RegistryEngine, DeviceWriter {
         note: @escaping RegistryNote,
         now: @escaping @Sendable () -> WallTime = { .current() }
     ) async throws -> SQLiteRegistry {
-        var settings = Database.Options()
-        settings.cacheBytes = options.cacheBytes
-        let path = directory + "/registry.db"
-        PrivateFile.prepare(path)
-        let database: Database
-        do {
-            database = try await Database.open(path, name: nil, options: settings)
-        } catch let error as ActiveObjectError {
-            throw StoreError(StoreError.Code(opening: error.code), error.description)
-        }
+        let database = try await RegistrySchema.open(directory + "/registry.db", cacheBytes: options.cacheBytes)
         do {
             let registry = SQLiteRegistry(
                 database, try await RegistryKeys(in: database), identities, options, note, now)

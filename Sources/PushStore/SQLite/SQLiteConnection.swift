@@ -18,10 +18,13 @@ final class SQLiteConnection {
     /// The number of milliseconds that a statement waits while another program has locked the file.
     private static let patience: CInt = 5000
 
-    init(_ path: String, pageSize: Int = 8192, cachePages: Int = 512) throws(StoreError) {
+    init(
+        _ path: String, mode: DatabaseHandle.Mode = .readWrite(creates: true), pageSize: Int = 8192,
+        cachePages: Int = 512
+    ) throws(StoreError) {
         self.path = path
         do {
-            database = try DatabaseHandle(path: path, mode: .readWrite(creates: true))
+            database = try DatabaseHandle(path: path, mode: mode)
         } catch {
             throw StoreError(error, doing: "open", path: path)
         }
@@ -61,6 +64,9 @@ final class SQLiteConnection {
         database.onCommit { [logSize] in logSize.pages = $0 }
     }
 
+    /// Leaves the write-ahead log as it is when this connection is the last one that is closed.
+    func keepLogAtClose() { database.set(.keepsLogAtClose, to: true) }
+
     /// Copies pages of the write-ahead log into the database, as far as readers and writers allow.
     ///
     /// - Parameter patience: how many milliseconds `restart` and `truncate` wait for readers.
@@ -77,7 +83,7 @@ final class SQLiteConnection {
 
 extension StoreError {
     /// Creates the error for a failure of SQLite.
-    fileprivate init(_ failure: SQLiteFailure, doing action: String, path: String) {
+    init(_ failure: SQLiteFailure, doing action: String, path: String) {
         let words = failure.message
         switch failure.primary {
         case .full:

@@ -2,6 +2,8 @@ import Glibc
 import PushLoop
 
 /// The file of a ``SealingKey``: one line of Base64URL, readable only by its owner. All functions block.
+///
+/// This is version 1 of the file. A later version begins with `version N`, so that this one refuses it by name.
 package enum SealingKeyFile {
     /// Reads the key; nil if there is no file.
     package static func read(_ path: String) throws(CryptoError) -> SealingKey? {
@@ -13,6 +15,12 @@ package enum SealingKeyFile {
         defer { wipe(&bytes) }
         if let caution = SecretFile.cautions([path]).first { throw CryptoError(.unreadableFile, message: caution) }
         let text = String(decoding: bytes, as: UTF8.self)
+        if text.hasPrefix("version ") {
+            throw CryptoError(
+                .malformedPEM,
+                message: "\(path) was written by a newer Carillon "
+                    + "(\(text.prefix(20).split(separator: "\n").first ?? "")); start the newer version")
+        }
         guard text.utf8.last == 0x0a, let key = Base64URL.decode(String(text.dropLast())), let key = SealingKey(key)
         else { throw damaged }
         return key

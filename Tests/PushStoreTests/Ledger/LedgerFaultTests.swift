@@ -60,7 +60,8 @@ import Testing
             try connection.run("PRAGMA user_version = 99")
             let error = await #expect(throws: StoreError.self) { try await scene.reopenOnly() }
             #expect(error?.code == .newerVersion)
-            try connection.run("PRAGMA user_version = 1")
+            #expect(error?.description.contains("file version 99") == true)
+            try connection.run("PRAGMA user_version = \(LedgerSchema.version)")
             try await scene.reopenOnly()
         }
     }

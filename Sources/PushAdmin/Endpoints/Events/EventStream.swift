@@ -36,7 +36,8 @@ struct EventStream: Sendable {
             var lastSent = MonotonicTime.current()
             while !Task.isCancelled {
                 let found = try await reader.forward(since: at, prefix: prefix, limit: Self.pageSize)
-                if isFirst {
+                // On a single node, events may be missing in the middle, too: after a restore from a backup.
+                if isFirst || isWhole {
                     for gap in found.gaps(since: at) {
                         guard await writer.send(Self.text(gap)) else { return }
                     }

@@ -1,0 +1,176 @@
+import PushLogic
+package import PushModel
+package import PushTime
+
+/// A ledger that was copied back from a backup, before a server opens it.
+///
+/// The process that was lost may have assigned numbers after the backup, so the next event gets a number above all of
+/// them. The numbers in between are a gap of the log.
+package struct RestoredLedger: Sendable {
+    /// What becomes of the messages that waited at the time of the backup.
+    package enum Waiting: Sendable {
+        /// They are sent by the next start.
+        case send
+        /// They are cancelled, so that none is sent, and their ids stay known.
+        case cancel
+        /// Their apps are paused until an operator resumes them.
+        case pause
+    }
+
+    package struct Summary: Sendable, Equatable {
+        package var waiting = 0
+        package var scheduled = 0
+        /// The apps that were paused by this call.
+        package var paused: [AppID] = []
+        /// The missing numbers.
+        package var gap: ClosedRange<UInt64> = 1...1
+    }
+
+    /// More events than a process can write in a second.
+    static let eventsInSecond: UInt64 = 1_000_000
+    /// The smallest gap, which allows for a clock that was wrong by a quarter of an hour.
+    static let smallestGap: UInt64 = 1_000_000_000
+    /// The largest gap, eleven days of events at that rate and months at the rate of any real load.
+    static let largestGap: UInt64 = 1_000_000_000_000
+
+    private let directory: String
+    private let clock: @Sendable () -> WallTime
+
+    package init(in directory: String, clock: @escaping @Sendable () -> WallTime = { .current() }) {
+        self.directory = directory
+        self.clock = clock
+    }
+
+    private var path: String { "\(directory)/ledger.db" }
+
+    /// Returns the numbers that are left out after a backup. The last one is a multiple of a thousand million, so that
+    /// people recognize the first one after it.
+    ///
+    /// - Parameters:
+    ///   - newest: The newest number in the backup.
+    ///   - known: A number that the lost process had reached, if one is known.
+    ///   - elapsed: The time since the backup.
+    /// - Throws: ``StoreError`` if there are not so many numbers left.
+    static func gap(
+        after newest: UInt64, known: UInt64, elapsed: Duration
+    ) throws(StoreError) -> ClosedRange<UInt64> {
+        let seconds = UInt64(clamping: max(0, elapsed.components.seconds))
+        let assigned = seconds.multipliedReportingOverflow(by: eventsInSecond)
+        let width = min(max(assigned.overflow ? .max : assigned.partialValue, smallestGap), largestGap)
+        let limit = FingerprintTable.maximumValue - smallestGap
+        // The file of the lost process may be damaged. What no process can have reached is not believed.
+        let reached = known > newest && known - newest <= largestGap ? known : newest
+        let least = reached + width
+        let last = (least + smallestGap - 1) / smallestGap * smallestGap
+        guard last < limit else {
+            throw StoreError(
+                .unsuitable,
+                "the numbers of events end at \(FingerprintTable.maximumValue), and a restore after number \(newest) needs "
+                    + "\(width) of them; start with a new data directory")
+        }
+        return (newest + 1)...last
+    }
+
+    /// Migrates the ledger, leaves out the numbers that may have been assigned since the backup, and decides on the
+    /// messages that wait. The registry needs no change: it continues to read the ledger where it was.
+    ///
+    /// - Parameters:
+    ///   - time: The time of the backup.
+    ///   - known: A number that the lost process had reached, if one is known.
+    package func prepare(
+        madeAt time: WallTime, known: UInt64?, waiting fate: Waiting
+    ) async throws -> Summary {
+        var summary = Summary()
+        summary.gap = try leaveOut(madeAt: time, known: known ?? 0)
+        var settings = SQLiteLedger.Settings(directory: directory)
+        settings.clock = clock
+        let (ledger, backlog) = try await SQLiteLedger.open(settings)
+        do {
+            let status = await ledger.status()
+            (summary.waiting, summary.scheduled) = (status.waiting, status.scheduled)
+            switch fate {
+            case .send: break
+            case .cancel: try await cancelAll(backlog, in: ledger)
+            case .pause:
+                summary.paused = status.apps.keys.filter { backlog.paused[$0] == nil }.sorted { $0.name < $1.name }
+                for app in summary.paused { try await pause(app, in: ledger) }
+            }
+            await ledger.close()
+        } catch {
+            await ledger.close()
+            throw error
+        }
+        try FileSnapshot.settle(path)
+        return summary
+    }
+
+    private func leaveOut(madeAt time: WallTime, known: UInt64) throws(StoreError) -> ClosedRange<UInt64> {
+        let connection = try SQLiteConnection(path)
+        guard try LedgerSchema.version(of: connection) > 0 else {
+            throw StoreError(.damaged, "\(path) is not a ledger of Carillon: it has no version")
+        }
+        try LedgerSchema.prepare(connection)
+        let newest = try LedgerFacts.newest(in: connection, version: LedgerSchema.version)
+        let now = clock()
+        let gap = try Self.gap(after: newest, known: known, elapsed: .milliseconds(now.milliseconds(since: time)))
+        try connection.run("BEGIN IMMEDIATE")
+        try LogGap.add(gap, to: connection, at: now)
+        try connection.run("COMMIT")
+        return gap
+    }
+
+    // MARK: Messages that wait
+
+    private func pause(_ app: AppID, in ledger: SQLiteLedger) async throws {
+        let now = clock()
+        let fault = await withCheckedContinuation { continuation in
+            ledger.setPaused(app, since: now) { continuation.resume(returning: $0) }
+        }
+        if let fault { throw fault }
+    }
+
+    /// The number of messages that are read at once.
+    private static let atOnce = 500
+
+    /// Cancels all messages that wait or are scheduled. Nothing is in flight, so the next start completes them.
+    private func cancelAll(_ backlog: LedgerBacklog, in ledger: SQLiteLedger) async throws {
+        for lane in backlog.lanes {
+            var rest = lane.seqs[...]
+            while !rest.isEmpty {
+                let asked = Array(rest.prefix(Self.atOnce))
+                let read = await withCheckedContinuation { continuation in
+                    ledger.load(asked) { continuation.resume(returning: $0) }
+                }
+                switch read {
+                case .success(let messages):
+                    // An answer may end early. What is missing before its last message is completed.
+                    let last = messages.last?.seq ?? asked.last ?? .max
+                    rest = rest.drop { $0 <= last }
+                    await cancel(messages, in: ledger)
+                case .failure(let fault):
+                    // A damaged message is never sent. The next call skips it.
+                    guard fault.damaged != nil else { throw fault }
+                }
+            }
+        }
+        while true {
+            let due = await withCheckedContinuation { continuation in
+                ledger.due(at: UnixSeconds(.max), limit: Self.atOnce) { continuation.resume(returning: $0) }
+            }
+            switch due {
+            case .success(let due):
+                if due.messages.isEmpty { return }
+                await cancel(due.messages, in: ledger)
+            case .failure(let fault):
+                guard fault.damaged != nil else { throw fault }
+            }
+        }
+    }
+
+    private func cancel(_ messages: [AcceptedMessage], in ledger: SQLiteLedger) async {
+        for message in messages {
+            ledger.cancel(CancelRequest(message.message.id, of: message.message.app, by: "restore")) { _ in }
+        }
+        await ledger.flush()
+    }
+}

@@ -1,0 +1,43 @@
+import Testing
+
+/// Backups of real processes, and what a restore makes of them.
+@Suite(.timeLimit(.minutes(15))) struct BackupTests {
+    private static let root = #filePath.split(separator: "/").dropLast(4).reduce("") { "\($0)/\($1)" }
+
+    private func run(_ scene: String) async throws {
+        try await PythonScene.run(
+            "backing", scene,
+            variables: [
+                "CARILLON_SUBSCRIBER=\(Self.root)/Tools/examples/subscriber.py",
+                "CARILLON_BACKUP_PAGE=\(Self.root)/Documentation/Backup.md",
+            ])
+    }
+
+    @Test func `A backup under load has what was acknowledged before it, and numbers do not repeat`() async throws {
+        try await run("under_load")
+    }
+
+    @Test func `A monitor notices the gap of a restore and goes on`() async throws { try await run("watched") }
+
+    @Test func `A backup that is killed leaves nothing that looks like one`() async throws { try await run("killed") }
+
+    @Test func `A backup to a full disk leaves nothing and does not disturb the server`() async throws {
+        try await run("full")
+    }
+
+    @Test func `What is not a backup is not restored, and what is not empty is not written`() async throws {
+        try await run("refused")
+    }
+
+    @Test func `What waited is sent, cancelled or held, as the operator chooses`() async throws {
+        try await run("waiting")
+    }
+
+    @Test func `A stopped directory is copied without a change, also after a kill`() async throws {
+        try await run("stopped")
+    }
+
+    @Test func `The commands of the page do what it says`() async throws { try await run("page") }
+
+    @Test func `A cluster is told to use the tools of its database`() async throws { try await run("clustered") }
+}
