@@ -3,6 +3,7 @@ import PushAdmin
 import PushConfiguration
 import PushModel
 import PushStore
+import PushText
 import PushTime
 
 /// `carillon complete-words`: prints apps, devices or messages for a completion script, one on each line.
@@ -12,6 +13,7 @@ import PushTime
 /// become a part of a command.
 enum CompleteWordsVerb {
     private static let maxCount = 100
+    /// The time limit. A user who types notices more.
     private static let maxTime = Duration.milliseconds(300)
 
     static let verb = Verb(
@@ -20,12 +22,15 @@ enum CompleteWordsVerb {
             Word("KIND", offers: .words(["app", "device", "message", "id"]), about: "app, device, message or id"),
             Word("PREFIX", about: "the beginning of the words", isOptional: true),
         ],
-        options: ControlOptions.options,
+        options: ControlOptions.options + [
+            Option("within", value: "TIME", about: "the time after which nothing is printed (300ms)")
+        ],
         examples: [("carillon complete-words app s", "print the apps that begin with s")]
     ) { arguments in
-        let deadline = MonotonicTime.current() + maxTime
+        let limit = arguments.text("within").flatMap { DurationText.read($0) } ?? maxTime
+        let deadline = MonotonicTime.current() + limit
         Task.detached {
-            try? await Task.sleep(for: maxTime)
+            try? await Task.sleep(for: limit)
             // Reading a file or a socket may still hang, and nothing has been printed.
             _exit(ExitCode.done.rawValue)
         }
