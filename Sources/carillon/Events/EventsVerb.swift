@@ -35,17 +35,22 @@ enum EventsVerb {
         let until = try Moment.read("until", of: arguments)
         if follows, until != nil { throw Failure(.usage, "'--until' cannot be combined with '--follow'") }
         let limit = try arguments.number("limit", in: 1...1_000_000_000)
-        var run = EventsRun(
-            client: try ControlOptions.client(arguments), prefix: arguments.text("prefix"),
-            isJSON: arguments.has("json"))
-        (run.since, run.until) = (sinceTime, until)
         let begins = since != nil || sinceTime != nil || until != nil
-        if !follows, !begins { return try await run.last(limit ?? 100) }
-        guard follows else {
-            return try await run.forward(since: since ?? LogPosition(), limit: limit ?? .max, follows: false)
+        let run = { @Sendable (client: ControlClient) in
+            var run = EventsRun(client: client, prefix: arguments.text("prefix"), isJSON: arguments.has("json"))
+            (run.since, run.until) = (sinceTime, until)
+            return run
         }
-        return try await Interruption.end { [run] in
-            try await run.forward(
+        guard follows else {
+            return try await ControlOptions.reading(arguments, for: "events") { client in
+                if !begins { return try await run(client).last(limit ?? 100) }
+                return try await run(client).forward(
+                    since: since ?? LogPosition(), limit: limit ?? .max, follows: false)
+            }
+        }
+        let client = try ControlOptions.client(arguments)
+        return try await Interruption.end {
+            try await run(client).forward(
                 since: since ?? (sinceTime == nil ? nil : LogPosition()), limit: limit ?? .max, follows: true)
         }
     }

@@ -42,23 +42,32 @@ enum MessagesVerb {
         guard MessageID(id) != nil else {
             throw Failure(.usage, "a message id has 1 to 128 bytes and no control characters")
         }
-        let client = try ControlOptions.client(arguments)
-        let message = try await client.ask(
-            "GET", at: "/v1/messages/\(AdminQuery.escaped(id))" + AdminQuery.encoded([("app", arguments.text("app"))]),
-            for: MessageSummary.self)
-        if arguments.has("json") {
-            ControlOptions.write(message)
-        } else {
-            Terminal.output.write(MessageTable(Terminal.output).one(message))
+        return try await ControlOptions.reading(arguments, for: "messages") { client in
+            let message = try await client.ask(
+                "GET",
+                at: "/v1/messages/\(AdminQuery.escaped(id))" + AdminQuery.encoded([("app", arguments.text("app"))]),
+                for: MessageSummary.self)
+            if arguments.has("json") {
+                ControlOptions.write(message)
+            } else {
+                Terminal.output.write(MessageTable(Terminal.output).one(message))
+            }
+            return .done
         }
-        return .done
     }
 
     private static func list(_ arguments: Arguments) async throws -> ExitCode {
         let limit = try arguments.number("limit", in: 1...100_000) ?? 50
         try check(states: arguments.text("state"))
         let (since, until) = (try Moment.read("since", of: arguments), try Moment.read("until", of: arguments))
-        let client = try ControlOptions.client(arguments)
+        return try await ControlOptions.reading(arguments, for: "messages") { client in
+            try await list(from: client, since: since, until: until, limit: limit, with: arguments)
+        }
+    }
+
+    private static func list(
+        from client: ControlClient, since: WallTime?, until: WallTime?, limit: Int, with arguments: Arguments
+    ) async throws -> ExitCode {
         var messages: [MessageSummary] = []
         var cursor: String?
         repeat {

@@ -32,7 +32,15 @@ enum TraceVerb {
     ) { arguments in
         let subject = try TraceTarget(arguments)
         let (since, until) = (try Moment.read("since", of: arguments), try Moment.read("until", of: arguments))
-        let client = try ControlOptions.client(arguments)
+        return try await ControlOptions.reading(arguments, for: "trace") { client in
+            try await show(subject, since: since, until: until, from: client, with: arguments)
+        }
+    }
+
+    private static func show(
+        _ subject: TraceTarget, since: WallTime?, until: WallTime?, from client: ControlClient,
+        with arguments: Arguments
+    ) async throws -> ExitCode {
         let answer = try await client.send(
             "GET",
             to: "/v1/trace"
