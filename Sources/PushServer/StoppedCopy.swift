@@ -35,7 +35,7 @@ package struct StoppedCopy: Sendable {
     /// Whether the directory has a ledger. It throws if this user may not know.
     package static func hasLedger(in source: String) throws(StartError) -> Bool {
         guard access("\(source)/ledger.db", F_OK) != 0 else { return true }
-        guard errno == ENOENT || errno == ENOTDIR else { throw cannotRead("\(source)/ledger.db", .current) }
+        guard errno == ENOENT || errno == ENOTDIR else { throw cannotRead("\(source)/ledger.db", because: .current) }
         return false
     }
 
@@ -59,7 +59,7 @@ package struct StoppedCopy: Sendable {
         let from = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard from >= 0 else {
             if errno == ENOENT, name != "ledger.db" { return }
-            throw Self.cannotRead(path, .current)
+            throw Self.cannotRead(path, because: .current)
         }
         defer { close(from) }
         var status = stat()
@@ -76,19 +76,21 @@ package struct StoppedCopy: Sendable {
                 "cannot copy \(path) to read it: it has \(status.st_size) bytes, and \(directory) has room for \(free); "
                     + "set TMPDIR to a directory with more room")
         }
-        try copy(from, to: to, of: path)
+        try copy(from: from, to: to, of: path)
     }
 
-    private func copy(_ from: CInt, to: CInt, of path: String) throws(StartError) {
+    private func copy(from: CInt, to: CInt, of path: String) throws(StartError) {
         var buffer = [UInt8](repeating: 0, count: 1 << 20)
         while true {
             let count = unsafe read(from, &buffer, buffer.count)
             if count < 0, errno == EINTR { continue }
-            guard count >= 0 else { throw Self.cannotRead(path, .current) }
+            guard count >= 0 else { throw Self.cannotRead(path, because: .current) }
             if count == 0 { return }
             var done = 0
             while done < count {
-                let written = unsafe buffer.withUnsafeBytes { unsafe write(to, $0.baseAddress.map { unsafe $0 + done }, count - done) }
+                let written = unsafe buffer.withUnsafeBytes {
+                    unsafe write(to, $0.baseAddress.map { unsafe $0 + done }, count - done)
+                }
                 if written < 0, errno == EINTR { continue }
                 guard written > 0 else { throw cannotWrite(.current) }
                 done += written
@@ -96,7 +98,7 @@ package struct StoppedCopy: Sendable {
         }
     }
 
-    private static func cannotRead(_ path: String, _ error: SystemError) -> StartError {
+    private static func cannotRead(_ path: String, because error: SystemError) -> StartError {
         StartError(
             error.number == EACCES || error.number == EPERM ? .notPermitted : .failed,
             "cannot read \(path): \(error)"

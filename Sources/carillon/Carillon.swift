@@ -8,11 +8,12 @@ enum Carillon {
 
     /// All verbs, in the order in which the help lists them.
     static let verbs: [Verb] = [
-        ServeVerb.verb, CheckVerb.verb, ReloadVerb.verb, SendVerb.verb, DevicesVerb.verb, MessagesVerb.verb,
+        ServeVerb.verb, CheckVerb.verb, DoctorVerb.verb, ReloadVerb.verb, SendVerb.verb, DevicesVerb.verb,
+        MessagesVerb.verb,
         TraceVerb.verb,
         EventsVerb.verb, StatsVerb.verb, ClusterVerb.verb, ScaleVerb.verb, PauseVerb.pause, PauseVerb.resume,
         ChannelsVerb.verb, StoreVerb.verb, KeysVerb.verb, ReceiptsVerb.verb, SimulateVerb.verb,
-        BenchVerb.verb, CompletionVerb.verb, ManualVerb.verb, VersionVerb.verb,
+        BenchVerb.verb, CompletionVerb.verb { verbs }, ManualVerb.verb { verbs }, VersionVerb.verb,
     ]
 
     /// Verbs for programs, which the help does not list.

@@ -9,14 +9,14 @@ struct FishCompletion {
         # Prints the verbs below the verb $argv[1] with their summaries.
         function __carillon_verbs
             switch "$argv[1]"
-        \(table.nodes.filter { !$0.verbs.isEmpty }.map { cases($0, $0.verbs) }.joined(separator: "\n"))
+        \(table.nodes.filter { !$0.verbs.isEmpty }.map { cases($0, showing: $0.verbs) }.joined(separator: "\n"))
             end
         end
 
         # Prints the options of the verb $argv[1]; a plus sign follows those that may repeat.
         function __carillon_options
             switch "$argv[1]"
-        \(table.nodes.map { cases($0, $0.offeredOptions, isOption: true) }.joined(separator: "\n"))
+        \(table.nodes.map { cases($0, showing: $0.offeredOptions, isOption: true) }.joined(separator: "\n"))
             end
         end
 
@@ -38,7 +38,7 @@ struct FishCompletion {
         """
     }
 
-    private func cases(_ node: CompletionTable.Node, _ items: [CompletionTable.Item], isOption: Bool = false)
+    private func cases(_ node: CompletionTable.Node, showing items: [CompletionTable.Item], isOption: Bool = false)
         -> String
     {
         let lines = items.map { item in

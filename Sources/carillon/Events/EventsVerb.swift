@@ -7,6 +7,14 @@ import PushText
 enum EventsVerb {
     static let verb = Verb(
         name: "events", summary: "show past events, and with --follow new ones",
+        details: """
+            Shows events of the log, the last 100 if nothing else is asked: accepted messages, outcomes of \
+            deliveries, connections, credentials and devices. With --follow, it waits for new ones until it is \
+            interrupted, also across restarts of Carillon.
+
+            If no Carillon runs, the files of the data directory are read and not changed; --follow needs a \
+            running one.
+            """,
         options: [
             Option("follow", about: "wait for new events and show them, until Ctrl-C"),
             Option(

@@ -17,11 +17,11 @@ struct CommandPage {
         roff.paragraphs(Self.description)
         roff.heading("VERBS")
         for verb in verbs {
-            roff.item(ManualPage.reference(ManualPage.name(of: verb)), ManualPage.sentence(verb.summary))
+            roff.item(ManualPage.reference(ManualPage.name(of: verb)), about: ManualPage.sentence(verb.summary))
         }
         roff.heading("OPTIONS")
-        roff.item(Roff.bold("--help"), "Print the verbs, or after a verb a summary of its page.")
-        roff.item(Roff.bold("--version"), "Print the version.")
+        roff.item(Roff.bold("--help"), about: "Print the verbs, or after a verb a summary of its page.")
+        roff.item(Roff.bold("--version"), about: "Print the version.")
         roff.paragraphs(Self.conventions)
         roff.heading("EXAMPLES")
         for (about, command) in Self.examples {
@@ -30,19 +30,21 @@ struct CommandPage {
         }
         roff.heading("EXIT STATUS")
         for (code, about) in ManualFacts.exits {
-            roff.item(Roff.bold("\(code.rawValue)"), ManualPage.sentence(about))
+            roff.item(Roff.bold("\(code.rawValue)"), about: ManualPage.sentence(about))
         }
         roff.heading("FILES")
         for fact in ManualFacts.configurationFiles + [ManualFacts.controlSocket] {
-            roff.item(Roff.italic(fact.name), fact.about)
+            roff.item(Roff.italic(fact.name), about: fact.about)
         }
         roff.heading("ENVIRONMENT")
         for fact in [
             ManualFacts.configurationVariable, ManualFacts.dataVariable, ManualFacts.settingVariables,
             ManualFacts.passwordVariable, ManualFacts.colorVariable,
-        ] { roff.item(Roff.italic(fact.name), fact.about) }
+        ] { roff.item(Roff.italic(fact.name), about: fact.about) }
         ManualPage.seeAlso(
-            verbs.map { ManualPage.reference(ManualPage.name(of: $0)) } + [ManualPage.reference("carillon.json5", 5)],
+            verbs.map { ManualPage.reference(ManualPage.name(of: $0)) } + [
+                ManualPage.reference("carillon.json5", section: 5)
+            ],
             to: &roff)
         return ManualPage(name: "carillon", section: 1, text: roff.text)
     }

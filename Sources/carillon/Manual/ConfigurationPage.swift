@@ -18,13 +18,13 @@ struct ConfigurationPage {
         roff.paragraphs(Self.settings)
         addSettings(to: &roff)
         roff.heading("ENVIRONMENT")
-        roff.item(Roff.italic(ConfigurationFile.variable), "The path of the file.")
-        roff.item(Roff.italic("CARILLON_…"), Self.variables)
+        roff.item(Roff.italic(ConfigurationFile.variable), about: "The path of the file.")
+        roff.item(Roff.italic("CARILLON_…"), about: Self.variables)
         roff.heading("FILES")
         for path in ConfigurationFile.defaultPaths.reversed() {
             roff.item(
                 Roff.italic(path),
-                path.hasPrefix("/") ? "The configuration of the system." : "The configuration in the working directory."
+                about: path.hasPrefix("/") ? "The configuration of the system." : "The configuration in the working directory."
             )
         }
         roff.heading("EXAMPLES")
@@ -49,9 +49,9 @@ struct ConfigurationPage {
             for depth in 2..<max(2, parts.count) {
                 let path = parts.prefix(depth).joined(separator: ".")
                 guard let about = blocks.removeValue(forKey: path), !about.isEmpty else { continue }
-                roff.item(Roff.bold(Self.shown(path)), about)
+                roff.item(Roff.bold(Self.shown(path)), about: about)
             }
-            roff.item(Roff.bold(Self.shown(setting.path)), Self.about(setting))
+            roff.item(Roff.bold(Self.shown(setting.path)), about: Self.about(setting))
         }
     }
 

@@ -1,4 +1,5 @@
 import PushConfiguration
+import PushServer
 
 /// A page of the manual.
 struct ManualPage {
@@ -26,7 +27,7 @@ struct ManualPage {
 
     static func start(_ name: String, section: Int, date: String) -> Roff {
         var roff = Roff()
-        let (title, version) = (Roff.quoted(name.uppercased()), Roff.quoted("Carillon \(Carillon.version)"))
+        let (title, version) = (Roff.quoted(name.uppercased()), Roff.quoted("Carillon \(Release.version)"))
         roff.add(".TH \(title) \(section) \(date) \(version) \"Carillon Manual\"")
         // Lines are not hyphenated or justified: a hyphen in a command would be taken for a part of it.
         roff.add(".nh")
@@ -48,7 +49,7 @@ struct ManualPage {
     }
 
     /// Returns a reference to another page.
-    static func reference(_ name: String, _ section: Int = 1) -> String { "\(Roff.bold(name))(\(section))" }
+    static func reference(_ name: String, section: Int = 1) -> String { "\(Roff.bold(name))(\(section))" }
 
     /// Adds the section with references.
     static func seeAlso(_ references: [String], to roff: inout Roff) {

@@ -4,27 +4,30 @@ import PushTime
 
 /// `carillon manual`: writes the pages of the manual, which packages install.
 enum ManualVerb {
-    static let verb = Verb(
-        name: "manual", summary: "write the manual pages to a directory",
-        details: """
-            The pages are made from the same declarations as --help: carillon(1), a page for each verb, and \
-            carillon.json5(5) from the table of settings. The directory is made if it does not exist, and pages in it \
-            are overwritten. The pages bear the date of the variable SOURCE_DATE_EPOCH if it is set, so that packages \
-            can be built again with the same bytes.
-            """,
-        words: [Word("DIR", about: "the directory; man1 and man5 are made in it")], options: [],
-        examples: [
-            ("carillon manual /usr/local/share/man", "install the pages for all users"),
-            ("carillon manual /tmp/man && man -M /tmp/man carillon-send", "read a page without installing it"),
-        ]
-    ) { arguments in
-        let directory = arguments.word("DIR")
-        let pages = ManualPage.all(
-            Carillon.verbs, date: try date(getenv("SOURCE_DATE_EPOCH").map { String(cString: $0) }))
-        for section in Set(pages.map(\.section)) { try make("\(directory)/man\(section)") }
-        for page in pages { try write(page.text, to: "\(directory)/man\(page.section)/\(page.fileName)") }
-        Terminal.output.write("Wrote \(pages.count) pages below \(directory).\n")
-        return .done
+    /// - Parameter verbs: Returns the verbs that have pages.
+    static func verb(for verbs: @escaping @Sendable () -> [Verb]) -> Verb {
+        Verb(
+            name: "manual", summary: "write the manual pages to a directory",
+            details: """
+                The pages are made from the same declarations as --help: carillon(1), a page for each verb, and \
+                carillon.json5(5) from the table of settings. The directory is made if it does not exist, and pages in it \
+                are overwritten. The pages bear the date of the variable SOURCE_DATE_EPOCH if it is set, so that packages \
+                can be built again with the same bytes.
+                """,
+            words: [Word("DIR", about: "the directory; man1 and man5 are made in it")], options: [],
+            examples: [
+                ("carillon manual /usr/local/share/man", "install the pages for all users"),
+                ("carillon manual /tmp/man && man -M /tmp/man carillon-send", "read a page without installing it"),
+            ]
+        ) { arguments in
+            let directory = arguments.word("DIR")
+            let pages = ManualPage.all(
+                verbs(), date: try date(getenv("SOURCE_DATE_EPOCH").map { String(cString: $0) }))
+            for section in Set(pages.map(\.section)) { try make("\(directory)/man\(section)") }
+            for page in pages { try write(page.text, to: "\(directory)/man\(page.section)/\(page.fileName)") }
+            Terminal.output.write("Wrote \(pages.count) pages below \(directory).\n")
+            return .done
+        }
     }
 
     /// Returns the date of the pages.

@@ -30,7 +30,7 @@ struct Roff {
     /// Adds an item of a list.
     ///
     /// - Parameter tag: Text that is already in this language.
-    mutating func item(_ tag: String, _ about: String) {
+    mutating func item(_ tag: String, about: String) {
         text += ".TP\n\(tag)\n\(Self.prose(about))\n"
     }
 

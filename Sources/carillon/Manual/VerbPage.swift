@@ -25,7 +25,7 @@ struct VerbPage {
         if !verb.verbs.isEmpty {
             roff.heading("VERBS")
             for below in verb.verbs {
-                roff.item(ManualPage.reference(ManualPage.name(of: below)), ManualPage.sentence(below.summary))
+                roff.item(ManualPage.reference(ManualPage.name(of: below)), about: ManualPage.sentence(below.summary))
             }
         }
         addOptions(to: &roff)
@@ -35,8 +35,8 @@ struct VerbPage {
             roff.literal(example.command)
         }
         addExits(to: &roff)
-        Self.add("FILES", files, to: &roff)
-        Self.add("ENVIRONMENT", variables, to: &roff)
+        Self.add(files, under: "FILES", to: &roff)
+        Self.add(variables, under: "ENVIRONMENT", to: &roff)
         ManualPage.seeAlso(references, to: &roff)
         return ManualPage(name: name, section: 1, text: roff.text)
     }
@@ -67,14 +67,14 @@ struct VerbPage {
         if !verb.words.isEmpty {
             roff.heading("ARGUMENTS")
             for word in verb.words {
-                roff.item(Roff.italic(word.name), ManualPage.sentence(word.about, candidates: word.offers))
+                roff.item(Roff.italic(word.name), about: ManualPage.sentence(word.about, candidates: word.offers))
             }
         }
         roff.heading("OPTIONS")
         for option in verb.options {
-            roff.item(Self.tag(option), ManualPage.sentence(option.about, candidates: option.offers))
+            roff.item(Self.tag(option), about: ManualPage.sentence(option.about, candidates: option.offers))
         }
-        roff.item(Roff.bold("--help"), "Print a summary of this page.")
+        roff.item(Roff.bold("--help"), about: "Print a summary of this page.")
     }
 
     private static func tag(_ option: Option) -> String {
@@ -84,7 +84,7 @@ struct VerbPage {
     private func addExits(to roff: inout Roff) {
         roff.heading("EXIT STATUS")
         for (code, about) in verb.exits {
-            roff.item(Roff.bold("\(code.rawValue)"), ManualPage.sentence(about))
+            roff.item(Roff.bold("\(code.rawValue)"), about: ManualPage.sentence(about))
         }
         roff.separate()
         roff.add(
@@ -109,10 +109,10 @@ struct VerbPage {
             + [ManualFacts.colorVariable]
     }
 
-    private static func add(_ title: String, _ facts: [(name: String, about: String)], to roff: inout Roff) {
+    private static func add(_ facts: [(name: String, about: String)], under title: String, to roff: inout Roff) {
         guard !facts.isEmpty else { return }
         roff.heading(title)
-        for fact in facts { roff.item(Roff.italic(fact.name), fact.about) }
+        for fact in facts { roff.item(Roff.italic(fact.name), about: fact.about) }
     }
 
     /// The pages of the verb above, of the verbs beside it, and of the configuration.
@@ -127,6 +127,6 @@ struct VerbPage {
             level = above.verbs
         }
         if words.count > 1 { pages += level.filter { $0.name != verb.name }.map { ManualPage.name(of: $0) } }
-        return pages.map { ManualPage.reference($0) } + [ManualPage.reference("carillon.json5", 5)]
+        return pages.map { ManualPage.reference($0) } + [ManualPage.reference("carillon.json5", section: 5)]
     }
 }

@@ -8,6 +8,12 @@ import PushText
 enum MessagesVerb {
     static let verb = Verb(
         name: "messages", summary: "list recent messages, show the outcome of one, or cancel one",
+        details: """
+            Lists messages with their state and the counts of their outcomes, the newest first, or shows one of \
+            them. Messages are known as long as their events are stored (events.retention).
+
+            If no Carillon runs, the files of the data directory are read and not changed.
+            """,
         words: [Word("MESSAGE", about: "a message id; if left out, recent messages are listed", isOptional: true)],
         options: [
             Option("app", value: "APP", about: "only messages of this app"),

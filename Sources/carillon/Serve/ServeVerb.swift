@@ -8,6 +8,16 @@ import PushText
 enum ServeVerb {
     static let verb = Verb(
         name: "serve", summary: "accept notifications, deliver them, and publish the outcomes",
+        details: """
+            Runs the gateway in the foreground. Producers submit messages over ZeroMQ or HTTP; each is stored in \
+            the data directory before it is acknowledged, sent to the push service once for every device, and its \
+            outcome is published as an event.
+
+            At its start, it examines the configuration, the files that it names, and the addresses to bind, and \
+            prints the endpoints and apps. SIGHUP, or 'carillon reload', reads the configuration again. SIGTERM \
+            stops accepting messages, waits for deliveries in flight, and ends; a second SIGTERM ends at once. \
+            What was accepted and not sent is sent after the next start.
+            """,
         options: [
             Option("config", value: "FILE", about: "the configuration (else CARILLON_CONFIG, or the usual places)"),
             Option("data", value: "DIR", about: "the data directory, instead of the configuration's"),

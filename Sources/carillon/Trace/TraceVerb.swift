@@ -8,6 +8,14 @@ import PushText
 enum TraceVerb {
     static let verb = Verb(
         name: "trace", summary: "show all events of a message, a device, a user or one delivery",
+        details: """
+            Shows what happened to a message, to a device, to the current devices of a user, or to the delivery \
+            with an apns-id: each event with its time, and what to do about reasons of the push service. An \
+            argument of 32 hexadecimal digits is a device id, and any other a message id, unless --device or \
+            --message says otherwise.
+
+            If no Carillon runs, the files of the data directory are read and not changed.
+            """,
         words: [
             Word(
                 "WHAT", offers: .identifiers, about: "a message id, or a device id (32 hexadecimal digits)",
