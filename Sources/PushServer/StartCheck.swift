@@ -75,7 +75,7 @@ package struct StartCheck: Sendable {
                 + "another directory with data in the configuration or --data")
     }
 
-    private static func parent(of path: String) -> String? {
+    static func parent(of path: String) -> String? {
         var path = path[...]
         while path.count > 1, path.hasSuffix("/") { path.removeLast() }
         guard let slash = path.lastIndex(of: "/") else { return path == "." || path == ".." ? nil : "." }

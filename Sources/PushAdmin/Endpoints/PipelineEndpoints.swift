@@ -51,4 +51,27 @@ package enum PipelineEndpoints {
         ] + (seen.map { [AnyEndpoint(ReportSeen(seen: $0))] } ?? [])
             + (registry.map { [AnyEndpoint(raw: CountAudience(audiences: AudienceCount($0), apps: apps))] } ?? [])
     }
+
+    /// Returns the endpoints that only read what is stored.
+    package static func reading(
+        on loop: EventLoop, streams: EventStreams, devices: any DeviceBook, events: any EventLog,
+        waiting: any EventWaiting, identities: Identities
+    ) -> [AnyEndpoint] {
+        let apps = KnownApps(nil)
+        let history = MessageHistory(log: events)
+        let traces = Traces(log: events, devices: devices)
+        return [
+            AnyEndpoint(ListDevices(devices: devices, apps: apps)),
+            AnyEndpoint(FindDevice(devices: devices, identities: identities)),
+            AnyEndpoint(GetDevice(devices: devices)),
+            AnyEndpoint(ExportDevices(devices: devices, apps: apps)),
+            AnyEndpoint(TraceDevice(traces: traces)),
+            AnyEndpoint(ListMessages(history: history)),
+            AnyEndpoint(FindMessage(history: history)),
+            AnyEndpoint(GetMessage(history: history)),
+            AnyEndpoint(ListDeliveries(history: DeliveryHistory(log: events))),
+            AnyEndpoint(responding: ReadEvents(on: loop, events: events, waiting: waiting, streams: streams)),
+            AnyEndpoint(GetTrace(traces: traces)),
+        ]
+    }
 }

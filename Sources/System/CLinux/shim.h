@@ -19,9 +19,20 @@ extern int ioctl(int, unsigned long, ...);
 extern int prctl(int, ...);
 extern int mallopt(int, int);
 extern int malloc_trim(unsigned long);
+struct timex;
+extern int adjtimex(struct timex *);
 
 enum { CLINUX_NONBLOCK = 04000, CLINUX_CLOEXEC = 02000000, CLINUX_IPPROTO_TCP = 6, CLINUX_TCP_NODELAY = 1, CLINUX_TCP_INFO = 11, CLINUX_SIOCOUTQ = 0x5411 };
 enum { CLINUX_PR_SET_DUMPABLE = 4 };
+
+/* Returns 1 if a time service keeps the clock, 0 if none does, and -1 if that is unknown. Nothing is set. */
+static inline int CLinux_clock_is_synchronized(void)
+{
+    /* Larger than struct timex, whose first member, the changes to make, is 0. */
+    long facts[64] = { 0 };
+    int state = adjtimex((struct timex *)facts);
+    return state < 0 ? -1 : state != 5 /* TIME_ERROR */;
+}
 
 static inline int CLinux_eventfd(void)
 {

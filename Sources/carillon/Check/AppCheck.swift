@@ -22,7 +22,9 @@ struct AppCheck: Sendable {
     private static let soon: Int64 = 30 * 86_400
 
     /// Reads the app's files.
-    init(_ app: Configuration.App, timeout: Duration, now: WallTime) {
+    ///
+    /// - Parameter warnsOfExpiry: Whether a certificate that expires soon is among the warnings.
+    init(_ app: Configuration.App, timeout: Duration, now: WallTime, warnsOfExpiry: Bool = true) {
         self.app = app
         self.now = now
         do throws(Failure) {
@@ -30,7 +32,7 @@ struct AppCheck: Sendable {
             self.gateway = gateway
             fault = nil
             warnings = gateway.warnings
-            if let end = gateway.credential.facts.notAfter, end.seconds - now.seconds < Self.soon {
+            if warnsOfExpiry, let end = gateway.credential.facts.notAfter, end.seconds - now.seconds < Self.soon {
                 warnings.append(
                     "the certificate expires \(KeysShowVerb.distance(end.seconds - now.seconds)); create a new one now"
                 )

@@ -12,6 +12,14 @@ import PushWire
 enum CheckVerb {
     static let verb = Verb(
         name: "check", summary: "check configuration and credentials; with --connect, try them",
+        details: """
+            Examines the configuration as 'carillon serve' does at its start, without starting: all settings, the \
+            data directory, keys and certificates, and whether the addresses can be bound. All faults are listed, \
+            each with its place.
+
+            With --connect, the push service of each app is asked as well whether it accepts the credential, the \
+            topic and the environment. This takes one notification to a device token that does not exist.
+            """,
         words: [Word("APP", about: "an app of the configuration; all if left out", isOptional: true)],
         options: [
             Option("config", value: "FILE", about: "the configuration (carillon.json5 here or in /etc/carillon)"),
@@ -52,7 +60,9 @@ enum CheckVerb {
             try arguments.wordIfGiven("APP").map { [try AppOptions.find($0, in: parsed.configuration.apps, of: file)] }
             ?? parsed.configuration.apps
         var checks = apps.map { AppCheck($0, timeout: timeout, now: .current()) }
-        if arguments.has("connect") { checks = await connect(checks, timeout: timeout) }
+        if arguments.has("connect") {
+            checks = await connect(checks, timeout: timeout) { AppCheck.probe($0) }
+        }
         // A check of one app examines that app only.
         let isWhole = arguments.wordIfGiven("APP") == nil
         let cautions = isWhole ? StartCheck(parsed.configuration).cautions : []
@@ -67,7 +77,11 @@ enum CheckVerb {
     }
 
     /// Tries the apps, up to `maxAtOnce` at the same time, and returns the checks in their order.
-    private static func connect(_ checks: [AppCheck], timeout: Duration) async -> [AppCheck] {
+    ///
+    /// - Parameter probe: Returns the notification to send for an app; without one, a connection is opened only.
+    static func connect(
+        _ checks: [AppCheck], timeout: Duration, probe: @escaping @Sendable (Configuration.App) -> Delivery?
+    ) async -> [AppCheck] {
         let dependencies = TrialDependencies(lookUps: 4)
         var checks = checks
         var waiting = checks.indices.filter { checks[$0].gateway != nil }[...]
@@ -78,7 +92,7 @@ enum CheckVerb {
             func next() {
                 guard let index = waiting.popFirst(), let gateway = checks[index].gateway else { return }
                 group.addTask {
-                    let trial = Trial(gateway: gateway, delivery: AppCheck.probe(gateway.app), timeout: timeout)
+                    let trial = Trial(gateway: gateway, delivery: probe(gateway.app), timeout: timeout)
                     return (index, await trial.run(on: dependencies))
                 }
             }

@@ -1,5 +1,8 @@
+import Glibc
 import PushAdmin
 import PushConfiguration
+import PushServer
+import PushTransport
 
 /// The options of all verbs that connect to a running Carillon.
 enum ControlOptions {
@@ -15,6 +18,38 @@ enum ControlOptions {
         ControlClient(
             dataDirectory: try Configuration.dataDirectory(
                 flag: arguments.text("data"), file: arguments.text("config")))
+    }
+
+    /// Runs a verb that only reads: with the running Carillon, or if none runs, with a private copy of the files of the
+    /// data directory, which are not changed.
+    static func reading(
+        _ arguments: Arguments, for verb: String, body: @escaping @Sendable (ControlClient) async throws -> ExitCode
+    ) async throws -> ExitCode {
+        let directory = try Configuration.dataDirectory(
+            flag: arguments.text("data"), file: arguments.text("config"))
+        let socket = "\(directory)/\(ControlSocket.fileName)"
+        // Without a ledger, or in a cluster, there is nothing to read; the client says that no Carillon runs.
+        guard !SocketProbe.isListening(unixPath: socket), try StoppedCopy.hasLedger(in: directory) else {
+            return try await body(ControlClient(dataDirectory: directory))
+        }
+        let place = getenv("TMPDIR").map { String(cString: $0) } ?? ""
+        let copy = try StoppedCopy(of: directory, in: place.isEmpty ? "/tmp" : place)
+        defer { copy.remove() }
+        // The copy is removed after an interruption as well.
+        return try await Interruption.end {
+            try copy.fill()
+            let reader = try await StoppedReader.open(copy)
+            Terminal.error.write(
+                "carillon \(verb): no Carillon runs on \(directory); this is what its files contain\n")
+            do {
+                let code = try await body(ControlClient(dataDirectory: copy.directory))
+                await reader.close()
+                return code
+            } catch {
+                await reader.close()
+                throw error
+            }
+        }
     }
 
     /// Prints a response as one line of JSON.

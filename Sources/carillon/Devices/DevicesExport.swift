@@ -12,7 +12,9 @@ enum DevicesExport {
             Option(
                 "out", value: "FILE", about: "write to this file, readable only by you (else standard output)",
                 earlierName: "to"),
-            Option("format", value: "NAME", about: "csv or jsonl (from the file extension, else csv)"),
+            Option(
+                "format", value: "NAME", offers: .choice(DeviceFormat.self),
+                about: "csv or jsonl (from the file extension, else csv)"),
         ] + DevicesVerb.filters + ControlOptions.options,
         examples: [
             ("carillon devices export --out devices.csv", "export all devices, for 'carillon devices import'"),
@@ -24,7 +26,14 @@ enum DevicesExport {
     ) { arguments in
         let path = arguments.text("out")
         let format = try DeviceFormat.choose(arguments.text("format"), file: path) ?? .csv
-        let client = try ControlOptions.client(arguments)
+        return try await ControlOptions.reading(arguments, for: "devices export") { client in
+            try await export(from: client, as: format, to: path, with: arguments)
+        }
+    }
+
+    private static func export(
+        from client: ControlClient, as format: DeviceFormat, to path: String?, with arguments: Arguments
+    ) async throws -> ExitCode {
         var run = ExportRun(format: format, output: try OutputFile(path))
         var cursor: String?
         repeat {

@@ -112,7 +112,14 @@ enum DevicesVerb {
         let first = arguments.word("DEVICE")
         caution(arguments, token: arguments.wordIfGiven("TOKEN"))
         let token = try TokenOptions.one(arguments, word: "TOKEN", text: arguments.wordIfGiven("TOKEN"))
-        let client = try ControlOptions.client(arguments)
+        return try await ControlOptions.reading(arguments, for: "devices show") { client in
+            try await show(first, token: token, from: client, with: arguments)
+        }
+    }
+
+    private static func show(
+        _ first: String, token: DeviceToken?, from client: ControlClient, with arguments: Arguments
+    ) async throws -> ExitCode {
         let device: DeviceAnswer
         if let token {
             var input = DeviceInput()
@@ -150,7 +157,14 @@ enum DevicesVerb {
         ]
     ) { arguments in
         let limit = try arguments.number("limit", in: 1...1_000_000) ?? 100
-        let client = try ControlOptions.client(arguments)
+        return try await ControlOptions.reading(arguments, for: "devices list") { client in
+            try await list(from: client, limit: limit, with: arguments)
+        }
+    }
+
+    private static func list(
+        from client: ControlClient, limit: Int, with arguments: Arguments
+    ) async throws -> ExitCode {
         var left = limit
         var cursor: String?
         var count = 0

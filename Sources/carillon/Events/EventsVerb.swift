@@ -7,6 +7,14 @@ import PushText
 enum EventsVerb {
     static let verb = Verb(
         name: "events", summary: "show past events, and with --follow new ones",
+        details: """
+            Shows events of the log, the last 100 if nothing else is asked: accepted messages, outcomes of \
+            deliveries, connections, credentials and devices. With --follow, it waits for new ones until it is \
+            interrupted, also across restarts of Carillon.
+
+            If no Carillon runs, the files of the data directory are read and not changed; --follow needs a \
+            running one.
+            """,
         options: [
             Option("follow", about: "wait for new events and show them, until Ctrl-C"),
             Option(
@@ -35,17 +43,22 @@ enum EventsVerb {
         let until = try Moment.read("until", of: arguments)
         if follows, until != nil { throw Failure(.usage, "'--until' cannot be combined with '--follow'") }
         let limit = try arguments.number("limit", in: 1...1_000_000_000)
-        var run = EventsRun(
-            client: try ControlOptions.client(arguments), prefix: arguments.text("prefix"),
-            isJSON: arguments.has("json"))
-        (run.since, run.until) = (sinceTime, until)
         let begins = since != nil || sinceTime != nil || until != nil
-        if !follows, !begins { return try await run.last(limit ?? 100) }
-        guard follows else {
-            return try await run.forward(since: since ?? LogPosition(), limit: limit ?? .max, follows: false)
+        let run = { @Sendable (client: ControlClient) in
+            var run = EventsRun(client: client, prefix: arguments.text("prefix"), isJSON: arguments.has("json"))
+            (run.since, run.until) = (sinceTime, until)
+            return run
         }
-        return try await Interruption.end { [run] in
-            try await run.forward(
+        guard follows else {
+            return try await ControlOptions.reading(arguments, for: "events") { client in
+                if !begins { return try await run(client).last(limit ?? 100) }
+                return try await run(client).forward(
+                    since: since ?? LogPosition(), limit: limit ?? .max, follows: false)
+            }
+        }
+        let client = try ControlOptions.client(arguments)
+        return try await Interruption.end {
+            try await run(client).forward(
                 since: since ?? (sinceTime == nil ? nil : LogPosition()), limit: limit ?? .max, follows: true)
         }
     }

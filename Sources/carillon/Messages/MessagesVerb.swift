@@ -8,11 +8,17 @@ import PushText
 enum MessagesVerb {
     static let verb = Verb(
         name: "messages", summary: "list recent messages, show the outcome of one, or cancel one",
+        details: """
+            Lists messages with their state and the counts of their outcomes, the newest first, or shows one of \
+            them. Messages are known as long as their events are stored (events.retention).
+
+            If no Carillon runs, the files of the data directory are read and not changed.
+            """,
         words: [Word("MESSAGE", about: "a message id; if left out, recent messages are listed", isOptional: true)],
         options: [
             Option("app", value: "APP", about: "only messages of this app"),
             Option(
-                "state", value: "STATE",
+                "state", value: "STATE", offers: .choice(MessageSummary.State.self),
                 about: "only messages in this state, or in several separated by commas: "
                     + "\(MessageSummary.State.allCases.map(\.rawValue).joined(separator: ", "))"
             ),
@@ -42,23 +48,32 @@ enum MessagesVerb {
         guard MessageID(id) != nil else {
             throw Failure(.usage, "a message id has 1 to 128 bytes and no control characters")
         }
-        let client = try ControlOptions.client(arguments)
-        let message = try await client.ask(
-            "GET", at: "/v1/messages/\(AdminQuery.escaped(id))" + AdminQuery.encoded([("app", arguments.text("app"))]),
-            for: MessageSummary.self)
-        if arguments.has("json") {
-            ControlOptions.write(message)
-        } else {
-            Terminal.output.write(MessageTable(Terminal.output).one(message))
+        return try await ControlOptions.reading(arguments, for: "messages") { client in
+            let message = try await client.ask(
+                "GET",
+                at: "/v1/messages/\(AdminQuery.escaped(id))" + AdminQuery.encoded([("app", arguments.text("app"))]),
+                for: MessageSummary.self)
+            if arguments.has("json") {
+                ControlOptions.write(message)
+            } else {
+                Terminal.output.write(MessageTable(Terminal.output).one(message))
+            }
+            return .done
         }
-        return .done
     }
 
     private static func list(_ arguments: Arguments) async throws -> ExitCode {
         let limit = try arguments.number("limit", in: 1...100_000) ?? 50
         try check(states: arguments.text("state"))
         let (since, until) = (try Moment.read("since", of: arguments), try Moment.read("until", of: arguments))
-        let client = try ControlOptions.client(arguments)
+        return try await ControlOptions.reading(arguments, for: "messages") { client in
+            try await list(from: client, since: since, until: until, limit: limit, with: arguments)
+        }
+    }
+
+    private static func list(
+        from client: ControlClient, since: WallTime?, until: WallTime?, limit: Int, with arguments: Arguments
+    ) async throws -> ExitCode {
         var messages: [MessageSummary] = []
         var cursor: String?
         repeat {

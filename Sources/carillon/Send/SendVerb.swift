@@ -11,6 +11,21 @@ import PushWire
 struct SendVerb {
     static let verb = Verb(
         name: "send", summary: "send one notification: directly to a push service, or through Carillon",
+        details: """
+            Sends one notification and shows the answer of the push service with its meaning, and with what to do \
+            if it was refused.
+
+            Without --via, it is sent directly, with the credential of an app of the configuration (--app) or with \
+            one that the options name (--topic, --environment, and --key or --certificate). No Carillon needs to \
+            run; this is the way to try a credential. With --via, the message is submitted to the intake of a \
+            running Carillon as a producer does, and the acknowledgment is shown; devices can then be named by \
+            token, id, user or tag.
+
+            The content is an alert made of --title, --body and similar options, or the whole payload (--payload). \
+            It is checked against the rules of its push type before anything is sent; --anyway sends it in spite \
+            of findings, and --dry-run shows the request only. Other users can see the command line while the \
+            command runs, so that device tokens are better read from a file.
+            """,
         options: AppOptions.options + SendOrder.options + PayloadOptions.options + SendVia.options + [
             Option("anyway", about: "send even if the provider is known to reject the payload or the options"),
             Option("dry-run", about: "show the request, and send nothing"),

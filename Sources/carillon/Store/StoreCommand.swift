@@ -26,6 +26,19 @@ struct StoreCommand {
         return try result.get()
     }
 
+    /// Returns the findings about the database of a configuration.
+    static func report(file: String?) async throws -> StoreReport {
+        let configured = try ConfiguredStore.read(file: file)
+        let pool = BlockingPool(name: "resolve", threadCount: 2, queueLimit: 64)
+        let names = NameResolver(pool: pool)
+        let access = StoreAccess(configured.options, durability: configured.durability) { host in
+            try await names.resolve(HostPort(host: host.name, port: host.port)).map(\.ip)
+        }
+        let report = await StoreCheck(access).report()
+        if pool.load == (0, 0) { await pool.shutDown() }
+        return report
+    }
+
     private static func database(
         _ arguments: Arguments
     ) throws -> (options: PostgreSQLOptions, durability: PostgreSQLDurability) {

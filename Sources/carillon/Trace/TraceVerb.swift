@@ -8,7 +8,19 @@ import PushText
 enum TraceVerb {
     static let verb = Verb(
         name: "trace", summary: "show all events of a message, a device, a user or one delivery",
-        words: [Word("WHAT", about: "a message id, or a device id (32 hexadecimal digits)", isOptional: true)],
+        details: """
+            Shows what happened to a message, to a device, to the current devices of a user, or to the delivery \
+            with an apns-id: each event with its time, and what to do about reasons of the push service. An \
+            argument of 32 hexadecimal digits is a device id, and any other a message id, unless --device or \
+            --message says otherwise.
+
+            If no Carillon runs, the files of the data directory are read and not changed.
+            """,
+        words: [
+            Word(
+                "WHAT", offers: .identifiers, about: "a message id, or a device id (32 hexadecimal digits)",
+                isOptional: true)
+        ],
         options: [
             Option("message", about: "read WHAT as a message id, even if it looks like a device id"),
             Option("device", about: "read WHAT as a device id"),
@@ -28,7 +40,15 @@ enum TraceVerb {
     ) { arguments in
         let subject = try TraceTarget(arguments)
         let (since, until) = (try Moment.read("since", of: arguments), try Moment.read("until", of: arguments))
-        let client = try ControlOptions.client(arguments)
+        return try await ControlOptions.reading(arguments, for: "trace") { client in
+            try await show(subject, since: since, until: until, from: client, with: arguments)
+        }
+    }
+
+    private static func show(
+        _ subject: TraceTarget, since: WallTime?, until: WallTime?, from client: ControlClient,
+        with arguments: Arguments
+    ) async throws -> ExitCode {
         let answer = try await client.send(
             "GET",
             to: "/v1/trace"

@@ -1,0 +1,116 @@
+import PushAdmin
+import PushConfiguration
+import PushServer
+import PushTime
+import Testing
+
+@testable import carillon
+
+/// Tests of the conclusions, for facts that a test cannot provoke on any machine.
+@Suite struct DiagnosisTests {
+    private static let start = WallTime(milliseconds: 1_767_225_600_000)
+
+    private func facts(_ change: (inout DoctorFacts) -> Void = { _ in }) -> DoctorFacts {
+        var facts = DoctorFacts()
+        facts.now = Self.start
+        facts.process = .running
+        facts.directory = "/data"
+        facts.statistics = StatsAnswer(at: Self.start, startedAt: Self.start, ready: true)
+        change(&facts)
+        return facts
+    }
+
+    private func codes(_ change: (inout DoctorFacts) -> Void) -> [String] {
+        Diagnosis(facts: facts(change)).findings.map { "\($0.severity) \($0.code.rawValue)" }
+    }
+
+    private func app(_ change: (inout StatsAnswer.App) -> Void) -> StatsAnswer.App {
+        var app = StatsAnswer.App(app: "shop", state: "up")
+        change(&app)
+        return app
+    }
+
+    @Test func `A healthy installation has no findings`() {
+        #expect(codes { _ in } == [])
+        #expect(
+            codes {
+                $0.disk = InstallationFacts.Disk(
+                    availableBytes: 50 << 30, sizeBytes: 100 << 30, freeInodes: 1000, inodes: 2000, isReadOnly: false)
+                $0.isClockSynchronized = true
+                ($0.availableMemory, $0.totalMemory) = (4 << 30, 8 << 30)
+                $0.descriptors = (100, 1024)
+                $0.metrics = MetricsText("carillon_events_dropped_total 0\ncarillon_breaker_open{app=\"shop\"} 0\n")
+                $0.statistics?.apps = [app { $0.oldestWaitingMilliseconds = 299_000 }]
+                ($0.ledger, $0.registry) = (.version(InstallationFacts.newestLedger), .version(0))
+            } == [])
+    }
+
+    @Test func `The machine is judged`() {
+        #expect(codes { $0.isClockSynchronized = false } == ["warning clock"])
+        #expect(codes { $0.descriptors = (930, 1024) } == ["warning descriptors"])
+        #expect(codes { ($0.availableMemory, $0.totalMemory) = (32 << 20, 1 << 30) } == ["warning memory"])
+        #expect(
+            codes {
+                $0.disk = InstallationFacts.Disk(
+                    availableBytes: 4 << 30, sizeBytes: 100 << 30, freeInodes: 0, inodes: 0, isReadOnly: false)
+            } == ["warning disk_full"])
+        #expect(
+            codes {
+                $0.disk = InstallationFacts.Disk(
+                    availableBytes: 1 << 20, sizeBytes: 100 << 30, freeInodes: 1, inodes: 100, isReadOnly: true)
+            } == ["fault disk_read_only", "fault disk_full", "fault inodes_used_up"])
+    }
+
+    @Test func `The running Carillon is judged`() {
+        #expect(codes { $0.statistics?.apps = [app { $0.oldestWaitingMilliseconds = 301_000 }] } == ["warning backlog"])
+        #expect(codes { $0.statistics?.apps = [app { $0.isBrakeOn = true }] } == ["warning brake"])
+        #expect(codes { $0.statistics?.version = "0.0.9" } == ["warning other_version"])
+        #expect(codes { $0.isExecutableReplaced = true } == ["warning other_version"])
+        #expect(
+            codes {
+                $0.statistics?.apps = [app { _ in }]
+                $0.metrics = MetricsText("# TYPE x\ncarillon_breaker_open{app=\"shop\"} 1\n")
+            } == ["warning breaker"])
+        #expect(codes { $0.metrics = MetricsText("carillon_events_dropped_total 7\n") } == ["warning deaf_subscribers"])
+        #expect(
+            codes { $0.metrics = MetricsText("carillon_intake_dropped_acks_total 7\n") } == ["note deaf_subscribers"])
+        #expect(codes { $0.metrics = MetricsText("carillon_ledger_events_lost_total 1\n") } == ["warning events_lost"])
+        #expect(codes { $0.statistics?.obstacles = ["the ledger cannot write"] } == ["fault not_ready"])
+        #expect(codes { $0.process = .silent("no answer") }.contains("fault not_answering"))
+        #expect(codes { $0.process = .forbidden("no") }.contains("fault not_permitted"))
+    }
+
+    @Test func `A credential that the running Carillon cannot use is reported`() {
+        for (state, severity) in [
+            (CredentialAnswer.State.inUse, "warning"), (.kept, "warning"), (.unusable, "fault"),
+        ] {
+            #expect(
+                codes { facts in
+                    var credential = CredentialAnswer(
+                        app: .init("shop")!, kind: .key, state: state, name: "K", file: "k.p8")
+                    credential.fault = "refused"
+                    facts.credentials = [credential]
+                } == ["\(severity) credential"])
+        }
+    }
+
+    @Test func `Findings come in order of weight`() {
+        let all = Finding.Severity.allCases.reversed().flatMap { severity in
+            Finding.Code.allCases.reversed().flatMap { code in
+                [Finding(severity, code, "first"), Finding(severity, code, "second")]
+            }
+        }
+        let sorted = all.byWeight
+        #expect(sorted.count == all.count)
+        #expect(sorted.prefix(2).map(\.what) == ["first", "second"])
+        #expect(sorted.first?.code == .configuration && sorted.first?.severity == .fault)
+        #expect(sorted.last?.code == .notRunning && sorted.last?.severity == .note)
+    }
+
+    @Test func `Values of metrics are read, and other text is skipped`() {
+        let metrics = MetricsText(
+            "# HELP a b\na 1\na_b 7\na{x=\"y\"} 2.5\nb NaN\nnonsense\n\na{app=\"shop\",z=\"1\"} 4")
+        #expect(metrics.sum("a") == 7.5 && metrics.sum("none") == 0)
+        #expect(metrics.value("a", app: "shop") == 4 && metrics.value("a", app: "news") == nil)
+    }
+}
