@@ -4,8 +4,6 @@ import PushTransport
 
 @main
 enum Carillon {
-    static let version = "0.1.0"
-
     /// All verbs, in the order in which the help lists them.
     static let verbs: [Verb] = [
         ServeVerb.verb, CheckVerb.verb, SendVerb.verb, DevicesVerb.verb, MessagesVerb.verb, TraceVerb.verb,
@@ -76,16 +74,5 @@ enum Carillon {
             'carillon help VERB' or 'carillon VERB --help' shows details and examples.
 
             """
-    }
-}
-
-enum VersionVerb {
-    static let verb = Verb(
-        name: "version", summary: "print the version",
-        options: [Option("json", about: "print JSON")], examples: [("carillon version --json", "as JSON")]
-    ) { arguments in
-        Terminal.output.write(
-            arguments.has("json") ? "{\"version\":\"\(Carillon.version)\"}\n" : "carillon \(Carillon.version)\n")
-        return .done
     }
 }
