@@ -256,7 +256,7 @@ let package = Package(
                 "PushModel", "PushText", "PushSimulator", "PushTransport", "PushLoop", "JSON5", "TestSupport",
                 "ServerTestSupport", "Receipts", "PushPostgreSQL",
             ],
-            exclude: ["Pipeline/Scenes"], swiftSettings: settings),
+            exclude: ["Pipeline/Scenes", "Completion/Shells"], swiftSettings: settings),
     ],
     cxxLanguageStandard: .cxx17
 )

@@ -9,8 +9,11 @@ enum Carillon {
         ServeVerb.verb, CheckVerb.verb, SendVerb.verb, DevicesVerb.verb, MessagesVerb.verb, TraceVerb.verb,
         EventsVerb.verb, StatsVerb.verb, ClusterVerb.verb, ScaleVerb.verb, PauseVerb.pause, PauseVerb.resume,
         ChannelsVerb.verb, StoreVerb.verb, KeysVerb.verb, ReceiptsVerb.verb, SimulateVerb.verb,
-        BenchVerb.verb, VersionVerb.verb,
+        BenchVerb.verb, CompletionVerb.verb, ManualVerb.verb, VersionVerb.verb,
     ]
+
+    /// Verbs for programs, which the help does not list.
+    private static let hiddenVerbs: [Verb] = [CompleteWordsVerb.verb]
 
     static func main() async {
         // A write to a closed connection then fails with EPIPE instead of ending the process.
@@ -33,7 +36,7 @@ enum Carillon {
             return help(on: Array(arguments.dropFirst()))
         }
         if name == "--version" { return await VersionVerb.verb.start([]) }
-        guard let verb = verbs.first(where: { $0.name == name }) else {
+        guard let verb = (verbs + hiddenVerbs).first(where: { $0.name == name }) else {
             return unknown(name)
         }
         return await verb.start(Array(arguments.dropFirst()))

@@ -99,4 +99,20 @@ extension Configuration {
             throw StartError(.configuration, "\(file): \(error)")
         }
     }
+
+    /// Returns the names of the apps in the file, whatever its other faults.
+    package static func appNames(
+        file flag: String?, environment: [String: String] = ProcessInfo.processInfo.environment
+    ) throws(StartError) -> [String] {
+        guard let file = ConfigurationFile.locate(flag: flag, environment: environment) else {
+            throw ConfigurationFile.notFound()
+        }
+        let text = try ConfigurationFile.read(file)
+        do {
+            let reader = ConfigurationReader(file: file, environment: environment, flags: [:])
+            return reader.root(try tree(text, file: file)).named("apps").map(\.name)
+        } catch {
+            throw error.failure
+        }
+    }
 }

@@ -10,7 +10,7 @@ enum BenchVerb {
         options: [
             Option("host", value: "H", about: "the host of the push service (127.0.0.1)"),
             Option("port", value: "P", about: "its port (2197)"),
-            Option("trust", value: "CA", about: "the CA certificates for that host (PEM)"),
+            Option("trust", value: "CA", offers: .files, about: "the CA certificates for that host (PEM)"),
             Option("key", value: "FILE", about: "a provider key that the service accepts, with --key-id and --team-id"),
             Option("key-id", value: "ID", about: "the id of that key"),
             Option("team-id", value: "ID", about: "the team of that key"),

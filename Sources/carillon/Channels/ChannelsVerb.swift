@@ -19,7 +19,11 @@ enum ChannelsVerb {
 
     private static let create = Verb(
         name: "channels create", summary: "create a channel",
-        options: [Option("keep", value: "WHAT", about: "for offline devices: the 'newest' message, or 'none' (newest)")]
+        options: [
+            Option(
+                "keep", value: "WHAT", offers: .words(["newest", "none"]),
+                about: "for offline devices: the 'newest' message, or 'none' (newest)")
+        ]
             + options,
         examples: [
             ("carillon channels create --app shop", "create a channel that keeps its newest message for up to 8 hours")

@@ -12,13 +12,18 @@ struct Verb: Sendable {
     /// Example commands with a short explanation each.
     let examples: [(command: String, about: String)]
     let verbs: [Verb]
-    /// The text at the end of the help; may be empty.
+    /// Paragraphs at the end of the help, separated by empty lines; may be empty. They are wrapped at 80 columns.
     let notes: String
+    /// The description of the verb in its manual page, in paragraphs; may be empty.
+    let details: String
+    /// The exit statuses that mean something special for this verb; the manual lists the others.
+    let exits: [(code: ExitCode, about: String)]
     let run: @Sendable (Arguments) async throws -> ExitCode
 
     init(
-        name: String, summary: String, words: [Word] = [], options: [Option],
-        examples: [(command: String, about: String)], notes: String = "", verbs: [Verb] = [],
+        name: String, summary: String, details: String = "", words: [Word] = [], options: [Option],
+        examples: [(command: String, about: String)], notes: String = "",
+        exits: [(code: ExitCode, about: String)] = [], verbs: [Verb] = [],
         run: @escaping @Sendable (Arguments) async throws -> ExitCode
     ) {
         self.name = name
@@ -27,24 +32,31 @@ struct Verb: Sendable {
         self.options = options
         self.examples = examples
         self.notes = notes
+        self.details = details
+        self.exits = exits
         self.verbs = verbs
         self.run = run
     }
 
     /// Whether the verb does something itself, besides dispatching to others.
-    private var runs: Bool { verbs.isEmpty || !words.isEmpty }
+    var runs: Bool { verbs.isEmpty || !words.isEmpty }
 
     /// Creates a verb that dispatches to others, whose names begin with its own.
-    init(name: String, summary: String, verbs: [Verb]) {
+    init(name: String, summary: String, details: String = "", verbs: [Verb]) {
         self.name = name
         self.summary = summary
+        self.details = details
         self.verbs = verbs
         notes = ""
+        exits = []
         words = []
         options = []
         examples = verbs.flatMap(\.examples)
         run = { _ in throw Failure(.usage, "a verb is missing") }
     }
+
+    /// The last word of the name: "show" of "keys show".
+    var word: String { name.split(separator: " ").last.map(String.init) ?? name }
 
     /// Returns the verb with that name below this one.
     func verb(_ word: String) -> Verb? {
@@ -128,7 +140,15 @@ struct Verb: Sendable {
             Examples:
             \(samples.joined(separator: "\n"))
 
-            """ + (notes.isEmpty ? "" : "\n\(notes)\n")
+            """ + (notes.isEmpty ? "" : "\n\(notes)\n") + exitHelp
+    }
+
+    private var exitHelp: String {
+        guard !exits.isEmpty else { return "" }
+        let lines = exits.map {
+            "  \(Terminal.padded("\($0.code.rawValue)", to: 2))  \(Terminal.output.help($0.about, indent: 6))\n"
+        }
+        return "\nExit codes:\n" + lines.joined()
     }
 }
 
@@ -139,9 +159,14 @@ struct Word: Sendable {
     let isOptional: Bool
     /// Whether the argument takes all following words; allowed only for the last one.
     let mayRepeat: Bool
+    /// What a shell offers for the argument.
+    let offers: Candidates
 
-    init(_ name: String, about: String, isOptional: Bool = false, mayRepeat: Bool = false) {
+    init(
+        _ name: String, offers: Candidates? = nil, about: String, isOptional: Bool = false, mayRepeat: Bool = false
+    ) {
         self.name = name
+        self.offers = offers ?? Candidates(placeholder: name)
         self.about = about
         self.isOptional = isOptional
         self.mayRepeat = mayRepeat
@@ -157,16 +182,20 @@ struct Option: Sendable {
     let name: String
     /// The placeholder for the value in the help; nil for an option without a value.
     let value: String?
+    /// What a shell offers for the value.
+    let offers: Candidates
     let about: String
     let mayRepeat: Bool
     /// The name of the option in earlier versions. It is still accepted, but the help does not list it.
     let earlierName: String?
 
     init(
-        _ name: String, value: String? = nil, about: String, mayRepeat: Bool = false, earlierName: String? = nil
+        _ name: String, value: String? = nil, offers: Candidates? = nil, about: String, mayRepeat: Bool = false,
+        earlierName: String? = nil
     ) {
         self.name = name
         self.value = value
+        self.offers = offers ?? value.map { Candidates(placeholder: $0) } ?? .nothing
         self.about = about
         self.mayRepeat = mayRepeat
         self.earlierName = earlierName

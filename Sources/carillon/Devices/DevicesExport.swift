@@ -12,7 +12,9 @@ enum DevicesExport {
             Option(
                 "out", value: "FILE", about: "write to this file, readable only by you (else standard output)",
                 earlierName: "to"),
-            Option("format", value: "NAME", about: "csv or jsonl (from the file extension, else csv)"),
+            Option(
+                "format", value: "NAME", offers: .choice(DeviceFormat.self),
+                about: "csv or jsonl (from the file extension, else csv)"),
         ] + DevicesVerb.filters + ControlOptions.options,
         examples: [
             ("carillon devices export --out devices.csv", "export all devices, for 'carillon devices import'"),

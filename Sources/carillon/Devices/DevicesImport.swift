@@ -14,7 +14,7 @@ enum DevicesImport {
         words: [Word("FILE", about: "CSV with a heading, or one JSON object per line; - for standard input")],
         options: [
             Option(
-                "format", value: "NAME",
+                "format", value: "NAME", offers: .choice(DeviceFormat.self),
                 about: "csv or jsonl, if the file name does not end in .csv, .jsonl or .ndjson. Columns or keys: "
                     + "\(DeviceInput.keys.joined(separator: ", ")). "
                     + "Empty values change nothing. In a CSV file, semicolons separate tags. Invalid lines are "

@@ -16,15 +16,17 @@ enum AppOptions {
     /// The flags that describe an app without a configuration.
     private static let flags: [Option] = [
         Option("topic", value: "BUNDLE", about: "the app's bundle id, instead of --app; with the next options"),
-        Option("environment", value: "NAME", about: "production or sandbox"),
+        Option("environment", value: "NAME", offers: .choice(PushEnvironment.self), about: "production or sandbox"),
         Option("key", value: "FILE", about: "a provider key (.p8), or the private key of --certificate"),
         Option("key-id", value: "ID", about: "the id of the provider key (taken from its file name)"),
         Option("team-id", value: "ID", about: "the team of the provider key"),
         Option("certificate", value: "FILE", about: "a push certificate, .p12 or .pem"),
-        Option("password-file", value: "F", about: "a file that contains only the password of the certificate"),
+        Option("password-file", value: "FILE", about: "a file that contains only the password of the certificate"),
         Option("host", value: "H", about: "a simulator or a private service, instead of Apple's"),
         Option("port", value: "P", about: "the port of that host (443; 2195 with --binary)"),
-        Option("trust", value: "CA", about: "the CA certificate for that host (PEM), or 'system' for a public CA"),
+        Option(
+            "trust", value: "CA", offers: .files,
+            about: "the CA certificate for that host (PEM), or 'system' for a public CA"),
         Option("binary", about: "use the legacy protocol, which Apple ended in 2021"),
     ]
 

@@ -11,7 +11,7 @@ enum KeysAPIAddVerb {
         words: [KeysAPIVerb.name],
         options: [
             Option(
-                "role", value: "ROLE",
+                "role", value: "ROLE", offers: .choice(Role.self),
                 about: "\(Role.allCases.map(\.rawValue).joined(separator: ", ")); may be given several times. operate "
                     + "includes observe, and admin includes operate; neither includes push or register",
                 mayRepeat: true),

@@ -8,7 +8,7 @@ enum KeysVerb {
         verbs: [KeysShowVerb.verb, KeysConvertVerb.verb, KeysCurveVerb.verb, KeysAPIVerb.verb])
 
     static let passwordOption = Option(
-        "password-file", value: "F",
+        "password-file", value: "FILE",
         about: "a file that contains only the password (else the environment variable "
             + "CARILLON_KEY_PASSWORD, if it is set)")
 

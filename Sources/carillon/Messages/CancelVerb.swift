@@ -14,10 +14,10 @@ enum CancelVerb {
             ("carillon messages cancel sale-2026-11", "cancel a broadcast that is half out, or a scheduled message"),
             ("carillon messages cancel order-4711 --app shop", "name the app if several have a message with this id"),
         ],
-        notes: """
-            Exit code: 0 if the message is cancelled, also if it was before; 1 if it is
-            complete, so that it is too late; 65 if no message with this id is known.
-            """
+        exits: [
+            (.done, "the message is cancelled, or was before"), (.failed, "it is too late: the message is complete"),
+            (.badInput, "no message with this id is known"),
+        ]
     ) { arguments in
         let id = arguments.word("MESSAGE")
         guard MessageID(id) != nil else {

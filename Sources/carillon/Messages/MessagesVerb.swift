@@ -12,7 +12,7 @@ enum MessagesVerb {
         options: [
             Option("app", value: "APP", about: "only messages of this app"),
             Option(
-                "state", value: "STATE",
+                "state", value: "STATE", offers: .choice(MessageSummary.State.self),
                 about: "only messages in this state, or in several separated by commas: "
                     + "\(MessageSummary.State.allCases.map(\.rawValue).joined(separator: ", "))"
             ),

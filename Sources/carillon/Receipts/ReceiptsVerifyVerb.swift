@@ -21,7 +21,9 @@ struct ReceiptsVerifyVerb {
             Option("app-apple-id", value: "N", about: "the Apple id of the app of --bundle-id"),
             Option("roots", value: "FILE", about: "PEM with roots that are trusted besides Apple's"),
             Option("shared-secret-file", value: "FILE", about: "the shared secret, for old receipts"),
-            Option("revocation", value: "P", about: "require, soft or off: whether Apple's responders are asked"),
+            Option(
+                "revocation", value: "P", offers: .choice(RevocationPolicy.self),
+                about: "require, soft or off: whether Apple's responders are asked"),
             Option("json", about: "print one JSON object"),
         ],
         examples: [
@@ -39,11 +41,12 @@ struct ReceiptsVerifyVerb {
             Signed data is verified on this machine; only the check of revocation uses
             the network. Old receipts are sent to Apple's verifyReceipt, which Apple has
             deprecated: let new versions of an app send signed transactions.
-
-            Exit codes: 0 genuine; 1 refused; 65 the input is malformed; 75 Apple cannot
-            be reached, try again; 77 the shared secret is wrong; 78 the configuration is
-            wrong, or lacks the Apple id of the app.
-            """
+            """,
+        exits: [
+            (.done, "genuine"), (.failed, "refused"), (.badInput, "the input is malformed"),
+            (.tryAgain, "Apple cannot be reached; try again"), (.notPermitted, "the shared secret is wrong"),
+            (.configuration, "the configuration is wrong, or lacks the Apple id of the app"),
+        ]
     ) { arguments in
         do {
             let verb = ReceiptsVerifyVerb(services: try services(arguments))

@@ -9,7 +9,7 @@ import PushWire
 enum PayloadOptions {
     static let options: [Option] = [
         Option(
-            "payload", value: "JSON",
+            "payload", value: "JSON", offers: .files,
             about: "the payload: '{…}', a file, or - for standard input; replaces the next options"),
         Option("title", value: "TEXT", about: "the title of the alert"),
         Option("subtitle", value: "TEXT", about: "the subtitle of the alert"),

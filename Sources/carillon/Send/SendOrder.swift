@@ -16,9 +16,11 @@ struct SendOrder: Sendable {
         TokenOptions.options + [
             Option("channel", value: "ID", about: "a broadcast to this channel, instead of --token"),
             Option(
-                "push-type", value: "TYPE",
-                about: "(alert; background if it only wakes the app; liveactivity with --channel)"),
-            Option("priority", value: "N", about: "10, 5 or 1 (the default of the push type)"),
+                "push-type", value: "TYPE", offers: .choice(PushType.self),
+                about: "the push type (alert; background if it only wakes the app; liveactivity with --channel)"),
+            Option(
+                "priority", value: "N", offers: .words(["10", "5", "1"]),
+                about: "10, 5 or 1 (the default of the push type)"),
             Option("expires-at", value: "SECONDS", about: "expiry in seconds since 1970; 0: one attempt, not stored"),
             Option("ttl", value: "TIME", about: "expiry relative to now: 1h, 30m; 0: one attempt"),
             Option("collapse-id", value: "ID", about: "a notification replaces earlier ones with the same collapse id"),

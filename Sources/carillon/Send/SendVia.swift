@@ -12,7 +12,9 @@ struct SendVia {
             "via", value: "ENDPOINT",
             about: "submit to the Carillon with this intake, as in tcp://127.0.0.1:5560 (with one of the next "
                 + "six options, intake.router of the configuration)"),
-        Option("device", value: "ID", about: "a device id of the registry, instead of --token", mayRepeat: true),
+        Option(
+            "device", value: "ID", offers: .devices, about: "a device id of the registry, instead of --token",
+            mayRepeat: true),
         Option("user", value: "ID", about: "all devices of a user", mayRepeat: true),
         Option(
             "tag", value: "TAG", about: "all devices with this tag; if given again, with all these tags",

@@ -20,7 +20,7 @@ enum ServeVerb {
             ("carillon serve --json --drain 5s", "for a script that starts it"),
             ("kill -HUP $(cat data/carillon.lock)", "reload the configuration, all keys and all certificates"),
             ("curl http://127.0.0.1:8470/readyz", "check whether a running Carillon can send notifications now"),
-        ], notes: exitCodes
+        ], exits: exits
     ) { arguments in
         let drain = try drainTime(arguments.text("drain"))
         let flags = arguments.text("data").map { ["data": $0] } ?? [:]
@@ -46,19 +46,26 @@ enum ServeVerb {
     }
 
     /// The exit codes, for authors of unit files and scripts.
-    static let exitCodes = """
-        Exit codes:
-          0   stopped by a signal; the next start sends the remaining messages
-          1   stopped by a second SIGTERM, or by an error: the disk is full, a ledger
-              file is damaged, or the path of the control socket is too long
-          64  the command line is invalid
-          69  an address to bind is in use or not of this machine, or the directory of
-              an ipc path is missing or not writable
-          75  another Carillon runs on the data directory
-          77  this user has no permission to use the data directory
-          78  the configuration, or a file that it names, is invalid;
-              'carillon check' lists all faults
-        """
+    private static let exits: [(code: ExitCode, about: String)] = [
+        (.done, "stopped by a signal; the next start sends the remaining messages"),
+        (
+            .failed,
+            "stopped by a second SIGTERM, or by an error: the disk is full, a ledger file is damaged, or the path of "
+                + "the control socket is too long"
+        ),
+        (.usage, "the command line is invalid"),
+        (
+            .unavailable,
+            "an address to bind is in use or not of this machine, or the directory of an ipc path is missing or not "
+                + "writable"
+        ),
+        (.tryAgain, "another Carillon runs on the data directory"),
+        (.notPermitted, "this user has no permission to use the data directory"),
+        (
+            .configuration,
+            "the configuration, or a file that it names, is invalid; 'carillon check' lists all faults"
+        ),
+    ]
 
     static func drainTime(_ text: String?) throws(Failure) -> Duration {
         guard let text else { return .seconds(30) }

@@ -1,6 +1,7 @@
 import FoundationEssentials
 import PushGateways
 import PushLoop
+import PushModel
 import PushSimulator
 import PushTransport
 import PushWire
@@ -19,7 +20,9 @@ struct SimulateVerb {
             Option("store-port", value: "P", about: "the HTTPS port of the App Store's verifyReceipt (none)"),
             Option("control-port", value: "P", about: "the HTTP port for received requests, faults and devices (8474)"),
             Option("data", value: "DIR", about: "the directory for its certificates and keys (./simulator)"),
-            Option("environment", value: "NAME", about: "production or sandbox (production)"),
+            Option(
+                "environment", value: "NAME", offers: .choice(PushEnvironment.self),
+                about: "production or sandbox (production)"),
             Option(
                 "faults", value: "FILE", about: "a fault script to load (JSON5); GET / on the control port explains it"),
             Option("streams", value: "N", about: "the maximum number of open streams per connection (1000)"),

@@ -18,10 +18,11 @@ enum StoreCheckVerb {
             Each host of the URL is examined as a node does at its start. Nothing is
             changed.
 
-            Exit codes: 0 nodes can use the store; 1 there are faults; 64 the command line is
-            wrong; 69 no server can be reached; 78 the configuration is wrong.
-
-            """ + StoreVerb.notes
+            """ + StoreVerb.notes,
+        exits: [
+            (.done, "nodes can use the store"), (.failed, "there are faults"), (.usage, "the command line is wrong"),
+            (.unavailable, "no server can be reached"), (.configuration, "the configuration is wrong"),
+        ]
     ) { arguments in
         try await StoreVerb.run(arguments) { command in
             let report = StoreCheckReport(name: command.name, report: await StoreCheck(command.access).report())

@@ -24,7 +24,7 @@ enum StoreVerb {
     ]
 
     static let durability = Option(
-        "durability", value: "P",
+        "durability", value: "P", offers: .words(["replicated", "single"]),
         about: "replicated or single: whether nodes require a synchronous standby (that of the configuration, else "
             + "replicated)")
 

@@ -8,7 +8,11 @@ import PushText
 enum TraceVerb {
     static let verb = Verb(
         name: "trace", summary: "show all events of a message, a device, a user or one delivery",
-        words: [Word("WHAT", about: "a message id, or a device id (32 hexadecimal digits)", isOptional: true)],
+        words: [
+            Word(
+                "WHAT", offers: .identifiers, about: "a message id, or a device id (32 hexadecimal digits)",
+                isOptional: true)
+        ],
         options: [
             Option("message", about: "read WHAT as a message id, even if it looks like a device id"),
             Option("device", about: "read WHAT as a device id"),
