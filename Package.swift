@@ -37,6 +37,10 @@ let package = Package(
         .systemLibrary(name: "CSQLite", path: "Sources/System/CSQLite"),
         // Not linked: it has the types of libpq, which PushPostgreSQL loads when a cluster needs it.
         .systemLibrary(name: "CPostgreSQL", path: "Sources/System/CPostgreSQL"),
+        // The commit of a release, which Tools/package names. An ordinary build defines nothing, and compiles nothing anew.
+        .target(
+            name: "CRelease", path: "Sources/System/CRelease",
+            cSettings: Context.environment["CARILLON_COMMIT"].map { [.define("CARILLON_COMMIT", to: $0)] } ?? []),
         .target(
             name: "CSimdJSON", path: "Sources/System/CSimdJSON",
             linkerSettings: [.linkedLibrary("simdjson")]),
@@ -127,7 +131,7 @@ let package = Package(
             name: "PushServer",
             dependencies: [
                 "PushAdmin", "PushConfiguration", "PushPipeline", "PushStore", "PushGateways", "PushLogic", "PushWire",
-                "PushModel", "PushTime", "PushTransport", "PushPostgreSQL", "PushLoop", "Receipts",
+                "PushModel", "PushTime", "PushTransport", "PushPostgreSQL", "PushLoop", "Receipts", "CRelease",
             ], swiftSettings: settings),
 
         // Floor 7: the programs.
@@ -136,7 +140,7 @@ let package = Package(
             dependencies: [
                 "PushServer", "PushAdmin", "PushConfiguration", "PushStore", "PushGateways", "PushLogic", "PushWire",
                 "PushModel", "PushTime", "PushText", "PushRandom", "PushSimulator", "PushTransport", "PushPostgreSQL",
-                "PushLoop", "Receipts",
+                "PushLoop", "PushSQLite", "Receipts",
             ], swiftSettings: settings),
         .executableTarget(
             name: "Benchmarks",

@@ -1,11 +1,16 @@
+private import CRelease
 import PushLoop
 
 /// The version of Carillon.
 package enum Release {
+    /// The version. It stands only here: the verbs, the API, the packages and the documentation read it from the program.
     package static let version = "0.1.0"
 
+    /// The commit of the sources, if `Tools/package` built the program; otherwise "unknown".
+    package static var commit: String { CRelease_commit().map { String(cString: $0) } ?? "unknown" }
+
     /// The version of the Swift compiler.
-    static var swiftVersion: String {
+    package static var swiftVersion: String {
         #if compiler(>=6.4)
         "6.4 or later"
         #elseif compiler(>=6.3)
@@ -15,7 +20,7 @@ package enum Release {
         #endif
     }
 
-    static var architecture: String {
+    package static var architecture: String {
         #if arch(x86_64)
         "x86_64"
         #elseif arch(arm64)

@@ -9,7 +9,12 @@ extension RunningCarillon {
     /// removal of a right. The line `reloaded` is logged when they are applied, too.
     @discardableResult
     func reload() async -> ReloadAnswer {
-        await reloadTurn.run { [self] in await reloadNow() }
+        await reloadTurn.run { [self] in
+            supervisor.reloading()
+            let answer = await reloadNow()
+            supervisor.ready(status: await health.readiness().sentence)
+            return answer
+        }
     }
 
     /// Returns the configuration in force, and what in the file differs from it.

@@ -34,6 +34,12 @@ package final class RunningCarillon: Sendable {
     private let control: AdminServer
     private let http: AdminServer?
     private let mark: RunMark
+    let supervisor: Supervisor
+    let health: ServedHealth
+    /// One turn of each loop. If a loop hangs, its turn does not return.
+    private let turns: [@Sendable () async -> Void]
+    /// The task that reports that all loops turn. It ends just before the loops.
+    private let beating = Locked<Task<Void, Never>?>(nil)
     /// The mark of the previous run, if that run did not end in order.
     private let remains: RunMark.Remains?
     /// The number of deliveries that were unanswered when the drain ended.
@@ -41,12 +47,18 @@ package final class RunningCarillon: Sendable {
 
     /// Starts everything. It does not wait for connections to push services.
     ///
-    /// - Parameter abandon: called on a loop three seconds after a second signal to stop, if the process still runs.
+    /// - Parameters:
+    ///   - supervisor: receives the state of the server. A start that takes long extends its time.
+    ///   - abandon: called on a loop three seconds after a second signal to stop, if the process still runs.
     /// - Throws: `StartError` for problems that an operator can correct. All parts that were started have ended by
     ///   then.
     package init(
-        _ source: ConfigurationSource, parsed: Configuration.Parsed, abandon: @escaping @Sendable () -> Void
+        _ source: ConfigurationSource, parsed: Configuration.Parsed, supervisor: Supervisor,
+        abandon: @escaping @Sendable () -> Void
     ) async throws {
+        self.supervisor = supervisor
+        let starting = Task { await supervisor.extendStart() }
+        defer { starting.cancel() }
         let configuration = parsed.configuration
         self.source = source
         self.configuration = Locked(configuration)
@@ -80,6 +92,12 @@ package final class RunningCarillon: Sendable {
         // process.
         let isReloading = Locked(false)
         services.add { _ in if !isReloading.withLock({ $0 }) { await loops.shutDown() } }
+        turns = loops.loops.map { loop in { await loop.run {} } }
+        services.add { [beating] _ in
+            let task = beating.withLock { $0.take() }
+            task?.cancel()
+            await task?.value
+        }
 
         let forcedStop = ForcedStop(log: log, home: home, abandon: abandon)
         let signals = ServeSignals { forcedStop.begin() }
@@ -132,6 +150,7 @@ package final class RunningCarillon: Sendable {
             let health = ServedHealth(
                 gateways: gateways, pipeline: pipeline, pipelineMetrics: PipelineMetrics(in: metrics),
                 registry: metrics, disk: DiskSpace(of: lock.directory, files: files, in: metrics))
+            self.health = health
             health.disk.refresh()
             let receipts = try await files.run { [log] in
                 try ServedReceipts(configuration, on: home, resolver: NameResolver(pool: lookUps), log: log)
@@ -336,7 +355,14 @@ package final class RunningCarillon: Sendable {
 
     /// Serves until a signal asks to stop, then waits at most `deadline` for deliveries in flight.
     package func run(drainingWithin deadline: Duration) async -> End {
+        supervisor.ready(status: await health.readiness().sentence)
+        beating.withLock { task in
+            task = Task { [supervisor, health, turns] in
+                await supervisor.beat(turns) { await health.readiness().sentence }
+            }
+        }
         while await signals.next() == .reload { await reload() }
+        supervisor.stopping(drainingWithin: deadline)
         let log = logs.log
         log.notice("draining: waiting at most this long for deliveries in flight", [.duration: deadline])
         let begun = MonotonicTime.current()

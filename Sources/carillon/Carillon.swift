@@ -4,14 +4,11 @@ import PushTransport
 
 @main
 enum Carillon {
-    static let version = "0.1.0"
-
     /// All verbs, in the order in which the help lists them.
     static let verbs: [Verb] = [
         ServeVerb.verb, CheckVerb.verb, DoctorVerb.verb, ReloadVerb.verb, SendVerb.verb, DevicesVerb.verb,
-        MessagesVerb.verb,
-        TraceVerb.verb,
-        EventsVerb.verb, StatsVerb.verb, ClusterVerb.verb, ScaleVerb.verb, PauseVerb.pause, PauseVerb.resume,
+        MessagesVerb.verb, TraceVerb.verb, EventsVerb.verb, StatsVerb.verb, ClusterVerb.verb, ScaleVerb.verb,
+        PauseVerb.pause, PauseVerb.resume,
         ChannelsVerb.verb, BackupVerb.verb, RestoreVerb.verb, StoreVerb.verb, KeysVerb.verb, ReceiptsVerb.verb,
         SimulateVerb.verb, BenchVerb.verb, CompletionVerb.verb { verbs }, ManualVerb.verb { verbs }, VersionVerb.verb,
     ]
@@ -81,16 +78,5 @@ enum Carillon {
             'carillon help VERB' or 'carillon VERB --help' shows details and examples.
 
             """
-    }
-}
-
-enum VersionVerb {
-    static let verb = Verb(
-        name: "version", summary: "print the version",
-        options: [Option("json", about: "print JSON")], examples: [("carillon version --json", "as JSON")]
-    ) { arguments in
-        Terminal.output.write(
-            arguments.has("json") ? "{\"version\":\"\(Carillon.version)\"}\n" : "carillon \(Carillon.version)\n")
-        return .done
     }
 }

@@ -26,10 +26,23 @@ package struct Readiness: JSONAnswer, Equatable {
     /// - Parameter obstacle: the reason why nothing can be accepted or stored, whatever the gateways say.
     package init(_ apps: [App], obstacle: String? = nil, warnings: [String] = []) {
         self.apps = apps
-        reason = obstacle
-        self.warnings = warnings.isEmpty ? nil : warnings
         // Without an app nothing can be sent.
-        ready = obstacle == nil && !apps.isEmpty && apps.allSatisfy(\.ready)
+        reason = obstacle ?? (apps.isEmpty ? Self.noApp : nil)
+        self.warnings = warnings.isEmpty ? nil : warnings
+        ready = reason == nil && apps.allSatisfy(\.ready)
+    }
+
+    /// What a new installation needs.
+    private static let noApp =
+        "there is no app: add one to apps in the configuration, with its topic, environment and credential, and reload"
+
+    /// The state in one sentence, for people.
+    package var sentence: String {
+        if let reason { return "Not ready: \(reason)" }
+        let count = apps.count == 1 ? "1 app" : "\(apps.count) apps"
+        guard let first = apps.first(where: { !$0.ready }) else { return "Serving \(count)" }
+        let waiting = apps.count { !$0.ready }
+        return "Serving \(count), \(waiting) of them not ready: \(first.app): \(first.reason ?? "unknown")"
     }
 
     /// Returns the readiness of one app, whatever the state of the others; nil if there is no such app. What all apps

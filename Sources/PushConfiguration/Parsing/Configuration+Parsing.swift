@@ -109,7 +109,14 @@ extension ConfigurationDraft {
     fileprivate mutating func readApps(in root: ConfigurationSection) {
         let sections = root.named("apps")
         if sections.isEmpty {
-            root.report("there is no app; add one: apps: { shop: { topic: …, environment: …, credential: … } }")
+            // An empty object is intended: a new installation starts before its first app exists. A file without
+            // `apps` may be the wrong file.
+            let advice = "add one: apps: { shop: { topic: …, environment: …, credential: … } }"
+            if root.section("apps", holdsNames: true).isGiven {
+                root.warn("there is no app, so nothing can be sent; \(advice), and reload", at: "apps")
+            } else {
+                root.report("there is no app; \(advice); apps: {} starts without one")
+            }
         }
         values.apps = sections.compactMap { name, section in
             AppDraft.settings.read(from: section, into: AppDraft()).app(name, in: section)

@@ -4,12 +4,17 @@ import Glibc
 package enum LogFormat: Hashable, Sendable {
     /// Columns for human readers, with fields as `key=value`. Values with special characters are quoted.
     case text(colors: Bool)
+    /// The text format for the journal of systemd: without the time, which the journal adds, and with the priority that
+    /// it expects at the start of a line, as in the manual page sd-daemon(3).
+    case journal
     /// One JSON object per line for programs.
     case json
 
-    /// Returns the text format, with colors if the descriptor is a terminal and `NO_COLOR` is not set.
+    /// Returns the text format: for the journal if the descriptor is connected to it, and otherwise with colors if the
+    /// descriptor is a terminal and `NO_COLOR` is not set.
     package static func text(for descriptor: CInt) -> LogFormat {
-        .text(colors: unsafe isatty(descriptor) == 1 && getenv("NO_COLOR") == nil)
+        if JournalStream.isJournal(descriptor: descriptor) { return .journal }
+        return .text(colors: unsafe isatty(descriptor) == 1 && getenv("NO_COLOR") == nil)
     }
 }
 
@@ -26,6 +31,7 @@ extension LogFormat {
     func write(_ record: LogRecord, to line: inout LogLine) {
         switch self {
         case .text(let colors): writeText(record, colors: colors, to: &line)
+        case .journal: writeText(record, priority: record.level.priority, to: &line)
         case .json: writeJSON(record, to: &line)
         }
     }
@@ -35,10 +41,14 @@ extension LogFormat {
     private static let cutText = " [cut]\n"
     private static let resetColor = "\u{1B}[0m"
 
-    private func writeText(_ record: LogRecord, colors: Bool, to line: inout LogLine) {
+    private func writeText(_ record: LogRecord, colors: Bool = false, priority: String? = nil, to line: inout LogLine) {
         line.reserve(Self.cutText.utf8.count)
-        line.append(time: record.time)
-        line.append(" ")
+        if let priority {
+            line.append(priority)
+        } else {
+            line.append(time: record.time)
+            line.append(" ")
+        }
         let color = colors ? record.level.color : ""
         line.append(color)
         line.append(record.level.column)
@@ -148,6 +158,17 @@ extension LogFormat {
 }
 
 extension LogLevel {
+    /// The priority of a line in the journal: those of syslog(3).
+    fileprivate var priority: String {
+        switch self {
+        case .trace, .debug: "<7>"
+        case .info: "<6>"
+        case .notice: "<5>"
+        case .warning: "<4>"
+        case .error: "<3>"
+        }
+    }
+
     fileprivate var column: String {
         switch self {
         case .trace: "TRACE  "

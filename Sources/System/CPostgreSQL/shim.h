@@ -22,7 +22,7 @@
     use(PQsendPrepare) use(PQsendQueryPrepared) use(PQsendQueryParams) use(PQflush) use(PQconsumeInput) use(PQisBusy) \
     use(PQgetResult) use(PQclear) use(PQresultStatus) use(PQresultErrorField) use(PQresultErrorMessage) use(PQntuples) \
     use(PQnfields) use(PQfname) use(PQftype) use(PQfformat) use(PQgetisnull) use(PQgetlength) use(PQgetvalue) \
-    use(PQcmdTuples) use(PQsslInUse) use(PQsslStruct) use(PQbackendPID)
+    use(PQcmdTuples) use(PQsslInUse) use(PQsslStruct) use(PQbackendPID) use(PQlibVersion)
 
 struct CPostgreSQL_functions {
 #define CPOSTGRESQL_FIELD(name) __typeof__(name) *name;

@@ -281,6 +281,14 @@ CSimdJSON_status CSimdJSON_index::walk(
 #undef BEHIND
 }
 
+#define CSIMDJSON_TEXT_OF(name) #name
+#define CSIMDJSON_TEXT(name) CSIMDJSON_TEXT_OF(name)
+
+const char *CSimdJSON_version(void)
+{
+    return CSIMDJSON_TEXT(SIMDJSON_VERSION);
+}
+
 size_t CSimdJSON_padding(void)
 {
     return simdjson::SIMDJSON_PADDING;

@@ -1,3 +1,4 @@
+import FoundationEssentials
 import Glibc
 import PushConfiguration
 import PushLoop
@@ -35,12 +36,16 @@ enum ServeVerb {
         let flags = arguments.text("data").map { ["data": $0] } ?? [:]
         let (file, parsed) = try Configuration.load(file: arguments.text("config"), flags: flags)
         let source = ConfigurationSource(file: file, flags: flags)
-        let running = try await RunningCarillon(source, parsed: parsed) { _exit(ExitCode.failed.rawValue) }
+        let supervisor = Supervisor(ProcessInfo.processInfo.environment)
+        let running = try await RunningCarillon(source, parsed: parsed, supervisor: supervisor) {
+            _exit(ExitCode.failed.rawValue)
+        }
         let served = await running.served()
         if arguments.has("json") {
             Terminal.output.write(served.json)
-        } else if parsed.configuration.log.format == .text {
-            // A JSON log has one object per line and no other text. The log contains the same information.
+        } else if parsed.configuration.log.format == .text, !JournalStream.isJournal(descriptor: 1) {
+            // A JSON log has one object per line and no other text, and in the journal the lines of a table are entries
+            // of their own. The log contains the same information.
             Terminal.output.write(served.text(on: Terminal.output))
         }
         running.logStart(served)

@@ -18,11 +18,12 @@ final class RunningServe {
 
     static let words = ["env", "-u", "CARILLON_CONFIG", "-u", "CARILLON_DATA", ChildProcess.carillon]
 
-    init(_ file: String, _ arguments: [String] = []) async throws {
+    init(_ file: String, _ arguments: [String] = [], environment: [String] = []) async throws {
         self.file = file
         process = try ChildProcess(
             "sh",
-            ["-c", "exec \"$@\" 2>&1", "sh"] + Self.words + ["serve", "--config", file, "--json"] + arguments)
+            ["-c", "exec \"$@\" 2>&1", "sh", "env"] + environment + Self.words + ["serve", "--config", file, "--json"]
+                + arguments)
         while true {
             guard let line = try await process.line() else {
                 throw ChildProcess.NotStarted(description: "serve did not start: \(lines)")

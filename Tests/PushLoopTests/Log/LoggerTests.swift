@@ -1,3 +1,4 @@
+import Glibc
 import Synchronization
 import Testing
 
@@ -16,6 +17,36 @@ import Testing
                 2026-03-01T09:30:00.250Z WARNING tls        slow answer reason="no room left" count=4311 B
 
                 """)
+    }
+
+    @Test func `Lines for the journal begin with a priority and have no time`() throws {
+        let capture = try LineCapture()
+        let logger = Logger("tls", to: LogOutput(capture, format: .journal, level: .debug))
+        logger.debug("resumed")
+        logger.info("connected", [.port: 443])
+        logger.notice("rotated")
+        logger.warning("slow answer")
+        logger.error("not\nreadable")
+        #expect(
+            capture.text == """
+                <7>DEBUG   tls        resumed
+                <6>INFO    tls        connected port=443
+                <5>NOTICE  tls        rotated
+                <4>WARNING tls        slow answer
+                <3>ERROR   tls        not\\nreadable
+
+                """)
+    }
+
+    @Test func `The journal is recognized by the device and the inode of the descriptor`() throws {
+        let (first, second) = (try LineCapture(), try LineCapture())
+        var status = stat()
+        #expect(fstat(first.descriptor, &status) == 0)
+        let name = "\(status.st_dev):\(status.st_ino)"
+        #expect(JournalStream.isStream(name, descriptor: first.descriptor))
+        #expect(!JournalStream.isStream(name, descriptor: second.descriptor))
+        #expect(!JournalStream.isStream(name, descriptor: -1))
+        #expect(!JournalStream.isStream("", descriptor: first.descriptor))
     }
 
     @Test("Colors are written only when requested") func colorsOnlyWhenRequested() throws {

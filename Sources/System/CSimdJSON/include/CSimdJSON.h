@@ -11,6 +11,9 @@ extern "C" {
 /* Returns the number of bytes after a text that simdjson may read. Their content does not matter. */
 size_t CSimdJSON_padding(void);
 
+/* Returns the version of simdjson, with whose headers this file was compiled. */
+const char *CSimdJSON_version(void);
+
 /* The kinds of values, with the numbers of PushWire's JSONKind. */
 enum {
     CSimdJSON_object = 0,
