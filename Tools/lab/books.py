@@ -28,6 +28,8 @@ class Failure:
     kind: str
     node: str
     at: float
+    # How long Apple needed for an answer, in milliseconds. A killed node leaves its requests unanswered.
+    latency: float = 0
     # From when on the node must not send, and when it may again.
     silent_from: float = 0
     silent_until: float = 0
@@ -109,7 +111,8 @@ class Books:
                 if cause is None:
                     strange.append(self.wanted.get(id, id))
                 else:
-                    isAnswered = not first.get("unanswered") and first["at"] < self.failures[cause].at
+                    failure = self.failures[cause]
+                    isAnswered = not first.get("unanswered") and first["at"] + failure.latency < failure.at
                     causes[cause][isAnswered] += 1
         groups = self.groups()
         streams = STREAMS * CONNECTIONS

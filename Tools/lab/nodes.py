@@ -2,6 +2,7 @@
 
 import json
 import os
+import pathlib
 import signal
 import subprocess
 import threading
@@ -42,7 +43,7 @@ class Child:
     """A process whose output is read line by line. It ends with this process, even if this one is killed."""
 
     def __init__(self, log, *words, environment=None):
-        self.log = open(log, "ab")
+        self.log, self.isBelow = open(log, "ab"), False
         self.process = subprocess.Popen(
             ["setpriv", "--pdeathsig", "TERM", *map(str, words)], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
             stderr=self.log, text=True, env=environment, start_new_session=True)
@@ -64,7 +65,13 @@ class Child:
 
     def end(self):
         self.process.send_signal(signal.SIGCONT)
-        self.process.terminate()
+        # A program that has started the node waits for it.
+        pid = self.process.pid
+        try:
+            below = pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+            os.kill(int(below[0]) if self.isBelow and below else pid, signal.SIGTERM)
+        except (OSError, ProcessLookupError):
+            pass
         try:
             return self.process.wait(40)
         except subprocess.TimeoutExpired:
@@ -121,6 +128,7 @@ class Node(Child):
         """Starts the node, perhaps below another program."""
         super().__init__(self.lab.directory / f"{self.name}.log", *before, self.lab.binary, "serve", "--config",
                          self.file, "--json", environment=self.lab.environment)
+        self.isBelow = bool(before)
         self.first()
 
     def ready(self):

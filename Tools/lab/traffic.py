@@ -26,6 +26,9 @@ class Producers:
         # By message: the token, and how often it was answered `accepted`.
         self.acknowledged, self.accepted, self.answers = {}, collections.Counter(), collections.Counter()
         self.waits, self.faults = [], []
+        # Cleared while no new message is pushed, and the number of those that are not acknowledged.
+        self.goes, self.under_way = threading.Event(), 0
+        self.goes.set()
         # By node: until when it is not asked, because it did not answer.
         self.silent = {}
         self.threads = [threading.Thread(target=self.run, args=[n], daemon=True) for n in range(PRODUCERS)]
@@ -37,9 +40,11 @@ class Producers:
             place = first
             sockets = {}
             while not self.ends:
+                self.goes.wait(PATIENCE)
                 with self.lock:
                     self.number += 1
                     number = self.number
+                    self.under_way += 1
                 message, token = f"order-{number}", hashlib.sha256(b"phone %d" % (number % 997)).hexdigest()
                 began = time.monotonic()
                 while True:
@@ -56,6 +61,8 @@ class Producers:
                 self.acknowledged[message] = token
                 self.accepted[message] += status == "accepted"
                 self.waits.append((began, time.monotonic() - began))
+                with self.lock:
+                    self.under_way -= 1
                 time.sleep(self.pause)
         except Exception as error:  # The waiting thread reports it.
             self.faults.append(f"a producer failed: {error!r}")
@@ -86,6 +93,7 @@ class Producers:
 
     def stop(self):
         self.ends = True
+        self.goes.set()
         for thread in self.threads:
             thread.join(PATIENCE)
         if self.faults:
