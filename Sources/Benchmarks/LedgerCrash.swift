@@ -75,7 +75,7 @@ private final class CrashWitness: LedgerWitness {
         ledger.record(records, completed: completed)
     }
 
-    func committed(_ segment: LogSegment) {}
+    func committed(_ segments: [LogSegment]) {}
     func healthChanged(_ fault: LedgerFault?) {}
 }
 

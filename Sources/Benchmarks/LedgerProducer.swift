@@ -91,7 +91,7 @@ final class LedgerProducer: LedgerWitness {
         ledger.record(records, completed: completed)
     }
 
-    func committed(_ segment: LogSegment) {}
+    func committed(_ segments: [LogSegment]) {}
     func healthChanged(_ fault: LedgerFault?) {}
 }
 

@@ -17,10 +17,10 @@ struct PipelineWitness: LedgerWitness {
 
     func cancelled(_ orders: [CancelOrder]) { router.cancelled(orders) }
 
-    func committed(_ segment: LogSegment) {
-        bus.publish([segment])
-        follower.committed(segment)
-        waiting.committed(upTo: segment.last)
+    func committed(_ segments: [LogSegment]) {
+        bus.publish(segments)
+        follower.committed(segments)
+        waiting.committed(upTo: segments.lazy.map(\.last))
     }
 
     func healthChanged(_ fault: LedgerFault?) { health(fault) }

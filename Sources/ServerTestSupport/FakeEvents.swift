@@ -40,7 +40,7 @@ package final class FakeEvents: EventLog {
             state.segments.append(segment)
             return segment
         }
-        if !isForeign { waiting.committed(upTo: segment.last) }
+        if !isForeign { waiting.committed(upTo: [segment.last]) }
         return segment
     }
 

@@ -27,6 +27,8 @@ package final class ChildProcess: @unchecked Sendable {
     private static let pool = BlockingPool(name: "child", threadCount: 32, queueLimit: 256)
 
     private let process: pid_t
+    /// The number of the process.
+    package var number: Int32 { process }
     private let output: CInt
     private let errors: CInt
     private var pending: [UInt8] = []

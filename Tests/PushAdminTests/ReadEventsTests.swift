@@ -218,9 +218,9 @@ import Testing
         let events = CommittedEvents()
         async let waiting: Void = events.waitForEvents(after: 5, for: .seconds(1000))
         while events.waiting == 0 { await Task.yield() }
-        events.committed(upTo: 5)
+        events.committed(upTo: [5])
         #expect(events.waiting == 1)
-        events.committed(upTo: 6)
+        events.committed(upTo: [6])
         await waiting
         #expect(events.waiting == 0)
         // An event after 3 exists already, so this returns at once.
@@ -250,7 +250,7 @@ import Testing
                 group.addTask { await events.waitForEvents(after: UInt64(number % 50), for: .seconds(1000)) }
             }
             for seq in 1...50 {
-                events.committed(upTo: UInt64(seq))
+                events.committed(upTo: [UInt64(seq)])
                 await Task.yield()
             }
         }

@@ -1,5 +1,5 @@
 """A simulated Apple, Carillon with an HTTP door and API keys, and the load generators: shared by push-http,
-register-http and crowd-http."""
+register-http, crowd-http and cluster."""
 
 import json
 import os
@@ -41,8 +41,8 @@ def load_average():
 class Service:
     """A child process that prints one line of JSON when it is ready. Its log goes to a file."""
 
-    def __init__(self, *words, directory):
-        self.log = pathlib.Path(directory, f"{words[1]}.log")
+    def __init__(self, *words, directory, name=None):
+        self.log = pathlib.Path(directory, f"{name or words[1]}.log")
         with self.log.open("w") as errors:
             self.child = subprocess.Popen(
                 [str(word) for word in words], cwd=directory, stdout=subprocess.PIPE, stderr=errors, text=True)
@@ -86,10 +86,7 @@ class Scene:
             self.apple = self.start(
                 "simulate", "--port", "0", "--binary-port", "0", "--feedback-port", "0", "--control-port", "0",
                 "--data", f"{self.directory}/simulator", "--open-streams", "--json")
-            self.configure(tls)
-            self.carillon = self.start("serve", "--json", "--config", "carillon.json5")
-            self.port = int(self.carillon.places["http"].rsplit(":", 1)[1])
-            self.key = self.make_key()
+            self.serve(tls)
         except BaseException:
             self.end()
             raise
@@ -105,8 +102,14 @@ class Scene:
             service.end()
         self.temporary.cleanup()
 
-    def start(self, *words):
-        self.services.append(Service(self.program, *words, directory=self.directory))
+    def serve(self, tls):
+        self.configure(tls)
+        self.carillon = self.start("serve", "--json", "--config", "carillon.json5")
+        self.port = int(self.carillon.places["http"].rsplit(":", 1)[1])
+        self.key = self.make_key()
+
+    def start(self, *words, name=None):
+        self.services.append(Service(self.program, *words, directory=self.directory, name=name))
         return self.services[-1]
 
     def configure(self, tls):
@@ -164,8 +167,8 @@ class Scene:
             words += [f"--{name.replace('_', '-')}", value]
         return [str(word) for word in words]
 
-    def zeromq_words(self, count, window, batch=1, not_before=0):
-        endpoint = self.carillon.places["router"]
+    def zeromq_words(self, count, window, batch=1, not_before=0, endpoint=None):
+        endpoint = endpoint or self.carillon.places["router"]
         return [str(word) for word in (
             self.tool("zmq_load"), endpoint, "shop", self.numbers(count), count, window, batch, not_before)]
 

@@ -43,8 +43,8 @@ package protocol LedgerWitness: Sendable {
     /// Called with the cancellations that are on disk. No call of ``Ledger/load(_:reply:)`` or
     /// ``Ledger/due(at:limit:reply:)`` that is answered later returns their messages.
     func cancelled(_ orders: [CancelOrder])
-    /// Called with events that are synced to disk and may be published.
-    func committed(_ segment: LogSegment)
+    /// Called with events that are synced to disk and may be published, in the order of their numbers within each part.
+    func committed(_ segments: [LogSegment])
     /// Called when the disk starts to fail, with the fault, and with nil when writing succeeds again.
     func healthChanged(_ fault: LedgerFault?)
     /// Called when this process begins to carry out a part of the ledger, with the messages that wait in it. Events of

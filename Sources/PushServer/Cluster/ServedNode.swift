@@ -111,6 +111,11 @@ final class ServedNode: Sendable {
         settings.committed = { [commits = dependencies.commits] in commits.observe($0) }
         settings.eventsDropped = { log.eventsLost($0) }
         settings.lost = { part, epoch in state.shell?.fenced(part, epoch: epoch) }
+        settings.refusedLate = { parts in
+            log.warning(
+                "a late write was refused: other nodes have taken the partitions, and nothing of it is stored",
+                [.event: "partition.late", .count: parts])
+        }
         settings.pausesChanged = { state.take(pauses: $0) }
         settings.failed = { [trouble = RepeatedWarning(log)] in trouble.report($0) }
         return settings

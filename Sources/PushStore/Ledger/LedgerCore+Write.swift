@@ -97,9 +97,7 @@ extension LedgerCore {
         drops.add(dropped)
         // A status that did not change is not published below.
         if dropped > 0 { publish() }
-        for (requests, reply) in group.requests {
-            reply(Array(repeating: .failed(fault.description), count: requests.count))
-        }
+        for batch in group.requests { batch.answer(.failed(fault.description)) }
         for (_, _, reply) in group.cancels { reply(.failed(fault.description)) }
         for (_, _, reply) in group.pauses { reply(fault) }
         for (_, reply) in group.receipts { reply(.failed(fault.description)) }

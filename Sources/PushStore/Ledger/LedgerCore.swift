@@ -102,7 +102,7 @@ final class LedgerCore {
         var retention: LedgerRetention?
         for item in work {
             switch item {
-            case .accept(let requests, let reply): group.requests.append((requests, reply))
+            case .accept(let requests, let reply): group.requests.append(RequestBatch(requests, reply: reply))
             case .record(let deliveries, let completed): group.outcomes.append((deliveries, completed, []))
             case .cancel(let request, let reply): group.cancels.append((group.requests.count, request, reply))
             case .endCancels(let ends, let claims):

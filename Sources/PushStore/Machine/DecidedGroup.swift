@@ -7,10 +7,14 @@ import PushWire
 struct DecidedGroup: ~Copyable {
     var rows: LedgerRows
     var dedupe: DedupeGroup
-    /// The accepted messages, with ascending numbers.
+    /// The accepted messages, with ascending numbers. While a group is decided, those of other parts may precede them.
     var accepted: [AcceptedMessage] = []
-    /// The answers to the requests.
-    var replies: [[Acceptance]] = []
+    /// Where its own begin in `accepted`.
+    let firstAccepted: Int
+    /// The number that `accepted` has if all requests are accepted.
+    let expected: Int
+    /// The answers to the requests, in their order.
+    var replies: [Acceptance] = []
     /// The number of the first event of each note.
     var notes: [UInt64] = []
     /// The answers to the notifications of stores.
@@ -23,11 +27,13 @@ struct DecidedGroup: ~Copyable {
     /// The scheduled messages that are done with this group.
     var unscheduled: Set<UInt64> = []
 
-    init(at time: WallTime, first: UInt64, reserving count: Int) {
+    init(at time: WallTime, first: UInt64, reserving count: Int, firstAccepted: Int) {
+        self.firstAccepted = firstAccepted
+        expected = firstAccepted + count
         rows = LedgerRows(at: time, number: first)
         rows.acceptedKeys.reserveCapacity(3 * count)
         dedupe = DedupeGroup(first: first, reserving: count)
-        accepted.reserveCapacity(count)
+        replies.reserveCapacity(count)
     }
 
     var time: WallTime { rows.time }

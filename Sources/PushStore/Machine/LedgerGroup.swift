@@ -5,7 +5,7 @@ import PushTime
 struct LedgerGroup {
     typealias Cancel = (place: Int, request: CancelRequest, reply: @Sendable (Cancellation) -> Void)
 
-    var requests: [([PushRequest], @Sendable ([Acceptance]) -> Void)] = []
+    var requests: [RequestBatch] = []
     /// The requests to cancel, each with the number of entries of `requests` that precede it.
     var cancels: [Cancel] = []
     /// The apps that are paused from now on, or with nil continue.
@@ -23,7 +23,7 @@ struct LedgerGroup {
             && receipts.isEmpty
     }
 
-    var requestCount: Int { requests.reduce(0) { $0 + $1.0.count } }
+    var requestCount: Int { requests.reduce(0) { $0 + $1.count } }
 
     /// The number of outcomes, which are kept while writes fail.
     var outcomeCount: Int { outcomes.reduce(0) { $0 + $1.0.count + $1.1.count + $1.2.count } }
@@ -36,32 +36,41 @@ struct LedgerGroup {
 extension LedgerGroup {
     /// Answers the calls of a group that is stored, and notifies the witness. `cancelled` ends the group's cancellations
     /// and returns the orders that follow from them.
-    ///
-    /// - Parameter withMessages: Whether the witness is notified of the accepted messages.
     func announce(
-        _ decided: borrowing DecidedGroup, to witness: (any LedgerWitness)?, withMessages: Bool = true,
-        cancelled: () -> [CancelOrder]
+        _ decided: borrowing DecidedGroup, to witness: (any LedgerWitness)?, cancelled: () -> [CancelOrder]
     ) {
-        for ((_, reply), replies) in zip(requests, decided.replies) { reply(replies) }
-        if withMessages, !decided.accepted.isEmpty { witness?.accepted(decided.accepted) }
-        let orders = cancelled()
-        if !orders.isEmpty { witness?.cancelled(orders) }
-        answerOthers(decided)
-        publish(decided, to: witness)
+        answerRequests(decided)
+        if !decided.accepted.isEmpty { witness?.accepted(decided.accepted) }
+        answerCancels(decided, to: witness, cancelled: cancelled)
+        let segments = decided.rows.segments.filter { $0.count > 0 }
+        if !segments.isEmpty { witness?.committed(segments) }
         answerNotes(decided)
     }
 
     /// Answers the calls of a group that is stored, without the witness. `cancelled` ends the group's cancellations.
     func answer(_ decided: borrowing DecidedGroup, cancelled: () -> Void) {
-        for ((_, reply), replies) in zip(requests, decided.replies) { reply(replies) }
+        answerRequests(decided)
         cancelled()
         answerOthers(decided)
         answerNotes(decided)
     }
 
-    /// Notifies the witness of the events of a group that is stored.
-    func publish(_ decided: borrowing DecidedGroup, to witness: (any LedgerWitness)?) {
-        for segment in decided.rows.segments where segment.count > 0 { witness?.committed(segment) }
+    /// The first part of ``announce(_:to:cancelled:)``: answers the requests. The accepted messages follow.
+    func answerRequests(_ decided: borrowing DecidedGroup) {
+        var start = 0
+        for batch in requests {
+            batch.answer(decided.replies[start..<start + batch.count])
+            start += batch.count
+        }
+    }
+
+    /// The second part: answers what follows the accepted messages and precedes the events.
+    func answerCancels(
+        _ decided: borrowing DecidedGroup, to witness: (any LedgerWitness)?, cancelled: () -> [CancelOrder]
+    ) {
+        let orders = cancelled()
+        if !orders.isEmpty { witness?.cancelled(orders) }
+        answerOthers(decided)
     }
 
     private func answerOthers(_ decided: borrowing DecidedGroup) {
@@ -69,15 +78,14 @@ extension LedgerGroup {
         for ((_, reply), result) in zip(receipts, decided.receipts) { reply(result) }
     }
 
-    private func answerNotes(_ decided: borrowing DecidedGroup) {
+    /// The last part, after the events.
+    func answerNotes(_ decided: borrowing DecidedGroup) {
         for ((_, done), number) in zip(notes, decided.notes) { done?(number) }
     }
 
     /// Answers all calls with a fault. Outcomes have no answer.
     func refuse(_ fault: LedgerFault) {
-        for (requests, reply) in requests {
-            reply(Array(repeating: .failed(fault.description), count: requests.count))
-        }
+        for batch in requests { batch.answer(.failed(fault.description)) }
         for (_, _, reply) in cancels { reply(.failed(fault.description)) }
         for (_, _, reply) in pauses { reply(fault) }
         for (_, reply) in receipts { reply(.failed(fault.description)) }

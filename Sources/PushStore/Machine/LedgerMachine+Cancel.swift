@@ -52,8 +52,10 @@ extension LedgerMachine {
             var words: [UInt64] = []
             for seq in new.open {
                 let place = Int(clamping: seq &- first)
-                let isOfGroup = seq >= first && place < decided.accepted.count
-                let message = isOfGroup ? decided.accepted[place] : try message(seq, in: decided, lookup)
+                let isOfGroup = seq >= first && place < decided.accepted.count - decided.firstAccepted
+                let message =
+                    isOfGroup
+                    ? decided.accepted[decided.firstAccepted + place] : try message(seq, in: decided, lookup)
                 decided.cancels.new[index].cancel.parts.append(
                     part(seq, message, of: new.cancel.request, at: decided.time))
                 StoredCancelPart(seq: seq).append(to: &words)

@@ -10,12 +10,9 @@ extension LedgerMachine {
         _ group: LedgerGroup, in decided: inout DecidedGroup, _ lookup: Lookup
     ) throws(Lookup.Failure) {
         var cancels = group.cancels[...]
-        for (place, (requests, _)) in group.requests.enumerated() {
+        for (place, batch) in group.requests.enumerated() {
             try decide(&cancels, before: place, in: &decided, lookup)
-            var replies: [Acceptance] = []
-            replies.reserveCapacity(requests.count)
-            for request in requests { replies.append(try decide(request, in: &decided, lookup)) }
-            decided.replies.append(replies)
+            for index in 0..<batch.count { decided.replies.append(try decide(batch[index], in: &decided, lookup)) }
         }
         try decide(&cancels, before: .max, in: &decided, lookup)
     }
@@ -81,7 +78,10 @@ extension LedgerMachine {
                 LedgerRows.ScheduledRow(seq: seq, due: due, key: key, app: message.app, body: body))
             return decided.backlog.add(message.app, scheduled: 1)
         }
-        if decided.rows.messages.last?.isFull ?? true { decided.rows.messages.append(MessageRowBuilder(first: seq)) }
+        if decided.rows.messages.last?.isFull ?? true {
+            let left = decided.expected - decided.accepted.count + 1
+            decided.rows.messages.append(MessageRowBuilder(first: seq, expecting: left))
+        }
         decided.rows.messages[decided.rows.messages.count - 1].add(request, seq, needsClaim: needsClaim)
         decided.backlog.add(message.app, waiting: 1)
     }

@@ -35,22 +35,39 @@ struct LedgerMachine: ~Copyable {
     mutating func decide<Lookup: LedgerLookup>(
         _ group: LedgerGroup, at now: WallTime, using lookup: Lookup
     ) throws(Lookup.Failure) -> DecidedGroup {
+        var accepted: [AcceptedMessage] = []
+        accepted.reserveCapacity(group.requestCount)
+        var decided = try decide(group, at: now, using: lookup, appending: &accepted)
+        decided.accepted = accepted
+        return decided
+    }
+
+    /// Decides upon a group, and appends its accepted messages to those of other parts.
+    mutating func decide<Lookup: LedgerLookup>(
+        _ group: LedgerGroup, at now: WallTime, using lookup: Lookup, appending accepted: inout [AcceptedMessage]
+    ) throws(Lookup.Failure) -> DecidedGroup {
         writer.setMark()
         let count = group.requestCount
-        var decided = DecidedGroup(at: now, first: writer.next, reserving: count)
+        let others = group.weight - count
+        var decided = DecidedGroup(at: now, first: writer.next, reserving: count, firstAccepted: accepted.count)
+        // The array moves to the group and back, so that nothing is copied.
+        swap(&decided.accepted, &accepted)
         cancels.completing.removeAll(keepingCapacity: true)
-        writer.begin(time: now, reserving: 64 * (1 + group.weight))
+        writer.begin(time: now, reserving: Self.room(forEvents: count > 0 ? count : others))
         do throws(Lookup.Failure) {
             try decideRequests(group, in: &decided, lookup)
-            cut(in: &decided)
+            cut(in: &decided, reserving: Self.room(forEvents: others))
             try add(group, in: &decided, lookup)
             try prepareCancels(in: &decided, lookup)
             for (app, time, _) in group.pauses { decided.rows.pauses.append((app, time)) }
             for (receipt, _) in group.receipts { try add(receipt, in: &decided, lookup) }
         } catch {
             undo(decided)
+            swap(&decided.accepted, &accepted)
+            accepted.removeSubrange(decided.firstAccepted...)
             throw error
         }
+        swap(&decided.accepted, &accepted)
         decided.rows.completed = decided.dedupe.completed
         decided.rows.segments.append(writer.finish())
         decided.rows.heads = writer.changedTopics
@@ -77,15 +94,18 @@ struct LedgerMachine: ~Copyable {
     private static let segmentLimit = 8192
 
     /// Ends the current segment and begins another one.
-    private mutating func cut(in decided: inout DecidedGroup) {
+    private mutating func cut(in decided: inout DecidedGroup, reserving capacity: Int) {
         guard writer.count > 0 else { return }
         decided.rows.segments.append(writer.finish())
-        writer.begin(time: decided.time, reserving: 4096)
+        writer.begin(time: decided.time, reserving: capacity)
     }
+
+    /// The capacity for some events of the usual size. A group of one part has few.
+    private static func room(forEvents count: Int) -> Int { count == 0 ? 0 : 64 + 96 * count }
 
     /// Ends the current segment if it is full.
     mutating func cutIfFull(in decided: inout DecidedGroup) {
-        if writer.count >= Self.segmentLimit { cut(in: &decided) }
+        if writer.count >= Self.segmentLimit { cut(in: &decided, reserving: 4096) }
     }
 
     /// Adds the event of a notification to the current segment, unless its id is known.

@@ -13,13 +13,20 @@ struct MessageRowBuilder {
     private var claims: [Bool] = []
 
     static let headSize = 8
+    private static let usualSize = 256
     private static let bodiesLimit = 2 << 20
     private static let countLimit = 16_384
     /// The limit keeps the search for a message's app short.
     private static let appLimit = 128
 
-    init(first: UInt64) {
+    /// - Parameter expected: The number of messages for which there is room without further allocations.
+    init(first: UInt64, expecting expected: Int = 0) {
         self.first = first
+        let expected = min(expected, 1024)
+        guard expected > 0 else { return }
+        heads.reserveCapacity(Self.headSize * expected)
+        bodies.reserveCapacity(Self.usualSize * expected)
+        claims.reserveCapacity(expected)
     }
 
     var isFull: Bool { bodies.count >= Self.bodiesLimit || count >= Self.countLimit || apps.count >= Self.appLimit }

@@ -15,11 +15,29 @@ final class LedgerLane {
         let part: LedgerPart
         let group: LedgerGroup
         let decided: DecidedGroup
+        /// The places of its accepted messages among those of the flush.
+        let accepted: Range<Int>
 
-        init(_ part: LedgerPart, _ group: LedgerGroup, _ decided: consuming DecidedGroup) {
+        init(
+            _ part: LedgerPart, _ group: LedgerGroup, _ decided: consuming DecidedGroup, accepted: Range<Int>
+        ) {
             self.part = part
             self.group = group
             self.decided = decided
+            self.accepted = accepted
+        }
+    }
+
+    /// The shares of all parts in a flush, in the order of the parts.
+    struct Flush {
+        var entries: [Entry] = []
+        /// The accepted messages of all parts.
+        var accepted: [AcceptedMessage] = []
+
+        /// Returns the accepted messages of some entries, in the order of their numbers within each part.
+        func accepted(of isWanted: (Entry) -> Bool) -> [AcceptedMessage] {
+            if entries.allSatisfy(isWanted) { return accepted }
+            return entries.filter(isWanted).flatMap { accepted[$0.accepted] }
         }
     }
 
@@ -32,7 +50,7 @@ final class LedgerLane {
 
     private let session: PostgreSQLSession
     private let section = PostgreSQLSection()
-    private var entries: [Entry] = []
+    private var flush = Flush()
     private var isSending = false
     /// Whether an earlier attempt may have stored the flush. A refusal of a later one then decides nothing.
     private var isDoubtful = false
@@ -43,8 +61,8 @@ final class LedgerLane {
     private static let firstTimeout: Duration = .seconds(30)
     private static let longestTimeout: Duration = .seconds(600)
 
-    /// Called with the entries of a flush and their outcome.
-    var onEnd: (([Entry], Outcome, Duration) -> Void)?
+    /// Called with a flush and its outcome.
+    var onEnd: ((Flush, Outcome, Duration) -> Void)?
 
     /// Called when the tables have no partition for the time of the flush, which is then to be stored again.
     var onMissingPartition: (() -> Void)?
@@ -53,21 +71,21 @@ final class LedgerLane {
         self.session = session
     }
 
-    var isIdle: Bool { entries.isEmpty }
+    var isIdle: Bool { flush.entries.isEmpty }
     var isUp: Bool { session.isUp }
     /// Since when the current flush waits; nil if there is none.
-    var waitingSince: MonotonicTime? { entries.isEmpty ? nil : startedAt }
+    var waitingSince: MonotonicTime? { flush.entries.isEmpty ? nil : startedAt }
 
     /// Whether the current flush has a group of a part with this epoch.
     func stores(_ part: Int, epoch: Int64) -> Bool {
-        entries.contains { $0.part.part == part && $0.part.epoch == epoch }
+        flush.entries.contains { $0.part.part == part && $0.part.epoch == epoch }
     }
 
-    /// Stores entries. The lane must be idle.
-    func store(_ entries: [Entry], now: WallTime) {
-        self.entries = entries
+    /// Stores a flush. The lane must be idle.
+    func store(_ flush: consuming Flush, now: WallTime) {
+        self.flush = flush
         section.clear()
-        section.add(entries, now: now)
+        section.add(self.flush.entries, now: now)
         startedAt = session.loop.now
         timeout = Self.firstTimeout
         isDoubtful = false
@@ -76,7 +94,7 @@ final class LedgerLane {
 
     /// Stores a flush again whose outcome is not known. Called when the session is up again.
     func sessionIsUp() {
-        if !entries.isEmpty, !isSending { send() }
+        if !flush.entries.isEmpty, !isSending { send() }
     }
 
     private func send() {
@@ -119,8 +137,8 @@ final class LedgerLane {
     }
 
     private func end(_ outcome: Outcome) {
-        let entries = exchange(&entries, with: [])
-        onEnd?(entries, outcome, session.loop.now - startedAt)
+        let flush = exchange(&flush, with: Flush())
+        onEnd?(flush, outcome, session.loop.now - startedAt)
     }
 }
 

@@ -84,9 +84,12 @@ final class LedgerPart {
     /// Whether nothing of the part waits for the database.
     var isSettled: Bool { waiting.isEmpty && !isBusy }
 
-    /// Decides upon the calls of a group. If that needs rows that are not in memory, nothing has happened.
-    func decide(_ group: LedgerGroup, at now: WallTime) throws(MissingRow) -> DecidedGroup {
-        var decided = try machine.decide(group, at: now, using: lookup)
+    /// Decides upon the calls of a group, and appends the accepted messages to those of other parts. If that needs rows
+    /// that are not in memory, nothing has happened.
+    func decide(
+        _ group: LedgerGroup, at now: WallTime, appending accepted: inout [AcceptedMessage]
+    ) throws(MissingRow) -> DecidedGroup {
+        var decided = try machine.decide(group, at: now, using: lookup, appending: &accepted)
         if headsDay != Self.day(of: now) { decided.rows.heads = machine.writer.topics }
         return decided
     }
@@ -120,16 +123,27 @@ final class LedgerPart {
 }
 
 extension LedgerPart {
+    private static let outcomesAtOnce = 8
+
     func add(deliveries: ArraySlice<DeliveryRecord>) {
         guard let last = waiting.outcomes.indices.last, waiting.outcomes[last].1.isEmpty,
             waiting.outcomes[last].2.isEmpty
-        else { return waiting.outcomes.append((Array(deliveries), [], [])) }
+        else { return begin(deliveries: deliveries) }
         waiting.outcomes[last].0.append(contentsOf: deliveries)
+    }
+
+    private func begin(deliveries: ArraySlice<DeliveryRecord>) {
+        var own: [DeliveryRecord] = []
+        // Records of a part come one by one, and mostly several are stored at once.
+        own.reserveCapacity(max(Self.outcomesAtOnce, deliveries.count))
+        own += deliveries
+        waiting.outcomes.append((own, [], []))
     }
 
     func add(completed message: CompletedMessage) {
         guard let last = waiting.outcomes.indices.last, waiting.outcomes[last].2.isEmpty
         else { return waiting.outcomes.append(([], [message], [])) }
+        if waiting.outcomes[last].1.isEmpty { waiting.outcomes[last].1.reserveCapacity(Self.outcomesAtOnce) }
         waiting.outcomes[last].1.append(message)
     }
 

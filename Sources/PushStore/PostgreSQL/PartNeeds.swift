@@ -18,8 +18,8 @@ struct PartNeeds {
 
     /// Determines what a group needs.
     init(of group: LedgerGroup, _ machine: borrowing LedgerMachine, _ lookup: PartLookup) {
-        for (requests, _) in group.requests {
-            for request in requests { add(request, machine, lookup) }
+        for batch in group.requests {
+            for index in 0..<batch.count { add(batch[index], machine, lookup) }
         }
         for cancel in group.cancels { add(cancel.request, machine, lookup) }
         for (receipt, _) in group.receipts {

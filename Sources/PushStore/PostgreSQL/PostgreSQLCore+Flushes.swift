@@ -11,31 +11,44 @@ extension PostgreSQLCore {
     func flush(_ lane: LedgerLane) {
         guard let index = lanes.firstIndex(where: { $0 === lane }), lane.isIdle else { return }
         let now = settings.clock()
-        var entries: [LedgerLane.Entry] = []
+        var flush = LedgerLane.Flush()
+        for part in partsToFlush(of: index) {
+            if let entry = decide(part, at: now, appending: &flush.accepted) {
+                part.isBusy = true
+                part.hasTrimmed = false
+                flush.entries.append(entry)
+            }
+        }
+        if !flush.entries.isEmpty { lane.store(flush, now: now) }
+    }
+
+    /// Returns the parts of a lane whose calls are stored now, in the order of their numbers. Each flush begins to choose
+    /// with another part, so that no part waits for the others when there is too much for one flush.
+    private func partsToFlush(of lane: Int) -> [LedgerPart] {
+        var chosen: [LedgerPart] = []
         var weight = 0
-        // Each flush begins with another part, so that no part waits for the others when there is too much for one.
-        var number = turns[index] / lanes.count * lanes.count + index
-        if number >= partCount { number = index }
-        turns[index] = number + lanes.count
+        var number = turns[lane] / lanes.count * lanes.count + lane
+        if number >= partCount { number = lane }
+        turns[lane] = number + lanes.count
         var seen = 0
+        var turn = 0
         while seen < partCount, weight < Self.flushLimit {
             if let part = parts[number], examines(part) {
                 trim(part)
             } else if let part = parts[number], part.isUpkeepDue, part.isOpen, !part.isBusy {
                 upkeep(part)
-            } else if let part = parts[number], part.isWritten, !part.isBusy, !part.waiting.isEmpty,
-                let entry = decide(part, at: now)
-            {
-                weight += entry.group.weight
-                part.isBusy = true
-                part.hasTrimmed = false
-                entries.append(entry)
+            } else if let part = parts[number], part.isWritten, !part.isBusy, !part.waiting.isEmpty {
+                weight += part.waiting.weight
+                chosen.append(part)
             }
             number += lanes.count
-            if number >= partCount { number = index }
+            if number >= partCount {
+                number = lane
+                turn = chosen.count
+            }
             seen += lanes.count
         }
-        if !entries.isEmpty { lane.store(entries, now: now) }
+        return Array(chosen[turn...] + chosen[..<turn])
     }
 
     /// Whether old keys of a part are to be examined now. Calls that wait have every other turn.
@@ -46,11 +59,15 @@ extension PostgreSQLCore {
     func flushLane(of part: LedgerPart) { flush(lane(of: part.part)) }
 
     /// Decides upon the calls of a part. Returns nil if rows must be read before.
-    private func decide(_ part: LedgerPart, at now: WallTime) -> LedgerLane.Entry? {
+    private func decide(
+        _ part: LedgerPart, at now: WallTime, appending accepted: inout [AcceptedMessage]
+    ) -> LedgerLane.Entry? {
         let group = exchange(&part.waiting, with: LedgerGroup())
+        let first = accepted.count
         do throws(MissingRow) {
             defer { part.lookup.isComplete = false }
-            return LedgerLane.Entry(part, group, try part.decide(group, at: now))
+            let decided = try part.decide(group, at: now, appending: &accepted)
+            return LedgerLane.Entry(part, group, decided, accepted: first..<accepted.count)
         } catch {
             part.waiting = group
         }
@@ -58,7 +75,7 @@ extension PostgreSQLCore {
         if needs.isEmpty {
             // What is missing does not exist.
             part.lookup.isComplete = true
-            return decide(part, at: now)
+            return decide(part, at: now, appending: &accepted)
         }
         part.isBusy = true
         read(needs, for: part) { [weak self] in
@@ -69,23 +86,24 @@ extension PostgreSQLCore {
         return nil
     }
 
-    func ended(_ entries: [LedgerLane.Entry], _ outcome: LedgerLane.Outcome, after time: Duration) {
-        for entry in entries { entry.part.isBusy = false }
+    func ended(_ flush: LedgerLane.Flush, _ outcome: LedgerLane.Outcome, after time: Duration) {
+        for entry in flush.entries { entry.part.isBusy = false }
         switch outcome {
-        case .stored(let held): stored(entries, held, after: time)
-        case .refused(let reason): refused(entries, LedgerFault("cannot write to \(storeName): \(reason)"))
+        case .stored(let held): stored(flush, held, after: time)
+        case .refused(let reason):
+            refused(flush.entries, LedgerFault("cannot write to \(storeName): \(reason)"))
         }
-        for entry in entries { workEnded(of: entry.part) }
+        for entry in flush.entries { workEnded(of: entry.part) }
     }
 
-    private func stored(_ entries: [LedgerLane.Entry], _ held: Set<Int>, after time: Duration) {
+    private func stored(_ flush: LedgerLane.Flush, _ held: Set<Int>, after time: Duration) {
         commits.add(time)
         settings.committed(time)
         if !hasStalledLane {
             healthIs(nil)
             drops.end()
         }
-        for entry in entries where held.contains(entry.part.part) {
+        for entry in flush.entries where held.contains(entry.part.part) {
             entry.part.commit(entry.decided)
             // The backlog of a part that was dropped is not counted any more.
             guard entry.part.phase != .gone else { continue }
@@ -94,41 +112,53 @@ extension PostgreSQLCore {
             }
         }
         publish()
-        // One call for the messages of all parts, in the order of their numbers.
-        var accepted: [AcceptedMessage] = []
-        let sorted = entries.sorted { $0.part.part < $1.part.part }
-        for entry in sorted where held.contains(entry.part.part) && entry.part.isOpen {
-            accepted += entry.decided.accepted
-        }
+        // One call for the messages of all parts, and one for their events: each call wakes another thread.
+        let accepted = flush.accepted(of: { held.contains($0.part.part) && $0.part.isOpen })
         if !accepted.isEmpty { witness?.accepted(accepted) }
-        for entry in sorted {
-            if held.contains(entry.part.part) { announce(entry) } else { fenced(entry) }
+        var segments: [LogSegment] = []
+        var announced: [LedgerLane.Entry] = []
+        var late = 0
+        for entry in flush.entries {
+            if !held.contains(entry.part.part) {
+                if entry.part.phase == .gone { late += 1 }
+                fenced(entry)
+            } else if announce(entry) {
+                segments += entry.decided.rows.segments.lazy.filter { $0.count > 0 }
+                announced.append(entry)
+            }
         }
+        if !segments.isEmpty { witness?.committed(segments) }
+        for entry in announced { entry.group.answerNotes(entry.decided) }
+        if late > 0 { settings.refusedLate(late) }
     }
 
-    /// Announces a group that is stored, as far as the witness carries out its part. It has the accepted messages of open
-    /// parts.
-    private func announce(_ entry: LedgerLane.Entry) {
+    /// Answers the calls of a group that is stored, as far as the witness carries out its part. Returns whether its
+    /// events are to be published now, and its notes to be answered after that.
+    private func announce(_ entry: LedgerLane.Entry) -> Bool {
         let (part, group) = (entry.part, entry.group)
         switch part.phase {
         case .serving, .suspended:
-            group.announce(entry.decided, to: witness, withMessages: false) {
-                part.machine.announce(entry.decided.cancels)
-            }
+            group.answerRequests(entry.decided)
+            group.answerCancels(entry.decided, to: witness) { part.machine.announce(entry.decided.cancels) }
+            return true
         case .loaded, .opening:
+            // Nothing is accepted before a part is opened.
             part.unannounced.append { [weak self] in
                 group.announce(entry.decided, to: self?.witness) { part.machine.announce(entry.decided.cancels) }
             }
         case .closing:
             // The messages are those of the next owner, which also ends their cancellations.
-            group.answer(entry.decided) { _ = part.machine.announce(entry.decided.cancels) }
-            group.publish(entry.decided, to: witness)
+            group.answerRequests(entry.decided)
+            _ = part.machine.announce(entry.decided.cancels)
+            group.answerCancels(entry.decided, to: nil) { [] }
+            return true
         case .gone:
             group.answer(entry.decided) {
                 _ = part.machine.announce(entry.decided.cancels)
                 part.machine.refuseCancels()
             }
         }
+        return false
     }
 
     private func refused(_ entries: [LedgerLane.Entry], _ fault: LedgerFault) {

@@ -30,8 +30,7 @@ final class PostgreSQLCore {
     let reads: PostgreSQLSession
     /// The part whose turn it is to be first in a flush of a lane.
     var turns: [Int]
-    /// The places of requests in one call, by part. Kept for its memory.
-    private var places: [[Int]]
+    private var splitter: RequestSplitter
     var fault: LedgerFault?
     var commits = LedgerCommits()
     /// The unfinished messages of all parts.
@@ -69,10 +68,10 @@ final class PostgreSQLCore {
         drops = EventDrops(report: settings.eventsDropped)
         lanes = writers.map { LedgerLane($0) }
         turns = Array(repeating: 0, count: writers.count)
-        places = Array(repeating: [], count: map.count)
+        splitter = RequestSplitter(map)
         for lane in lanes {
-            lane.onEnd = { [unowned self, unowned lane] entries, outcome, time in
-                ended(entries, outcome, after: time)
+            lane.onEnd = { [unowned self, unowned lane] ended, outcome, time in
+                self.ended(ended, outcome, after: time)
                 flush(lane)
             }
             lane.onMissingPartition = { [unowned self, unowned lane] in addPartitions(for: lane) }
@@ -152,21 +151,14 @@ final class PostgreSQLCore {
             return reply(Array(repeating: .failed(fault.description), count: requests.count))
         }
         if requests.isEmpty { return reply([]) }
-        var used: [Int] = []
-        for (place, request) in requests.enumerated() {
-            let part = part(of: request.message.app, request.message.id)
-            if places[part].isEmpty { used.append(part) }
-            places[part].append(place)
-        }
-        let split = LoopBound(SplitReply(count: requests.count, reply: reply), on: loop)
-        for number in used {
-            let own = places[number]
-            places[number].removeAll(keepingCapacity: true)
-            guard let part = served(number) else {
-                split.wrapped.take(Array(repeating: .failed(refusal(of: number)), count: own.count), at: own)
-                continue
+        let split = SplitReply(count: requests.count, reply: reply)
+        for (number, places) in splitter.split(requests) {
+            let batch = RequestBatch(requests, at: places, reply: split)
+            if let part = served(number) {
+                part.waiting.requests.append(batch)
+            } else {
+                batch.answer(.failed(refusal(of: number)))
             }
-            part.waiting.requests.append((own.map { requests[$0] }, { split.wrapped.take($0, at: own) }))
         }
     }
 

@@ -6,30 +6,58 @@ import PushWire
 
 /// The calls that store one flush.
 extension PostgreSQLSection {
-    /// Adds the groups of several parts.
+    /// Adds the groups of several parts: a row of each with its keys and its events, and the bodies of its waiting messages
+    /// in rows of their own, because they are needed for a shorter time.
+    ///
+    /// All numbers in a row are relative to the number of the group, or belong to earlier groups. Integers are varints or
+    /// little-endian words.
     func add(_ entries: [LedgerLane.Entry], now: WallTime) {
         // A group without events changes nothing of the log and the keys, and its number is that of the next group.
-        let groups = entries.filter { $0.decided.rows.hasEvents }.map {
-            ($0.part.part, StoredGroup($0.decided.rows, of: $0.group))
-        }
+        let groups = entries.filter { $0.decided.rows.hasEvents }
         call(StoreStatements.addGroups) { parameters in
-            parameters.append(int4Array: entries.lazy.map { Int32($0.part.part) })
-            parameters.append(int8Array: entries.lazy.map(\.part.epoch))
-            parameters.append(int8Array: groups.lazy.map { Int64(bitPattern: $0.1.number) })
+            parameters.append(int4Array: entries.map { Int32($0.part.part) })
+            parameters.append(int8Array: entries.map(\.part.epoch))
+            parameters.append(int8Array: groups.map { Int64(bitPattern: $0.decided.rows.number) })
             parameters.append(int4: entries.reduce(LedgerHorizon.day(of: now)) { max($0, $1.part.horizon.day) })
             parameters.append(int8: now.milliseconds)
-            parameters.append(byteaArray: groups.lazy.map(\.1.keys))
-            parameters.append(byteaArray: groups.lazy.map(\.1.log))
+            parameters.append(groups) { StoredKeyRow.append($0.decided.rows, to: &$1) }
+            parameters.append(groups) { StoredLogRow.append($0.decided.rows, to: &$1) }
             parameters.append(int4: entries.reduce(LedgerHorizon.hour(of: now)) { max($0, $1.part.horizon.hour) })
-            let bodies = groups.flatMap { (part, group) in group.bodies.map { (part, $0) } }
-            parameters.append(int4Array: bodies.lazy.map { Int32($0.0) })
-            parameters.append(int8Array: bodies.lazy.map { Int64(bitPattern: $0.1.first) })
-            parameters.append(byteaArray: bodies.lazy.map(\.1.heads))
-            parameters.append(byteaArray: bodies.lazy.map(\.1.bodies))
-            parameters.append(int4Array: groups.lazy.map { Int32($0.0) })
-            parameters.append(byteaArray: groups.lazy.map(\.1.sent))
+            addBodies(of: groups, to: &parameters)
+            parameters.append(int4Array: groups.map { Int32($0.part.part) })
+            parameters.append(groups) { StoredSentRow.append($0.group, to: &$1) }
         }
         for entry in entries { add(entry.decided.rows, of: entry.part) }
+    }
+
+    private func addBodies(of groups: [LedgerLane.Entry], to parameters: inout PostgreSQLParameters) {
+        var parts: [Int32] = []
+        var firsts: [Int64] = []
+        for group in groups {
+            for row in group.decided.rows.messages {
+                parts.append(Int32(group.part.part))
+                firsts.append(Int64(bitPattern: row.first))
+            }
+        }
+        parameters.append(int4Array: parts)
+        parameters.append(int8Array: firsts)
+        parameters.appendByteaArray { array in
+            var bytes: [UInt8] = []
+            for group in groups {
+                for row in group.decided.rows.messages {
+                    bytes.removeAll(keepingCapacity: true)
+                    StoredBodies.appendHeads(of: row, to: &bytes)
+                    unsafe bytes.withUnsafeBytes { unsafe array.append($0) }
+                }
+            }
+        }
+        parameters.appendByteaArray { array in
+            for group in groups {
+                for row in group.decided.rows.messages {
+                    unsafe row.bodies.withUnsafeBytes { unsafe array.append($0) }
+                }
+            }
+        }
     }
 
     /// Adds the rows that few groups have.
@@ -102,5 +130,21 @@ extension PostgreSQLSection {
         bytes.reserveCapacity(8 * words.count)
         for word in words { bytes.appendWord(word) }
         return bytes
+    }
+}
+
+extension PostgreSQLParameters {
+    /// Appends an array with one value for each group. The groups are encoded one after the other into the same memory.
+    fileprivate mutating func append(
+        _ groups: [LedgerLane.Entry], encoding encode: (LedgerLane.Entry, inout [UInt8]) -> Void
+    ) {
+        appendByteaArray { array in
+            var bytes: [UInt8] = []
+            for group in groups {
+                bytes.removeAll(keepingCapacity: true)
+                encode(group, &bytes)
+                unsafe bytes.withUnsafeBytes { unsafe array.append($0) }
+            }
+        }
     }
 }

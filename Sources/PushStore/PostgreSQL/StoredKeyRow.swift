@@ -23,8 +23,11 @@ struct StoredKeyRow {
     ///   numbers, too.
     static func encode(_ rows: LedgerRows, count given: UInt64? = nil) -> [UInt8] {
         var bytes: [UInt8] = []
-        bytes.reserveCapacity(
-            8 * (rows.acceptedKeys.count + rows.endedKeys.count + rows.completed.count) + 24 * rows.heads.count + 32)
+        append(rows, count: given, to: &bytes)
+        return bytes
+    }
+
+    static func append(_ rows: LedgerRows, count given: UInt64? = nil, to bytes: inout [UInt8]) {
         bytes.append(version)
         let count = given ?? rows.segments.reduce(0) { $0 + UInt64(max(0, $1.count)) }
         bytes.appendVarint(count)
@@ -37,7 +40,6 @@ struct StoredKeyRow {
             bytes.append(head.kind.rawValue)
             bytes.appendVarint(rows.number + count - head.seq)
         }
-        return bytes
     }
 
     private static func append(_ words: [UInt64], count: Int, to bytes: inout [UInt8]) {

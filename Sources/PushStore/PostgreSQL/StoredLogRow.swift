@@ -11,14 +11,17 @@ import PushWire
 enum StoredLogRow {
     static func encode(_ rows: LedgerRows) -> [UInt8] {
         var bytes: [UInt8] = []
-        bytes.reserveCapacity(rows.segments.reduce(0) { $0 + $1.bytes.count + 24 })
+        append(rows, to: &bytes)
+        return bytes
+    }
+
+    static func append(_ rows: LedgerRows, to bytes: inout [UInt8]) {
         for segment in rows.segments where segment.count > 0 {
             bytes.appendVarint(segment.first - rows.number)
             bytes.appendVarint(UInt64(segment.count))
             bytes.appendSigned(segment.time.milliseconds &- rows.time.milliseconds)
             bytes.appendBytes(segment.bytes)
         }
-        return bytes
     }
 
     /// Reads the segments of a row; nil if it is damaged.

@@ -4,10 +4,8 @@ import PushWire
 /// The column `sent` of a stored group: for each delivery that was given to the push service, and each report of an app
 /// about one, the lowest 32 bits of its id, in little-endian order.
 enum StoredSentRow {
-    static func encode(_ group: LedgerGroup) -> [UInt8] {
-        var bytes: [UInt8] = []
+    static func append(_ group: LedgerGroup, to bytes: inout [UInt8]) {
         for (deliveries, _, _) in group.outcomes {
-            bytes.reserveCapacity(bytes.count + 4 * deliveries.count)
             for record in deliveries {
                 switch record.outcome {
                 case .sent, .unknown: append(record.apnsID, to: &bytes)
@@ -20,7 +18,6 @@ enum StoredSentRow {
                 if let id = event.apnsID { append(id, to: &bytes) }
             }
         }
-        return bytes
     }
 
     /// Returns the ids of events that were imported.
@@ -37,11 +34,7 @@ enum StoredSentRow {
     }
 
     private static func append(_ id: APNSID, to bytes: inout [UInt8]) {
-        let hash = TraceRun.hash(id)
-        bytes.append(UInt8(truncatingIfNeeded: hash))
-        bytes.append(UInt8(truncatingIfNeeded: hash >> 8))
-        bytes.append(UInt8(truncatingIfNeeded: hash >> 16))
-        bytes.append(UInt8(truncatingIfNeeded: hash >> 24))
+        unsafe withUnsafeBytes(of: TraceRun.hash(id).littleEndian) { unsafe bytes.append(contentsOf: $0) }
     }
 
     static func decode(_ bytes: [UInt8]) -> [UInt32] {

@@ -40,17 +40,20 @@ package final class RegistryFollower: Sendable {
         self.failed = failed
     }
 
-    /// Takes the next segment, in the order of the numbers. It returns at once, and any thread may call it.
-    package func committed(_ segment: LogSegment) {
+    /// Takes the next segments, in the order of their numbers within each part. It returns at once, and any thread may
+    /// call it.
+    package func committed(_ segments: [LogSegment]) {
         state.withLock { state in
             guard !state.isStopped else { return }
-            let part = EventNumber.part(of: segment.first)
-            if state.behind[part] == false {
-                state.segments.append(segment)
-                state.events += segment.count
-                if state.events > Self.eventLimit { state.fallBehind() }
-            } else {
-                state.behind[part] = true
+            for segment in segments {
+                let part = EventNumber.part(of: segment.first)
+                if state.behind[part] == false {
+                    state.segments.append(segment)
+                    state.events += segment.count
+                    if state.events > Self.eventLimit { state.fallBehind() }
+                } else {
+                    state.behind[part] = true
+                }
             }
             if state.task == nil { state.task = Task { await self.run() } }
         }

@@ -129,6 +129,6 @@ private final class HangingWitness: LedgerWitness {
     }
 
     func cancelled(_ orders: [CancelOrder]) {}
-    func committed(_ segment: LogSegment) {}
+    func committed(_ segments: [LogSegment]) {}
     func healthChanged(_ fault: LedgerFault?) {}
 }

@@ -21,7 +21,7 @@ final class LedgerListener: LedgerWitness {
 
     func accepted(_ messages: [AcceptedMessage]) { heard.withLock { $0.messages += messages } }
     func cancelled(_ orders: [CancelOrder]) { heard.withLock { $0.orders += orders } }
-    func committed(_ segment: LogSegment) { heard.withLock { $0.segments.append(segment) } }
+    func committed(_ segments: [LogSegment]) { heard.withLock { $0.segments += segments } }
     func healthChanged(_ fault: LedgerFault?) { heard.withLock { $0.health.append(fault) } }
 
     var messages: [AcceptedMessage] { heard.withLock { $0.messages } }

@@ -30,9 +30,11 @@ final class PartListener: LedgerWitness {
     func healthChanged(_ fault: LedgerFault?) {}
     func suspended(_ isSuspended: Bool) { heard.record(.suspended(isSuspended)) }
 
-    func committed(_ segment: LogSegment) {
-        heard.record(
-            .committed(part: EventNumber.part(of: segment.first), first: EventNumber.within(segment.first)))
+    func committed(_ segments: [LogSegment]) {
+        for segment in segments {
+            heard.record(
+                .committed(part: EventNumber.part(of: segment.first), first: EventNumber.within(segment.first)))
+        }
     }
 
     func opened(_ part: PartitionID, _ backlog: LedgerBacklog) {

@@ -19,11 +19,11 @@ import Testing
             dedupe: DedupeMachine(window: .seconds(600), limit: 1000, space: .part(5, of: 64)), storeName: "test")
         let lookup = PartLookup()
         var group = LedgerGroup()
-        group.requests = [([push("a"), push("b", to: [1, 2])], { _ in })]
+        group.requests = [RequestBatch([push("a"), push("b", to: [1, 2])]) { _ in }]
         let now = WallTime(milliseconds: 1_700_000_000_000)
         let first = try machine.decide(group, at: now, using: lookup)
         machine.commit(first)
-        group.requests = [([push("c"), push("d", notBefore: 1_700_000_500)], { _ in })]
+        group.requests = [RequestBatch([push("c"), push("d", notBefore: 1_700_000_500)]) { _ in }]
         let message = first.accepted[1]
         let record = DeliveryRecord(
             seq: message.seq, fingerprint: message.fingerprint, acceptedAt: message.acceptedAt,

@@ -188,7 +188,7 @@ import Testing
             let follower = RegistryFollower(one, log: log) { Issue.record("\($0)") }
             follower.opened(try #require(PartitionID(3)))
             while one.status.applied < 7 { await Task.yield() }
-            follower.committed(Self.segment(3, 8...9, evidence: 5))
+            follower.committed([Self.segment(3, 8...9, evidence: 5)])
             while one.status.applied < 9 { await Task.yield() }
             #expect(one.status.inactive == 9 && log.firstRead == EventNumber.base(of: 3))
             await follower.stop()

@@ -34,13 +34,15 @@ package final class CommittedEvents: EventWaiting {
 
     package init() {}
 
-    /// Reports that the events up to this number, in its part, can be read.
-    package func committed(upTo seq: UInt64) {
+    /// Reports that the events up to these numbers, each in its part, can be read.
+    package func committed(upTo numbers: some Sequence<UInt64>) {
         let woken = state.withLock { state -> [Waiter] in
-            state.newest.raise(to: seq)
+            for number in numbers { state.newest.raise(to: number) }
             guard !state.waiters.isEmpty else { return [] }
-            let part = EventNumber.shown(seq).part
-            let woken = state.waiters.filter { $0.value.after[part] < state.newest[part] }
+            let parts = numbers.map { EventNumber.shown($0).part }
+            let woken = state.waiters.filter { waiter in
+                parts.contains { waiter.value.after[$0] < state.newest[$0] }
+            }
             for id in woken.keys { state.waiters[id] = nil }
             return Array(woken.values)
         }

@@ -13,7 +13,7 @@ final class SplitReply {
         self.reply = reply
     }
 
-    func take(_ answers: [Acceptance], at places: [Int]) {
+    func take(_ answers: ArraySlice<Acceptance>, at places: ArraySlice<Int>) {
         for (answer, place) in zip(answers, places) { results[place] = answer }
         missing -= places.count
         if missing == 0 { reply(results) }
