@@ -7,15 +7,32 @@ import PushModel
 final class GatewayJournal: Sendable {
     let metrics: AppMetrics
     private let log: Logger
+    private let found = Locked<GatewayTrouble.Kind?>(nil)
 
     init(_ app: AppID, log: Logger, metrics: AppMetrics) {
         self.log = log.with([.app: app.name])
         self.metrics = metrics
     }
 
+    /// Why nothing is sent, if that concerns the push service or the credential.
+    var trouble: GatewayTrouble.Kind? { found.withLock { $0 } }
+
     func take(_ report: GatewayReport) {
         if !report.deliveries.isEmpty { metrics.count(report.deliveries) }
-        for event in report.events { write(event) }
+        for event in report.events {
+            note(event)
+            write(event)
+        }
+    }
+
+    private func note(_ event: GatewayEvent) {
+        switch event {
+        case .breakerOpened: found.withLock { $0 = .failing }
+        // A key that cannot sign says nothing about the push service.
+        case .credentialFailed(let halt): found.withLock { $0 = halt.reason == nil ? nil : .refused }
+        case .breakerClosed, .credentialRotated: found.withLock { $0 = nil }
+        case .up, .down, .goAway, .scaled, .credentialRefused: break
+        }
     }
 
     private func write(_ event: GatewayEvent) {

@@ -30,6 +30,13 @@ struct LoadedApp: Sendable {
         files == other.files && app.connects(like: other.app)
     }
 
+    /// A number that is the same on all nodes whose connections have the same credential, trust and endpoint.
+    var connectionNumber: UInt64 {
+        let endpoint = gateway.hostPort
+        let digest = SHA256.hash("\(files.hex) \(endpoint.host):\(endpoint.port)").hex
+        return UInt64(digest.prefix(16), radix: 16) ?? 0
+    }
+
     private static func digest(_ app: Configuration.App) -> Digest256 {
         var paths: [String?] =
             switch app.credential {

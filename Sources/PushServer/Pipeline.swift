@@ -125,9 +125,10 @@ final class Pipeline: Sendable {
         let counted = CountedLedger(ledger, clock: { clock.now })
         self.counted = counted
         let feedback = Feedback(
-            on: back, registry: registry, ledger: ledger, identities: ledger.identities,
+            on: back, registry: registry, ledger: ledger, identities: ledger.identities, board: node?.board,
             wallClock: { clock.now }, log: log)
         self.feedback = feedback
+        node?.whenSharedRead { [weak feedback] in feedback?.take($0) }
         var routing = Router.Settings()
         routing.policy.expiry.unlimited = configuration.intake.expireAfter
         routing.wallClock = { clock.now }
@@ -296,6 +297,15 @@ final class Pipeline: Sendable {
     func cancel(_ request: CancelRequest) async -> Cancellation {
         await withCheckedContinuation { continuation in
             front.cancel(request) { continuation.resume(returning: $0) }
+        }
+    }
+
+    /// Releases the brake of an app. Returns whether it was on.
+    func releaseBrake(of app: AppID) async throws -> Bool {
+        do {
+            return try await feedback.releaseBrake(of: app)
+        } catch let error as FeedbackError {
+            throw Problem(.unavailable, detail: error.description)
         }
     }
 

@@ -145,6 +145,7 @@ package final class RunningCarillon: Sendable {
             self.gateways = gateways
             forcedStop.gateways = gateways
             pipeline.node?.whenPausesChange { [weak gateways] in Task { await gateways?.followPauses() } }
+            pipeline.node?.whenSharedRead { [weak gateways] shared in Task { await gateways?.follow(shared) } }
 
             // The control server stops before the parts that its requests use are closed.
             let health = ServedHealth(
@@ -159,8 +160,11 @@ package final class RunningCarillon: Sendable {
             let streams = EventStreams()
             let served = ServedConfiguration()
             let refusals = configuration.http.listen.map { _ in RefusalCounts(in: metrics) }
+            let statistics = ServedStatistics(pipeline: pipeline, gateways: gateways, refusals: refusals)
+            statistics.answerOthers()
             let endpoints = Self.endpoints(
-                pipeline, gateways: gateways, health: health, streams: streams, keys: keys, refusals: refusals,
+                pipeline, statistics: statistics, gateways: gateways, health: health, streams: streams, keys: keys,
+                refusals: refusals,
                 receipts: receipts, notifications: StoreNotificationCounts(in: metrics),
                 configuration: self.configuration, control: served)
             let control = try await AdminServer(
@@ -231,7 +235,8 @@ package final class RunningCarillon: Sendable {
 
     /// Returns the endpoints of both servers.
     private static func endpoints(
-        _ pipeline: Pipeline, gateways: ServedGateways, health: ServedHealth, streams: EventStreams,
+        _ pipeline: Pipeline, statistics: ServedStatistics, gateways: ServedGateways, health: ServedHealth,
+        streams: EventStreams,
         keys: KeyRegistrar, refusals: RefusalCounts?, receipts: ServedReceipts, notifications: StoreNotificationCounts,
         configuration: Locked<Configuration>, control: any ConfigurationControl
     ) -> EndpointTable {
@@ -252,7 +257,7 @@ package final class RunningCarillon: Sendable {
                 AnyEndpoint(GetConfiguration(control: control)), AnyEndpoint(ReloadConfiguration(control: control)),
                 AnyEndpoint(
                     ReleaseBrake(apps: KnownApps(nil, environment: environment)) {
-                        await pipeline.feedback.releaseBrake(of: $0)
+                        try await pipeline.releaseBrake(of: $0)
                     }),
                 AnyEndpoint(CancelMessage { await pipeline.cancel($0) }),
                 AnyEndpoint(DropBacklog { await pipeline.router.drop($0) }),
@@ -264,7 +269,7 @@ package final class RunningCarillon: Sendable {
             + PipelineEndpoints.all(
                 on: pipeline.intake.loop, streams: streams, devices: pipeline.registry, events: pipeline.ledger,
                 waiting: pipeline.waiting,
-                statistics: ServedStatistics(pipeline: pipeline, gateways: gateways, refusals: refusals),
+                statistics: statistics,
                 identities: pipeline.ledger.identities, apps: { await gateways.statuses().map(\.app.id) },
                 environment: environment, seen: pipeline.seen, registry: pipeline.registry)
         return EndpointTable(

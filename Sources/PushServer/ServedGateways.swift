@@ -29,7 +29,7 @@ actor ServedGateways {
 
     private nonisolated let loop: EventLoop
     nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe loop.asUnownedSerialExecutor() }
-    private let dependencies: Dependencies
+    let dependencies: Dependencies
     private let metrics: GatewayMetrics
     private let lookUps: SharedLookUps
     private(set) var apps: [AppID: ServedApp] = [:]
@@ -40,7 +40,10 @@ actor ServedGateways {
     private var retiring: [AppID: (number: UInt64, task: Task<Void, Never>)] = [:]
     private var retirements: UInt64 = 0
     /// Whether the drain has begun. A change that waits for files at that time must not open a gateway.
-    private var isEnding = false
+    private(set) var isEnding = false
+    /// The numbers of connections that operators have set on any node, and when this node last changed them.
+    var scales: [ScaleMark]
+    var scalesChangedAt = MonotonicTime(nanoseconds: .min)
 
     /// The time that a removed app has to send its remaining deliveries.
     private static let leaveWithin: Duration = .seconds(30)
@@ -53,6 +56,7 @@ actor ServedGateways {
         metrics = GatewayMetrics(in: dependencies.metrics)
         lookUps = SharedLookUps(dependencies.resolver)
         paused = dependencies.pipeline.pausedAtOpen
+        scales = dependencies.pipeline.node?.scalesAtOpen ?? []
     }
 
     // MARK: Changes
@@ -104,9 +108,10 @@ actor ServedGateways {
         let app = loaded.app
         let log = dependencies.log.with([.app: app.id.name])
         for warning in loaded.gateway.warnings { log.warning("\(warning)") }
-        guard let served = apps[app.id] else { return open(loaded, connections: app.gateway.connections, journal: nil) }
+        guard let served = apps[app.id] else { return open(loaded, connections: range(of: app), journal: nil) }
         // A range that an operator has set stays in force unless the range in the file has changed.
         let isRescaled = served.app.gateway.connections != app.gateway.connections
+        if isRescaled { forgetScales(of: app.id) }
         guard let gateway = served.gateway, let old = served.loaded else {
             return open(
                 loaded, connections: isRescaled ? app.gateway.connections : served.connections, journal: served.journal)
@@ -233,6 +238,7 @@ actor ServedGateways {
         apps[app.id]?.failedAt = .current()
         apps[app.id]?.app = app
         if served.app.gateway.connections != app.gateway.connections {
+            forgetScales(of: app.id)
             setConnections(app.gateway.connections, of: app.id)
         }
     }
@@ -243,7 +249,7 @@ actor ServedGateways {
         return GatewayJournal(app, log: dependencies.log, metrics: metrics)
     }
 
-    private func setConnections(_ connections: ClosedRange<Int>, of id: AppID) {
+    func setConnections(_ connections: ClosedRange<Int>, of id: AppID) {
         apps[id]?.connections = connections
         apps[id]?.gateway?.scale(minimum: connections.lowerBound, maximum: connections.upperBound)
     }
@@ -300,7 +306,7 @@ actor ServedGateways {
         return list
     }
 
-    private func status(_ served: ServedApp) async -> ServedStatus {
+    func status(_ served: ServedApp) async -> ServedStatus {
         ServedStatus(
             app: served.app, connections: served.connections, fault: served.fault,
             gateway: await served.gateway?.status(), pausedAt: paused[served.app.id])
@@ -325,19 +331,27 @@ actor ServedGateways {
 }
 
 extension ServedGateways: GatewayControl {
-    func gateways() async -> [GatewayAnswer] { await statuses().map(GatewayAnswer.init) }
-
-    func gateway(_ app: AppID) async -> GatewayAnswer? {
-        guard let served = apps[app] else { return nil }
-        return GatewayAnswer(await status(served))
+    func gateways(of node: NodeID?) async throws -> [GatewayAnswer] {
+        guard let other = try other(node) else { return await ownGateways() }
+        return try await other.ask(NodeQuestion(.gateways), of: other.asked)
     }
 
-    func scale(_ app: AppID, to connections: ClosedRange<Int>) async throws -> GatewayAnswer? {
-        guard apps[app] != nil else { return nil }
-        setConnections(connections, of: app)
+    func gateway(_ app: AppID, on node: NodeID?) async throws -> GatewayAnswer? {
+        guard let other = try other(node) else { return await ownGateway(app) }
+        return try await other.ask(NodeQuestion(.gateway, app: app), of: other.asked)
+    }
+
+    func scale(
+        _ app: AppID, to connections: ClosedRange<Int>, on node: NodeID?
+    ) async throws -> GatewayAnswer? {
+        if let other = try other(node) {
+            return try await other.ask(NodeQuestion(.scale, app: app, connections: connections), of: other.asked)
+        }
+        guard let served = apps[app] else { return nil }
+        setConnections(try await share(connections, of: served.app, on: node), of: app)
         // The gateway applies the change on its own loop. Without this wait, the status could be read before that.
         await apps[app]?.gateway?.loop.run {}
-        return await gateway(app)
+        return await ownGateway(app)
     }
 
     /// Carries out the pauses that other nodes of the cluster have begun or ended.
@@ -373,7 +387,7 @@ extension ServedGateways: GatewayControl {
         }
         // The gateway applies the change on its own loop.
         await apps[app]?.gateway?.loop.run {}
-        return await gateway(app)
+        return await ownGateway(app)
     }
 }
 

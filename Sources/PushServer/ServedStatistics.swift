@@ -11,9 +11,62 @@ struct ServedStatistics: PipelineStatistics {
     let gateways: ServedGateways
     /// The refused requests of `http.listen`; nil if it is off.
     let refusals: RefusalCounts?
-    let startedAt = WallTime.current()
+    var startedAt = WallTime.current()
 
-    func snapshot() async -> StatsAnswer {
+    func snapshot(of node: NodeID?) async throws -> StatsAnswer {
+        guard let served = pipeline.node else {
+            if let node { throw Problem.unknownNode(node.name) }
+            return await own()
+        }
+        if let node {
+            return node == served.name ? await own() : try await served.ask(NodeQuestion(.statistics), of: node)
+        }
+        let names = served.others
+        let asked = names.map { other in
+            Task { () -> Result<StatsAnswer, LedgerFault> in
+                do throws(Problem) {
+                    return .success(try await served.ask(NodeQuestion(.statistics), of: other))
+                } catch {
+                    return .failure(LedgerFault(error.detail))
+                }
+            }
+        }
+        let own = await own()
+        var others: [(node: NodeID, answer: Result<StatsAnswer, LedgerFault>)] = []
+        for (other, task) in zip(names, asked) { others.append((other, await task.value)) }
+        return .sum(own: (served.name, own), others: others)
+    }
+
+    /// Answers the questions of other nodes from now on.
+    func answerOthers() {
+        let (startedAt, refusals) = (startedAt, refusals)
+        // The node belongs to the pipeline, and must not keep it.
+        pipeline.node?.whenAsked { [weak pipeline, weak gateways] question in
+            guard let pipeline, let gateways else { return nil }
+            let app = question.app.flatMap { AppID($0) }
+            switch question.kind {
+            case .statistics:
+                var statistics = ServedStatistics(pipeline: pipeline, gateways: gateways, refusals: refusals)
+                statistics.startedAt = startedAt
+                return await NodeQuestion.answer { await statistics.own() }
+            case .gateways: return await NodeQuestion.answer { await gateways.ownGateways() }
+            case .gateway:
+                guard let app else { return nil }
+                return await NodeQuestion.answer { try await gateways.known(app, in: gateways.ownGateway(app)) }
+            case .scale:
+                guard let app, let low = question.min, let high = question.max, low >= 1, low <= high else {
+                    return nil
+                }
+                return await NodeQuestion.answer {
+                    try await gateways.known(
+                        app, in: gateways.scale(app, to: low...high, on: pipeline.node?.name))
+                }
+            }
+        }
+    }
+
+    /// Returns the statistics of this node.
+    private func own() async -> StatsAnswer {
         let served = await gateways.statuses()
         let readiness = pipeline.readiness(of: served)
         var answer = StatsAnswer(at: WallTime.current(), startedAt: startedAt, ready: readiness.ready)

@@ -46,9 +46,9 @@ package final class ScriptedGateways: GatewayControl {
 
     package var scaled: [String] { state.withLock { $0.scaled } }
 
-    package func gateways() async -> [GatewayAnswer] { state.withLock { $0.gateways } }
+    package func gateways(of node: NodeID?) async throws -> [GatewayAnswer] { state.withLock { $0.gateways } }
 
-    package func gateway(_ app: AppID) async -> GatewayAnswer? {
+    package func gateway(_ app: AppID, on node: NodeID?) async throws -> GatewayAnswer? {
         state.withLock { $0.gateways.first { $0.app == app.name } }
     }
 
@@ -61,11 +61,13 @@ package final class ScriptedGateways: GatewayControl {
         }
     }
 
-    package func scale(_ app: AppID, to connections: ClosedRange<Int>) async throws -> GatewayAnswer? {
+    package func scale(
+        _ app: AppID, to connections: ClosedRange<Int>, on node: NodeID?
+    ) async throws -> GatewayAnswer? {
         try state.withLock { state throws -> GatewayAnswer? in
             if let refusal = state.refusal.take() { throw refusal }
             guard let index = state.gateways.firstIndex(where: { $0.app == app.name }) else { return nil }
-            state.scaled.append("\(app) \(connections)")
+            state.scaled.append("\(app) \(connections)\(node.map { " on \($0)" } ?? "")")
             state.gateways[index].scale = .init(connections)
             return state.gateways[index]
         }

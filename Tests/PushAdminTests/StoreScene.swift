@@ -60,7 +60,9 @@ final class StoreScene: Sendable {
     }
 
     private struct NoStatistics: PipelineStatistics {
-        func snapshot() async -> StatsAnswer { StatsAnswer(at: 2000, startedAt: 1000, ready: true) }
+        func snapshot(of node: NodeID?) async throws -> StatsAnswer {
+            StatsAnswer(at: 2000, startedAt: 1000, ready: true)
+        }
     }
 
     static func run(

@@ -297,6 +297,23 @@ import Testing
         ),
     ]
 
+    @Test func `A store of several databases is refused by name, and a size of the log has no effect with a store`()
+        throws
+    {
+        let node = "cluster: { node: 'a' }"
+        let faults = configurationFaults(
+            "{ \(minimalApp), \(node), store: { '0-31': 'postgres://a/b', '32-63': 'postgres://c/d' } }")
+        #expect(faults.count == 1 && faults[0].path == "store", "\(faults)")
+        #expect(faults[0].problem.hasPrefix("one database is supported"), "\(faults)")
+        let store = "store: 'postgres://u@a/b'"
+        let warnings = try parseConfiguration(
+            "{ \(minimalApp), \(node), \(store), events: { retention: { size: '2GiB' } } }"
+        ).warnings
+        #expect(warnings.map(\.path) == ["events.retention.size"], "\(warnings)")
+        let file = "{ \(minimalApp), events: { retention: { size: '2GiB' } } }"
+        #expect(try parseConfiguration(file).warnings.isEmpty)
+    }
+
     @Test(arguments: warned) func `A doubtful setting is accepted with a warning`(
         _ text: String, _ path: String, _ problem: String
     ) throws {

@@ -10,6 +10,15 @@ extension Form where Value == AppID {
     }
 }
 
+extension Form where Value == NodeID {
+    package static var node: Form<NodeID> {
+        .parsed(
+            schema: ["type": "string", "pattern": "^[A-Za-z0-9._-]{1,64}$"], example: NodeID("a")!,
+            rule: "has 1 to 64 letters, digits, '.', '_' and '-'"
+        ) { NodeID($0) }
+    }
+}
+
 extension Form where Value == DeviceID {
     package static var device: Form<DeviceID> {
         let length = DeviceID.textLength

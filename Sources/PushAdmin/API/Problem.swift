@@ -41,6 +41,12 @@ package struct Problem: Error, Sendable, Equatable, Codable {
         Problem(.unknownApp, detail: "there is no app \"\(name)\" in the configuration in force")
     }
 
+    package static func unknownNode(_ name: String) -> Problem {
+        Problem(
+            .unknownNode,
+            detail: "there is no node \"\(name)\" that runs in the cluster of this Carillon; see carillon cluster")
+    }
+
     /// Returns the problem of an input with one fault.
     package static func invalid(_ fault: InputFault) -> Problem {
         invalid([fault])

@@ -13,6 +13,7 @@ package enum ProblemCode: String, CaseIterable, Codable, Sendable {
     case unknownDevice = "unknown_device"
     case unknownMessage = "unknown_message"
     case unknownKey = "unknown_key"
+    case unknownNode = "unknown_node"
     case methodNotAllowed = "method_not_allowed"
     case requestTimeout = "request_timeout"
     case conflict
@@ -35,7 +36,7 @@ package enum ProblemCode: String, CaseIterable, Codable, Sendable {
         case .badRequest, .badJSON: 400
         case .unauthenticated, .clockSkew, .replayed: 401
         case .forbidden, .crossOrigin: 403
-        case .notFound, .unknownApp, .unknownDevice, .unknownMessage, .unknownKey: 404
+        case .notFound, .unknownApp, .unknownDevice, .unknownMessage, .unknownKey, .unknownNode: 404
         case .methodNotAllowed: 405
         case .requestTimeout: 408
         case .conflict, .tooLate: 409
@@ -69,6 +70,7 @@ package enum ProblemCode: String, CaseIterable, Codable, Sendable {
         case .unknownDevice: "There is no such device"
         case .unknownMessage: "There is no such message"
         case .unknownKey: "There is no such key"
+        case .unknownNode: "There is no such node"
         case .methodNotAllowed: "The path does not have this method"
         case .requestTimeout: "The request took too long"
         case .conflict: "The present state does not allow this"

@@ -3,20 +3,28 @@ package import PushTime
 
 /// The operations on gateways that the control server offers to operators. They may be called from any task.
 package protocol GatewayControl: Sendable {
-    /// Returns all gateways, sorted by app id.
-    func gateways() async -> [GatewayAnswer]
-    /// Returns the gateway of the app, or nil if there is no such app.
-    func gateway(_ app: AppID) async -> GatewayAnswer?
+    /// Returns all gateways of a node, sorted by app id; nil stands for this one.
+    ///
+    /// - Throws: `Problem` if there is no such node, or if it does not answer.
+    func gateways(of node: NodeID?) async throws -> [GatewayAnswer]
+    /// Returns the gateway of the app on a node, or nil if there is no such app.
+    func gateway(_ app: AppID, on node: NodeID?) async throws -> GatewayAnswer?
     /// Sets the range of the number of connections, until a reload or another call changes it.
     ///
-    /// It does not wait until connections open or close.
+    /// It does not wait until connections open or close. In a cluster, a range without a node is that of all nodes
+    /// together, which divide it.
     ///
     /// - Returns: the gateway with the new range, or nil if there is no such app.
-    func scale(_ app: AppID, to connections: ClosedRange<Int>) async throws -> GatewayAnswer?
+    func scale(_ app: AppID, to connections: ClosedRange<Int>, on node: NodeID?) async throws -> GatewayAnswer?
     /// Stops sending for the app, or continues. It is in force, also after a restart, when this returns.
     ///
     /// - Returns: the gateway, or nil if there is no such app.
     func setPaused(_ isPaused: Bool, app: AppID) async throws -> GatewayAnswer?
+}
+
+extension GatewayControl {
+    package func gateways() async throws -> [GatewayAnswer] { try await gateways(of: nil) }
+    package func gateway(_ app: AppID) async throws -> GatewayAnswer? { try await gateway(app, on: nil) }
 }
 
 /// The state of a gateway. Unknown values are left out of the JSON.
@@ -47,10 +55,14 @@ package struct GatewayAnswer: JSONAnswer, Equatable {
     package var fault: Fault?
     /// When an operator paused the app; left out if it is not paused.
     package var pausedAt: WallTime?
+    /// The node of the gateway, and the number of connections of all live nodes together. A single node leaves them out.
+    package var node: String?
+    package var clusterScale: Scale?
 
     package enum CodingKeys: String, CodingKey {
-        case app, environment, state, scale, queue, credit, connections, fault
+        case app, environment, state, scale, queue, credit, connections, fault, node
         case pausedAt = "paused_at"
+        case clusterScale = "cluster_scale"
     }
 
     package init(

@@ -1,3 +1,4 @@
+package import PushModel
 package import PushTime
 
 /// The statistics of a running Carillon.
@@ -21,6 +22,30 @@ package struct StatsAnswer: JSONAnswer, Equatable {
     package var registry: Registry?
     package var events: Events?
     package var http: HTTP?
+    /// The nodes of the cluster whose numbers are added up, and those that did not answer. A single node, and an answer
+    /// about one node, leave it out.
+    package var nodes: [Node]?
+
+    package struct Node: Codable, Sendable, Equatable {
+        package var node: String
+        /// Why its numbers are missing in the sums; left out if they are not.
+        package var fault: String?
+        package var startedAt: WallTime?
+        package var version: String?
+        package var ready: Bool?
+        /// The messages that it has accepted from producers, and those that wait in its partitions.
+        package var accepted: UInt64?
+        package var waiting: UInt64?
+
+        package init(_ node: String) {
+            self.node = node
+        }
+
+        package enum CodingKeys: String, CodingKey {
+            case node, fault, version, ready, accepted, waiting
+            case startedAt = "started_at"
+        }
+    }
 
     package struct Intake: Codable, Sendable, Equatable {
         package var accepted: UInt64?
@@ -156,7 +181,7 @@ package struct StatsAnswer: JSONAnswer, Equatable {
     }
 
     package enum CodingKeys: String, CodingKey {
-        case version, ready, obstacles, intake, backlog, apps, ledger, registry, events, http
+        case version, ready, obstacles, intake, backlog, apps, ledger, registry, events, http, nodes
         case at = "taken_at"
         case startedAt = "started_at"
     }
@@ -214,5 +239,8 @@ package struct Latency: Codable, Sendable, Equatable {
 
 /// The source of the statistics for the control server. It may be called from any task.
 package protocol PipelineStatistics: Sendable {
-    func snapshot() async -> StatsAnswer
+    /// Returns the statistics of a node, or of all nodes together.
+    ///
+    /// - Throws: `Problem` if there is no such node, or if it does not answer.
+    func snapshot(of node: NodeID?) async throws -> StatsAnswer
 }

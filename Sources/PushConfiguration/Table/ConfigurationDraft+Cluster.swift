@@ -69,8 +69,15 @@ extension ConfigurationDraft {
                 """),
     ]
 
-    /// Reports `store` without `cluster`, and the other way around.
+    /// Reports `store` without `cluster`, the other way around, and settings that have no effect with `store`.
     func checkCluster(in root: ConfigurationSection) {
+        let retention = root.section("events").section("retention")
+        // The shipped file has every setting, with its default.
+        if values.store != nil, values.events.retention.size != Configuration.Events.Retention().size {
+            retention.warn(
+                "this has no effect with store: the events of a cluster are kept by their age, events.retention.age",
+                at: "size")
+        }
         if values.store != nil, cluster.node == nil, !root.section("cluster").isGiven {
             root.report(
                 "with store, this node needs a name: add cluster: { node: \"a\" }, with another name on each node",
@@ -88,6 +95,12 @@ extension SettingCodec<Configuration.Store> {
     static var database: Self {
         Self(
             read: { key, section in
+                if case .tree(let tree) = section.find(key), tree.members != nil {
+                    section.report(
+                        "one database is supported; partitions cannot be spread over several: write "
+                            + "\"postgres://USER@HOST1,HOST2/DATABASE\"", at: key)
+                    return nil
+                }
                 guard let text = section.text(key) else { return nil }
                 do {
                     return try Configuration.Store(text)

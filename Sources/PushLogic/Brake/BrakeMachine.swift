@@ -106,6 +106,11 @@ package struct BrakeMachine: Sendable {
         buckets = []
     }
 
+    /// Stops deactivations because another node of the cluster has noticed a flood.
+    package mutating func stop() {
+        if state == .open { state = .stopped(calm: nil, answers: 0) }
+    }
+
     /// Takes the answers of the provider and the candidates among them. The answers of one report come together or
     /// before its candidates. Thus a batch that makes a flood is stopped as a whole, and a few candidates among many
     /// answers are not taken for a flood.

@@ -13,6 +13,10 @@ import PushTime
 ///   answers and at least `minDevices` failed devices;
 /// - when such an answer had a `Retry-After`, for that time.
 ///
+/// In a cluster, another node may **warn** that it has found the service failing. A warning opens nothing by itself, and
+/// ends soon unless it is repeated. While it lasts, one attempt to connect that fails is enough, or one batch of answers
+/// most of which report a failure.
+///
 /// After an opening because of answers, a single delivery is sent as a probe, since a service that answers PING may
 /// still refuse every push. Any answer except a failure of the service closes the breaker; any other outcome opens it
 /// for longer. A failure for a device that had failed before says little about the service. For the first few of these,
@@ -58,6 +62,8 @@ package struct CircuitBreaker: Sendable {
     /// The devices that failed before the last opening.
     private var suspects = FewDevices()
     private var furtherProbes = 0
+    /// Until when a warning of another node counts.
+    private var warnedUntil = MonotonicTime(nanoseconds: .min)
 
     init(_ policy: Policy) {
         self.policy = policy
@@ -136,6 +142,11 @@ package struct CircuitBreaker: Sendable {
                 suspects = tally.failedDevices
                 return open(.asked, asked: tally.pause, now: now, random: random)
             }
+            if now < warnedUntil, tally.failed > good {
+                suspects = tally.failedDevices
+                return open(
+                    .failing(answers: tally.failed, of: tally.failed + good), asked: nil, now: now, random: random)
+            }
             let all = older.all + newer.all
             let failed = older.failed + newer.failed
             guard tally.failed > 0, all >= policy.minAnswers, failed * 2 > all else { return nil }
@@ -152,19 +163,23 @@ package struct CircuitBreaker: Sendable {
     /// - Parameters:
     ///   - inARow: The number of failures since a connection last came up and answered.
     ///   - wait: The time until the next attempt.
-    mutating func connectFailed(inARow: Int, othersAreOpen: Bool, wait: Duration) -> (Duration, BreakerCause)? {
+    mutating func connectFailed(
+        inARow: Int, othersAreOpen: Bool, wait: Duration, now: MonotonicTime
+    ) -> (Duration, BreakerCause)? {
         guard !othersAreOpen else { return nil }
         switch state {
         case .open: return nil
         case .unreachable:
             state = .unreachable(attempts: inARow)
             return nil
-        case .closed where inARow < policy.connectFailures: return nil
+        case .closed where inARow < (now < warnedUntil ? 1 : policy.connectFailures): return nil
         case .closed, .halfOpen:
             state = .unreachable(attempts: inARow)
             return (wait, .unreachable(attempts: inARow))
         }
     }
+
+    mutating func warn(until time: MonotonicTime) { warnedUntil = max(warnedUntil, time) }
 
     /// Records that a peer answered a PING or a request. Returns true if that closed the breaker.
     mutating func reached() -> Bool {

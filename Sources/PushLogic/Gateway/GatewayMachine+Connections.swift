@@ -144,7 +144,8 @@ extension GatewayMachine {
             connectsAgainAt = now + wait
             announce(
                 breaker.connectFailed(
-                    inARow: failedConnectsInARow, othersAreOpen: slots.contains { $0.phase == .open }, wait: wait))
+                    inARow: failedConnectsInARow, othersAreOpen: slots.contains { $0.phase == .open }, wait: wait,
+                    now: now))
         } else if slot.epoch == epoch, isProven(slot, now: now) {
             failedConnectsInARow = 0
             connectsAgainAt = MonotonicTime(nanoseconds: .min)

@@ -77,6 +77,10 @@ extension GatewayMachine {
             tokens.disbelievedEnds += 1
             if tokens.disbelievedEnds > 1 {
                 stop(Self.halt(reason, event: "ended two connections, the second with a fresh token"), now: now)
+            } else if tokens.isWarned(at: now) {
+                stop(
+                    Self.halt(reason, event: "ended a connection of this node, and connections of another one"),
+                    now: now)
             } else {
                 refuseToken(slot.token, now: now)
             }

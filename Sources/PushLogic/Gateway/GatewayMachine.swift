@@ -152,6 +152,20 @@ package struct GatewayMachine: ~Copyable {
         return settle(now)
     }
 
+    /// Takes the report of another node of the cluster that the push service fails, or refuses the same credential. The
+    /// pool then needs less to find the same, and finds nothing without an answer of its own.
+    package mutating func warn(
+        _ kind: GatewayTrouble.Kind, until time: MonotonicTime, now: MonotonicTime
+    ) -> [Action] {
+        switch kind {
+        case .failing: breaker.warn(until: time)
+        case .refused:
+            tokens.warn(until: time, now: now)
+            if let halt = tokens.overdue(now: now, fault) { stop(halt, now: now) }
+        }
+        return settle(now)
+    }
+
     /// Changes the connect rate and the time that a quiet connection is kept, after a reload.
     package mutating func pace(connectsPerMinute: Int?, shrinkAfter: Duration, now: MonotonicTime) -> [Action] {
         policy.connects.perMinute = connectsPerMinute

@@ -11,6 +11,8 @@ struct TokenState {
     /// The number of connections that ended because the provider rejected the token as invalid, since a delivery was
     /// last accepted.
     var disbelievedEnds = 0
+    /// Until when another node of the cluster reports that the push service refuses the credential.
+    private var warnedUntil = MonotonicTime(nanoseconds: .min)
 
     init(isUsed: Bool) {
         self.isUsed = isUsed
@@ -38,9 +40,18 @@ struct TokenState {
         guard isUsed, generation > (refused ?? 0) else { return false }
         refused = generation
         guard !isReady else { return false }
-        awaitedUntil = now + wait
+        awaitedUntil = isWarned(at: now) ? now : now + wait
         return true
     }
+
+    /// Takes the report of another node that the credential is refused. It counts only together with a refusal that this
+    /// node has had or will have until `time`: a newer token is then not waited for.
+    mutating func warn(until time: MonotonicTime, now: MonotonicTime) {
+        warnedUntil = max(warnedUntil, time)
+        if awaitedUntil != nil { awaitedUntil = now }
+    }
+
+    func isWarned(at now: MonotonicTime) -> Bool { now < warnedUntil }
 
     /// Returns the reason to halt if the wait for a newer token has timed out.
     ///

@@ -26,6 +26,9 @@ package actor ClusterPeers {
         package var stale: @Sendable () -> Void = {}
         /// Called on the loop when another node has sent a hint to look at the tables.
         package var hinted: @Sendable () -> Void = {}
+        /// Answers a question of another node about this one, with nil if the question is not understood. Called on the
+        /// loop; the reply may come on any thread.
+        package var answer: (@Sendable ([UInt8], @escaping @Sendable ([UInt8]?) -> Void) -> Void)?
         /// Called on the loop for a message that is not understood or not expected.
         package var strange: @Sendable () -> Void = {}
         /// Called on any thread with sentences for the log.
@@ -190,7 +193,8 @@ package actor ClusterPeers {
                     if items.contains(.notOwned) { self?.settings.stale() }
                     answer.take(items.map { $0.acceptance(of: node) }, at: places)
                 case .success(.refused(let reason)): answer.fail("node \(node): \(reason)", at: places)
-                case .success(.cancellation), .success(.receipt): answer.fail(Self.misunderstood(node), at: places)
+                case .success(.cancellation), .success(.receipt), .success(.knowledge):
+                    answer.fail(Self.misunderstood(node), at: places)
                 case .failure(let fault): answer.fail(fault.description, at: places)
                 }
             }
@@ -219,6 +223,29 @@ package actor ClusterPeers {
             case .success(.receipt(let result)): reply(result)
             case .success: reply(.failed(Self.misunderstood(node)))
             case .failure(let fault): reply(.failed(fault.description))
+            }
+        }
+    }
+
+    /// Asks another node something about itself. If there is no answer within `limit`, the fault says so.
+    package func ask(
+        _ question: [UInt8], of node: NodeID, within limit: Duration
+    ) async -> Result<[UInt8], LedgerFault> {
+        await withCheckedContinuation { continuation in
+            let waiting = Locked<CheckedContinuation<Result<[UInt8], LedgerFault>, Never>?>(continuation)
+            let finish: @Sendable (Result<[UInt8], LedgerFault>) -> Void = { result in
+                waiting.withLock { $0.take() }?.resume(returning: result)
+            }
+            loop.schedule(after: limit) {
+                finish(.failure(LedgerFault("node \(node) has not answered within \(limit.components.seconds) s")))
+            }
+            send(PeerNumber.ask, question, count: 1, to: node) { answer in
+                switch answer {
+                case .success(.knowledge(let content)): finish(.success(content))
+                case .success(.refused(let reason)): finish(.failure(LedgerFault("node \(node): \(reason)")))
+                case .success: finish(.failure(LedgerFault(Self.misunderstood(node))))
+                case .failure(let fault): finish(.failure(fault))
+                }
             }
         }
     }

@@ -13,6 +13,8 @@ enum ForwardedAnswer: Equatable {
     case items([Item])
     case cancellation(Cancellation)
     case receipt(ReceiptIntake)
+    /// What the node knows of itself, in a form that its asker knows.
+    case knowledge([UInt8])
     /// The node has done nothing of the call, for this reason.
     case refused(String)
 
@@ -21,6 +23,7 @@ enum ForwardedAnswer: Equatable {
         static let cancellation: UInt8 = 1
         static let receipt: UInt8 = 2
         static let refused: UInt8 = 3
+        static let knowledge: UInt8 = 4
     }
 
     /// The longest text of a reason.
@@ -39,6 +42,9 @@ enum ForwardedAnswer: Equatable {
         case .receipt(let receipt):
             bytes.append(Tag.receipt)
             Self.append(receipt, to: &bytes)
+        case .knowledge(let content):
+            bytes.append(Tag.knowledge)
+            bytes.appendBytes(content)
         case .refused(let reason):
             bytes.append(Tag.refused)
             bytes.appendText(String(reason.prefix(Self.maxText)))
@@ -111,6 +117,7 @@ enum ForwardedAnswer: Equatable {
             guard let receipt = Self.receipt(&reader) else { return nil }
             self = .receipt(receipt)
         case Tag.refused: self = .refused(reader.text())
+        case Tag.knowledge: self = .knowledge(reader.blob())
         default: return nil
         }
         if reader.isBroken || !reader.isAtEnd { return nil }

@@ -70,6 +70,8 @@ final class PeerDesk {
             let receipt = unsafe message.withBytes(ofFrame: 3) { unsafe ForwardedCall.receipt($0) }
             guard let receipt else { return refuseStrange(number, to: peer) }
             take(receipt, size: size, number, from: peer)
+        } else if message.isFrame(1, equalTo: PeerNumber.ask) {
+            ask(message.copied(3), size: size, number, from: peer)
         } else if message.isFrame(1, equalTo: PeerNumber.hint) {
             settings.hinted()
         } else {
@@ -120,6 +122,22 @@ final class PeerDesk {
         let me = LoopBound(self, on: loop)
         receipts.take(receipt) { result in
             me.loop.executeUnlessStopped { me.wrapped.finish(.receipt(result), size: size, number, to: peer) }
+        }
+    }
+
+    private func ask(_ question: [UInt8], size: Int, _ number: UInt64, from peer: [UInt8]) {
+        guard let answer = settings.answer else {
+            return send(.refused("this node does not answer questions yet"), number, to: peer)
+        }
+        unansweredBytes += size
+        let me = LoopBound(self, on: loop)
+        answer(question) { content in
+            me.loop.executeUnlessStopped {
+                let answer =
+                    content.map { ForwardedAnswer.knowledge($0) }
+                    ?? .refused("this node does not understand the question; start the same version of Carillon")
+                me.wrapped.finish(answer, size: size, number, to: peer)
+            }
         }
     }
 

@@ -162,6 +162,7 @@ enum PeerNumber {
     static let cancel: StaticString = "cluster-cancel/1"
     static let receipt: StaticString = "cluster-receipt/1"
     static let hint: StaticString = "cluster-hint/1"
+    static let ask: StaticString = "cluster-ask/1"
     static let answer: StaticString = "cluster-answer/1"
 
     static func bytes(_ number: UInt64) -> [UInt8] {

@@ -41,11 +41,12 @@ package actor Feedback: FeedbackSink {
     private nonisolated let registry: any DeviceRegistry
     private nonisolated let ledger: any Ledger
     private nonisolated let identities: Identities
-    private let policy: BrakeMachine.Policy
+    /// Where the nodes of a cluster agree on brakes; nil on a single node.
+    private let board: (any BrakeBoard)?
     private let limits: Limits
     private let wallClock: @Sendable () -> WallTime
     private let log: Logger
-    private var brakes: [AppID: BrakeMachine] = [:]
+    private var brakes: BrakeBook
     private var waiting: [Deactivation] = []
     private var recorded: RecordedDevices
     private var task: Task<Void, Never>?
@@ -54,18 +55,19 @@ package actor Feedback: FeedbackSink {
 
     package init(
         on loop: EventLoop, registry: any DeviceRegistry, ledger: any Ledger, identities: Identities,
-        policy: BrakeMachine.Policy = BrakeMachine.Policy(), limits: Limits = Limits(),
+        policy: BrakeMachine.Policy = BrakeMachine.Policy(), board: (any BrakeBoard)? = nil, limits: Limits = Limits(),
         wallClock: @escaping @Sendable () -> WallTime = { .current() }, log: Logger
     ) {
         self.loop = loop
         self.registry = registry
         self.ledger = ledger
         self.identities = identities
-        self.policy = policy
+        self.board = board
         self.limits = limits
         self.wallClock = wallClock
         self.log = log
         recorded = RecordedDevices(limit: limits.recorded)
+        brakes = BrakeBook(policy)
     }
 
     package nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe loop.asUnownedSerialExecutor() }
@@ -73,7 +75,7 @@ package actor Feedback: FeedbackSink {
     package var status: Status {
         var status = counts
         status.waiting = waiting.count
-        status.stopped = Set(brakes.filter(\.value.isStopped).keys)
+        status.stopped = brakes.stopped
         return status
     }
 
@@ -112,40 +114,96 @@ package actor Feedback: FeedbackSink {
 
     /// Passes the answers to the brake of the app. Returns whether deactivations may continue.
     private func mayDeactivate(after report: ProviderAnswers) -> Bool {
-        let app = report.app
         let misdirected = report.candidates.count { $0.isMisdirected }
         let candidates = BrakeMachine.Candidates(
             misdirected: misdirected, dead: report.candidates.count - misdirected)
-        switch brakes[app, default: BrakeMachine(policy)].answered(report.count, candidates: candidates, now: loop.now)
-        {
-        case .pass: return true
-        case .hold: return false
-        case .trip(let candidates, let answers):
-            let before = waiting.count
-            waiting.removeAll { $0.app == app }
-            counts.held += UInt64(before - waiting.count)
-            recordBrake("on", of: app, candidates: candidates, answers: answers)
-            log.warning(
-                "device brake on: too many bad tokens, deactivation paused; check the app's environment and topic",
-                [LogKey("app"): app.name, LogKey("candidates"): candidates, LogKey("answers"): answers])
-            return false
-        case .release(let candidates, let answers):
-            recordBrake("off", of: app, candidates: candidates, answers: answers)
-            log.info("device brake off: answers are normal again, deactivation resumed", [LogKey("app"): app.name])
-            return true
+        let (mayPass, actions) = brakes.answered(report.count, candidates: candidates, of: report.app, now: loop.now)
+        perform(actions)
+        return mayPass
+    }
+
+    // MARK: Brakes
+
+    /// Takes what the nodes of the cluster share about their brakes, and shares what this one has counted. May be called
+    /// on any thread, and returns at once.
+    package nonisolated func take(_ shared: SharedApps) {
+        loop.executeUnlessStopped { self.assumeIsolated { $0.read(shared) } }
+    }
+
+    private func read(_ shared: SharedApps) {
+        guard !isStopping else { return }
+        perform(brakes.read(shared, now: loop.now))
+        if let board, let counts = brakes.report(now: loop.now) { board.publish(counts) }
+    }
+
+    private func perform(_ actions: [BrakeBook.Action]) {
+        for action in actions {
+            switch action {
+            case .decide(let decision): decide(decision)
+            case .hold(let app):
+                let before = waiting.count
+                waiting.removeAll { $0.app == app }
+                counts.held += UInt64(before - waiting.count)
+            case .announce(let decision): announce(decision)
+            case .followed(let app, let isOn):
+                log.notice(
+                    isOn
+                        ? "device brake on: another node has noticed too many bad tokens, deactivation paused"
+                        : "device brake off: another node has released it, deactivation resumed",
+                    [LogKey("app"): app.name])
+            }
         }
     }
 
-    /// Releases the brake of an app for an operator, and returns whether it was on. The candidates that were held are
-    /// reported again by the next push to each.
-    package func releaseBrake(of app: AppID) -> Bool {
-        guard let brake = brakes[app], brake.isStopped else { return false }
-        let window = brake.window
-        brakes[app]?.release()
-        recordBrake("off", of: app, candidates: window.candidates.all, answers: window.answers)
-        log.notice(
-            "device brake released by an operator, deactivation resumed", [LogKey("app"): app.name])
-        return true
+    private func decide(_ decision: BrakeDecision, then: (@Sendable (BrakeVerdict) -> Void)? = nil) {
+        guard let board else {
+            perform(brakes.decided(decision, with: .stored))
+            then?(.stored)
+            return
+        }
+        board.decide(decision) { [loop] verdict in
+            loop.executeUnlessStopped {
+                self.assumeIsolated { $0.perform($0.brakes.decided(decision, with: verdict)) }
+            }
+            then?(verdict)
+        }
+    }
+
+    private func announce(_ decision: BrakeDecision) {
+        let app = decision.app
+        recordBrake(
+            decision.isOn ? "on" : "off", of: app, candidates: decision.candidates, answers: decision.answers)
+        if decision.isOn {
+            log.warning(
+                "device brake on: too many bad tokens, deactivation paused; check the app's environment and topic",
+                [
+                    LogKey("app"): app.name, LogKey("candidates"): decision.candidates,
+                    LogKey("answers"): decision.answers,
+                ])
+        } else {
+            log.info("device brake off: deactivation resumed", [LogKey("app"): app.name])
+        }
+    }
+
+    /// Releases the brake of an app for an operator, on all nodes, and returns whether it was on. The candidates that
+    /// were held are reported again by the next push to each.
+    package func releaseBrake(of app: AppID) async throws -> Bool {
+        switch brakes.release(app) {
+        case .isOff: return false
+        case .isBusy: throw FeedbackError.brakeNotStored("an earlier change has not been stored yet")
+        case .begun(let decision):
+            let verdict = await withCheckedContinuation { continuation in
+                decide(decision) { continuation.resume(returning: $0) }
+            }
+            switch verdict {
+            case .stored:
+                log.notice("device brake released by an operator", [LogKey("app"): app.name])
+                return true
+            // Another node has released it.
+            case .overtaken: return false
+            case .unknown(let reason), .failed(let reason): throw FeedbackError.brakeNotStored(reason)
+            }
+        }
     }
 
     private func recordBrake(_ state: String, of app: AppID, candidates: Int, answers: Int) {
@@ -192,7 +250,7 @@ package actor Feedback: FeedbackSink {
         var dead: [Deactivation] = []
         for (suspect, seen) in zip(wanted, seen) {
             // The brake and the registry may have changed during the lookup.
-            if mayBeHeld, brakes[suspect.app]?.isStopped == true {
+            if mayBeHeld, brakes.isStopped(suspect.app) {
                 counts.held += 1
             } else if let seen, seen > suspect.evidence {
                 counts.alive += 1
@@ -251,9 +309,14 @@ package actor Feedback: FeedbackSink {
 
 package enum FeedbackError: Error, Sendable, CustomStringConvertible {
     case ledgerRefused
+    /// A change of a brake is not stored, or it is not known whether it is.
+    case brakeNotStored(String)
 
     package var description: String {
-        "the ledger did not record the events of dead devices; see its errors in the log"
+        switch self {
+        case .ledgerRefused: "the ledger did not record the events of dead devices; see its errors in the log"
+        case .brakeNotStored(let reason): "the release of the brake is not stored: \(reason); try again"
+        }
     }
 }
 

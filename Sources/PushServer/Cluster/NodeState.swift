@@ -12,6 +12,8 @@ final class NodeState: Sendable {
         var isStopped = false
         var pauses: [AppID: WallTime]?
         var pauseObserver: (@Sendable () -> Void)?
+        var sharedObservers: [@Sendable (SharedApps) -> Void] = []
+        var answer: NodeAnswer?
         var journal = ClusterJournal()
         var renewedAt = MonotonicTime.sinceBoot()
         var endpoints = NodeEndpoints()
@@ -71,6 +73,28 @@ final class NodeState: Sendable {
             return values.pauses != nil
         }
         if isLate { observer() }
+    }
+
+    // MARK: What the nodes share
+
+    /// Passes what the nodes share to the observers.
+    func take(_ shared: SharedApps) {
+        for observer in values.withLock({ $0.sharedObservers }) { observer(shared) }
+    }
+
+    /// Adds a function that is called about once a second with what the nodes share.
+    func whenSharedRead(_ observer: @escaping @Sendable (SharedApps) -> Void) {
+        values.withLock { $0.sharedObservers.append(observer) }
+    }
+
+    // MARK: Questions of other nodes
+
+    /// Answers questions; nil before the parts that know the answers exist.
+    typealias NodeAnswer = @Sendable (NodeQuestion) async -> [UInt8]?
+
+    var answer: NodeAnswer? {
+        get { values.withLock { $0.answer } }
+        set { values.withLock { $0.answer = newValue } }
     }
 
     // MARK: Membership

@@ -117,6 +117,7 @@ final class ServedNode: Sendable {
                 [.event: "partition.late", .count: parts])
         }
         settings.pausesChanged = { state.take(pauses: $0) }
+        settings.sharedRead = { state.take($0) }
         settings.failed = { [trouble = RepeatedWarning(log)] in trouble.report($0) }
         return settings
     }
@@ -130,6 +131,10 @@ final class ServedNode: Sendable {
         settings.stale = { state.shell?.hinted() }
         settings.hinted = { state.shell?.hinted() }
         settings.warning = { [trouble = RepeatedWarning(log)] in trouble.report($0) }
+        settings.answer = { bytes, reply in
+            guard let question = NodeQuestion(bytes), let answer = state.answer else { return reply(nil) }
+            Task { reply(await answer(question)) }
+        }
         do {
             return try await ClusterPeers.start(settings, for: ledger, ledger, on: dependencies.loop)
         } catch {
@@ -201,6 +206,50 @@ final class ServedNode: Sendable {
 
     /// Sets the function that is called after another node has begun or ended a pause.
     func whenPausesChange(_ observer: @escaping @Sendable () -> Void) { state.whenPausesChange(observer) }
+
+    // MARK: What the nodes share
+
+    /// Where the nodes agree on brakes.
+    var board: any BrakeBoard { ledger }
+
+    /// The numbers of connections that operators had set when this node started.
+    var scalesAtOpen: [ScaleMark] { ledger.scalesAtOpen }
+
+    /// Adds a function that is called about once a second with what the nodes share.
+    func whenSharedRead(_ observer: @escaping @Sendable (SharedApps) -> Void) { state.whenSharedRead(observer) }
+
+    func publish(_ troubles: [GatewayTrouble]) { ledger.publish(troubles) }
+
+    func scale(_ mark: ScaleMark) async -> LedgerFault? { await ledger.scale(mark) }
+
+    func removeScales(of app: AppID) { ledger.removeScales(of: app) }
+
+    /// The live nodes, with this one.
+    var live: Set<NodeID> { Set(state.owners.endpoints.keys).union([name]) }
+
+    /// The other nodes that have neither left nor been declared dead.
+    var others: [NodeID] { state.owners.members.keys.sorted() }
+
+    // MARK: Questions
+
+    /// The time within which another node must answer.
+    private static let answersWithin: Duration = .seconds(2)
+
+    /// Sets the function that answers questions of other nodes.
+    func whenAsked(_ answer: @escaping NodeState.NodeAnswer) { state.answer = answer }
+
+    /// Asks another node about itself.
+    func ask<Value: Codable & Sendable>(
+        _ question: NodeQuestion, of node: NodeID, for type: Value.Type = Value.self
+    ) async throws(Problem) -> Value {
+        guard state.owners.members[node] != nil else { throw Problem.unknownNode(node.name) }
+        switch await peers.ask(question.bytes, of: node, within: Self.answersWithin) {
+        case .success(let bytes): return try NodeQuestion.value(bytes, of: node)
+        case .failure(let fault): throw Problem(.unavailable, detail: fault.description)
+        }
+    }
+
+    // MARK: Obstacles
 
     /// The reason why this node carries nothing out; nil if there is none.
     var obstacle: String? {

@@ -94,11 +94,14 @@ enum ClusterStatements {
         sql: "UPDATE carillon.nodes SET state = 'left' WHERE id = $1 AND incarnation = $2",
         parameters: [.text, .int8])
 
-    /// Removes nodes that left or died more than a day ago, except those that partitions still name.
+    /// Removes nodes that left or died more than a day ago, except those that partitions still name, with their reports.
     static let removeOldNodes = PostgreSQLStatement.once(
         sql: """
-            DELETE FROM carillon.nodes
-            WHERE state IN ('dead', 'left') AND until < clock_timestamp() - interval '1 day'
-                AND NOT EXISTS (SELECT FROM carillon.leases WHERE leases.node = nodes.id)
+            WITH gone AS (
+                DELETE FROM carillon.nodes
+                WHERE state IN ('dead', 'left') AND until < clock_timestamp() - interval '1 day'
+                    AND NOT EXISTS (SELECT FROM carillon.leases WHERE leases.node = nodes.id)
+                RETURNING id)
+            DELETE FROM carillon.reports USING gone WHERE node = id
             """)
 }

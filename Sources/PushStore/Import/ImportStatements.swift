@@ -18,7 +18,7 @@ enum ImportStatements {
                 WHEN EXISTS (SELECT FROM carillon.groups) THEN 'it has events'
                 WHEN EXISTS (SELECT FROM carillon.devices) THEN 'it has devices'
                 WHEN EXISTS (SELECT FROM carillon.api_keys) THEN 'it has API keys'
-                WHEN EXISTS (SELECT FROM carillon.paused) THEN 'it has paused apps' END
+                WHEN EXISTS (SELECT FROM carillon.app_marks) THEN 'it has paused apps' END
             """)
 
     static let begin = PostgreSQLStatement.once(
@@ -27,7 +27,7 @@ enum ImportStatements {
     static let empty = PostgreSQLStatement.once(
         sql: """
             TRUNCATE carillon.groups, carillon.bodies, carillon.later, carillon.cancels, carillon.receipts,
-                carillon.paused, carillon.devices, carillon.device_tags, carillon.device_changes,
+                carillon.app_marks, carillon.devices, carillon.device_tags, carillon.device_changes,
                 carillon.device_marks, carillon.device_counts, carillon.api_keys
             """)
 

@@ -148,7 +148,7 @@ struct ImportTask {
         }
         for app in try source.paused() {
             try await queue.add(bytes: 256) { section in
-                section.call(StoreStatements.setPaused) { parameters in
+                section.call(SharedStatements.setPaused) { parameters in
                     parameters.append(text: app.app)
                     parameters.append(int8: app.since)
                 }

@@ -8,6 +8,15 @@ package struct AppBacklog: Sendable, Equatable {
     package var scheduled = 0
 
     package init() {}
+
+    /// Returns the numbers of all parts if these are those of some of them. Without any part nothing is known.
+    func projected(from parts: Int, to all: Int) -> AppBacklog {
+        guard parts > 0, parts < all else { return self }
+        var whole = self
+        whole.waiting = waiting.multipliedReportingOverflow(by: all).partialValue / parts
+        whole.scheduled = scheduled.multipliedReportingOverflow(by: all).partialValue / parts
+        return whole
+    }
 }
 
 /// The backlogs of all apps. Successive messages mostly belong to one app, so the index of the last app is kept.

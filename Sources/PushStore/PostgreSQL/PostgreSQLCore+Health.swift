@@ -12,7 +12,7 @@ extension PostgreSQLCore {
     func watch() {
         for lane in lanes { flush(lane) }
         publish(isWhole: true)
-        if !isClosed { followPauses() }
+        if !isClosed { followShared() }
         if fault != nil, lanes.allSatisfy(\.isIdle) { probe() }
         guard hasStalledLane, fault == nil else { return }
         let isUp = lanes.allSatisfy(\.isUp)

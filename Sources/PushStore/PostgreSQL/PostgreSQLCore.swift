@@ -25,7 +25,7 @@ final class PostgreSQLCore {
     var unforgotten: [Int: Int] = [:]
     /// Whether the witness may not send.
     var isSuspended = false
-    var pauses = Pauses(apps: [:])
+    var shared = Shared(apps: SharedApps())
     let lanes: [LedgerLane]
     let reads: PostgreSQLSession
     /// The part whose turn it is to be first in a flush of a lane.

@@ -80,7 +80,8 @@ extension PostgreSQLLedger {
         let call = StoreCall(history, gate: gate, name: "\(settings.options)")
         let store = try await StoreTables(call).read()
         try await StoreTables(call).addPartitions(at: settings.clock())
-        let paused = try PostgreSQLCore.pausedApps(in: try await call.run { $0.call(StoreStatements.paused) }[0])
+        let shared = try PostgreSQLCore.sharedApps(
+            in: try await call.run { $0.call(SharedStatements.marks) }[0], by: "")
         let core = await sessions.with { sessions in
             LoopBound(
                 PostgreSQLCore(
@@ -100,13 +101,13 @@ extension PostgreSQLLedger {
         }
         let published = await core.with { core in
             core.published.withLock { [count = core.partCount] in $0.partCount = count }
-            core.pauses.apps = paused
+            core.shared.apps = shared
             core.publish(isWhole: true)
             return core.published
         }
         let ledger = PostgreSQLLedger(
             core, sessions, gate: gate, call: call, store, watcher: watcher, retention: settings.retention,
-            published: published)
-        return (ledger, LedgerBacklog(paused: paused))
+            published: published, scales: shared.scales)
+        return (ledger, LedgerBacklog(paused: shared.paused))
     }
 }

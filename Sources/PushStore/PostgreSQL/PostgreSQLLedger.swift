@@ -37,6 +37,8 @@ package final class PostgreSQLLedger: LedgerEngine, Sendable {
         /// Called on the ledger's loop with all apps that are paused, and since when, after another node has begun or ended
         /// a pause.
         package var pausesChanged: @Sendable ([AppID: WallTime]) -> Void = { _ in }
+        /// Called on the ledger's loop about once a second, with what the nodes share.
+        package var sharedRead: @Sendable (SharedApps) -> Void = { _ in }
         /// Called on the ledger's loop with failed attempts to connect.
         package var failed: @Sendable (String) -> Void = { _ in }
 
@@ -67,12 +69,15 @@ package final class PostgreSQLLedger: LedgerEngine, Sendable {
     private let watcher: LoopBound<TimerHandle>
     private let retention: Locked<LedgerRetention>
     private let published: Locked<PublishedLedger>
+    /// The numbers of connections that operators had set when the ledger was opened.
+    package let scalesAtOpen: [ScaleMark]
 
     init(
         _ core: LoopBound<PostgreSQLCore>, _ sessions: LoopBound<[PostgreSQLSession]>, gate: LoopGate, call: StoreCall,
         _ store: StoreTables.Facts, watcher: LoopBound<TimerHandle>, retention: LedgerRetention,
-        published: Locked<PublishedLedger>
+        published: Locked<PublishedLedger>, scales: [ScaleMark]
     ) {
+        scalesAtOpen = scales
         self.retention = Locked(retention)
         self.published = published
         self.call = call
@@ -103,7 +108,9 @@ package final class PostgreSQLLedger: LedgerEngine, Sendable {
 
     package var partCount: Int { published.withLock { $0.partCount } }
 
-    package func backlog(of app: AppID) -> AppBacklog { published.withLock { $0.backlogs[app] } }
+    package func backlog(of app: AppID) -> AppBacklog {
+        published.withLock { $0.backlogs[app].projected(from: $0.heads.count, to: $0.partCount) }
+    }
 
     package func heads() -> [LogHeads] {
         published.withLock { $0.heads }.sorted { $0.key < $1.key }.map(\.value)
@@ -168,7 +175,7 @@ package final class PostgreSQLLedger: LedgerEngine, Sendable {
     }
 
     /// Runs work of the cluster on the loop, after the calls that came before. Returns whether the ledger has taken it.
-    private func order(_ run: @escaping @Sendable (PostgreSQLCore) -> Void) -> Bool {
+    func order(_ run: @escaping @Sendable (PostgreSQLCore) -> Void) -> Bool {
         inbox.withLock { inbox in
             if inbox.isClosed { return false }
             inbox.orders.append((inbox.work.count, run))

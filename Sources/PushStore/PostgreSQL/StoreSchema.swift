@@ -12,9 +12,11 @@ import PushPostgreSQL
 /// - `bodies`: the bodies of waiting messages. Messages that wait for hours are copied to a later hour, so that the
 ///   partitions by hour can be dropped.
 /// - `later`: messages with a `not_before` in the future, until they are done.
-/// - `cancels`, `receipts`: as in the ledger of a single node. `paused`: the apps that operators have paused.
+/// - `cancels`, `receipts`: as in the ledger of a single node.
+///
+/// ``SharedStatements`` has the tables of what the nodes share about their apps.
 enum StoreSchema {
-    static let version: Int32 = 1
+    static let version: Int32 = 2
     /// The version of the tables while an import into them has not ended.
     static let unfinishedImport: Int32 = 0
 
@@ -24,6 +26,9 @@ enum StoreSchema {
         case Self.version: nil
         case unfinishedImport:
             "an import into the store has not ended; wait for its end, or repeat 'carillon store import'"
+        case 1..<Self.version:
+            "the store has version \(version) of the tables, and this program needs version \(Self.version); stop all "
+                + "nodes, and run 'carillon store migrate'"
         case ..<Self.version:
             "the store has version \(version) of the tables, which no Carillon has written; restore the database from a "
                 + "backup"
@@ -85,8 +90,16 @@ enum StoreSchema {
             app text NOT NULL, id text NOT NULL, part int NOT NULL, time bigint NOT NULL, PRIMARY KEY (app, id))
         """,
         "CREATE INDEX receipts_by_time ON carillon.receipts (time)",
-        "CREATE TABLE carillon.paused (app text PRIMARY KEY, since bigint NOT NULL)",
     ]
+
+    /// The statements that bring the tables of version 1 to version 2.
+    static let secondVersion =
+        SharedStatements.tables + [
+            """
+            INSERT INTO carillon.app_marks (app, kind, since) SELECT app, 'paused', since FROM carillon.paused
+            """,
+            "DROP TABLE carillon.paused",
+        ]
 
     static let addStore = PostgreSQLStatement.once(
         sql: "INSERT INTO carillon.store (version, parts, secret, incarnation) VALUES ($1, $2, $3, $4)",

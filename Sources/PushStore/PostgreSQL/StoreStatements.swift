@@ -83,16 +83,6 @@ enum StoreStatements {
             """,
         parameters: [.int4, .int8, .text, .text, .int8])
 
-    static let setPaused = PostgreSQLStatement(
-        "set-paused",
-        sql: """
-            INSERT INTO carillon.paused (app, since) VALUES ($1, $2)
-            ON CONFLICT (app) DO UPDATE SET since = excluded.since
-            """,
-        parameters: [.text, .int8])
-    static let removePaused = PostgreSQLStatement(
-        "remove-paused", sql: "DELETE FROM carillon.paused WHERE app = $1", parameters: [.text])
-
     /// Writes nothing but its own commit, which waits for the standby.
     static let probe = PostgreSQLStatement("probe", sql: "SELECT pg_current_xact_id()::text")
 
@@ -164,7 +154,6 @@ enum StoreStatements {
         parameters: [.int4])
     static let store = PostgreSQLStatement.once(
         sql: "SELECT version, parts, secret, incarnation FROM carillon.store")
-    static let paused = PostgreSQLStatement("paused", sql: "SELECT app, since FROM carillon.paused", parameters: [])
     /// Takes all parts for one node, whatever node had them.
     static let takeAll = PostgreSQLStatement.once(
         sql: "UPDATE carillon.leases SET epoch = epoch + 1, node = $1 RETURNING part, epoch", parameters: [.text])

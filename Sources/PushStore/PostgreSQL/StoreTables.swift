@@ -56,7 +56,9 @@ package struct StoreTables: Sendable {
         let secret = random(32)
         let incarnation = newIncarnation()
         return { section in
-            for sql in StoreSchema.tables + RegistryTables.all { section.call(.once(sql: sql)) }
+            for sql in StoreSchema.tables + SharedStatements.tables + RegistryTables.all {
+                section.call(.once(sql: sql))
+            }
             section.call(StoreSchema.addStore) { parameters in
                 parameters.append(int4: StoreSchema.version)
                 parameters.append(int4: Int32(clamping: parts))

@@ -91,15 +91,42 @@ package struct StoreSetup: Sendable {
 
     // MARK: Migrate
 
-    /// Brings the tables to the version of this program. Returns the store and the version that it had before.
-    ///
-    /// There is only one version yet, so that nothing is ever changed.
+    /// Brings the tables to the version of this program, in one transaction. Returns the store and the version that it
+    /// had before.
     package func migrate() async throws -> (facts: StoreFacts, earlier: Int32) {
         try await access.visit(durability: .single) { call, _ in
-            let facts = try await Self.existingFacts(call)
-            return (facts, facts.version)
+            let facts = try await Self.presentFacts(call)
+            guard facts.version == 1 else {
+                if let fault = facts.versionFault { throw StoreError(.newerVersion, fault) }
+                return (facts, facts.version)
+            }
+            let nodes = try await Self.liveNodes(call)
+            guard nodes.isEmpty else {
+                throw StoreError(
+                    .unsuitable,
+                    "nodes still run on the store: \(nodes.joined(separator: ", ")); stop them, or wait until their "
+                        + "leases have ended, and repeat the command")
+            }
+            let reply = await call.reply { section in
+                for sql in StoreSchema.secondVersion { section.call(.once(sql: sql)) }
+                section.call(Self.setVersion) { $0.append(int4: StoreSchema.version) }
+            }
+            switch reply {
+            case .done: return (try await Self.facts(call), facts.version)
+            case .refused(let failure):
+                throw StoreError(
+                    .cannotWrite, "cannot change the tables; nothing was changed: \(call.name): \(failure)")
+            case .unknown(let reason), .notSent(let reason):
+                throw StoreError(
+                    .cannotWrite,
+                    "it is not known whether the tables were changed: \(call.name): \(reason); repeat the command, which "
+                        + "is harmless")
+            }
         }
     }
+
+    private static let setVersion = PostgreSQLStatement.once(
+        sql: "UPDATE carillon.store SET version = $1", parameters: [.int4])
 
     // MARK: Restored
 
@@ -143,25 +170,34 @@ package struct StoreSetup: Sendable {
     package func liveNodes() async throws -> [String] {
         try await access.visit(durability: .single) { call, _ in
             _ = try await Self.existingFacts(call)
-            let result = try await call.run(
-                "SELECT id FROM carillon.nodes WHERE state IN ('live', 'draining') AND until >= clock_timestamp() "
-                    + "ORDER BY id")
-            return try result.rows.map { try $0.value(0, as: String.self) }
+            return try await Self.liveNodes(call)
         }
+    }
+
+    private static func liveNodes(_ call: StoreCall) async throws -> [String] {
+        let result = try await call.run(
+            "SELECT id FROM carillon.nodes WHERE state IN ('live', 'draining') AND until >= clock_timestamp() "
+                + "ORDER BY id")
+        return try result.rows.map { try $0.value(0, as: String.self) }
     }
 
     // MARK: Facts
 
     /// Returns the facts of a store that this program can use.
     static func existingFacts(_ call: StoreCall) async throws -> StoreFacts {
+        let facts = try await presentFacts(call)
+        if let fault = facts.versionFault { throw StoreError(.newerVersion, fault) }
+        return facts
+    }
+
+    /// Returns the facts of a store of any version.
+    private static func presentFacts(_ call: StoreCall) async throws -> StoreFacts {
         let presence = try await presence(call)
         guard presence.hasStore else {
             throw StoreError(
                 .unsuitable, "the database \(presence.database) has no store; make one with 'carillon store init'")
         }
-        let facts = try await facts(call)
-        if let fault = facts.versionFault { throw StoreError(.newerVersion, fault) }
-        return facts
+        return try await facts(call)
     }
 
     static func facts(_ call: StoreCall) async throws -> StoreFacts {

@@ -23,10 +23,15 @@ struct GatewayTable {
                 wereScaled
                 ? "now \(scale) \(scale == "1" ? "connection" : "connections")"
                 : "\(scale) \(scale == "1" ? "connection" : "connections")"
+            let place = gateway.node.map { " on node \(PlainText.line($0, limit: 64))" } ?? ""
+            let all =
+                gateway.clusterScale.map { scale in
+                    ", of \(scale.min == scale.max ? "\(scale.min)" : "\(scale.min) to \(scale.max)") in the cluster"
+                } ?? ""
             let head =
                 "\(terminal.colored(PlainText.line(gateway.app, limit: 80), in: .bold)) "
-                + "(\(PlainText.line(gateway.environment, limit: 80))): \(PlainText.line(gateway.state, limit: 400)), "
-                + "\(allowed), \(gateway.queue) queued, room for \(gateway.credit)"
+                + "(\(PlainText.line(gateway.environment, limit: 80)))\(place): \(PlainText.line(gateway.state, limit: 400)), "
+                + "\(allowed)\(all), \(gateway.queue) queued, room for \(gateway.credit)"
             let first = terminal.hanging(head, indent: 2) + "\n"
             let fault = gateway.fault.map { Self.sentence($0) }.map { "  \(terminal.hanging($0, indent: 2))\n" } ?? ""
             if gateway.connections.isEmpty { return first + "  no connections\n" + fault }

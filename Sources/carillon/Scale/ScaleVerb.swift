@@ -12,6 +12,9 @@ enum ScaleVerb {
             Option(
                 "connections", value: "MIN..MAX",
                 about: "scale the app's gateway to this number of connections; 4 means 4..4"),
+            Option(
+                "node", value: "NAME",
+                about: "a node of the cluster; without it, all live nodes divide --connections"),
             Option("data", value: "DIR", about: "the data directory of the running Carillon"),
             Option(
                 "config", value: "FILE",
@@ -22,6 +25,7 @@ enum ScaleVerb {
             ("carillon scale", "show all gateways with their connections"),
             ("carillon scale shop", "show the gateway of one app"),
             ("carillon scale shop --connections 2..8", "scale to 2 to 8 connections without a restart"),
+            ("carillon scale shop --node b --connections 4", "scale on one node of a cluster"),
         ]
     ) { arguments in
         let app = try arguments.wordIfGiven("APP").map { name throws(Failure) in
@@ -34,18 +38,21 @@ enum ScaleVerb {
         if wanted != nil, app == nil {
             throw Failure(.usage, "'--connections' needs an app: carillon scale shop --connections 2..8")
         }
+        let node = try NodeOption.node(arguments)
         let client = ControlClient(
             dataDirectory: try Configuration.dataDirectory(
                 flag: arguments.text("data"), file: arguments.text("config")))
         let gateways: [GatewayAnswer]
         switch (app, wanted) {
         case (let app?, let wanted?):
-            let body = "{\"min\":\(wanted.lowerBound),\"max\":\(wanted.upperBound)}"
+            let place = node.map { ",\"node\":\"\($0)\"" } ?? ""
+            let body = "{\"min\":\(wanted.lowerBound),\"max\":\(wanted.upperBound)\(place)}"
             gateways = [try await client.ask("PUT", at: "/v1/gateways/\(app)/connections", body: Array(body.utf8))]
         case (let app?, nil):
-            gateways = [try await client.ask("GET", at: "/v1/gateways/\(app)")]
+            gateways = [try await client.ask("GET", at: "/v1/gateways/\(app)\(NodeOption.query(node))")]
         case (nil, _):
-            gateways = try await client.ask("GET", at: "/v1/gateways", for: GatewayList.self).gateways
+            gateways = try await client.ask("GET", at: "/v1/gateways\(NodeOption.query(node))", for: GatewayList.self)
+                .gateways
         }
         if arguments.has("json") {
             let answer = app == nil ? AdminAnswer.json(GatewayList(gateways: gateways)) : .json(gateways.first)

@@ -12,7 +12,7 @@ struct StatsScreen: Sendable {
 
     func text(_ now: StatsAnswer, since earlier: StatsAnswer?) -> String {
         // A restart resets all counters, so there is nothing to compare with.
-        let before = earlier.flatMap { $0.startedAt == now.startedAt && $0.at < now.at ? $0 : nil }
+        let before = earlier.flatMap { $0.startedAt == now.startedAt && $0.at < now.at && now.adds($0) ? $0 : nil }
         let rates = Rates(seconds: before.map { Double(now.at.milliseconds(since: $0.at)) / 1000 })
         return head(now) + "\n" + flow(now, since: before, rates: rates) + apps(now, since: before, rates: rates) + "\n"
             + rest(now, since: before, rates: rates)
@@ -28,10 +28,17 @@ struct StatsScreen: Sendable {
             terminal.colored("Carillon\(version)", in: .bold)
             + ", \(state), up \(GatewayTable.age(max(0, now.at.milliseconds(since: now.startedAt)) / 1000)), "
             + "\(now.at.iso8601)\n"
-        return first
+        let nodes = now.nodes.map { "  nodes: \($0.map(Self.node).joined(separator: ", "))\n" } ?? ""
+        return first + nodes
             + now.obstacles.map { obstacle in
                 "  \(terminal.hanging(PlainText.line(obstacle), indent: 2) { terminal.colored($0, in: .red) })\n"
             }.joined()
+    }
+
+    private static func node(_ node: StatsAnswer.Node) -> String {
+        let name = PlainText.line(node.node, limit: 64)
+        if node.fault != nil { return "\(name) (no answer)" }
+        return node.ready == false ? "\(name) (not ready)" : name
     }
 
     private func flow(_ now: StatsAnswer, since before: StatsAnswer?, rates: Rates) -> String {
@@ -164,5 +171,13 @@ struct StatsScreen: Sendable {
     private static func quantile(_ latency: Latency?, at share: Double) -> String {
         guard let (milliseconds, isMore) = latency?.quantile(share) else { return "-" }
         return (isMore ? ">" : "") + PlainText.milliseconds(milliseconds)
+    }
+}
+
+extension StatsAnswer {
+    /// Whether the numbers of the same processes are added up in both answers.
+    fileprivate func adds(_ other: StatsAnswer) -> Bool {
+        let (now, before) = (nodes ?? [], other.nodes ?? [])
+        return now.map(\.node) == before.map(\.node) && now.map(\.startedAt) == before.map(\.startedAt)
     }
 }

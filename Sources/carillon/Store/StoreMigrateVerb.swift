@@ -7,8 +7,8 @@ enum StoreMigrateVerb {
         words: [StoreVerb.url], options: StoreVerb.options,
         examples: [("carillon store migrate --config /etc/carillon/carillon.json5", "after an upgrade of Carillon")],
         notes: """
-            There is only version 1 of the tables yet, so that nothing is changed. Tables of
-            a newer version are refused.
+            Stop all nodes first. All changes are made in one transaction; if there is nothing
+            to change, nothing is. Tables of a newer version are refused.
 
             """ + StoreVerb.notes
     ) { arguments in
@@ -18,8 +18,10 @@ enum StoreMigrateVerb {
                 arguments.has("json")
                     ? StoreAnswer.text(
                         facts, of: command, adding: ["earlier_schema_version": .integer(Int64(earlier))])
-                    : "The tables in \(command.name) have version \(facts.version), which is that of this program; there "
-                        + "is nothing to do.\n")
+                    : earlier == facts.version
+                        ? "The tables in \(command.name) have version \(facts.version), which is that of this program; "
+                            + "there is nothing to do.\n"
+                        : "The tables in \(command.name) were brought from version \(earlier) to \(facts.version).\n")
             return .done
         }
     }

@@ -29,14 +29,14 @@ import Testing
         /// The URL of the database.
         var store: String { server.url() }
 
-        func start(_ name: String) async throws -> Node {
+        func start(_ name: String, lease: String = "2s") async throws -> Node {
             let directory = try TemporaryDirectory()
             let file = try directory.write(
                 "carillon.json5",
                 containing: """
                     { data: 'data', http: { listen: '127.0.0.1:0' }, \(ServeScene.anyPorts)
                       store: '\(store)',
-                      cluster: { node: '\(name)', listen: 'tcp://127.0.0.1:0', lease: '2s', durability: 'single' },
+                      cluster: { node: '\(name)', listen: 'tcp://127.0.0.1:0', lease: '\(lease)', durability: 'single' },
                       apps: { \(files.app("shop")) } }
                     """)
             return Node(directory: directory, file: file, serve: try await RunningServe(file))
@@ -120,6 +120,83 @@ import Testing
     @Test func `A program with CarillonClient loses nothing when one of two nodes is killed`() async throws {
         let scene = try await Scene()
         try await PythonScene.run("clustering", "library", variables: ["CARILLON_STORE=\(scene.store)"])
+        try await scene.server.stop()
+    }
+
+    @Test func `A flood on both nodes sets the brake of both once, and a release on one releases both`() async throws {
+        let scene = try await Scene()
+        try await PythonScene.run("clustering", "together", variables: ["CARILLON_STORE=\(scene.store)"])
+        try await scene.server.stop()
+    }
+
+    @Test func `Connections are divided over the nodes, and statistics are those of all or of one`() async throws {
+        let scene = try await Scene()
+        // A node that is stopped below remains a member.
+        let one = try await scene.start("a", lease: "60s")
+        let two = try await scene.start("b", lease: "60s")
+        _ = try await scene.view(one) { $0.isMember && $0.nodes.map(\.node) == ["a", "b"] }
+        _ = try await scene.view(two) { $0.isMember && $0.nodes.map(\.node) == ["a", "b"] }
+
+        func run<Answer: Decodable>(_ words: String..., on node: Node) async throws -> Answer {
+            let ended = try await ChildProcess.run(ChildProcess.carillon, words + ["--json", "--config", node.file])
+            #expect(ended.status == 0, "\(ended.errors)")
+            return try JSONDecoder().decode(Answer.self, from: Data(ended.output.utf8))
+        }
+        /// Waits until the gateway of a node has a range.
+        func wait(_ range: ClosedRange<Int>, of node: Node) async throws -> GatewayAnswer {
+            while true {
+                let gateway: GatewayAnswer = try await run("scale", "shop", on: node)
+                if gateway.scale == .init(range) { return gateway }
+            }
+        }
+
+        /// Waits until a node has reached the other, and returns the statistics of both.
+        func statistics(_ node: Node) async throws -> StatsAnswer {
+            while true {
+                let all: StatsAnswer = try await run("stats", on: node)
+                if all.nodes?.map(\.fault) == [nil, nil] { return all }
+            }
+        }
+        _ = try await statistics(one)
+        _ = try await statistics(two)
+
+        let divided: GatewayAnswer = try await run("scale", "shop", "--connections", "3..7", on: one)
+        #expect(divided.node == "a" && divided.scale == .init(2...4) && divided.clusterScale == .init(3...7))
+        let other = try await wait(1...3, of: two)
+        #expect(other.node == "b" && other.clusterScale == .init(3...7))
+        // The call goes to the node, which stores it and answers.
+        let alone: GatewayAnswer = try await run("scale", "shop", "--connections", "6", "--node", "b", on: one)
+        #expect(alone.node == "b" && alone.scale == .init(6...6))
+        #expect(try await wait(2...4, of: one).clusterScale == .init(8...10))
+        let seen: GatewayAnswer = try await run("scale", "shop", "--node", "a", on: two)
+        #expect(seen.node == "a" && seen.scale == .init(2...4))
+        let stranger = try await ChildProcess.run(
+            ChildProcess.carillon, ["scale", "shop", "--node", "z", "--config", one.file])
+        #expect(stranger.status != 0 && stranger.errors.contains("no node \"z\""), "\(stranger.errors)")
+
+        #expect(try await statistics(one).nodes?.map(\.node) == ["a", "b"])
+        let part: StatsAnswer = try await run("stats", "--node", "b", on: one)
+        let own: StatsAnswer = try await run("stats", "--node", "b", on: two)
+        #expect(part.nodes == nil && part.startedAt == own.startedAt && part.apps.map(\.app) == ["shop"])
+        let screen = try await ChildProcess.run(ChildProcess.carillon, ["stats", "--config", one.file])
+        #expect(screen.output.contains("nodes: a, b"), "\(screen.output)")
+
+        // A node that does not answer is named, and does not delay the others for long.
+        two.serve.process.send(19)
+        let missing: StatsAnswer = try await run("stats", on: one)
+        #expect(missing.nodes?.map(\.node) == ["a", "b"] && missing.nodes?.last?.fault?.contains("2 s") == true)
+        #expect(!missing.ready && missing.obstacles.contains { $0.contains("the numbers of node b are missing") })
+        let gone = try await ChildProcess.run(
+            ChildProcess.carillon, ["stats", "--json", "--node", "b", "--config", one.file])
+        #expect(gone.status != 0 && gone.errors.contains("node b has not answered"), "\(gone.errors)")
+        two.serve.process.send(18)
+        _ = try await two.serve.stop()
+
+        // What operators have set survives a restart, as long as the configuration has the same range.
+        _ = try await one.serve.stop()
+        let again = try await RunningServe(one.file)
+        #expect(try await again.gateway().scale == .init(3...7))
+        #expect(try await again.stop().status == 0)
         try await scene.server.stop()
     }
 

@@ -30,6 +30,54 @@ import Testing
         #expect(pool.credit == 0)
     }
 
+    @Test func `While another node warns, one failure opens the breaker, and the warning alone does not`() {
+        let pool = PoolScript()
+        let id = pool.bringUp()[0]
+        pool.hand(100)
+        pool.accept(50, on: id)
+        pool.input { $0.warn(.failing, until: $1 + .seconds(3), now: $1) }
+        #expect(pool.state == .running)
+        pool.end(id) {
+            $0.accepted = 2
+            $0.failed = 1
+        }
+        #expect(pool.state == .running)
+        pool.pass(.seconds(3))
+        pool.end(id) { $0.failed = 1 }
+        #expect(pool.state == .running)
+        pool.input { $0.warn(.failing, until: $1 + .seconds(3), now: $1) }
+        pool.end(id) { $0.failed = 1 }
+        guard case .paused(_, .failing(1, of: 1)) = pool.state else {
+            Issue.record("\(pool.state)")
+            return
+        }
+        // The node finds out by itself when the service works again, whatever the other one reports.
+        pool.accept(1, on: id)
+        pool.pass(.seconds(10))
+        pool.input { $0.warn(.failing, until: $1 + .seconds(3), now: $1) }
+        #expect(pool.state == .probing)
+        pool.waiting = 0
+        pool.hand(1)
+        pool.accept(1, on: id)
+        #expect(pool.state == .running)
+    }
+
+    @Test func `While another node warns, one failed attempt to connect opens the breaker, and attempts continue`() {
+        let pool = PoolScript { $0.connects = .unlimited }
+        pool.input { $0.warn(.failing, until: $1 + .seconds(60), now: $1) }
+        let id = pool.lookUps()[0].id
+        pool.close(id, .unreachable)
+        guard case .paused(_, .unreachable(attempts: 1)) = pool.state else {
+            Issue.record("\(pool.state)")
+            return
+        }
+        pool.pass(.seconds(16))
+        let next = pool.bringUp()[0]
+        pool.hand(1)
+        pool.accept(1, on: next)
+        #expect(pool.state == .running)
+    }
+
     @Test func `Failures among more successes do not open the breaker`() {
         let pool = PoolScript()
         let id = pool.bringUp()[0]

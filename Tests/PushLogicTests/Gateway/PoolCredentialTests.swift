@@ -1,5 +1,6 @@
 import PushLogic
 import PushModel
+import PushTime
 import Testing
 
 @Suite struct PoolCredentialTests {
@@ -166,6 +167,33 @@ import Testing
             Issue.record("\(pool.state)")
             return
         }
+    }
+
+    @Test func `With the report of another node, one connection that ended is enough, and none is not`() {
+        let pool = PoolScript(usesTokens: true)
+        pool.input { $0.tokenArrived(1, now: $1) }
+        let id = pool.bringUp()[0]
+        pool.input { $0.warn(.refused, until: $1 + .seconds(3), now: $1) }
+        #expect(pool.state == .running)
+        pool.hand(1)
+        pool.accept(1, on: id)
+        #expect(pool.state == .running)
+        pool.goAway(id, reason: "InvalidProviderToken", disposition: .renewTokenOnce)
+        guard case .halted(let halt) = pool.state else {
+            Issue.record("\(pool.state)")
+            return
+        }
+        #expect(halt.reason?.rawValue == "InvalidProviderToken")
+    }
+
+    @Test func `A report that is not repeated ends`() {
+        let pool = PoolScript(usesTokens: true)
+        pool.input { $0.tokenArrived(1, now: $1) }
+        let id = pool.bringUp()[0]
+        pool.input { $0.warn(.refused, until: $1 + .seconds(3), now: $1) }
+        pool.pass(.seconds(3))
+        pool.goAway(id, reason: "InvalidProviderToken", disposition: .renewTokenOnce)
+        #expect(pool.state == .running)
     }
 
     @Test func `Two GOAWAYs of a connection count once, unless the second one asks to halt`() {

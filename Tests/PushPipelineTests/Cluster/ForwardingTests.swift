@@ -32,6 +32,42 @@ import Testing
         for node in nodes { await node.stop() }
     }
 
+    @Test func `A node answers questions about itself, and one that does not is given up in time`() async throws {
+        let held = Locked<[@Sendable ([UInt8]?) -> Void]>([])
+        let a = try await PeerNode("a")
+        let b = try await PeerNode("b") {
+            $0.answer = { question, reply in
+                switch question.first {
+                case 1: reply(question + [9])
+                case 2: reply(nil)
+                default: held.withLock { $0.append(reply) }
+                }
+            }
+        }
+        await PeerNode.introduce([a, b])
+        // The connection takes a moment.
+        var answer = await a.peers.ask([1, 2], of: b.id, within: .seconds(30))
+        while answer != .success([1, 2, 9]), !Task.isCancelled {
+            await Task.yield()
+            answer = await a.peers.ask([1, 2], of: b.id, within: .seconds(30))
+        }
+        let strange = await a.peers.ask([2], of: b.id, within: .seconds(30))
+        #expect(strange.fault?.contains("does not understand the question") == true)
+        let late = await a.peers.ask([3], of: b.id, within: .milliseconds(50))
+        #expect(late.fault?.contains("node b has not answered within") == true)
+        // An answer that comes after that is dropped.
+        for reply in held.withLock({ $0 }) { reply([4]) }
+        #expect(await a.peers.ask([1], of: b.id, within: .seconds(30)) == .success([1, 9]))
+        // Node a has nobody who answers, and z is no node.
+        let mute = await b.peers.ask([1], of: a.id, within: .seconds(30))
+        #expect(
+            mute.fault?.contains("does not answer questions") == true || mute.fault?.contains("not connected") == true)
+        let nobody = await a.peers.ask([1], of: NodeID("z")!, within: .seconds(30))
+        #expect(nobody.fault?.contains("not connected") == true)
+        await a.stop()
+        await b.stop()
+    }
+
     @Test func `A large group goes in several messages and is answered as one`() async throws {
         let a = try await PeerNode("a") { $0.maxMessageBytes = 300 }
         let b = try await PeerNode("b")
@@ -267,4 +303,8 @@ extension Acceptance {
 
 extension Cancellation {
     fileprivate var isFailure: Bool { if case .failed = self { true } else { false } }
+}
+
+extension Result<[UInt8], LedgerFault> {
+    fileprivate var fault: String? { if case .failure(let fault) = self { fault.description } else { nil } }
 }

@@ -177,7 +177,7 @@ import Testing
             .items([.done(.accepted(seq: .max)), .done(.duplicate(seq: 1)), .done(.conflict(seq: 300)), .notOwned]),
             .items([.done(.expired), .done(.failed("a")), .notOwned, .notOwned]),
             .cancellation(.cancelled(CancelCounts(sent: 1, cancelled: 999))), .cancellation(.failed("b")),
-            .receipt(.stored(8)), .receipt(.failed("c")), .refused("no"),
+            .receipt(.stored(8)), .receipt(.failed("c")), .refused("no"), .knowledge([]), .knowledge([1, 0, 255]),
         ]
         for answer in answers {
             let bytes = answer.bytes

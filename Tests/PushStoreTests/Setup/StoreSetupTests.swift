@@ -1,6 +1,7 @@
 import PushLogic
 import PushModel
 import PushPostgreSQL
+import PushTime
 import TestSupport
 import Testing
 
@@ -44,8 +45,34 @@ import Testing
         await node.ledger.close()
         let refusal = try await Self.failure { _ = try await Self.setup(options).create(partitions: 3) }
         #expect(refusal.code == .unsuitable)
-        #expect(refusal.description.contains("has a store already, with version 1 of the tables and 3 partitions"))
+        #expect(refusal.description.contains("has a store already, with version 2 of the tables and 3 partitions"))
         #expect(try await Self.query("SELECT count(*) FROM carillon.leases", options) == "3")
+    }
+
+    @Test func `Tables of the first version are migrated with their pauses, once no node runs`() async throws {
+        let options = try await SharedPostgreSQL.shared.emptyDatabase()
+        let made = try await Self.setup(options).create(partitions: 3)
+        for sql in [
+            "DROP TABLE carillon.app_marks", "DROP TABLE carillon.reports",
+            "CREATE TABLE carillon.paused (app text PRIMARY KEY, since bigint NOT NULL)",
+            "INSERT INTO carillon.paused VALUES ('shop', 1234)", "UPDATE carillon.store SET version = 1",
+            """
+            INSERT INTO carillon.nodes (id, incarnation, address, public_key, state, until, lease, version, started)
+            VALUES ('a', 1, '', '', 'live', clock_timestamp() + interval '1 hour', 1, '', now())
+            """,
+        ] { _ = try await Self.query(sql, options) }
+        let old = try await Self.failure { _ = try await LedgerNode(options) }
+        #expect(old.description.contains("run 'carillon store migrate'"), "\(old)")
+        let early = try await Self.failure { _ = try await Self.setup(options).migrate() }
+        #expect(early.code == .unsuitable && early.description.contains("nodes still run on the store: a"), "\(early)")
+        _ = try await Self.query("UPDATE carillon.nodes SET until = now() - interval '1 s'", options)
+        let (facts, earlier) = try await Self.setup(options).migrate()
+        #expect(facts.version == 2 && earlier == 1 && facts.incarnation == made.incarnation)
+        let (ledger, backlog) = try await PostgreSQLLedger.open(SharedPostgreSQL.settings(options))
+        #expect(backlog.paused == [AppID("shop")!: WallTime(milliseconds: 1234)])
+        await ledger.close()
+        #expect(try await Self.setup(options).migrate().earlier == 2)
+        #expect(try await Self.query("SELECT to_regclass('carillon.paused') IS NULL", options) == "t")
     }
 
     @Test(arguments: [-1, 0, 257])
@@ -140,9 +167,9 @@ import Testing
         #expect(missing.description.contains("has no store; make one with 'carillon store init'"))
         let made = try await Self.setup(options).create(partitions: 2)
         let (facts, earlier) = try await Self.setup(options).migrate()
-        #expect(facts == made && earlier == 1)
+        #expect(facts == made && earlier == 2)
         for (version, words) in [
-            (2, "or a newer one"), (0, "an import into the store"), (-1, "no Carillon has written"),
+            (3, "or a newer one"), (0, "an import into the store"), (-1, "no Carillon has written"),
         ] {
             _ = try await Self.query("UPDATE carillon.store SET version = \(version)", options)
             let refusal = try await Self.failure { _ = try await Self.setup(options).migrate() }

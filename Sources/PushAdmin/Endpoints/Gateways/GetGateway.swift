@@ -4,15 +4,17 @@ package import PushModel
 package struct GetGateway: Endpoint {
     package struct Input: EndpointInput {
         let app: AppID
+        let node: NodeID?
 
         package init(_ read: inout InputReader) {
             app = read.path("app", as: .app, about: "The app.")
+            node = read.query("node", as: .node, about: "A node of the cluster; the one that answers by default.")
         }
     }
 
     package static let operation = Operation(
         .get, at: "/v1/gateways/{app}", access: .role(.observe), subject: "Gateways",
-        summary: "Returns the gateway of an app with its connections.", problems: [.unknownApp])
+        summary: "Returns the gateway of an app with its connections.", problems: [.unknownApp, .unknownNode])
 
     private let control: any GatewayControl
 
@@ -22,7 +24,9 @@ package struct GetGateway: Endpoint {
 
     package func answer(_ input: Input, for caller: Caller) async throws -> Reply<GatewayAnswer> {
         try caller.check(input.app)
-        guard let gateway = await control.gateway(input.app) else { throw Problem.unknownApp(input.app.name) }
+        guard let gateway = try await control.gateway(input.app, on: input.node) else {
+            throw Problem.unknownApp(input.app.name)
+        }
         return Reply(gateway)
     }
 }

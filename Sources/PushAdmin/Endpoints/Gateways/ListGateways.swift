@@ -2,9 +2,18 @@ package import PushModel
 
 /// `GET /v1/gateways`: the gateways of all apps.
 package struct ListGateways: Endpoint {
+    package struct Input: EndpointInput {
+        let node: NodeID?
+
+        package init(_ read: inout InputReader) {
+            node = read.query("node", as: .node, about: "A node of the cluster; the one that answers by default.")
+        }
+    }
+
     package static let operation = Operation(
         .get, at: "/v1/gateways", access: .role(.observe), subject: "Gateways",
-        summary: "Returns the gateways with their connections, sorted by app.")
+        summary: "Returns the gateways with their connections, sorted by app.",
+        problems: [.unknownNode])
 
     private let control: any GatewayControl
 
@@ -12,8 +21,8 @@ package struct ListGateways: Endpoint {
         self.control = control
     }
 
-    package func answer(_ input: NoInput, for caller: Caller) async -> Reply<GatewayList> {
-        let gateways = await control.gateways()
+    package func answer(_ input: Input, for caller: Caller) async throws -> Reply<GatewayList> {
+        let gateways = try await control.gateways(of: input.node)
         guard let apps = caller.apps else { return Reply(GatewayList(gateways: gateways)) }
         let names = Set(apps.map(\.name))
         return Reply(GatewayList(gateways: gateways.filter { names.contains($0.app) }))

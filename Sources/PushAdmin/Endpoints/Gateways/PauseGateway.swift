@@ -2,7 +2,13 @@ package import PushModel
 
 /// `POST /v1/gateways/{app}/pause`: begins no more attempts for an app, until it is resumed.
 package struct PauseGateway: Endpoint {
-    package typealias Input = GetGateway.Input
+    package struct Input: EndpointInput {
+        let app: AppID
+
+        package init(_ read: inout InputReader) {
+            app = read.path("app", as: .app, about: "The app.")
+        }
+    }
 
     package static let operation = Operation(
         .post, at: "/v1/gateways/{app}/pause", access: .role(.operate), subject: "Gateways",

@@ -22,10 +22,10 @@ package struct ReleaseBrake: Endpoint {
         problems: [.unknownApp])
 
     private let apps: KnownApps
-    private let release: @Sendable (AppID) async -> Bool
+    private let release: @Sendable (AppID) async throws -> Bool
 
     /// - Parameter release: releases the brake of an app and returns whether it was on.
-    package init(apps: KnownApps, release: @escaping @Sendable (AppID) async -> Bool) {
+    package init(apps: KnownApps, release: @escaping @Sendable (AppID) async throws -> Bool) {
         self.apps = apps
         self.release = release
     }
@@ -33,6 +33,6 @@ package struct ReleaseBrake: Endpoint {
     package func answer(_ input: Input, for caller: Caller) async throws -> Reply<Answer> {
         try caller.check(input.app)
         try await apps.check(input.app, has: nil)
-        return Reply(Answer(app: input.app.name, released: await release(input.app)))
+        return Reply(Answer(app: input.app.name, released: try await release(input.app)))
     }
 }

@@ -2,7 +2,13 @@ package import PushModel
 
 /// `POST /v1/gateways/{app}/resume`: ends a pause.
 package struct ResumeGateway: Endpoint {
-    package typealias Input = GetGateway.Input
+    package struct Input: EndpointInput {
+        let app: AppID
+
+        package init(_ read: inout InputReader) {
+            app = read.path("app", as: .app, about: "The app.")
+        }
+    }
 
     package static let operation = Operation(
         .post, at: "/v1/gateways/{app}/resume", access: .role(.operate), subject: "Gateways",

@@ -7,12 +7,16 @@ package struct ScaleGateway: Endpoint {
         let app: AppID
         let min: Int
         let max: Int
+        let node: NodeID?
 
         package init(_ read: inout InputReader) {
             let count = Form.integer(1...Configuration.maxConnections)
             app = read.path("app", as: .app, about: "The app.")
             min = read.body("min", as: count, about: "The minimum number of connections.")
             max = read.body("max", as: count, about: "The maximum number of connections, at least min.")
+            node = read.optional(
+                "node", as: .node,
+                about: "Only this node of the cluster. Without it, all live nodes divide the numbers.")
             read.require(min <= max, at: "max", detail: "min is \(min) and max is \(max); min must not be greater")
         }
     }
@@ -20,7 +24,7 @@ package struct ScaleGateway: Endpoint {
     package static let operation = Operation(
         .put, at: "/v1/gateways/{app}/connections", access: .role(.operate), subject: "Gateways",
         summary: "Sets how many connections an app may have, until a reload or another call changes it.", body: .json,
-        example: ["min": 1, "max": 4], problems: [.unknownApp])
+        example: ["min": 1, "max": 4], problems: [.unknownApp, .unknownNode])
 
     private let control: any GatewayControl
 
@@ -31,7 +35,8 @@ package struct ScaleGateway: Endpoint {
     package func answer(_ input: Input, for caller: Caller) async throws -> Reply<GatewayAnswer> {
         try caller.check(input.app)
         // Faults of both numbers have been reported before, so that the range is valid.
-        guard input.min <= input.max, let gateway = try await control.scale(input.app, to: input.min...input.max)
+        guard input.min <= input.max,
+            let gateway = try await control.scale(input.app, to: input.min...input.max, on: input.node)
         else { throw Problem.unknownApp(input.app.name) }
         return Reply(gateway)
     }

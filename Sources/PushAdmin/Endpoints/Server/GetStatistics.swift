@@ -2,9 +2,18 @@ package import PushModel
 
 /// `GET /v1/stats`: the statistics of the running server.
 package struct GetStatistics: Endpoint {
+    package struct Input: EndpointInput {
+        let node: NodeID?
+
+        package init(_ read: inout InputReader) {
+            node = read.query("node", as: .node, about: "A node of the cluster; all nodes together by default.")
+        }
+    }
+
     package static let operation = Operation(
         .get, at: "/v1/stats", access: .role(.observe), subject: "Server",
-        summary: "Returns counters, backlogs and states; a client computes rates from two answers.")
+        summary: "Returns counters, backlogs and states; a client computes rates from two answers.",
+        problems: [.unknownNode])
 
     private let source: any PipelineStatistics
 
@@ -12,8 +21,8 @@ package struct GetStatistics: Endpoint {
         self.source = source
     }
 
-    package func answer(_ input: NoInput, for caller: Caller) async -> Reply<StatsAnswer> {
-        var answer = await source.snapshot()
+    package func answer(_ input: Input, for caller: Caller) async throws -> Reply<StatsAnswer> {
+        var answer = try await source.snapshot(of: input.node)
         if let apps = caller.apps {
             let names = Set(apps.map(\.name))
             answer.apps.removeAll { !names.contains($0.app) }

@@ -1,6 +1,7 @@
 """A cluster as browsers and producers see it: two nodes with the database that the variable CARILLON_STORE names."""
 import json, os, time, zlib
 
+from asking import Door
 from auditing import Auditor
 from console import Console
 from ground import CARILLON, Child, main, note, PATIENCE, Producer, Scene, token
@@ -105,6 +106,58 @@ def hints():
         owner = serves[0 if part in nodes["a"]["parts"] else 1]
         assert Producer(owner).push(envelope)["status"] == "accepted", (number, part)
         assert producer.push(envelope)["status"] == "duplicate", (number, part)
+    for serve in reversed(serves):
+        serve.stop()
+
+
+def together():
+    """A flood of bad tokens that no node would notice alone sets the brake of both, with one event. A release on one
+    node releases both, and a restart of both keeps the brake."""
+    scenes, serves, _, nodes = pair()
+    for scene in scenes:
+        scene.simulator.device("bad*", state="bad")
+
+    def flood(name, count, start):
+        """Pushes to bad tokens, in partitions of one node."""
+        producer, number, parts = Producer(serves["ab".index(name)]), 0, nodes[name]["parts"]
+        while count > 0:
+            number += 1
+            id = f"{start}-{number}"
+            if zlib.crc32(f"shop\0{id}".encode()) % PARTS in parts:
+                assert producer.push(note(id, token(number, start)))["status"] == "accepted", id
+                count -= 1
+
+    def until(condition):
+        end = time.monotonic() + PATIENCE
+        while not condition():
+            assert time.monotonic() < end, "the condition was not met"
+
+    def brakes():
+        return [json.loads(serve.verb("stats", "--json", "--node", name))["apps"][0]["brake_on"]
+                for serve, name in zip(serves, "ab")]
+
+    def events():
+        lines = serves[0].verb("events", "--json", "--prefix", "device/shop/brake").splitlines()
+        return [json.loads(line)["state"] for line in lines]
+
+    assert brakes() == [False, False]
+    flood("a", 35, "bad0")
+    flood("b", 35, "bad1")
+    until(lambda: brakes() == [True, True])
+    until(lambda: events() == ["on"])
+
+    released = Door(serves[1], control=True).ask("POST", "/v1/apps/shop/brake/release")
+    assert released.status == 200 and released.json["released"], released
+    until(lambda: brakes() == [False, False])
+    until(lambda: events() == ["on", "off"])
+
+    flood("a", 80, "bad2")
+    until(lambda: brakes() == [True, True] and events() == ["on", "off", "on"])
+    for serve in serves:
+        serve.kill()
+    serves[:] = [scene.serve() for scene in scenes]
+    until(lambda: brakes() == [True, True])
+    until(lambda: events() == ["on", "off", "on"])
     for serve in reversed(serves):
         serve.stop()
 

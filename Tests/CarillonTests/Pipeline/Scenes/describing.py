@@ -222,6 +222,10 @@ def found(scene):
             app = [one for one in operation.get("parameters", []) if (one["name"], one["in"]) == ("app", "query")]
             if app and "404" in operation["responses"] and "{" not in path:
                 scene.ask(method, path, query="?app=nope", expect=404)
+            node = [one for one in operation.get("parameters", []) if (one["name"], one["in"]) == ("node", "query")]
+            if node:
+                answer = scene.ask(method, path, query="?node=nope", expect=404)
+                assert answer.json["code"] == "unknown_node", answer
         for name in PARAMETER.findall(path):
             if "404" in operation["responses"]:
                 answer = scene.ask(method, path, *body_of(operation), values={name: none[name]})
@@ -236,6 +240,7 @@ def found(scene):
     scene.ask("POST", "/v1/devices", {"app": "shop", "token": token(1)}, expect=200)
     mixed = [{"app": "nope", "token": token(1)}, {"app": "shop"}, {"app": "shop", "token": token(1)}]
     scene.ask("POST", "/v1/devices", {"devices": mixed}, expect=200)
+    scene.ask("PUT", "/v1/gateways/{app}/connections", {"min": 1, "max": 2, "node": "nope"}, expect=404)
     scene.ask("POST", "/v1/audience", {"app": "nope", "to": {"all": True}}, expect=404)
     scene.ask("POST", "/v1/keys", {"name": "x", "roles": ["push"], "apps": ["nope"]}, expect=404)
 

@@ -1,0 +1,91 @@
+import PushPostgreSQL
+
+/// The tables and statements of what the nodes share about their apps.
+///
+/// - `app_marks`: what operators and nodes have decided about an app. `kind` is one of:
+///   - `paused`: an operator has paused the app at the time `since`.
+///   - `brake`: `number` is the generation, and the only number of `numbers` is 1 if the brake is on. `author` is the
+///     random number of the process that changed it last.
+///   - `scale`: the smallest and largest number of connections, for all nodes together or for `node`, and the range in
+///     the configuration that they replace.
+/// - `reports`: the last report of each node (`NodeReportRecord`). `run` is a random number of its process, and `number`
+///   ascends.
+enum SharedStatements {
+    static let pausedKind = "paused"
+    static let brakeKind = "brake"
+    static let scaleKind = "scale"
+
+    static let tables = [
+        """
+        CREATE TABLE carillon.app_marks (
+            app text NOT NULL, kind text NOT NULL, node text NOT NULL DEFAULT '', since bigint NOT NULL,
+            number bigint NOT NULL DEFAULT 0, numbers bigint[] NOT NULL DEFAULT '{}', author text NOT NULL DEFAULT '',
+            PRIMARY KEY (app, kind, node))
+        """,
+        """
+        CREATE TABLE carillon.reports (
+            node text PRIMARY KEY, run bigint NOT NULL, number bigint NOT NULL, body bytea NOT NULL)
+        """,
+    ]
+
+    static let marks = PostgreSQLStatement(
+        "marks", sql: "SELECT app, kind, node, since, number, numbers, author FROM carillon.app_marks", parameters: [])
+
+    static let setPaused = PostgreSQLStatement(
+        "set-paused",
+        sql: """
+            INSERT INTO carillon.app_marks (app, kind, since) VALUES ($1, 'paused', $2)
+            ON CONFLICT (app, kind, node) DO UPDATE SET since = excluded.since
+            """,
+        parameters: [.text, .int8])
+    static let removePaused = PostgreSQLStatement(
+        "remove-paused", sql: "DELETE FROM carillon.app_marks WHERE app = $1 AND kind = 'paused'",
+        parameters: [.text])
+
+    /// Changes no row if the brake is on already, or was released since the generation.
+    static let setBrake = PostgreSQLStatement(
+        "set-brake",
+        sql: """
+            INSERT INTO carillon.app_marks AS mark (app, kind, since, number, numbers, author)
+            VALUES ($1, 'brake', $2, $3, ARRAY[1::bigint], $4)
+            ON CONFLICT (app, kind, node) DO UPDATE
+            SET since = excluded.since, numbers = excluded.numbers, author = excluded.author
+            WHERE mark.number = excluded.number AND mark.numbers <> excluded.numbers
+            """,
+        parameters: [.text, .int8, .int8, .text])
+    static let releaseBrake = PostgreSQLStatement(
+        "release-brake",
+        sql: """
+            UPDATE carillon.app_marks SET since = $2, number = number + 1, numbers = ARRAY[0::bigint], author = $4
+            WHERE app = $1 AND kind = 'brake' AND number = $3 AND numbers = ARRAY[1::bigint]
+            """,
+        parameters: [.text, .int8, .int8, .text])
+
+    static let setScale = PostgreSQLStatement(
+        "set-scale",
+        sql: """
+            INSERT INTO carillon.app_marks (app, kind, node, since, numbers) VALUES ($1, 'scale', $2, $3, $4)
+            ON CONFLICT (app, kind, node) DO UPDATE SET since = excluded.since, numbers = excluded.numbers
+            """,
+        parameters: [.text, .text, .int8, .int8Array])
+    static let removeScales = PostgreSQLStatement(
+        "remove-scales", sql: "DELETE FROM carillon.app_marks WHERE app = $1 AND kind = 'scale'", parameters: [.text])
+
+    static let report = PostgreSQLStatement(
+        "report",
+        sql: """
+            INSERT INTO carillon.reports (node, run, number, body) VALUES ($1, $2, $3, $4)
+            ON CONFLICT (node) DO UPDATE SET run = excluded.run, number = excluded.number, body = excluded.body
+            """,
+        parameters: [.text, .int8, .int8, .bytea])
+
+    /// The reports of other nodes that are not among those that are known already.
+    static let reports = PostgreSQLStatement(
+        "reports",
+        sql: """
+            SELECT node, run, number, body FROM carillon.reports
+            WHERE node <> $1 AND (run, number) NOT IN (SELECT r, n FROM unnest($2::bigint[], $3::bigint[]) AS k (r, n))
+                AND octet_length(body) <= $4
+            """,
+        parameters: [.text, .int8Array, .int8Array, .int8])
+}
