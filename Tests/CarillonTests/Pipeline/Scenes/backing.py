@@ -435,17 +435,15 @@ def page():
     Producer(serve).push(note("one", token(1)))
     with open(os.environ["CARILLON_BACKUP_PAGE"]) as file:
         blocks = file.read().split("```sh\n")[1:]
-    blocks = [block.split("```")[0].replace("/var/lib/carillon", scene.data).replace("/backup/", scene.path("backup-"))
+    places = {"/backup/carillon-1": scene.path("carillon-1"), "/var/lib/carillon": scene.data}
+    blocks = [[[places.get(word, word) for word in line.split()] for line in block.split("```")[0].splitlines()]
               for block in blocks]
-    assert len(blocks) == 2 and all(line.startswith("carillon ") for block in blocks for line in block.splitlines())
-
-    def run(block):
-        for line in block.splitlines():
-            print(verb(*line.split()[1:]))
-
-    run(blocks[0])
+    assert len(blocks) == 2 and all(words[0] == "carillon" for block in blocks for words in block), blocks
+    for words in blocks[0]:
+        verb(*words[1:])
     serve.stop()
-    run(blocks[1])
+    for words in blocks[1]:
+        verb(*words[1:])
     assert any(name.startswith("before-restore-") for name in os.listdir(scene.data))
     serve = scene.serve()
     assert Producer(serve).push(note("one", token(1)))["status"] == "duplicate"
