@@ -74,17 +74,20 @@ import Testing
         }
     }
 
+    private static func loads(_ library: String, _ serve: RunningServe) async throws -> Bool {
+        let maps = try await ChildProcess.run("cat", ["/proc/\(serve.process.number)/maps"])
+        try #require(maps.status == 0 && maps.output.contains("/libc.so"), "\(maps.errors)")
+        return maps.output.contains(library)
+    }
+
     @Test func `Only a node of a cluster loads the client library of PostgreSQL`() async throws {
         let scene = try await Scene(parts: 1)
         let node = try await scene.start("a")
         _ = try await scene.view(node) { $0.partitions.first?.state == .serving }
         let single = try await RunningServe(try scene.files.configure(scene.files.app("shop")))
         try await single.line("connection.up", "app=shop")
-        let mapped = try [node.serve, single].map { serve in
-            try String(contentsOfFile: "/proc/\(serve.process.number)/maps", encoding: .utf8)
-                .split(separator: "\n").filter { $0.contains("/libpq.so") }
-        }
-        #expect(!mapped[0].isEmpty && mapped[1].isEmpty, "\(mapped[1])")
+        #expect(try await Self.loads("/libpq.so", node.serve))
+        #expect(try await !Self.loads("/libpq.so", single))
         #expect(try await single.stop().status == 0)
         #expect(try await node.serve.stop().status == 0)
         try await scene.server.stop()
