@@ -1,9 +1,12 @@
 import Glibc
 import PushLoop
+import PushServer
 import PushTransport
 
 @main
 enum Carillon {
+    static let version = Release.version
+
     /// All verbs, in the order in which the help lists them.
     static let verbs: [Verb] = [
         ServeVerb.verb, CheckVerb.verb, DoctorVerb.verb, ReloadVerb.verb, SendVerb.verb, DevicesVerb.verb,
