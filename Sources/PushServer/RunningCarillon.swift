@@ -14,6 +14,8 @@ package final class RunningCarillon: Sendable {
         case stopped
         /// A second signal asked to stop at once.
         case stoppedAtOnce
+        /// The node left its cluster for good. The log has the reason.
+        case halted
     }
 
     let source: ConfigurationSource
@@ -122,7 +124,7 @@ package final class RunningCarillon: Sendable {
                 configuration,
                 on: Pipeline.Dependencies(
                     loops: loops, log: log, directory: lock.directory, limits: limits, metrics: metrics,
-                    resolver: NameResolver(pool: lookUps), halt: { [weak signals] in signals?.received(.terminate) }))
+                    resolver: NameResolver(pool: lookUps), halt: { [weak signals] in signals?.halt() }))
             self.pipeline = pipeline
             services.add { _ in await pipeline.close() }
             let keys = await KeyRegistrar.open(pipeline.registry.keys, sealing: pipeline.sealing, log: log)
@@ -386,7 +388,8 @@ package final class RunningCarillon: Sendable {
             ])
         log.notice("stopped", [.event: "carillon.stopped"])
         logs.flush()
-        return isAtOnce ? .stoppedAtOnce : .stopped
+        if isAtOnce { return .stoppedAtOnce }
+        return signals.hasHalted ? .halted : .stopped
     }
 
     private static func sentence(unanswered: Int, isAtOnce: Bool) -> String {

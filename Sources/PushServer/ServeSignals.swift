@@ -9,6 +9,7 @@ final class ServeSignals: Sendable {
     private struct State {
         var reloads = false
         var stops = 0
+        var isHalted = false
         var waiter: CheckedContinuation<Request, Never>?
     }
 
@@ -29,6 +30,18 @@ final class ServeSignals: Sendable {
         if insists { insisted() }
     }
 
+    /// Asks to stop because the server cannot continue. It does not count as a signal: one SIGTERM beside it insists on
+    /// nothing.
+    func halt() {
+        let waiter = state.withLock { state -> CheckedContinuation<Request, Never>? in
+            state.isHalted = true
+            return state.waiter.take()
+        }
+        waiter?.resume(returning: .stop)
+    }
+
+    var hasHalted: Bool { state.withLock { $0.isHalted } }
+
     var hasInsisted: Bool { state.withLock { $0.stops > 1 } }
 
     /// Returns the next request; a stop precedes reloads. Only one caller may wait at a time.
@@ -40,7 +53,7 @@ final class ServeSignals: Sendable {
 
     private func take(orWait waiter: CheckedContinuation<Request, Never>? = nil) -> Request? {
         state.withLock { state in
-            if state.stops > 0 { return .stop }
+            if state.stops > 0 || state.isHalted { return .stop }
             if state.reloads {
                 state.reloads = false
                 return .reload

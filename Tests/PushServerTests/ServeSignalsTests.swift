@@ -22,4 +22,19 @@ import Testing
         #expect(insisted.withLock { $0 } == 1 && signals.hasInsisted)
         #expect(await signals.next() == .stop)
     }
+
+    @Test func `A server that cannot continue stops, and a signal beside it does not count as the second`() async {
+        let insisted = Locked(0)
+        let signals = ServeSignals { insisted.withLock { $0 += 1 } }
+        async let next = signals.next()
+        signals.halt()
+        #expect(await next == .stop)
+        #expect(signals.hasHalted)
+        signals.received(.hangUp)
+        signals.received(.terminate)
+        #expect(insisted.withLock { $0 } == 0 && !signals.hasInsisted)
+        #expect(await signals.next() == .stop)
+        signals.received(.terminate)
+        #expect(insisted.withLock { $0 } == 1)
+    }
 }

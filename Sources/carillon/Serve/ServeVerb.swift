@@ -51,7 +51,7 @@ enum ServeVerb {
         running.logStart(served)
         switch await running.run(drainingWithin: drain) {
         case .stopped: return .done
-        case .stoppedAtOnce: return .failed
+        case .stoppedAtOnce, .halted: return .failed
         }
     }
 
@@ -60,8 +60,8 @@ enum ServeVerb {
         (.done, "stopped by a signal; the next start sends the remaining messages"),
         (
             .failed,
-            "stopped by a second SIGTERM, or by an error: the disk is full, a ledger file is damaged, or the path of "
-                + "the control socket is too long"
+            "stopped by a second SIGTERM, or by an error: the disk is full, a ledger file is damaged, the path of the "
+                + "control socket is too long, or the store of the cluster was replaced by a restored one"
         ),
         (.usage, "the command line is invalid"),
         (
