@@ -82,6 +82,7 @@ struct Examination {
                 switch error.code {
                 case .notPermitted: .forbidden(error.description)
                 case .notRunning where holder == nil: .none
+                case .notRunning: .silent("its control socket is not open")
                 default: .silent(error.description)
                 }
             return

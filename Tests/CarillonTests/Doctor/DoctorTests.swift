@@ -23,7 +23,8 @@ import Testing
 
         func has(_ severity: Finding.Severity, _ code: Finding.Code, _ words: String = "") -> Bool {
             findings.contains {
-                $0.severity == severity.rawValue && $0.code == code.rawValue && $0.what.contains(words)
+                $0.severity == severity.rawValue && $0.code == code.rawValue
+                    && (words.isEmpty || $0.what.contains(words))
             }
         }
 
@@ -104,6 +105,7 @@ import Testing
         chmod(scene.directory.path, 0o755)
         chmod(scene.simulator.directory.path, 0o755)
         chmod(data(of: scene), 0o755)
+        chmod(file, 0o644)
         // As root, another user is tried, because root may use every file.
         if geteuid() != 0 { chmod("\(data(of: scene))/ledger.db", 0) }
         let other = geteuid() == 0 ? ["setpriv", "--reuid", "65534", "--clear-groups"] : []
@@ -167,14 +169,15 @@ import Testing
 
     @Test func `Credentials that are missing, expired or open to others are reported`() async throws {
         let scene = try await ServeScene()
-        try scene.issue("soon.pem", days: 5)
-        try scene.issue("past.pem", days: -1)
-        try scene.issue("open.pem", days: 300)
+        try scene.issue("soon.pem", days: 5, topic: "com.example.soon")
+        // A gateway does not load a certificate that has expired.
+        try scene.issue("past.pem", days: -1, topic: "com.example.past")
+        try scene.issue("open.pem", days: 300, topic: "com.example.open")
         chmod("\(scene.directory.path)/open.pem", 0o644)
         let file = try scene.configure(
-            scene.app("soon", topic: "com.example.shop", credential: "certificate: 'soon.pem'"),
-            scene.app("past", topic: "com.example.shop", credential: "certificate: 'past.pem'"),
-            scene.app("open", topic: "com.example.shop", credential: "certificate: 'open.pem'"),
+            scene.app("soon", credential: "certificate: 'soon.pem'"),
+            scene.app("past", credential: "certificate: 'past.pem'"),
+            scene.app("open", credential: "certificate: 'open.pem'"),
             scene.app("none", credential: "key: 'none.p8', key_id: 'ABC123DEFG', team_id: 'DEF123GHIJ'"))
         let report = try await examine(file)
         func at(_ app: String) -> [String] {
@@ -202,7 +205,8 @@ import Testing
         }
         #expect(codes("shop") == [] && codes("wrong") == ["credential_refused"], "\(report)")
         #expect(codes("closed") == ["unreachable"] && codes("unknown") == ["unreachable"], "\(report)")
-        #expect(try await examine(file).codes == [], "offline, nobody is asked")
+        let offline = try await examine(file)
+        #expect(offline.codes.isDisjoint(with: ["unreachable", "credential_refused"]), "\(offline)")
     }
 
     @Test func `A database that cannot be reached is a fault`() async throws {

@@ -29,7 +29,7 @@ import Testing
                 ChildProcess.carillon,
                 [
                     "send", "--via", serve.served.router ?? "", "--app", "shop", "--user", "ada", "--title", "Hello",
-                    "--id", "order-1", "--config", file,
+                    "--id", "order-1",
                 ])
             #expect(sent.status == 0, "\(sent.errors)")
             // Its outcome is stored when it is in the log.
