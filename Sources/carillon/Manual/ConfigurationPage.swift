@@ -24,7 +24,8 @@ struct ConfigurationPage {
         for path in ConfigurationFile.defaultPaths.reversed() {
             roff.item(
                 Roff.italic(path),
-                about: path.hasPrefix("/") ? "The configuration of the system." : "The configuration in the working directory."
+                about: path.hasPrefix("/")
+                    ? "The configuration of the system." : "The configuration in the working directory."
             )
         }
         roff.heading("EXAMPLES")
