@@ -22,11 +22,8 @@ struct ConfigurationPage {
         roff.item(Roff.italic("CARILLON_…"), about: Self.variables)
         roff.heading("FILES")
         for path in ConfigurationFile.defaultPaths.reversed() {
-            roff.item(
-                Roff.italic(path),
-                about: path.hasPrefix("/")
-                    ? "The configuration of the system." : "The configuration in the working directory."
-            )
+            let place = path.hasPrefix("/") ? "of the system" : "in the working directory"
+            roff.item(Roff.italic(path), about: "The configuration \(place).")
         }
         roff.heading("EXAMPLES")
         roff.paragraphs("An app with a provider key; everything else has its default:")

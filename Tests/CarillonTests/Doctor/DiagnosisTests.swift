@@ -1,3 +1,4 @@
+import FoundationEssentials
 import PushAdmin
 import PushConfiguration
 import PushServer
@@ -112,5 +113,14 @@ import Testing
             "# HELP a b\na 1\na_b 7\na{x=\"y\"} 2.5\nb NaN\nnonsense\n\na{app=\"shop\",z=\"1\"} 4")
         #expect(metrics.sum("a") == 7.5 && metrics.sum("none") == 0)
         #expect(metrics.value("a", app: "shop") == 4 && metrics.value("a", app: "news") == nil)
+    }
+
+    @Test func `The documentation lists all codes, in order of weight`() throws {
+        let root = #filePath.split(separator: "/").dropLast(4).joined(separator: "/")
+        let page = try String(contentsOf: URL(filePath: "/\(root)/Documentation/Doctor.md"), encoding: .utf8)
+        let listed = page.split(separator: "\n").filter { $0.hasPrefix("| `") }.compactMap {
+            $0.split(separator: "`").dropFirst().first.map(String.init)
+        }
+        #expect(listed == Finding.Code.allCases.map(\.rawValue))
     }
 }

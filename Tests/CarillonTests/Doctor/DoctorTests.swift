@@ -148,7 +148,7 @@ import Testing
         let file = try scene.configure(scene.app("shop"))
         mkdir(data(of: scene), 0o700)
         let holder = try ChildProcess(
-            "flock", ["\(data(of: scene))/carillon.lock", "sh", "-c", "echo locked; exec sleep 3600"])
+            "flock", ["-F", "\(data(of: scene))/carillon.lock", "sh", "-c", "echo locked; exec sleep 3600"])
         #expect(try await holder.line() == "locked")
         let report = try await examine(file)
         #expect(report.has(.fault, .notAnswering) && report.process == "not_answering", "\(report)")

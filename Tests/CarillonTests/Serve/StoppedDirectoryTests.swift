@@ -131,7 +131,7 @@ import Testing
     @Test func `A directory whose Carillon does not answer is not read`() async throws {
         let scene = try await Scene(endedBy: SIGTERM)
         let holder = try ChildProcess(
-            "flock", ["\(scene.data)/carillon.lock", "sh", "-c", "echo locked; exec sleep 3600"])
+            "flock", ["-F", "\(scene.data)/carillon.lock", "sh", "-c", "echo locked; exec sleep 3600"])
         #expect(try await holder.line() == "locked")
         let ended = try await Scene.run(["messages", "--data", scene.data])
         #expect(ended.status == 75 && ended.output == "" && ended.errors.contains("a Carillon runs"), "\(ended.errors)")
