@@ -2352,7 +2352,7 @@ function isPaused(gateway) {
 }
 
 function one(context, gateway) {
-  const { app, connections, scale, fault } = gateway;
+  const { app, connections, scale, cluster_scale: all, fault } = gateway;
   const inFlight = connections.reduce((sum, connection) => sum + connection.in_flight, 0);
   return h("section", { class: "panel gateway", "data-key": `gateway ${app}`, "aria-labelledby": `gateway-${app}` },
     h("div", { class: "title" }, h("h2", { id: `gateway-${app}` }, h("a", { href: `#/gateways/${part(app)}` }, app)),
@@ -2362,8 +2362,9 @@ function one(context, gateway) {
       advice[fault.code] && h("p", { class: "todo" }, advice[fault.code])),
     brake(context, app),
     facts(
-      ["Environment", gateway.environment], ["Connections",
-        `${count(connections.length)}, from ${scale.min} to ${scale.max}`],
+      ["Environment", gateway.environment], ["Node", gateway.node], ["Connections",
+        `${count(connections.length)}, from ${scale.min} to ${scale.max}`
+          + (all ? `, of ${all.min} to ${all.max} in the cluster` : "")],
       ["In flight", count(inFlight)], ["Queue", count(gateway.queue)],
         ["Room for", some(gateway.credit, "further notification")],
       ["Paused", gateway.paused_at && `${moment(gateway.paused_at)} (${distance(gateway.paused_at)})`]),
@@ -2418,12 +2419,14 @@ function brake(context, app) {
 
 function controls(context, gateway, inFlight) {
   const { client } = context;
-  const { app, scale } = gateway;
+  // In a cluster, the numbers are those of all nodes.
+  const { app } = gateway;
+  const scale = gateway.cluster_scale ?? gateway.scale;
   const submit = async (event) => {
     event.preventDefault();
     const { elements } = event.currentTarget;
     const [min, max] = ["min", "max"].map((name) => Number(elements[`${name}-${app}`].value));
-    if (max < gateway.connections.length && !await ask({
+    if (!gateway.node && max < gateway.connections.length && !await ask({
       title: `Scale ${app} down?`, deed: `Scale to ${min}–${max}`,
       text: [
         `${some(gateway.connections.length - max, "connection")} of ${gateway.connections.length} will close.`,
@@ -2431,7 +2434,9 @@ function controls(context, gateway, inFlight) {
       ],
     })) return;
     await attempt(() => client.json("PUT", `/v1/gateways/${part(app)}/connections`, { min, max }),
-      (answer) => `${app} has ${answer.scale.min} to ${answer.scale.max} connections now, until a reload.`);
+      ({ node, scale: now, cluster_scale: all }) => node
+        ? `${app} has ${all.min} to ${all.max} connections on all nodes now, ${now.min} to ${now.max} on ${node}.`
+        : `${app} has ${now.min} to ${now.max} connections now, until a reload.`);
     read(context);
   };
   const number = (name) => h("input", { id: `${name}-${app}`, name: `${name}-${app}`, type: "number", min: 1,
