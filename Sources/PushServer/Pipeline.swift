@@ -161,7 +161,7 @@ final class Pipeline: Sendable {
             on: front, context: contexts.intake, ledger: self.front, settings: intakeSettings,
             backlog: { router.unfinished },
             load: {
-                let held = ledger.backlog(of: $0)
+                let held = ledger.projectedBacklog(of: $0)
                 return AppLoad(waiting: held.waiting, scheduled: held.scheduled)
             },
             wallClock: { clock.now })

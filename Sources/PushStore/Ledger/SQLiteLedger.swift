@@ -152,6 +152,8 @@ package final class SQLiteLedger: LedgerEngine, Sendable {
     /// thread may call it.
     package func backlog(of app: AppID) -> AppBacklog { published.withLock { $0.backlogs[app] } }
 
+    package func projectedBacklog(of app: AppID) -> AppBacklog { backlog(of: app) }
+
     /// The state as of the last committed group. To read it does not wait for the writing thread, which may hang with
     /// the disk. The sizes are at most a second old.
     package var latest: LedgerStatus { published.withLock { $0 }.latest }

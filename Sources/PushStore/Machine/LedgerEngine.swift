@@ -10,9 +10,13 @@ package protocol LedgerEngine: Ledger, EventLog, ReceiptLog, SentDeliveries {
     /// Sets the witness, which is notified of everything from now on.
     func start(_ witness: any LedgerWitness) async
 
-    /// Returns the number of unfinished messages of an app as of the last committed group, in the whole store. A process
-    /// that carries out some parts of it concludes from these: messages are spread evenly.
+    /// Returns the number of unfinished messages of an app as of the last committed group, in the parts that this
+    /// process carries out.
     func backlog(of app: AppID) -> AppBacklog
+
+    /// Returns the number of unfinished messages of an app in the whole store. A process that carries out some parts of
+    /// it concludes from these: messages are spread evenly.
+    func projectedBacklog(of app: AppID) -> AppBacklog
 
     /// Returns the last numbers of each part that is open, as of its opening, in the order of the parts. Those of a part
     /// are there before the witness is notified of its opening. A ledger in files has one part.

@@ -108,7 +108,9 @@ package final class PostgreSQLLedger: LedgerEngine, Sendable {
 
     package var partCount: Int { published.withLock { $0.partCount } }
 
-    package func backlog(of app: AppID) -> AppBacklog {
+    package func backlog(of app: AppID) -> AppBacklog { published.withLock { $0.backlogs[app] } }
+
+    package func projectedBacklog(of app: AppID) -> AppBacklog {
         published.withLock { $0.backlogs[app].projected(from: $0.heads.count, to: $0.partCount) }
     }
 

@@ -62,6 +62,7 @@ import Testing
         }
         let (ledger, _) = try await PostgreSQLLedger.open(settings)
         await ledger.close(within: .zero)
+        await scene.admin.close()
         #expect(readings.events.first == "read")
         #expect(readings.events.dropFirst().first == "used")
     }
