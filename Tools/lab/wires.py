@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 """TCP connections that a demonstration can hold and cut. They are forwarded by a process of their own.
 
 Run as a program, it reads one JSON object on each line and answers with one:
