@@ -233,8 +233,9 @@
       close();
     }
   });
+  // The field may have the focus again by then.
   query.addEventListener("blur", () => setTimeout(() => {
-    if (!found.contains(document.activeElement)) close();
+    if (document.activeElement !== query && !found.contains(document.activeElement)) close();
   }, 150));
   addEventListener("keydown", (event) => {
     const place = document.activeElement;
