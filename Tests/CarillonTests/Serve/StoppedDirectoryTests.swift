@@ -94,12 +94,16 @@ import Testing
         for name in try FileManager.default.contentsOfDirectory(atPath: scene.data) {
             chmod("\(scene.data)/\(name)", 0o644)
         }
+        // The directory for temporary files of this process may be closed to others.
+        let copies = "\(scene.serving.directory.path)/copies"
+        try FileManager.default.createDirectory(atPath: copies, withIntermediateDirectories: false)
+        chmod(copies, 0o777)
         let before = try await scene.content()
         let isRoot = geteuid() == 0
         let readOnly = "mount --bind \"$0\" \"$0\" && mount -o remount,ro,bind \"$0\" && exec \"$@\""
         let prefixes = [
             ["unshare", isRoot ? "-m" : "-rm", "sh", "-c", readOnly, scene.data],
-            isRoot ? ["setpriv", "--reuid", "65534", "--clear-groups"] : [],
+            isRoot ? ["env", "TMPDIR=\(copies)", "setpriv", "--reuid", "65534", "--clear-groups"] : [],
         ]
         for prefix in prefixes {
             for (words, output) in scene.commands {
