@@ -22,7 +22,7 @@ struct BashCompletion {
         _carillon_value() {
             takes=''
             case "$1 $2" in
-        \(table.nodes.flatMap(values).joined(separator: "\n"))
+        \(table.valueCases)
             esac
         }
 
@@ -41,14 +41,6 @@ struct BashCompletion {
                     arguments=(\(words)) repeats='\(node.repeatsLastWord ? "yes" : "")'
                     ;;
             """
-    }
-
-    private func values(_ node: CompletionTable.Node) -> [String] {
-        node.options.compactMap { option in
-            option.offers.map {
-                "    '\(node.path) --\(option.name)') takes=\(CompletionTable.quoted($0.kind)) ;;"
-            }
-        }
     }
 
     private static let functions = #"""

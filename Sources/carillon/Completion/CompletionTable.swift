@@ -59,6 +59,15 @@ struct CompletionTable {
         Item(name: verb.word, about: verb.summary, offers: nil, mayRepeat: false)
     }
 
+    /// The cases of what each option takes, for a `case` of bash and of zsh.
+    var valueCases: String {
+        nodes.flatMap { node in
+            node.options.compactMap { option in
+                option.offers.map { "    '\(node.path) --\(option.name)') takes=\(Self.quoted($0.kind)) ;;" }
+            }
+        }.joined(separator: "\n")
+    }
+
     /// Returns text in single quotes, for a POSIX shell.
     static func quoted(_ text: String) -> String { "'" + text.replacing("'", with: "'\\''") + "'" }
 

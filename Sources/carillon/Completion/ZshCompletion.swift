@@ -19,7 +19,7 @@ struct ZshCompletion {
         _carillon_value() {
             takes=''
             case "$1 $2" in
-        \(table.nodes.flatMap(values).joined(separator: "\n"))
+        \(table.valueCases)
             esac
         }
 
@@ -44,14 +44,6 @@ struct ZshCompletion {
                     arguments=(\(words)) repeats='\(node.repeatsLastWord ? "yes" : "")'
                     ;;
             """
-    }
-
-    private func values(_ node: CompletionTable.Node) -> [String] {
-        node.options.compactMap { option in
-            option.offers.map {
-                "    '\(node.path) --\(option.name)') takes=\(CompletionTable.quoted($0.kind)) ;;"
-            }
-        }
     }
 
     private static let functions = #"""
