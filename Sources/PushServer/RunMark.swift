@@ -66,6 +66,21 @@ struct RunMark: Sendable {
         close(descriptor)
     }
 
-    /// Removes the mark, because the run has ended in order.
-    func remove() { unlink(path) }
+    /// Removes the mark if the run has ended in order, and otherwise writes the number of unanswered deliveries. It
+    /// blocks.
+    func end(unanswered: Int) {
+        if unanswered == 0 {
+            unlink(path)
+        } else {
+            write(maxInFlight: unanswered, wasStopped: true)
+        }
+    }
+
+    /// Does the same for a start that has failed after it had written the mark. It blocks.
+    ///
+    /// - Parameter previous: What this start has found. The deliveries of that run may still be unanswered.
+    func abandon(unanswered: Int, previous: Remains?) {
+        guard let previous else { return end(unanswered: unanswered) }
+        write(maxInFlight: previous.maxInFlight.map { $0 + unanswered }, wasStopped: previous.wasStopped)
+    }
 }

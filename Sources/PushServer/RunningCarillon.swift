@@ -113,6 +113,7 @@ package final class RunningCarillon: Sendable {
             await forcedStop.end()
         }
 
+        var isMarked = false
         do {
             let descriptors = DescriptorLimit.raise()
             let limits = ConnectionLimits(descriptors: descriptors, http: configuration.http.connections)
@@ -214,6 +215,9 @@ package final class RunningCarillon: Sendable {
                 let count = await gateways.drain(within: deadline)
                 unanswered.withLock { $0 = count }
             }
+            // The mark exists before the first delivery can leave. Its number follows when there are connections.
+            try await files.run { [mark] in mark.write(maxInFlight: nil) }
+            isMarked = true
             await gateways.serve(configuration.apps)
 
             let marking = Task { [mark] in await InFlightMark(mark: mark, gateways: gateways, files: files).keep() }
@@ -228,6 +232,7 @@ package final class RunningCarillon: Sendable {
             served.started(self)
         } catch {
             await services.end(within: .zero)
+            if isMarked { mark.abandon(unanswered: unanswered.withLock { $0 }, previous: remains) }
             throw (error as? StoreError).map { StartError($0) } ?? error
         }
     }
@@ -375,11 +380,7 @@ package final class RunningCarillon: Sendable {
         let begun = MonotonicTime.current()
         await services.end(within: deadline)
         let (unanswered, isAtOnce) = (unanswered.withLock { $0 }, signals.hasInsisted)
-        if unanswered == 0 {
-            mark.remove()
-        } else {
-            mark.write(maxInFlight: unanswered, wasStopped: true)
-        }
+        mark.end(unanswered: unanswered)
         log.notice(
             "\(Self.sentence(unanswered: unanswered, isAtOnce: isAtOnce))",
             [

@@ -35,14 +35,32 @@ import Testing
         let kept = RunMark(directory: directory.path)
         kept.write(maxInFlight: 7)
         #expect(kept.remains() == RunMark.Remains(maxInFlight: 7))
-        kept.write(maxInFlight: 2, wasStopped: true)
+        kept.end(unanswered: 2)
         #expect(kept.remains() == RunMark.Remains(maxInFlight: 2, wasStopped: true))
-        kept.remove()
+        kept.end(unanswered: 0)
         #expect(kept.remains() == nil)
         // The bound of a later version may mean something else.
         _ = try directory.write(RunMark.fileName, containing: #"{"v":2,"pid":1,"started_at":1,"most_in_flight":7}"#)
         #expect(kept.remains() == RunMark.Remains(maxInFlight: nil))
         _ = try directory.write(RunMark.fileName, containing: #"{"pid":1,"started_at":1,"most_in_flight":7}"#)
         #expect(kept.remains() == RunMark.Remains(maxInFlight: 7))
+    }
+
+    @Test(
+        arguments: [
+            (nil, 0, nil), (nil, 3, RunMark.Remains(maxInFlight: 3, wasStopped: true)),
+            (RunMark.Remains(maxInFlight: 7), 0, RunMark.Remains(maxInFlight: 7)),
+            (RunMark.Remains(maxInFlight: 7), 3, RunMark.Remains(maxInFlight: 10)),
+            (RunMark.Remains(maxInFlight: nil), 3, RunMark.Remains(maxInFlight: nil)),
+        ] as [(RunMark.Remains?, Int, RunMark.Remains?)])
+    func `A start that fails keeps the mark of the run before it`(
+        previous: RunMark.Remains?, unanswered: Int, remains: RunMark.Remains?
+    ) throws {
+        let directory = try TemporaryDirectory()
+        let kept = RunMark(directory: directory.path)
+        kept.write(maxInFlight: nil)
+        #expect(kept.remains() == RunMark.Remains(maxInFlight: nil))
+        kept.abandon(unanswered: unanswered, previous: previous)
+        #expect(kept.remains() == remains)
     }
 }
