@@ -9,7 +9,8 @@ RUN apt-get update \
 COPY Config/monitoring/carillon.rules.yml Packaging/container/prometheus.yml /etc/carillon-prometheus/
 
 USER prometheus
-VOLUME /var/lib/prometheus
+# The package gives this directory, and not the one above it, to its user.
+VOLUME /var/lib/prometheus/metrics2
 EXPOSE 9090
 ENTRYPOINT ["/usr/bin/prometheus"]
-CMD ["--config.file=/etc/carillon-prometheus/prometheus.yml", "--storage.tsdb.path=/var/lib/prometheus"]
+CMD ["--config.file=/etc/carillon-prometheus/prometheus.yml", "--storage.tsdb.path=/var/lib/prometheus/metrics2"]
