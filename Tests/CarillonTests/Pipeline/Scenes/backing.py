@@ -436,6 +436,83 @@ def page():
     with open(os.environ["CARILLON_BACKUP_PAGE"]) as file:
         blocks = file.read().split("```sh\n")[1:]
     places = {"/backup/carillon-1": scene.path("carillon-1"), "/var/lib/carillon": scene.data}
+def halted():
+    """A restore that is killed before any of its steps leaves a directory that is wholly the old or wholly the new one,
+    and the next command completes it or says what to do."""
+    scene = Scene()
+    shim = scene.path("halting.so")
+    source = os.path.join(os.path.dirname(os.path.abspath(__file__)), "halting.c")
+    subprocess.run(["gcc", "-shared", "-fPIC", "-o", shim, source, "-ldl"], check=True)
+    first = scene.serve()
+    producer, monitor = Producer(first), Monitor(first)
+    producer.push(note("one", token(1)))
+    monitor.completed("one")
+    made = backup(scene.data, scene.path("copy"))
+    producer.push(note("two", token(1)))
+    monitor.completed("two")
+    # The files of a process that was killed include the write-ahead log.
+    first.kill()
+    old, data = scene.path("old"), scene.data
+    shutil.copytree(data, old, ignore=shutil.ignore_patterns("control.sock"))
+
+    def content(directory):
+        # The index of a log is made anew by each reader.
+        found = {name: digest for name, digest in digests(directory).items() if not name.endswith("-shm")}
+        # An empty file that says that all earlier files are there. The last step removes it.
+        found.pop("complete", None)
+        return found
+
+    def state():
+        """Returns "old" or "new" if the directory is wholly that, and otherwise what is there."""
+        names = set(os.listdir(data))
+        earlier = [name for name in names if name.startswith("before-restore-")]
+        if content(data) == content(old) and not earlier:
+            return "old"
+        files = {file["name"] for file in json.load(open(f"{scene.path('copy')}/manifest.json"))["files"]}
+        if names == files | {"carillon.lock", *earlier} and [content(f"{data}/{name}") for name in earlier] == [content(old)]:
+            sound(data)
+            if query(f"{data}/ledger.db", "SELECT first FROM gaps") == [(made["seq"] + 1,)]:
+                return "new"
+        return f"{sorted(names)} {[sorted(os.listdir(f'{data}/{name}')) for name in earlier]}"
+
+    step, outcomes = 0, []
+    while True:
+        step += 1
+        shutil.rmtree(data)
+        shutil.copytree(old, data)
+        words = ["restore", scene.path("copy"), "--data", data, "--replace"]
+        halted = Child("env", f"LD_PRELOAD={shim}", f"HALT_BEFORE={step}", CARILLON, *words)
+        if halted.end() != -signal.SIGKILL:
+            assert halted.process.returncode == 0 and state() == "new", (step, halted.lines, state())
+            break
+        # The exchange is not yet completed, or nothing has changed.
+        was_decided = os.path.exists(f"{data}/restore.ready") or state() == "new"
+        # The next command completes what was decided. It refuses the directory, which is not empty, and says what to do.
+        said = verb("restore", scene.path("copy"), "--data", data, code=65)
+        assert "not empty" in said and "--replace" in said, said
+        outcomes.append(state())
+        assert outcomes[-1] == ("new" if was_decided else "old"), (step, outcomes, was_decided)
+        assert not {"restore.partial", "restore.ready"} & set(os.listdir(data)), (step, os.listdir(data))
+    # The steps of one kind come before those of the other.
+    turn = outcomes.count("old")
+    assert outcomes == ["old"] * turn + ["new"] * (len(outcomes) - turn) and 5 < turn < len(outcomes) - 5, outcomes
+    # What a start finds around the decision, and what it knows.
+    for step, known in ((turn, {"one", "two"}), (turn + 1, {"one"}), (turn + 5, {"one"}), (len(outcomes), {"one"})):
+        shutil.rmtree(data)
+        shutil.copytree(old, data)
+        Child("env", f"LD_PRELOAD={shim}", f"HALT_BEFORE={step}", CARILLON, *words).end()
+        serve = scene.serve()
+        producer = Producer(serve)
+        for name in ("one", "two"):
+            status = producer.push(note(name, token(1)))["status"]
+            assert status == ("duplicate" if name in known else "accepted"), (step, name, status)
+        serve.stop()
+        assert not {"restore.partial", "restore.ready"} & set(os.listdir(data)), (step, os.listdir(data))
+        # And a restore over it works.
+        verb(*words)
+    print(f"{len(outcomes)} steps, {turn} of them before the decision")
+
+
     blocks = [[[places.get(word, word) for word in line.split()] for line in block.split("```")[0].splitlines()]
               for block in blocks]
     assert len(blocks) == 2 and all(words[0] == "carillon" for block in blocks for words in block), blocks
