@@ -169,7 +169,16 @@ def watched():
     assert query(f"{told['earlier']}/ledger.db", "SELECT max(first + count - 1) FROM log")[0][0] >= seen
     second = scene.serve()
     Producer(second).push(note("three", token(1)))
-    Monitor(second, since=0).completed("three")
+    monitor = Monitor(second, since=0)
+    monitor.completed("three")
+    # It is told why, once, also after another start.
+    (restored,) = monitor.of("ledger/restored")
+    assert restored["seq"] == restored["continues_at"] == told["next_seq"] and restored["app"] == "-", restored
+    assert (restored["backup_at"], restored["lost_after"]) == (told["created_at"], told["seq"]), (restored, told)
+    second.stop()
+    second = scene.serve()
+    events, _ = replay(second, since=restored["seq"] - 1, prefix="ledger/")
+    assert [event["seq"] for event in events] == [restored["seq"]], events
     for since in (seen, 1):
         watching = Child(
             sys.executable, "-u", os.environ["CARILLON_SUBSCRIBER"], second.places["publish"], second.places["replay"],
