@@ -415,7 +415,14 @@ def stopped():
     before = digests(scene.data)
     made = backup(scene.data, scene.path("copy"))
     assert not made["was_running"] and made["message_ids"] == 100, made
-    assert digests(scene.data) == before
+    # The trace of the backup is all that it leaves.
+    after = digests(scene.data)
+    assert after.pop("backup.json") and after == before and "backup.json" not in os.listdir(scene.path("copy"))
+    with open(f"{scene.data}/backup.json") as file:
+        record = json.load(file)
+    assert record["v"] == 1 and record["backup"] == scene.path("copy"), record
+    assert os.stat(f"{scene.data}/backup.json").st_mode & 0o777 == 0o600
+    assert made["created_at"] <= record["ended_at"] <= time.time() * 1000, (record, made)
     verb("backup", "--check", scene.path("copy"))
     # Nor by the check of a backup on a medium that is read-only.
     copied = digests(scene.path("copy"))
@@ -429,22 +436,6 @@ def stopped():
     assert not again["was_running"] and again["message_ids"] == 100 and again["seq"] >= made["seq"], again
 
 
-def clustered():
-    """The nodes of a cluster have nothing to copy."""
-    scene = Scene()
-    scene.more = {"store": "postgres://carillon@127.0.0.1/carillon", "cluster": {"node": "a", "durability": "single"}}
-    said = verb("backup", scene.path("copy"), "--config", scene.configure(), code=78)
-    assert "pg_basebackup" in said and "store restored" in said, said
-
-
-def page():
-    """The commands of Documentation/Backup.md do what the page says."""
-    scene = Scene()
-    serve = scene.serve()
-    Producer(serve).push(note("one", token(1)))
-    with open(os.environ["CARILLON_BACKUP_PAGE"]) as file:
-        blocks = file.read().split("```sh\n")[1:]
-    places = {"/backup/carillon-1": scene.path("carillon-1"), "/var/lib/carillon": scene.data}
 def halted():
     """A restore that is killed before any of its steps leaves a directory that is wholly the old or wholly the new one,
     and the next command completes it or says what to do."""
@@ -522,6 +513,22 @@ def halted():
     print(f"{len(outcomes)} steps, {turn} of them before the decision")
 
 
+def clustered():
+    """The nodes of a cluster have nothing to copy."""
+    scene = Scene()
+    scene.more = {"store": "postgres://carillon@127.0.0.1/carillon", "cluster": {"node": "a", "durability": "single"}}
+    said = verb("backup", scene.path("copy"), "--config", scene.configure(), code=78)
+    assert "pg_basebackup" in said and "store restored" in said, said
+
+
+def page():
+    """The commands of Documentation/Backup.md do what the page says."""
+    scene = Scene()
+    serve = scene.serve()
+    Producer(serve).push(note("one", token(1)))
+    with open(os.environ["CARILLON_BACKUP_PAGE"]) as file:
+        blocks = file.read().split("```sh\n")[1:]
+    places = {"/backup/carillon-1": scene.path("carillon-1"), "/var/lib/carillon": scene.data}
     blocks = [[[places.get(word, word) for word in line.split()] for line in block.split("```")[0].splitlines()]
               for block in blocks]
     assert len(blocks) == 2 and all(words[0] == "carillon" for block in blocks for words in block), blocks
