@@ -183,6 +183,8 @@ final class Pipeline: Sendable {
             PipelineWitness(
                 router: router, bus: bus, follower: follower, waiting: waiting, heads: { ledger.heads(of: $0) },
                 health: { [weak self] in self?.healthChanged($0) }))
+        // Its number is below those of the deliveries that begin now.
+        if let restored = stores.backlog.restored { announce(restored.event) }
         if node == nil { router.backlog(stores.backlog) }
         await beginUpkeep(front)
     }

@@ -1,24 +1,29 @@
 import Glibc
 package import PushConfiguration
 import PushLoop
+import PushStore
 
-/// A private copy of the files of a data directory on which no Carillon runs.
+/// A private view of the files of a data directory on which no Carillon runs.
 ///
-/// The files are copied because SQLite cannot read a database beside its write-ahead log without writing: it makes an
-/// index of the log (`-shm`), and it copies the log into the database when it closes it. Without an index
-/// (`immutable`), it does not read the log at all, and what a killed Carillon wrote last would be missing. A copy leaves
-/// every byte as it is, and needs no right to write. On file systems that can share blocks, it takes no space.
-package struct StoppedCopy: Sendable {
-    /// The ledger, the registry, and what SQLite has beside them.
-    private static let files = ["ledger.db", "ledger.db-wal", "registry.db", "registry.db-wal"]
+/// SQLite cannot read a database beside its write-ahead log without writing: it makes an index of the log (`-shm`), and
+/// it copies the log into the database when it closes it. Without an index (`immutable`), it does not read the log at
+/// all, and what a killed Carillon wrote last would be missing. So the logs, which are small, are copied. The databases
+/// are not: a ``ShownDatabase`` shows them in the private directory and keeps there what SQLite writes. Every byte of the
+/// data directory stays as it is, and no right to write is needed. On file systems that can share blocks, all files are
+/// copied, because that takes no space.
+package final class StoppedCopy: Sendable {
+    private static let databases = [BackupFile.ledger, BackupFile.registry]
     private static let cloneRequest: UInt = 0x4004_9409
+    /// The room for the index of each log, and for what a start writes.
+    private static let spare: UInt64 = 1 << 20
 
-    /// The directory that was copied.
+    /// The directory that is shown.
     package let source: String
-    /// The directory of the copy. Only this user can read it.
+    /// The directory of the view. Only this user can read it.
     package let directory: String
+    private let shownDatabases = Locked<[ShownDatabase]>([])
 
-    /// Makes an empty directory for the copy.
+    /// Makes an empty directory for the view.
     ///
     /// - Parameter place: The directory in which it is made.
     package init(of source: String, in place: String) throws(StartError) {
@@ -39,63 +44,106 @@ package struct StoppedCopy: Sendable {
         return false
     }
 
-    /// Copies the files. The directory is locked against a start of Carillon meanwhile, and not changed.
-    package func fill() throws(StartError) {
+    /// Fills the view. The directory is locked against a start of Carillon meanwhile, and not changed.
+    package func fill(report: @escaping BackupReport = { _, _, _ in }) throws(StartError) {
         let lock = try ReadingLock(of: source)
-        for name in Self.files { try copy(name) }
+        try checkRoom()
+        for name in Self.databases {
+            try show(name)
+            try copy("\(name)-wal", report: report)
+        }
         try lock.end()
     }
 
-    /// Removes the copy.
+    /// Throws if another process has changed the databases after the view was filled, such as a Carillon that has
+    /// started: then what was read is not to be trusted.
+    package func checkSource() throws(StartError) {
+        guard shownDatabases.withLock({ $0.contains { $0.hasChanged } }) else { return }
+        throw StartError(
+            .tryAgain, "the files of \(source) have changed while they were read: a Carillon has started; try again")
+    }
+
+    /// Removes the view.
     package func remove() {
-        for name in Self.files + ["ledger.db-shm", "registry.db-shm", "control.sock"] {
+        for name in Self.databases.flatMap({ [$0, "\($0)-wal", "\($0)-shm"] }) + ["control.sock"] {
             unlink("\(directory)/\(name)")
         }
         rmdir(directory)
     }
 
-    private func copy(_ name: String) throws(StartError) {
+    /// Opens a file to read; returns nil if there is none. A ledger must be there.
+    private func open(_ name: String) throws(StartError) -> (descriptor: CInt, size: UInt64)? {
         let path = "\(source)/\(name)"
-        let from = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
-        guard from >= 0 else {
-            if errno == ENOENT, name != "ledger.db" { return }
+        let descriptor = Glibc.open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+        guard descriptor >= 0 else {
+            if errno == ENOENT, name != BackupFile.ledger { return nil }
             throw Self.cannotRead(path, because: .current)
         }
-        defer { close(from) }
         var status = stat()
-        guard fstat(from, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
+        guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
+            close(descriptor)
             throw StartError(.badInput, "cannot read \(path): it is not a file")
         }
-        let to = open("\(directory)/\(name)", O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
-        guard to >= 0 else { throw cannotWrite(.current) }
-        defer { close(to) }
-        if ioctl(to, Self.cloneRequest, from) == 0 { return }
-        if let free = DiskSpace.bytes(of: directory)?.available, free < UInt64(clamping: status.st_size) {
-            throw StartError(
-                .failed,
-                "cannot copy \(path) to read it: it has \(status.st_size) bytes, and \(directory) has room for \(free); "
-                    + "set TMPDIR to a directory with more room")
-        }
-        try copy(from: from, to: to, of: path)
+        return (descriptor, UInt64(clamping: status.st_size))
     }
 
-    private func copy(from: CInt, to: CInt, of path: String) throws(StartError) {
-        var buffer = [UInt8](repeating: 0, count: 1 << 20)
-        while true {
-            let count = unsafe read(from, &buffer, buffer.count)
-            if count < 0, errno == EINTR { continue }
-            guard count >= 0 else { throw Self.cannotRead(path, because: .current) }
-            if count == 0 { return }
-            var done = 0
-            while done < count {
-                let written = unsafe buffer.withUnsafeBytes {
-                    unsafe write(to, $0.baseAddress.map { unsafe $0 + done }, count - done)
-                }
-                if written < 0, errno == EINTR { continue }
-                guard written > 0 else { throw cannotWrite(.current) }
-                done += written
-            }
+    /// Throws if there is no room for the logs, and for their content once more, which SQLite moves to the databases.
+    private func checkRoom() throws(StartError) {
+        var logs: UInt64 = 0
+        for name in Self.databases {
+            guard let (descriptor, size) = try open("\(name)-wal") else { continue }
+            close(descriptor)
+            logs += size
         }
+        let needed = logs * 2 + Self.spare
+        guard let free = DiskSpace.bytes(of: directory)?.available, free < needed else { return }
+        throw StartError(
+            .failed,
+            "cannot read \(source): the write-ahead logs of its files have \(logs) bytes, so that reading them needs "
+                + "\(needed) bytes in \(directory), which has room for \(free); set TMPDIR to a directory with more room"
+        )
+    }
+
+    /// Shows a database in the private directory.
+    private func show(_ name: String) throws(StartError) {
+        guard let (descriptor, _) = try open(name) else { return }
+        let target = "\(directory)/\(name)"
+        if Self.clone(descriptor, to: target) {
+            close(descriptor)
+            return
+        }
+        guard let shown = ShownDatabase(at: target, showing: descriptor) else {
+            let error = SystemError.current
+            close(descriptor)
+            throw cannotWrite(error)
+        }
+        shownDatabases.withLock { $0.append(shown) }
+    }
+
+    /// Copies a file if it exists.
+    private func copy(_ name: String, report: BackupReport) throws(StartError) {
+        guard let (from, size) = try open(name) else { return }
+        defer { close(from) }
+        let target = "\(directory)/\(name)"
+        if Self.clone(from, to: target) { return }
+        let to = try BackupFile.create(target)
+        defer { close(to) }
+        var copied = 0
+        try BackupFile.read(from, of: "\(source)/\(name)") { (piece) throws(StartError) in
+            try BackupFile.write(piece, to: to, of: target)
+            copied += piece.count
+            report(name, copied, max(copied, Int(clamping: size)))
+        }
+    }
+
+    /// Makes a file that shares its blocks with another one. Returns false if the file system cannot do that.
+    private static func clone(_ from: CInt, to target: String) -> Bool {
+        let to = Glibc.open(target, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+        guard to >= 0 else { return false }
+        defer { close(to) }
+        if ioctl(to, cloneRequest, from) == 0 { return true }
+        unlink(target)
+        return false
     }
 
     private static func cannotRead(_ path: String, because error: SystemError) -> StartError {

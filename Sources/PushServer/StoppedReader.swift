@@ -16,14 +16,21 @@ package struct StoppedReader: Sendable {
     private let registry: SQLiteRegistry
     private let streams: EventStreams
 
-    /// Opens the copy.
+    /// Opens the view.
     ///
-    /// - Throws: ``StartError`` whose text names the directory that was copied.
+    /// - Throws: ``StartError`` whose text names the directory that is shown.
     package static func open(_ copy: StoppedCopy) async throws -> StoppedReader {
         do {
             return try await StoppedReader(directory: copy.directory)
         } catch let error as StoreError {
+            try copy.checkSource()
             // The text is about the file in the copy, which nobody knows.
+            guard error.code != .full else {
+                throw StartError(
+                    .failed,
+                    "there is no room to read \(copy.source) in \(copy.directory); set TMPDIR to a directory with more room"
+                )
+            }
             throw StartError(.failed, error.description.replacing(copy.directory, with: copy.source))
         }
     }

@@ -143,7 +143,9 @@ enum Shipped {
         #expect(try find(nil, nil, ["CARILLON_DATA": "/e"]) == "/e")
         #expect(try find(nil, file, ["CARILLON_DATA": "/e"]) == "/e")
         let broken = try directory.write("broken", containing: "{ data: ")
-        #expect(throws: StartError.self) { try find(nil, broken, [:]) }
+        let unread = #expect(throws: StartError.self) { try find(nil, broken, [:]) }
+        #expect(unread?.code == .configuration)
+        #expect(unread?.description.contains("or name the directory with --data DIR") == true)
         let number = try directory.write("number", containing: "{ data: 5 }")
         let failure = #expect(throws: StartError.self) { try find(nil, number, [:]) }
         #expect(failure?.description.contains("data: this must be text") == true)

@@ -243,7 +243,7 @@ import Testing
 func memory() throws -> DatabaseHandle { try DatabaseHandle(path: ":memory:", mode: .readWrite(creates: true)) }
 
 /// Runs `body` with the path of an empty folder.
-private func withFolder(_ body: (String) throws -> Void) throws {
+func withFolder(_ body: (String) throws -> Void) throws {
     let folder = FileManager.default.temporaryDirectory.appending(path: "sqlite-\(UUID().uuidString)")
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
     defer { try? FileManager.default.removeItem(at: folder) }
@@ -252,7 +252,7 @@ private func withFolder(_ body: (String) throws -> Void) throws {
 
 extension DatabaseHandle {
     /// Returns the first column of all rows.
-    fileprivate func integers(_ sql: String) throws -> [Int64] {
+    func integers(_ sql: String) throws -> [Int64] {
         let statement = try prepareOnly(sql)
         var integers: [Int64] = []
         while try statement.step() { integers.append(statement.integer(0)) }

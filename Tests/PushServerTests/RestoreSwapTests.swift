@@ -74,6 +74,19 @@ import Testing
         try place.put("ledger.db", "old")
         _ = try DataLock(directory: place.directory.path)
         #expect(place.text("ledger.db") == "old")
+        // It takes no room any longer.
+        #expect(place.names == ["carillon.lock", "ledger.db"])
+    }
+
+    @Test func `A link in the place of what is being restored is not followed`() throws {
+        let place = try Place()
+        let other = try Place()
+        try other.put("mine.txt", "mine")
+        try FileManager.default.removeItem(atPath: place.directory.path + "/restore.ready")
+        try FileManager.default.createSymbolicLink(
+            atPath: place.directory.path + "/restore.partial", withDestinationPath: other.directory.path)
+        _ = try DataLock(directory: place.directory.path)
+        #expect(other.text("mine.txt") == "mine")
     }
 
     @Test(arguments: ["..", "/etc", "before-restore-/../..", "before-restore-\u{0}", ""])

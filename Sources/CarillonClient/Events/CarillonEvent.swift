@@ -142,6 +142,8 @@ extension CarillonEvent {
         public static let credentialRotated = Kind(rawValue: "credential/rotated")
         /// A credential cannot be used.
         public static let credentialFailed = Kind(rawValue: "credential/failed")
+        /// The log was restored from a backup, and events after the backup are lost.
+        public static let ledgerRestored = Kind(rawValue: "ledger/restored")
     }
 }
 

@@ -1766,7 +1766,7 @@ import { kindOf, sentence } from "./words.js";
 export const title = "Live events";
 const maxEvents = 100;
 const drawInterval = 250;
-const families = ["message", "delivery", "device", "connection", "credential", "receipt"];
+const families = ["message", "delivery", "device", "connection", "credential", "receipt", "ledger"];
 const state = { list: [], held: null, stream: null, prefix: null, status: "", total: 0, since: 0, gap: null,
   fault: null, timer: null };
 
@@ -5643,6 +5643,8 @@ const sentences = {
   "credential/rotated": () => "Credential replaced",
   "credential/failed": (event) =>
     `Credential unusable, sending halted until it is replaced${event.message ? `: ${event.message}` : ""}`,
+  "ledger/restored": (event) =>
+    `Restored from a backup: what happened after it is lost, and numbers go on at ${event.continues_at}`,
 };
 
 /** What a notification of the App Store is about. */

@@ -94,10 +94,15 @@ extension Configuration {
             guard reader.faults.isEmpty else { throw ConfigurationError(faults: reader.faults) }
             return draft.values.data
         } catch let error as ConfigurationError {
-            throw error.failure
+            throw StartError(error.failure.code, "\(error.failure)\(Self.namesDirectory)")
         } catch {
-            throw StartError(.configuration, "\(file): \(error)")
+            throw StartError(.configuration, "\(file): \(error)\(Self.namesDirectory)")
         }
+    }
+
+    /// The end of an error about a file from which only the data directory was wanted.
+    private static var namesDirectory: String {
+        "\nthe data directory is named in this file: correct it, or name the directory with --data DIR"
     }
 
     /// Returns the names of the apps in the file, whatever its other faults.

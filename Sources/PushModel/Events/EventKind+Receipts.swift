@@ -6,5 +6,5 @@ extension EventKind {
     /// Returns the kind of a notification, ``receiptOther`` for a type that is not known.
     package static func receipt(ofType type: String) -> EventKind { receipts[type] ?? .receiptOther }
 
-    package var isReceipt: Bool { rawValue >= Self.receiptSubscribed.rawValue }
+    package var isReceipt: Bool { (Self.receiptSubscribed.rawValue...Self.receiptOther.rawValue).contains(rawValue) }
 }

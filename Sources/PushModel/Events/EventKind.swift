@@ -50,6 +50,7 @@ package enum EventKind: UInt8, CaseIterable, Sendable {
     case receiptMigration = 102
     /// A notification of Apple with a type that was not known when this version was made.
     case receiptOther = 103
+    case ledgerRestored = 112
 
     package var family: StaticString {
         switch rawValue >> 4 {
@@ -58,7 +59,8 @@ package enum EventKind: UInt8, CaseIterable, Sendable {
         case 2: "device"
         case 3: "connection"
         case 4: "credential"
-        default: "receipt"
+        case 5, 6: "receipt"
+        default: "ledger"
         }
     }
 
@@ -111,6 +113,7 @@ package enum EventKind: UInt8, CaseIterable, Sendable {
         case .receiptMetadataUpdate: "METADATA_UPDATE"
         case .receiptMigration: "MIGRATION"
         case .receiptOther: "other"
+        case .ledgerRestored: "restored"
         }
     }
 

@@ -132,6 +132,31 @@ package struct DueMessages: Sendable {
     }
 }
 
+/// A log that was restored from a backup.
+package struct RestoredLog: Sendable, Equatable {
+    /// When the backup was made.
+    package let madeAt: WallTime
+    /// The newest number in the backup.
+    package let newest: UInt64
+    /// The first number after the restore.
+    package let next: UInt64
+
+    package init(madeAt: WallTime, newest: UInt64, next: UInt64) {
+        self.madeAt = madeAt
+        self.newest = newest
+        self.next = next
+    }
+
+    /// The event by which monitors learn of it.
+    package var event: EventDraft {
+        var event = EventDraft(.ledgerRestored, app: nil)
+        event.add("backup_at", number: madeAt.milliseconds)
+        event.add("lost_after", number: Int64(clamping: newest))
+        event.add("continues_at", number: Int64(clamping: next))
+        return event
+    }
+}
+
 /// The messages that waited when the ledger was opened. The router loads them as it has room.
 package struct LedgerBacklog: Sendable {
     /// The numbers of the messages of each lane, ascending.
@@ -142,6 +167,8 @@ package struct LedgerBacklog: Sendable {
     package var nextDue: UnixSeconds?
     /// The apps that operators have paused, and since when.
     package var paused: [AppID: WallTime]
+    /// The restore that no start has announced yet; nil if there is none.
+    package var restored: RestoredLog?
 
     package init(
         lanes: [(lane: Lane, seqs: [UInt64])] = [], times: [(first: UInt64, time: WallTime)] = [],

@@ -62,6 +62,7 @@ package struct Backup: Sendable {
                 throw BackupFile.failure("cannot rename \(partial) to \(target)")
             }
             try BackupFile.sync(BackupFile.parent(of: target))
+            BackupRecord(in: source).write(target, endedAt: .current())
             return manifest
         } catch {
             try? clearPartial()

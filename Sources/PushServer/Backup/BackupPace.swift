@@ -2,9 +2,6 @@ import Glibc
 import PushLoop
 import PushTime
 
-/// Called with the file that is copied or checked, and the bytes of it that are done and there.
-package typealias BackupReport = @Sendable (_ file: String, _ done: Int, _ all: Int) -> Void
-
 /// The rate at which a backup copies, so that the server beside it keeps its disk.
 final class BackupPace {
     /// The bytes after which what was written is synced. Without it, one sync at the end would hold up each commit of

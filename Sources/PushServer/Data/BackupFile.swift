@@ -4,6 +4,9 @@ import PushLoop
 import PushModel
 import PushTransport
 
+/// Called with the file that is copied or checked, and the bytes of it that are done and there.
+package typealias BackupReport = @Sendable (_ file: String, _ done: Int, _ all: Int) -> Void
+
 /// The files of a data directory that belong to a backup, and the system calls on them. All functions block.
 enum BackupFile {
     static let ledger = "ledger.db"

@@ -48,8 +48,10 @@ enum RestoreSwap {
 
     private static let nameFile = "earlier"
 
-    /// Completes an exchange that was begun. The caller holds the lock of the data directory.
+    /// Completes an exchange that was begun, and removes the copy of a restore that was killed before it was decided.
+    /// The caller holds the lock of the data directory.
     static func finish(in directory: String) throws(StartError) {
+        removePartial(in: directory)
         let new = "\(directory)/\(ready)"
         guard BackupFile.exists(new) else { return }
         let restored = try BackupFile.names(in: new).filter { $0 != nameFile }
@@ -62,6 +64,18 @@ enum RestoreSwap {
         guard rmdir(new) == 0 else { throw BackupFile.failure("cannot remove \(new)") }
         try BackupFile.sync(directory)
         if let earlier { unlink("\(directory)/\(earlier)/\(movedFile)") }
+    }
+
+    /// Without this, the copy would take its room until the next restore. A failure costs no more than that.
+    private static func removePartial(in directory: String) {
+        let copy = "\(directory)/\(partial)"
+        var status = stat()
+        // A link would lead to files of somebody else.
+        guard lstat(copy, &status) == 0, status.st_mode & S_IFMT == S_IFDIR,
+            let names = try? BackupFile.names(in: copy)
+        else { return }
+        for name in names { unlink("\(copy)/\(name)") }
+        rmdir(copy)
     }
 
     private static func earlier(in new: String) throws(StartError) -> String? {

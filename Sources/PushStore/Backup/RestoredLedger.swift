@@ -115,6 +115,7 @@ package struct RestoredLedger: Sendable {
         let gap = try Self.gap(after: newest, known: known, elapsed: .milliseconds(now.milliseconds(since: time)))
         try connection.run("BEGIN IMMEDIATE")
         try LogGap.add(gap, to: connection, at: now)
+        try RestoreMark.add(gap, to: connection, madeAt: time)
         try connection.run("COMMIT")
         return gap
     }

@@ -39,6 +39,7 @@ extension LedgerCore {
         try core.readCancels()
         var backlog = LedgerBacklog(
             times: times, nextDue: try core.nextDue(), paused: try pausedApps(connection))
+        backlog.restored = try RestoreMark.unannounced(in: connection, heads: core.machine.writer.topics)
         for (lane, seqs) in lanes {
             let open = seqs.filter { core.machine.dedupe.pending.contains($0) }
             if !open.isEmpty { backlog.lanes.append((lane, open)) }

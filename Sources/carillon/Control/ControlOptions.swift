@@ -20,7 +20,7 @@ enum ControlOptions {
                 flag: arguments.text("data"), file: arguments.text("config")))
     }
 
-    /// Runs a verb that only reads: with the running Carillon, or if none runs, with a private copy of the files of the
+    /// Runs a verb that only reads: with the running Carillon, or if none runs, with a private view of the files of the
     /// data directory, which are not changed.
     static func reading(
         _ arguments: Arguments, for verb: String, body: @escaping @Sendable (ControlClient) async throws -> ExitCode
@@ -37,16 +37,21 @@ enum ControlOptions {
         defer { copy.remove() }
         // The copy is removed after an interruption as well.
         return try await Interruption.end {
-            try copy.fill()
+            let progress = CopyScreen(isShown: true)
+            try copy.fill { progress.show($0, done: $1, of: $2, doing: "copying") }
+            progress.clear()
             let reader = try await StoppedReader.open(copy)
             Terminal.error.write(
                 "carillon \(verb): no Carillon runs on \(directory); this is what its files contain\n")
             do {
                 let code = try await body(ControlClient(dataDirectory: copy.directory))
                 await reader.close()
+                try copy.checkSource()
                 return code
             } catch {
                 await reader.close()
+                // It explains the error.
+                try copy.checkSource()
                 throw error
             }
         }

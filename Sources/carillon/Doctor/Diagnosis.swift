@@ -12,12 +12,14 @@ struct Diagnosis {
     /// A message that is due waits seconds; after this time something is in the way.
     static let maxWait = Duration.seconds(300)
     static let soon = Duration.seconds(30 * 86_400)
+    /// A backup that is older is worth a word.
+    static let oldBackup = Duration.seconds(7 * 86_400)
 
     let facts: DoctorFacts
 
     /// All findings, in order of weight.
     var findings: [Finding] {
-        (configuration + directory + disk + process + readiness + apps + running + machine).byWeight
+        (configuration + directory + backup + disk + process + readiness + apps + running + machine).byWeight
     }
 
     // MARK: Configuration
@@ -61,6 +63,28 @@ struct Diagnosis {
         }
             + facts.databaseFaults.map { Finding(.fault, .database, $0, advice: "see 'carillon store check'") }
             + facts.databaseWarnings.map { Finding(.warning, .database, $0, advice: "see 'carillon store check'") }
+    }
+
+    /// Notes, because somebody may back up by other means, of which Carillon knows nothing.
+    private var backup: [Finding] {
+        let advice = "make one with 'carillon backup DIR', unless you back up by other means"
+        switch facts.lastBackup {
+        case .never:
+            return [
+                Finding(
+                    .note, .backup, "'carillon backup' has not made a backup of the data directory",
+                    at: facts.directory, advice: advice)
+            ]
+        case .ended(let time):
+            let age = facts.now.milliseconds(since: time) / 1000
+            guard age > Self.oldBackup.components.seconds else { return [] }
+            return [
+                Finding(
+                    .note, .backup, "the last 'carillon backup' ended \(KeysShowVerb.distance(-age))",
+                    at: facts.directory, advice: advice)
+            ]
+        case .unknown, nil: return []
+        }
     }
 
     private var disk: [Finding] {

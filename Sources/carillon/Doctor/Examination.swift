@@ -33,6 +33,7 @@ struct Examination {
             if configuration?.store == nil {
                 facts.ledger = InstallationFacts.storedFile("\(directory)/ledger.db")
                 facts.registry = InstallationFacts.storedFile("\(directory)/registry.db")
+                if facts.ledger != nil { facts.lastBackup = BackupRecord(in: directory).last }
             }
             facts.hasRunMark = InstallationFacts.hasRunMark(in: directory)
             await askRunning(in: directory, &facts)

@@ -43,6 +43,7 @@ struct Finding: Sendable, Equatable {
         case otherVersion = "other_version"
         case deafSubscribers = "deaf_subscribers"
         case paused
+        case backup
         case notRunning = "not_running"
     }
 

@@ -46,6 +46,21 @@ import Testing
             } == [])
     }
 
+    @Test func `A backup that is old or was never made is a note`() {
+        func ended(_ seconds: Int64) -> [String] {
+            codes { $0.lastBackup = .ended(WallTime(milliseconds: Self.start.milliseconds - 1000 * seconds)) }
+        }
+        #expect(codes { $0.lastBackup = .never } == ["note backup"])
+        #expect(codes { $0.lastBackup = .unknown } == [])
+        // The clock may have been set back since.
+        #expect(ended(0) == [] && ended(7 * 86_400) == [] && ended(-100) == [])
+        #expect(ended(7 * 86_400 + 1) == ["note backup"])
+        let old = Diagnosis(
+            facts: facts { $0.lastBackup = .ended(WallTime(milliseconds: Self.start.milliseconds - 9 * 86_400_000)) }
+        ).findings.first
+        #expect(old?.what == "the last 'carillon backup' ended 9 days ago" && old?.place == "/data")
+    }
+
     @Test func `The machine is judged`() {
         #expect(codes { $0.isClockSynchronized = false } == ["warning clock"])
         #expect(codes { $0.descriptors = (930, 1024) } == ["warning descriptors"])

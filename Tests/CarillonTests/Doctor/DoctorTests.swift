@@ -66,8 +66,14 @@ import Testing
         let serve = try await RunningServe(file)
         try await serve.line("connection.up")
         let running = try await examine(file, [])
-        #expect(running.ok && running.process == "running" && running.codes == [], "\(running)")
+        #expect(running.ok && running.process == "running" && running.codes == ["backup"], "\(running)")
         #expect(!running.has(.note, .notRunning))
+        #expect(running.has(.note, .backup, "has not made a backup"))
+        let backup = try await ChildProcess.run(
+            ChildProcess.carillon, ["backup", "\(scene.directory.path)/backup", "--config", file])
+        #expect(backup.status == 0, "\(backup.errors)")
+        let saved = try await examine(file, [])
+        #expect(saved.ok && saved.codes == [], "\(saved)")
         #expect(try await serve.stop().status == 0)
     }
 
@@ -164,7 +170,7 @@ import Testing
         _ = try await serve.process.end()
         #expect(try await examine(file).has(.warning, .crashed))
         #expect(try await RunningServe(file).stop().status == 0)
-        #expect(try await examine(file).codes == [])
+        #expect(try await examine(file).codes == ["backup"])
     }
 
     @Test func `Credentials that are missing, expired or open to others are reported`() async throws {

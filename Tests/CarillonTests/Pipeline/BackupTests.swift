@@ -37,6 +37,10 @@ import Testing
         try await run("stopped")
     }
 
+    @Test func `A restore that is killed at any step leaves the old directory or the new one`() async throws {
+        try await run("halted")
+    }
+
     @Test func `The commands of the page do what it says`() async throws { try await run("page") }
 
     @Test func `A cluster is told to use the tools of its database`() async throws { try await run("clustered") }

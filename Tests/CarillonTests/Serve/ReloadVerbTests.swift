@@ -47,4 +47,29 @@ import Testing
         let stopped = try await reload(scene)
         #expect(stopped.status == 69 && stopped.output == "" && stopped.errors.contains("no Carillon is running"))
     }
+
+    @Test func `A file that cannot be read is no obstacle for --data, and the error says so`() async throws {
+        let scene = try await ServeScene()
+        // The directory is the default one, which the file does not name.
+        let file = try scene.directory.write(
+            "carillon.json5",
+            containing: "{ http: { listen: 'off' }, \(ServeScene.anyPorts) apps: { \(scene.app("shop")) } }")
+        let serve = try await RunningServe(file)
+        let found = try await ChildProcess.run(ChildProcess.carillon, ["reload", "--config", file])
+        #expect(found.status == 0 && found.output.hasPrefix("reloaded: no setting changed"), "\(found.errors)")
+
+        _ = try scene.directory.write("carillon.json5", containing: "{ apps: { shop: ")
+        let lost = try await ChildProcess.run(ChildProcess.carillon, ["reload", "--config", file])
+        #expect(lost.status == 78 && lost.output == "")
+        #expect(lost.errors.hasPrefix("carillon reload: the configuration has a fault:\n\(file):1:"), "\(lost.errors)")
+        #expect(
+            lost.errors.hasSuffix(
+                "\nthe data directory is named in this file: correct it, or name the directory with --data DIR\n"),
+            "\(lost.errors)")
+        // The running Carillon is found, and refuses the file.
+        let refused = try await reload(scene)
+        #expect(refused.status == 1 && refused.output.hasPrefix("refused: the configuration in force is unchanged\n"))
+        #expect(refused.output.contains("\(file):1:"), "\(refused.output)")
+        #expect(try await serve.stop().status == 0)
+    }
 }

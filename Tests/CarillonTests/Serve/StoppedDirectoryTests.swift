@@ -157,6 +157,23 @@ import Testing
         #expect(refused.status == 1 && refused.errors.contains("set TMPDIR"), "\(refused.errors)")
     }
 
+    @Test func `It is read without room for a copy of it`() async throws {
+        let scene = try await Scene(endedBy: SIGTERM)
+        // SQLite does not look behind the last page.
+        #expect(truncate("\(scene.data)/ledger.db", 256 << 20) == 0)
+        let before = try await scene.content()
+        let place = "\(scene.serving.directory.path)/tmp"
+        mkdir(place, 0o700)
+        let small = "mount -t tmpfs -o size=4m tmpfs \"$0\" && TMPDIR=\"$0\" exec \"$@\""
+        for (words, output) in scene.commands {
+            let ended = try await Scene.run(
+                words + ["--data", scene.data],
+                prefix: ["unshare", geteuid() == 0 ? "-m" : "-rm", "sh", "-c", small, place])
+            #expect(ended.status == 0 && ended.output.contains(output), "\(words): \(ended.errors)")
+        }
+        #expect(try await scene.content() == before)
+    }
+
     @Test func `Verbs that wait or change need a running Carillon`() async throws {
         let scene = try await Scene(endedBy: SIGTERM)
         for words in [

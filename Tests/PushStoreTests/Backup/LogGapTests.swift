@@ -105,6 +105,38 @@ import Testing
         }
     }
 
+    @Test func `A restore is announced until its event is on disk`() async throws {
+        try await restored { scene, before, gap in
+            let mark = RestoredLog(
+                madeAt: WallTime(milliseconds: 1_700_000_000_000), newest: before, next: gap.upperBound + 1)
+            #expect(scene.backlog.restored?.newest == mark.newest && scene.backlog.restored?.next == mark.next)
+            // A start that was killed before its first commit, and one that committed something else.
+            try await scene.reopen()
+            #expect(scene.backlog.restored?.next == mark.next)
+            _ = await scene.accept(push("new"))
+            try await scene.reopen()
+            let restored = try #require(scene.backlog.restored)
+            scene.ledger.note([restored.event], done: nil)
+            await scene.ledger.flush()
+            let event = try #require(try scene.listener.segments.flatMap { try $0.events() }.last)
+            #expect(event.topic == "ledger/-/restored")
+            let members =
+                "\"backup_at\":\(restored.madeAt.milliseconds),\"lost_after\":\(before),"
+                + "\"continues_at\":\(gap.upperBound + 1)"
+            #expect(event.details?.contains(members) == true, "\(event)")
+            try await scene.reopen()
+            #expect(scene.backlog.restored == nil)
+            // Another restore is another event.
+            let newest = await scene.settled().newest
+            await scene.ledger.close()
+            let now = WallTime(milliseconds: scene.time)
+            _ = try await RestoredLedger(in: scene.folder, clock: { now })
+                .prepare(madeAt: now, known: nil, waiting: .send)
+            try await scene.reopenOnly()
+            #expect(scene.backlog.restored?.newest == newest && scene.backlog.restored?.madeAt == now)
+        }
+    }
+
     @Test func `A registry that was behind reads the events on both sides of the gap`() async throws {
         try await restored { scene, before, gap in
             let registry = try await SQLiteRegistry.open(

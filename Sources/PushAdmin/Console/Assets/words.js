@@ -130,6 +130,8 @@ const sentences = {
   "credential/rotated": () => "Credential replaced",
   "credential/failed": (event) =>
     `Credential unusable, sending halted until it is replaced${event.message ? `: ${event.message}` : ""}`,
+  "ledger/restored": (event) =>
+    `Restored from a backup: what happened after it is lost, and numbers go on at ${event.continues_at}`,
 };
 
 /** What a notification of the App Store is about. */

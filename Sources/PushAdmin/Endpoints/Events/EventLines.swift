@@ -30,7 +30,7 @@ package enum EventLinesKind: WrittenLines {
                 "v": ["const": 1], "seq": ["type": "integer"], "prev": ["type": "integer"],
                 "part": ["type": "integer", "description": "the part of the log in a cluster; left out if it is 0"],
                 "ts": ["type": "integer", "description": "milliseconds since 1970"],
-                "family": ["enum": ["message", "delivery", "device", "connection", "credential", "receipt"]],
+                "family": ["enum": ["message", "delivery", "device", "connection", "credential", "receipt", "ledger"]],
                 "app": ["type": "string"], "kind": ["type": "string"],
             ],
             "additionalProperties": true,

@@ -169,7 +169,16 @@ def watched():
     assert query(f"{told['earlier']}/ledger.db", "SELECT max(first + count - 1) FROM log")[0][0] >= seen
     second = scene.serve()
     Producer(second).push(note("three", token(1)))
-    Monitor(second, since=0).completed("three")
+    monitor = Monitor(second, since=0)
+    monitor.completed("three")
+    # It is told why, once, also after another start.
+    (restored,) = monitor.of("ledger/restored")
+    assert restored["seq"] == restored["continues_at"] == told["next_seq"] and restored["app"] == "-", restored
+    assert (restored["backup_at"], restored["lost_after"]) == (told["created_at"], told["seq"]), (restored, told)
+    second.stop()
+    second = scene.serve()
+    events, _ = replay(second, since=restored["seq"] - 1, prefix="ledger/")
+    assert [event["seq"] for event in events] == [restored["seq"]], events
     for since in (seen, 1):
         watching = Child(
             sys.executable, "-u", os.environ["CARILLON_SUBSCRIBER"], second.places["publish"], second.places["replay"],
@@ -406,7 +415,14 @@ def stopped():
     before = digests(scene.data)
     made = backup(scene.data, scene.path("copy"))
     assert not made["was_running"] and made["message_ids"] == 100, made
-    assert digests(scene.data) == before
+    # The trace of the backup is all that it leaves.
+    after = digests(scene.data)
+    assert after.pop("backup.json") and after == before and "backup.json" not in os.listdir(scene.path("copy"))
+    with open(f"{scene.data}/backup.json") as file:
+        record = json.load(file)
+    assert record["v"] == 1 and record["backup"] == scene.path("copy"), record
+    assert os.stat(f"{scene.data}/backup.json").st_mode & 0o777 == 0o600
+    assert made["created_at"] <= record["ended_at"] <= time.time() * 1000, (record, made)
     verb("backup", "--check", scene.path("copy"))
     # Nor by the check of a backup on a medium that is read-only.
     copied = digests(scene.path("copy"))
@@ -418,6 +434,83 @@ def stopped():
     serve.stop()
     again = backup(scene.data, scene.path("copy-2"))
     assert not again["was_running"] and again["message_ids"] == 100 and again["seq"] >= made["seq"], again
+
+
+def halted():
+    """A restore that is killed before any of its steps leaves a directory that is wholly the old or wholly the new one,
+    and the next command completes it or says what to do."""
+    scene = Scene()
+    shim = scene.path("halting.so")
+    source = os.path.join(os.path.dirname(os.path.abspath(__file__)), "halting.c")
+    subprocess.run(["gcc", "-shared", "-fPIC", "-o", shim, source, "-ldl"], check=True)
+    first = scene.serve()
+    producer, monitor = Producer(first), Monitor(first)
+    producer.push(note("one", token(1)))
+    monitor.completed("one")
+    made = backup(scene.data, scene.path("copy"))
+    producer.push(note("two", token(1)))
+    monitor.completed("two")
+    # The files of a process that was killed include the write-ahead log.
+    first.kill()
+    old, data = scene.path("old"), scene.data
+    shutil.copytree(data, old, ignore=shutil.ignore_patterns("control.sock"))
+
+    def content(directory):
+        # The index of a log is made anew by each reader.
+        found = {name: digest for name, digest in digests(directory).items() if not name.endswith("-shm")}
+        # An empty file that says that all earlier files are there. The last step removes it.
+        found.pop("complete", None)
+        return found
+
+    def state():
+        """Returns "old" or "new" if the directory is wholly that, and otherwise what is there."""
+        names = set(os.listdir(data))
+        earlier = [name for name in names if name.startswith("before-restore-")]
+        if content(data) == content(old) and not earlier:
+            return "old"
+        files = {file["name"] for file in json.load(open(f"{scene.path('copy')}/manifest.json"))["files"]}
+        if names == files | {"carillon.lock", *earlier} and [content(f"{data}/{name}") for name in earlier] == [content(old)]:
+            sound(data)
+            if query(f"{data}/ledger.db", "SELECT first FROM gaps") == [(made["seq"] + 1,)]:
+                return "new"
+        return f"{sorted(names)} {[sorted(os.listdir(f'{data}/{name}')) for name in earlier]}"
+
+    step, outcomes = 0, []
+    while True:
+        step += 1
+        shutil.rmtree(data)
+        shutil.copytree(old, data)
+        words = ["restore", scene.path("copy"), "--data", data, "--replace"]
+        halted = Child("env", f"LD_PRELOAD={shim}", f"HALT_BEFORE={step}", CARILLON, *words)
+        if halted.end() != -signal.SIGKILL:
+            assert halted.process.returncode == 0 and state() == "new", (step, halted.lines, state())
+            break
+        # The exchange is not yet completed, or nothing has changed.
+        was_decided = os.path.exists(f"{data}/restore.ready") or state() == "new"
+        # The next command completes what was decided. It refuses the directory, which is not empty, and says what to do.
+        said = verb("restore", scene.path("copy"), "--data", data, code=65)
+        assert "not empty" in said and "--replace" in said, said
+        outcomes.append(state())
+        assert outcomes[-1] == ("new" if was_decided else "old"), (step, outcomes, was_decided)
+        assert not {"restore.partial", "restore.ready"} & set(os.listdir(data)), (step, os.listdir(data))
+    # The steps of one kind come before those of the other.
+    turn = outcomes.count("old")
+    assert outcomes == ["old"] * turn + ["new"] * (len(outcomes) - turn) and 5 < turn < len(outcomes) - 5, outcomes
+    # What a start finds around the decision, and what it knows.
+    for step, known in ((turn, {"one", "two"}), (turn + 1, {"one"}), (turn + 5, {"one"}), (len(outcomes), {"one"})):
+        shutil.rmtree(data)
+        shutil.copytree(old, data)
+        Child("env", f"LD_PRELOAD={shim}", f"HALT_BEFORE={step}", CARILLON, *words).end()
+        serve = scene.serve()
+        producer = Producer(serve)
+        for name in ("one", "two"):
+            status = producer.push(note(name, token(1)))["status"]
+            assert status == ("duplicate" if name in known else "accepted"), (step, name, status)
+        serve.stop()
+        assert not {"restore.partial", "restore.ready"} & set(os.listdir(data)), (step, os.listdir(data))
+        # And a restore over it works.
+        verb(*words)
+    print(f"{len(outcomes)} steps, {turn} of them before the decision")
 
 
 def clustered():

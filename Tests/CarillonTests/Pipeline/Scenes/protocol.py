@@ -2,7 +2,7 @@
 import json, os, re, subprocess, time
 import zmq
 from ground import (
-    context, keyed, main, Monitor, note, PATIENCE, Producer, replay, Scene, token)
+    context, keyed, main, Monitor, note, PATIENCE, Producer, replay, Scene, token, verb)
 from securing import keys
 from waiting import control
 
@@ -45,6 +45,10 @@ def every_kind():
             "orders": {"public_key": orders[0].decode(), "push": ["shop", "late", "cert"]},
             "grafana": {"public_key": grafana[0].decode(), "observe": True}}}
     scene.more["receipts"] = {"roots": places["ca"], "revocation": "off"}
+    scene.serve().stop()
+    backup = scene.path("backup")
+    verb("backup", backup, "--data", scene.data)
+    verb("restore", backup, "--data", scene.data, "--replace")
     serve = scene.serve()
     monitor = Monitor(serve, keys=(server, *grafana), since=0)
     producer = Producer(serve, keys=(server, *orders))

@@ -1,0 +1,71 @@
+import FoundationEssentials
+import Glibc
+import PushLoop
+package import PushTime
+import PushTransport
+
+/// A small file in the data directory that says when the last backup ended, for `carillon doctor`. All methods block.
+package struct BackupRecord: Sendable {
+    static let fileName = "backup.json"
+    private static let version = 1
+    private static let maxSize = 1 << 16
+
+    /// What is known of the last `carillon backup`.
+    package enum Last: Sendable, Equatable {
+        /// None has succeeded on this directory.
+        case never
+        case ended(WallTime)
+        /// The file cannot be read, or a later version wrote it.
+        case unknown
+    }
+
+    private struct Content: Codable {
+        /// The version of the file.
+        let v: Int
+        let endedAt: WallTime
+        /// The directory of the backup.
+        let backup: String
+
+        enum CodingKeys: String, CodingKey {
+            case v, backup
+            case endedAt = "ended_at"
+        }
+    }
+
+    private let directory: String
+    private var path: String { "\(directory)/\(Self.fileName)" }
+
+    package init(in directory: String) {
+        self.directory = directory
+    }
+
+    package var last: Last {
+        guard BackupFile.exists(path) else { return .never }
+        guard let bytes = try? BoundedFile.read(path, limit: Self.maxSize), bytes.count <= Self.maxSize,
+            let content = try? JSONDecoder().decode(Content.self, from: Data(bytes)), content.v <= Self.version
+        else { return .unknown }
+        return .ended(content.endedAt)
+    }
+
+    /// Replaces the file atomically. A failure is ignored: the backup is whole without it, and the data directory may be
+    /// on a file system that is read-only.
+    func write(_ backup: String, endedAt time: WallTime) {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        guard let bytes = try? encoder.encode(Content(v: Self.version, endedAt: time, backup: backup)) else { return }
+        let new = "\(path).new"
+        // What an earlier process has left. A link is removed, not followed.
+        unlink(new)
+        guard let descriptor = try? BackupFile.create(new) else { return }
+        defer { close(descriptor) }
+        var owner = stat()
+        // The superuser makes backups, too. The file belongs to the user whose directory it is in.
+        if geteuid() == 0, stat(directory, &owner) == 0 { fchown(descriptor, owner.st_uid, owner.st_gid) }
+        do {
+            try BackupFile.write(Array(bytes) + [0x0a], to: descriptor, of: new)
+            guard fsync(descriptor) == 0, rename(new, path) == 0 else { throw SystemError.current }
+        } catch {
+            unlink(new)
+        }
+    }
+}
