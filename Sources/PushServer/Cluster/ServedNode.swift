@@ -238,6 +238,25 @@ final class ServedNode: Sendable {
     /// Sets the function that answers questions of other nodes.
     func whenAsked(_ answer: @escaping NodeState.NodeAnswer) { state.answer = answer }
 
+    /// Asks all other nodes at once, so that those that do not answer delay the answer only once.
+    func askOthers<Value: Codable & Sendable>(
+        _ question: NodeQuestion, for type: Value.Type = Value.self
+    ) async -> [(node: NodeID, answer: Result<Value, Problem>)] {
+        let asked = others.map { other in
+            let task = Task { () -> Result<Value, Problem> in
+                do throws(Problem) {
+                    return .success(try await ask(question, of: other))
+                } catch {
+                    return .failure(error)
+                }
+            }
+            return (node: other, task: task)
+        }
+        var answers: [(node: NodeID, answer: Result<Value, Problem>)] = []
+        for (node, task) in asked { answers.append((node, await task.value)) }
+        return answers
+    }
+
     /// Asks another node about itself.
     func ask<Value: Codable & Sendable>(
         _ question: NodeQuestion, of node: NodeID, for type: Value.Type = Value.self

@@ -39,7 +39,7 @@ import Testing
                       cluster: { node: '\(name)', listen: 'tcp://127.0.0.1:0', lease: '\(lease)', durability: 'single' },
                       apps: { \(files.app("shop")) } }
                     """)
-            return Node(directory: directory, file: file, serve: try await RunningServe(file))
+            return Node(name: name, directory: directory, file: file, serve: try await RunningServe(file))
         }
 
         /// Reads the cluster as one node sees it until the condition holds, and returns it.
@@ -58,6 +58,7 @@ import Testing
     }
 
     private struct Node {
+        let name: String
         let directory: TemporaryDirectory
         let file: String
         let serve: RunningServe
@@ -148,7 +149,7 @@ import Testing
         /// Waits until the gateway of a node has a range.
         func wait(_ range: ClosedRange<Int>, of node: Node) async throws -> GatewayAnswer {
             while true {
-                let gateway: GatewayAnswer = try await run("scale", "shop", on: node)
+                let gateway: GatewayAnswer = try await run("scale", "shop", "--node", node.name, on: node)
                 if gateway.scale == .init(range) { return gateway }
             }
         }
@@ -174,6 +175,18 @@ import Testing
         while try await wait(2...4, of: one).clusterScale != .init(8...10) {}
         let seen: GatewayAnswer = try await run("scale", "shop", "--node", "a", on: two)
         #expect(seen.node == "a" && seen.scale == .init(2...4))
+        try await one.serve.line("connection.up", "app=shop")
+        try await two.serve.line("connection.up", "app=shop")
+        let together: GatewayAnswer = try await run("scale", "shop", on: one)
+        #expect(together.node == nil && together.scale == .init(8...10) && together.state == "up")
+        #expect(together.nodes?.map(\.node) == ["a", "b"] && together.nodes?.map(\.fault) == [nil, nil])
+        #expect(together.nodes?.map(\.scale) == [.init(2...4), .init(6...6)])
+        #expect(Set(together.connections.map(\.node)) == ["a", "b"])
+        let list: GatewayList = try await run("scale", on: two)
+        #expect(list.gateways.map(\.app) == ["shop"] && list.gateways[0].nodes?.map(\.node) == ["a", "b"])
+        let shown = try await ChildProcess.run(ChildProcess.carillon, ["scale", "shop", "--config", one.file])
+        #expect(shown.output.contains("\n  node a: up, 2 to 4 connections, "), "\(shown.output)")
+        #expect(shown.output.contains("\n  node  id  "), "\(shown.output)")
         let stranger = try await ChildProcess.run(
             ChildProcess.carillon, ["scale", "shop", "--node", "z", "--config", one.file])
         #expect(stranger.status != 0 && stranger.errors.contains("no node \"z\""), "\(stranger.errors)")
@@ -190,6 +203,9 @@ import Testing
         let missing: StatsAnswer = try await run("stats", on: one)
         #expect(missing.nodes?.map(\.node) == ["a", "b"] && missing.nodes?.last?.fault?.contains("2 s") == true)
         #expect(!missing.ready && missing.obstacles.contains { $0.contains("the numbers of node b are missing") })
+        let rest: GatewayAnswer = try await run("scale", "shop", on: one)
+        #expect(rest.nodes?.map(\.node) == ["a", "b"] && rest.nodes?.last?.fault?.contains("2 s") == true)
+        #expect(rest.scale == .init(2...4) && Set(rest.connections.map(\.node)) == ["a"])
         let gone = try await ChildProcess.run(
             ChildProcess.carillon, ["stats", "--json", "--node", "b", "--config", one.file])
         #expect(gone.status != 0 && gone.errors.contains("node b has not answered"), "\(gone.errors)")

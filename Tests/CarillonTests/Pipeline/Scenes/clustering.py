@@ -44,6 +44,16 @@ def walk():
     assert not auditor.faults, "\n".join(auditor.faults)
     browser.view(1280)
 
+    # The gateways are those of both nodes, each connection with its node.
+    console.go("#/gateways/shop", "Gateway shop", "a: up, 1 to 4", "b: up, 1 to 4")
+    named = "[...document.querySelectorAll('.gateway table tbody tr')].map((row) => row.cells[0].innerText).sort()"
+    browser.until(f"[...new Set({named})].join() === 'a,b'", "the connections name their nodes")
+    console.picture("cluster-gateways")
+    auditor.look("cluster-gateways")
+    assert not auditor.faults, "\n".join(auditor.faults)
+    browser.view(1280)
+    console.go("#/cluster", "this node handed partitions over to b")
+
     serve.kill()
     browser.see("this node declared b dead: its lease has ended", "this node took partitions of b")
     browser.until(f"{owners} === '{' '.join('a' * PARTS)}'", "the other node has taken all partitions")
