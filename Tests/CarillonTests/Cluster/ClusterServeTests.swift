@@ -133,6 +133,14 @@ import Testing
         try await scene.server.stop()
     }
 
+    @Test func `The event of a brake is published once, also if nodes are killed between decision and event`()
+        async throws
+    {
+        let scene = try await Scene()
+        try await PythonScene.run("clustering", "surviving", variables: ["CARILLON_STORE=\(scene.store)"])
+        try await scene.server.stop()
+    }
+
     @Test func `Connections are divided over the nodes, and statistics are those of all or of one`() async throws {
         let scene = try await Scene()
         // A node that is stopped below remains a member.
