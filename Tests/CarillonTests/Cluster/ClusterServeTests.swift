@@ -141,6 +141,12 @@ import Testing
         try await scene.server.stop()
     }
 
+    @Test func `A node whose circuit breaker is open shortens that of another`() async throws {
+        let scene = try await Scene()
+        try await PythonScene.run("clustering", "warning", variables: ["CARILLON_STORE=\(scene.store)"])
+        try await scene.server.stop()
+    }
+
     @Test func `Connections are divided over the nodes, and statistics are those of all or of one`() async throws {
         let scene = try await Scene()
         // A node that is stopped below remains a member.

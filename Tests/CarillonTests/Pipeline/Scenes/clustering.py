@@ -4,7 +4,7 @@ import json, os, subprocess, time, zlib
 from asking import Door
 from auditing import Auditor
 from console import Console
-from ground import CARILLON, Child, main, note, PATIENCE, Producer, Scene, token
+from ground import CARILLON, Child, main, Monitor, note, PATIENCE, Producer, Scene, token
 
 PARTS = 8
 DRIVER = os.path.join(os.path.dirname(CARILLON), "ClientDriver")
@@ -63,10 +63,12 @@ def walk():
     console.end(allowed=["503"])
 
 
-def pair():
-    """Starts two nodes. Returns their scenes and processes, a producer of the first, and both as the first knows them
-    when each of them owns its share."""
+def pair(*, share=False):
+    """Starts two nodes, with a simulated push service each, or one for both. Returns their scenes and processes, a
+    producer of the first, and both as the first knows them when each of them owns its share."""
     scenes, serves = [Scene(), Scene()], []
+    if share:
+        scenes[1].simulator, scenes[1].apps = scenes[0].simulator, scenes[0].apps
     for scene, name in zip(scenes, "ab"):
         scene.more.update(node(name))
         serves.append(scene.serve())
@@ -262,6 +264,32 @@ def surviving():
         one.close()
     for one in reversed(serves):
         one.stop()
+
+
+def warning():
+    """A push service fails for one of two nodes, whose circuit breaker opens. The other opens its own after a single
+    failure, and its log says why."""
+    scenes, (one, other), _, nodes = pair(share=True)
+    # Until the first node has found it, a failure opens nothing.
+    scenes[0].simulator.faults({"match": {"token": "ff*"}, "answer": {"status": 503, "reason": "Shutdown"}})
+    monitor = Monitor(other, "delivery/shop/retry")
+    push(other, nodes["b"]["parts"], 1, "ff0")
+    monitor.wait("delivery/retry")
+    assert not other.said("breaker.opened"), other.lines[-10:]
+
+    push(one, nodes["a"]["parts"], 25, "ff1")
+    assert "of the last" in one.line("breaker.opened"), one.lines[-10:]
+    # The same delivery fails again and again, and the first failure after the report opens the breaker.
+    opened = other.line("breaker.opened")
+    assert "1 of 1 responses was a failure of the push service, and another node reports the same" in opened, opened
+    assert len(monitor.of("delivery/retry")) < 20, monitor.events
+
+    # Both find by themselves that the service works again.
+    scenes[0].simulator.faults()
+    for serve in (one, other):
+        serve.line("breaker.closed")
+    for serve in (other, one):
+        serve.stop()
 
 
 if __name__ == "__main__":
