@@ -8,6 +8,7 @@ import PushPostgreSQL
 ///     random number of the process that changed it last.
 ///   - `brake-event`: the event of a change of a brake that is not published yet (``BrakeEvent``). `node` is its name,
 ///     `number` the generation, and `numbers` has 1 if the brake was set, the candidates and the answers.
+///   - `renewal`: the number of renewals of the lease of `node`. It concerns no app.
 ///   - `scale`: the smallest and largest number of connections, for all nodes together or for `node`, and the range in
 ///     the configuration that they replace.
 /// - `reports`: the last report of each node (`NodeReportRecord`). `run` is a random number of its process, and `number`
@@ -17,6 +18,7 @@ enum SharedStatements {
     static let brakeKind = "brake"
     static let brakeEventKind = "brake-event"
     static let scaleKind = "scale"
+    static let renewalKind = "renewal"
 
     static let tables = [
         """

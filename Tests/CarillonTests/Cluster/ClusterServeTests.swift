@@ -147,6 +147,44 @@ import Testing
         try await scene.server.stop()
     }
 
+    @Test func `A node does not start on a database that lacks its renewals, until a restore is declared`() async throws
+    {
+        let scene = try await Scene(parts: 1)
+        let node = try await scene.start("a")
+        _ = try await scene.view(node) { $0.partitions.first?.state == .serving }
+        #expect(try await node.serve.stop().status == 0)
+        let data = node.directory.path + "/data"
+        struct Seen: Codable {
+            let v: Int
+            let node: String
+            let cluster: Int64
+            var number: Int64
+            let system: UInt64
+            let timeline: UInt32
+        }
+        var seen = try JSONDecoder().decode(Seen.self, from: Data(contentsOf: URL(filePath: data + "/renewal.json")))
+        #expect(seen.v == 1 && seen.node == "a" && seen.number > 0)
+
+        // As if the database had been restored from a backup of half an hour ago.
+        seen.number += 3000
+        _ = try node.directory.write(
+            "data/renewal.json", containing: String(decoding: JSONEncoder().encode(seen), as: UTF8.self))
+        let refused = try await ChildProcess.run(ChildProcess.carillon, ["serve", "--config", node.file])
+        #expect(refused.status == 1, "\(refused.errors)")
+        let said = refused.output + refused.errors
+        #expect(said.contains("the database has lost commits that it had acknowledged"), "\(said)")
+        #expect(said.contains("run 'carillon store restored --yes'"), "\(said)")
+
+        let declared = try await ChildProcess.run(
+            ChildProcess.carillon, ["store", "restored", "--yes", "--config", node.file])
+        #expect(declared.status == 0, "\(declared.errors)")
+        let again = Node(
+            name: "a", directory: node.directory, file: node.file, serve: try await RunningServe(node.file))
+        _ = try await scene.view(again) { $0.partitions.first?.state == .serving }
+        #expect(try await again.serve.stop().status == 0)
+        try await scene.server.stop()
+    }
+
     @Test func `Connections are divided over the nodes, and statistics are those of all or of one`() async throws {
         let scene = try await Scene()
         // A node that is stopped below remains a member.
