@@ -33,8 +33,13 @@ enum SharedStatements {
         """,
     ]
 
+    /// The marks of apps. The rows of renewals stay also when their nodes have left.
     static let marks = PostgreSQLStatement(
-        "marks", sql: "SELECT app, kind, node, since, number, numbers, author FROM carillon.app_marks", parameters: [])
+        "marks",
+        sql: """
+            SELECT app, kind, node, since, number, numbers, author FROM carillon.app_marks WHERE kind <> '\(renewalKind)'
+            """,
+        parameters: [])
 
     static let setPaused = PostgreSQLStatement(
         "set-paused",
