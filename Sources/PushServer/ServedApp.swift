@@ -102,6 +102,12 @@ extension BreakerCause {
         switch self {
         case .unreachable(let attempts): "\(attempts) attempts to connect failed in a row"
         case .failing(let answers, let all): "\(answers) of the last \(all) responses were failures of the push service"
+        case .unreachableForOthers(let attempts):
+            "\(attempts) \(attempts == 1 ? "attempt" : "attempts") to connect failed, and another node reports that the push "
+                + "service fails"
+        case .failingForOthers(let answers, let all):
+            "\(answers) of \(all) responses \(answers == 1 ? "was a failure" : "were failures") of the push service, and "
+                + "another node reports the same"
         case .asked: "the push service asked for a pause"
         case .probeFailed: "the probe failed"
         }

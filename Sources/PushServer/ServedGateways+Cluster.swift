@@ -36,6 +36,31 @@ extension ServedGateways {
         return value
     }
 
+    /// Returns the gateways of all nodes together.
+    func allGateways(of node: ServedNode) async -> [GatewayAnswer] {
+        async let others = node.askOthers(NodeQuestion(.gateways), for: [GatewayAnswer].self)
+        let own = await ownGateways()
+        return GatewayAnswer.sum(
+            [(node.name, .success(own))]
+                + (await others).map { ($0.node, $0.answer.mapError { LedgerFault($0.detail) }) })
+    }
+
+    /// Returns the gateway of an app on all nodes together.
+    func allGateways(of node: ServedNode, app: AppID) async -> GatewayAnswer? {
+        async let others = node.askOthers(NodeQuestion(.gateway, app: app), for: GatewayAnswer.self)
+        let own = await ownGateway(app)
+        return GatewayAnswer.sum(
+            [(node.name, .success(own))]
+                + (await others).map { other in
+                    switch other.answer {
+                    case .success(let answer): (other.node, .success(answer))
+                    // A node that has not read the newest configuration does not have a new app.
+                    case .failure(let problem) where problem.code == .unknownApp: (other.node, .success(nil))
+                    case .failure(let problem): (other.node, .failure(LedgerFault(problem.detail)))
+                    }
+                })
+    }
+
     func ownGateways() async -> [GatewayAnswer] {
         var answers: [GatewayAnswer] = []
         for served in apps.values.sorted(by: { $0.app.id.name < $1.app.id.name }) {
@@ -52,7 +77,7 @@ extension ServedGateways {
     private func answer(_ served: ServedApp) async -> GatewayAnswer {
         var answer = GatewayAnswer(await status(served))
         guard let node = dependencies.pipeline.node else { return answer }
-        answer.node = node.name.name
+        answer = answer.named(node.name)
         let ranges = node.live.map { range(of: served.app, on: $0, live: node.live) }
         let (low, high) = ranges.reduce((0, 0)) { ($0.0 + $1.lowerBound, $0.1 + $1.upperBound) }
         answer.clusterScale = GatewayAnswer.Scale(low...max(low, high))

@@ -332,11 +332,13 @@ actor ServedGateways {
 
 extension ServedGateways: GatewayControl {
     func gateways(of node: NodeID?) async throws -> [GatewayAnswer] {
+        if node == nil, let served = dependencies.pipeline.node { return await allGateways(of: served) }
         guard let other = try other(node) else { return await ownGateways() }
         return try await other.ask(NodeQuestion(.gateways), of: other.asked)
     }
 
     func gateway(_ app: AppID, on node: NodeID?) async throws -> GatewayAnswer? {
+        if node == nil, let served = dependencies.pipeline.node { return await allGateways(of: served, app: app) }
         guard let other = try other(node) else { return await ownGateway(app) }
         return try await other.ask(NodeQuestion(.gateway, app: app), of: other.asked)
     }

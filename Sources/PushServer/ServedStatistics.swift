@@ -21,20 +21,11 @@ struct ServedStatistics: PipelineStatistics {
         if let node {
             return node == served.name ? await own() : try await served.ask(NodeQuestion(.statistics), of: node)
         }
-        let names = served.others
-        let asked = names.map { other in
-            Task { () -> Result<StatsAnswer, LedgerFault> in
-                do throws(Problem) {
-                    return .success(try await served.ask(NodeQuestion(.statistics), of: other))
-                } catch {
-                    return .failure(LedgerFault(error.detail))
-                }
-            }
-        }
+        async let others = served.askOthers(NodeQuestion(.statistics), for: StatsAnswer.self)
         let own = await own()
-        var others: [(node: NodeID, answer: Result<StatsAnswer, LedgerFault>)] = []
-        for (other, task) in zip(names, asked) { others.append((other, await task.value)) }
-        return .sum(own: (served.name, own), others: others)
+        return .sum(
+            own: (served.name, own),
+            others: await others.map { ($0.node, $0.answer.mapError { LedgerFault($0.detail) }) })
     }
 
     /// Answers the questions of other nodes from now on.

@@ -3,22 +3,24 @@ package import PushTime
 
 /// The operations on gateways that the control server offers to operators. They may be called from any task.
 package protocol GatewayControl: Sendable {
-    /// Returns all gateways of a node, sorted by app id; nil stands for this one.
+    /// Returns all gateways of a node, sorted by app id; nil stands for all nodes together.
+    ///
+    /// Other nodes that do not answer are named in the gateways.
     ///
     /// - Throws: `Problem` if there is no such node, or if it does not answer.
     func gateways(of node: NodeID?) async throws -> [GatewayAnswer]
-    /// Returns the gateway of the app on a node, or nil if there is no such app.
+    /// Returns the gateway of the app on a node, or on all nodes together, or nil if there is no such app.
     func gateway(_ app: AppID, on node: NodeID?) async throws -> GatewayAnswer?
     /// Sets the range of the number of connections, until a reload or another call changes it.
     ///
     /// It does not wait until connections open or close. In a cluster, a range without a node is that of all nodes
     /// together, which divide it.
     ///
-    /// - Returns: the gateway with the new range, or nil if there is no such app.
+    /// - Returns: the gateway of one node with its new range, or nil if there is no such app.
     func scale(_ app: AppID, to connections: ClosedRange<Int>, on node: NodeID?) async throws -> GatewayAnswer?
     /// Stops sending for the app, or continues. It is in force, also after a restart, when this returns.
     ///
-    /// - Returns: the gateway, or nil if there is no such app.
+    /// - Returns: the gateway of this node, or nil if there is no such app.
     func setPaused(_ isPaused: Bool, app: AppID) async throws -> GatewayAnswer?
 }
 
@@ -55,12 +57,16 @@ package struct GatewayAnswer: JSONAnswer, Equatable {
     package var fault: Fault?
     /// When an operator paused the app; left out if it is not paused.
     package var pausedAt: WallTime?
-    /// The node of the gateway, and the number of connections of all live nodes together. A single node leaves them out.
+    /// The node of the gateway, and the number of connections of all live nodes together. A single node leaves them out,
+    /// and so does an answer about all nodes.
     package var node: String?
     package var clusterScale: Scale?
+    /// The nodes of the cluster whose numbers are added up, and those that did not answer. A single node, and an answer
+    /// about one node, leave it out.
+    package var nodes: [Node]?
 
     package enum CodingKeys: String, CodingKey {
-        case app, environment, state, scale, queue, credit, connections, fault, node
+        case app, environment, state, scale, queue, credit, connections, fault, node, nodes
         case pausedAt = "paused_at"
         case clusterScale = "cluster_scale"
     }
@@ -85,6 +91,21 @@ package struct GatewayAnswer: JSONAnswer, Equatable {
         self.connections = connections
         self.fault = fault
         self.pausedAt = pausedAt
+    }
+
+    /// The part of a node in the gateway of all nodes.
+    package struct Node: Codable, Sendable, Equatable {
+        package var node: String
+        /// Why its numbers and connections are missing; left out if they are not.
+        package var fault: String?
+        package var state: String?
+        package var scale: Scale?
+        package var queue: Int?
+        package var credit: Int?
+
+        package init(_ node: String) {
+            self.node = node
+        }
     }
 
     /// Mirrors `PushModel.ConnectionFault`.
@@ -112,6 +133,8 @@ package struct GatewayAnswer: JSONAnswer, Equatable {
         package var oldestUnansweredMilliseconds: Double?
         package var lastPingMilliseconds: Double?
         package var lastGoAway: String?
+        /// The node of the connection, whose number it is; a single node leaves it out.
+        package var node: String?
 
         package init(
             id: UInt32,
@@ -140,7 +163,7 @@ package struct GatewayAnswer: JSONAnswer, Equatable {
         }
 
         package enum CodingKeys: String, CodingKey {
-            case id, state, address, waiting, answered
+            case id, state, address, waiting, answered, node
             case ageMilliseconds = "age_ms"
             case streamLimit = "stream_limit"
             case inFlight = "in_flight"

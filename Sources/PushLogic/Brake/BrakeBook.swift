@@ -6,7 +6,7 @@ package import PushTime
 /// Each node counts its own answers at once and those of the others when their counts arrive, about a second later. So
 /// a flood that is spread over all nodes is noticed as one node would notice it. The node that notices it first stops
 /// at once and asks the board to store that the brake is on. The board stores one of such changes and refuses the
-/// others, so that one node publishes the event. All nodes follow what is stored.
+/// others, and stores the event with the change, so that it is published once. All nodes follow what is stored.
 ///
 /// A release begins a new **generation**, and what was counted before no longer counts, on no node. Otherwise the
 /// answers of the flood, which arrive from other nodes a little later, would set the brake again.
@@ -18,7 +18,7 @@ package struct BrakeBook: Sendable {
         case decide(BrakeDecision)
         /// Drop the candidates of the app that wait.
         case hold(AppID)
-        /// Publish the event of a change that this node has made.
+        /// This node has made a change. Without a board, its event is to be published.
         case announce(BrakeDecision)
         /// Another node has changed the brake.
         case followed(AppID, isOn: Bool)

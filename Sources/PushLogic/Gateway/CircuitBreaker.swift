@@ -145,7 +145,8 @@ package struct CircuitBreaker: Sendable {
             if now < warnedUntil, tally.failed > good {
                 suspects = tally.failedDevices
                 return open(
-                    .failing(answers: tally.failed, of: tally.failed + good), asked: nil, now: now, random: random)
+                    .failingForOthers(answers: tally.failed, of: tally.failed + good), asked: nil, now: now,
+                    random: random)
             }
             let all = older.all + newer.all
             let failed = older.failed + newer.failed
@@ -173,6 +174,9 @@ package struct CircuitBreaker: Sendable {
             state = .unreachable(attempts: inARow)
             return nil
         case .closed where inARow < (now < warnedUntil ? 1 : policy.connectFailures): return nil
+        case .closed where inARow < policy.connectFailures:
+            state = .unreachable(attempts: inARow)
+            return (wait, .unreachableForOthers(attempts: inARow))
         case .closed, .halfOpen:
             state = .unreachable(attempts: inARow)
             return (wait, .unreachable(attempts: inARow))

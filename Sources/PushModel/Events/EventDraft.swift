@@ -62,6 +62,17 @@ extension EventDraft {
     }
 }
 
+extension EventDraft {
+    /// Returns the event of a brake that was set (`on`) or released (`off`).
+    package static func brake(_ state: String, of app: AppID, candidates: Int64, answers: Int64) -> EventDraft {
+        var event = EventDraft(.deviceBrake, app: app)
+        event.add("state", text: state)
+        event.add("candidates", number: candidates)
+        event.add("answers", number: answers)
+        return event
+    }
+}
+
 /// A name that is written in the source code, so that no input from outside becomes a key.
 package struct StaticName: ExpressibleByStringLiteral, Hashable, Sendable {
     package let text: String

@@ -32,8 +32,12 @@ package enum GatewayEvent: Sendable, Equatable {
 package enum BreakerCause: Sendable, Equatable {
     /// This many attempts to connect failed in a row, and no connection is left.
     case unreachable(attempts: Int)
+    /// This many attempts to connect failed in a row, and another node of the cluster finds the service failing.
+    case unreachableForOthers(attempts: Int)
     /// Most of the recent answers, for several devices, were failures of the service.
     case failing(answers: Int, of: Int)
+    /// Most of the answers of one batch were failures of the service, and another node of the cluster finds it failing.
+    case failingForOthers(answers: Int, of: Int)
     /// The service asked for a pause with `retry-after`.
     case asked
     /// The delivery that probed the service failed as well.

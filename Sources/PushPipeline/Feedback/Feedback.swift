@@ -171,8 +171,15 @@ package actor Feedback: FeedbackSink {
 
     private func announce(_ decision: BrakeDecision) {
         let app = decision.app
-        recordBrake(
-            decision.isOn ? "on" : "off", of: app, candidates: decision.candidates, answers: decision.answers)
+        // The board has stored the event with the change.
+        if board == nil {
+            ledger.note(
+                [
+                    .brake(
+                        decision.isOn ? "on" : "off", of: app, candidates: Int64(decision.candidates),
+                        answers: Int64(decision.answers))
+                ], done: nil)
+        }
         if decision.isOn {
             log.warning(
                 "device brake on: too many bad tokens, deactivation paused; check the app's environment and topic",
@@ -204,14 +211,6 @@ package actor Feedback: FeedbackSink {
             case .unknown(let reason), .failed(let reason): throw FeedbackError.brakeNotStored(reason)
             }
         }
-    }
-
-    private func recordBrake(_ state: String, of app: AppID, candidates: Int, answers: Int) {
-        var event = EventDraft(.deviceBrake, app: app)
-        event.add("state", text: state)
-        event.add("candidates", number: Int64(candidates))
-        event.add("answers", number: Int64(answers))
-        ledger.note([event], done: nil)
     }
 
     // MARK: Batches

@@ -21,12 +21,13 @@ final class ServedNode: Sendable {
     private let peers: ClusterPeers
     let state: NodeState
     private let shell: ClusterShell.Settings
+    private let renewals: SeenRenewals
     /// The host at which other nodes reach this one.
     private let host: String
 
     private init(
         _ cluster: Configuration.Cluster, _ ledger: PostgreSQLLedger, _ peers: ClusterPeers, _ state: NodeState,
-        _ shell: ClusterShell.Settings
+        _ shell: ClusterShell.Settings, renewals: SeenRenewals
     ) {
         name = cluster.node
         host = (cluster.advertise ?? cluster.listen).host
@@ -34,6 +35,7 @@ final class ServedNode: Sendable {
         self.peers = peers
         self.state = state
         self.shell = shell
+        self.renewals = renewals
         // Nothing is sent before the node has a lease.
         permit = SendingPermit(until: .distantPast)
         let owners: @Sendable () -> OwnerTable = { state.owners }
@@ -74,10 +76,13 @@ final class ServedNode: Sendable {
                 devices, identities: ledger.identities, note: { await ledger.note($0) })
             do {
                 let peers = try await peers(cluster, keys, ledger, state, dependencies)
-                let node = ServedNode(
-                    cluster, ledger, peers, state,
-                    shellSettings(
-                        store, cluster, keys, peers, at: await peers.endpoint, settings, state, dependencies))
+                var shell = shellSettings(
+                    store, cluster, keys, peers, at: await peers.endpoint, settings, state, dependencies)
+                let file = RenewalFile(in: dependencies.directory)
+                let renewals = SeenRenewals(file)
+                shell.seen = file.read()
+                shell.hooks.acknowledged = { renewals.take($0) }
+                let node = ServedNode(cluster, ledger, peers, state, shell, renewals: renewals)
                 let book = registry.keyBook
                 return Stores(
                     ledger: ledger, registry: registry, backlog: backlog,
@@ -238,6 +243,25 @@ final class ServedNode: Sendable {
     /// Sets the function that answers questions of other nodes.
     func whenAsked(_ answer: @escaping NodeState.NodeAnswer) { state.answer = answer }
 
+    /// Asks all other nodes at once, so that those that do not answer delay the answer only once.
+    func askOthers<Value: Codable & Sendable>(
+        _ question: NodeQuestion, for type: Value.Type = Value.self
+    ) async -> [(node: NodeID, answer: Result<Value, Problem>)] {
+        let asked = others.map { other in
+            let task = Task { () -> Result<Value, Problem> in
+                do throws(Problem) {
+                    return .success(try await ask(question, of: other))
+                } catch {
+                    return .failure(error)
+                }
+            }
+            return (node: other, task: task)
+        }
+        var answers: [(node: NodeID, answer: Result<Value, Problem>)] = []
+        for (node, task) in asked { answers.append((node, await task.value)) }
+        return answers
+    }
+
     /// Asks another node about itself.
     func ask<Value: Codable & Sendable>(
         _ question: NodeQuestion, of node: NodeID, for type: Value.Type = Value.self
@@ -275,6 +299,7 @@ final class ServedNode: Sendable {
         await state.shell?.close()
         // The shell's hooks hold the state.
         state.shell = nil
+        await renewals.stop()
         await peers.stop()
     }
 }

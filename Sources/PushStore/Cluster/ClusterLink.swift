@@ -27,6 +27,8 @@ final class ClusterLink {
     private var again = DeadlineTimer()
     private var cleaning: TimerHandle?
     private var hasWarnedOfClock = false
+    /// The last renewal that a database has acknowledged.
+    private var seen: SeenRenewal?
     /// The time of the last warning of each kind.
     private var warned: [WarningKind: MonotonicTime] = [:]
 
@@ -41,6 +43,7 @@ final class ClusterLink {
     init(_ settings: ClusterShell.Settings, on loop: EventLoop) {
         self.settings = settings
         self.loop = loop
+        seen = settings.seen
     }
 
     var server: ServerInfo? { isUp ? session?.info : nil }
@@ -106,7 +109,7 @@ final class ClusterLink {
         section.clear()
         let wait = settings.policy.operationTimeout / 4
         section.call(ClusterStatements.lockTimeout(milliseconds: max(1, wait.wholeMilliseconds)))
-        section.call(ClusterStatements.store)
+        section.call(ClusterStatements.store) { [settings] in $0.append(text: settings.node.name) }
         session?.send(section, timeout: settings.policy.operationTimeout) { [weak self] reply in
             self?.storeWasRead(reply, info)
         }
@@ -116,7 +119,19 @@ final class ClusterLink {
         do throws(StoreError) {
             switch reply {
             case .done(let results):
-                let identity = try Self.identity(results, info)
+                let (identity, number) = try Self.identity(results, info)
+                switch verdict(on: max(0, number), in: identity) {
+                case .restored(let fault)?:
+                    self.fault = fault
+                    return onFault?(fault) ?? ()
+                case .replaced(let fault)?:
+                    self.fault = fault
+                    warn(.store, fault)
+                    again.arm(
+                        at: loop.now + .seconds(1), on: loop, action: { [unowned self] in reconnect(because: fault) })
+                    return
+                case nil: break
+                }
                 self.identity = identity
                 isUp = true
                 fault = nil
@@ -134,24 +149,75 @@ final class ClusterLink {
         }
     }
 
+    /// Returns the database, and the number of the last renewal of this node that it has.
     private static func identity(
         _ results: [PostgreSQLResult], _ info: ServerInfo
-    ) throws(StoreError) -> DatabaseIdentity {
-        let (version, parts, incarnation): (Int32, Int32, [UInt8])
+    ) throws(StoreError) -> (DatabaseIdentity, renewal: Int64) {
+        let (version, parts, incarnation, renewal): (Int32, Int32, [UInt8], Int64?)
         guard let result = results.last, result.rowCount == 1 else {
             throw StoreError(.damaged, "the table carillon.store does not have exactly one row")
         }
         do throws(PostgreSQLValueError) {
             let row = try result.row()
             (version, parts, incarnation) = (try row.value(0), try row.value(1), try row.value(2))
+            renewal = try row.optional(3)
         } catch {
             throw StoreError(.cannotRead, error.message)
         }
         if let fault = StoreSchema.fault(of: version) { throw StoreError(.newerVersion, fault) }
-        return DatabaseIdentity(
+        let identity = DatabaseIdentity(
             system: UInt64(bitPattern: info.systemIdentifier), timeline: UInt32(clamping: info.timeline),
             cluster: ClusterTables.number(ofIncarnation: incarnation),
             partitions: Int(parts))
+        return (identity, renewal ?? 0)
+    }
+
+    /// The renewals of this time may be missing in a database without a synchronous standby, after another one was
+    /// promoted: its operators have chosen to lose what was acknowledged last.
+    private static let lossOfSingle: Duration = .seconds(60)
+
+    private enum Loss {
+        case restored(String)
+        case replaced(String)
+    }
+
+    /// Returns why the database is not to be used; nil if it has the renewals that were acknowledged.
+    private func verdict(on number: Int64, in identity: DatabaseIdentity) -> Loss? {
+        guard let seen,
+            let verdict = seen.verdict(
+                on: number, of: settings.node, cluster: identity.cluster, system: identity.system,
+                timeline: identity.timeline)
+        else { return nil }
+        let lost =
+            "it has \(number) renewals of the lease of node \(settings.node), of \(seen.number) that were acknowledged"
+        let advice =
+            "stop all nodes, run 'carillon store restored --yes', and start them again "
+            + "(Documentation/Cluster.md#after-a-restore-from-a-backup)"
+        if verdict == .replaced {
+            return .replaced(
+                "the database has timeline \(identity.timeline), and timeline \(seen.timeline) was seen before; \(lost). It "
+                    + "is a primary that was replaced, and another server is looked for; if it was restored from a "
+                    + "backup, \(advice)")
+        }
+        // No lease is shorter than a second, so that a larger number makes no difference.
+        let missing = Int(min(seen.number - number, 1000))
+        if settings.session.durability == .single, settings.policy.interval * missing <= Self.lossOfSingle {
+            warn(.store, "the database has lost commits: \(lost); messages that were accepted since may be lost")
+            return nil
+        }
+        return .restored(
+            "the database has lost commits that it had acknowledged: \(lost). It was restored from a backup, or a standby "
+                + "was promoted that did not have all commits; \(advice)")
+    }
+
+    /// Takes the answer to a renewal.
+    private func take(_ renewal: PostgreSQLResult?) {
+        guard let identity, let number = try? renewal?.row().value(0, as: Int64.self) else { return }
+        let now = SeenRenewal(
+            number, node: settings.node, cluster: identity.cluster, system: identity.system,
+            timeline: identity.timeline)
+        seen = now
+        settings.hooks.acknowledged(now)
     }
 
     private func compareClocks(_ info: ServerInfo) {
@@ -192,6 +258,7 @@ final class ClusterLink {
         session.send(section, timeout: settings.policy.operationTimeout) { [weak self] answer in
             switch answer {
             case .done(let results):
+                if case .renew = operation { self?.take(results.last) }
                 guard operation == .snapshot else {
                     return reply(results.last.map { operation.result($0) } ?? .unknown, nil)
                 }

@@ -18,6 +18,8 @@ extension ClusterShell {
         package var version = ""
         /// Returns the addresses of this node for producers, as far as they are known. Called on the loop of the shell.
         package var endpoints: @Sendable () -> NodeEndpoints = { NodeEndpoints() }
+        /// The last renewal of this node that a database has acknowledged to an earlier process.
+        package var seen: SeenRenewal?
         package var hooks = Hooks()
 
         package init(
@@ -49,6 +51,8 @@ extension ClusterShell {
         package var clock: @Sendable (_ offset: Duration, _ error: Duration) -> Void = { _, _ in }
         /// Called when the node has joined and after each renewal, with the time at which that was sent.
         package var renewed: @Sendable (MonotonicTime) -> Void = { _ in }
+        /// Called after each renewal that the database has acknowledged.
+        package var acknowledged: @Sendable (SeenRenewal) -> Void = { _ in }
         /// Called when the members of the cluster or the owners of partitions have changed.
         package var owners: @Sendable (OwnerTable) -> Void = { _ in }
 

@@ -11,7 +11,14 @@ enum ClusterStatements {
         .once(sql: "SET lock_timeout = \(milliseconds)")
     }
 
-    static let store = PostgreSQLStatement.once(sql: "SELECT version, parts, incarnation FROM carillon.store")
+    /// Reads the store, and the number of the last renewal of a node.
+    static let store = PostgreSQLStatement.once(
+        sql: """
+            SELECT version, parts, incarnation, (SELECT number FROM carillon.app_marks
+                WHERE app = '' AND kind = '\(SharedStatements.renewalKind)' AND node = $1)
+            FROM carillon.store
+            """,
+        parameters: [.text])
 
     /// Reads both tables as they were at one moment. The first column tells the kind of the row: the time, a node, or a
     /// lease. The row of the time has the incarnation of the cluster, as ``ClusterTables/number(ofIncarnation:)`` forms it.
@@ -48,12 +55,17 @@ enum ClusterStatements {
             """,
         parameters: [.text, .int8, .text, .text, .int8, .text, .int8Array, .bool])
 
+    /// Returns the number of the renewal (``SeenRenewal``). No other node writes its row, which is never removed.
     static let renew = PostgreSQLStatement(
         "cluster-renew",
         sql: """
-            UPDATE carillon.nodes SET until = clock_timestamp() + lease * interval '1 microsecond', state = $3,
-                router = $4, http = $5
-            WHERE id = $1 AND incarnation = $2 AND state IN ('live', 'draining')
+            WITH renewed AS (
+                UPDATE carillon.nodes SET until = clock_timestamp() + lease * interval '1 microsecond', state = $3,
+                    router = $4, http = $5
+                WHERE id = $1 AND incarnation = $2 AND state IN ('live', 'draining') RETURNING id)
+            INSERT INTO carillon.app_marks AS mark (app, kind, node, since, number)
+            SELECT '', '\(SharedStatements.renewalKind)', id, 0, 1 FROM renewed
+            ON CONFLICT (app, kind, node) DO UPDATE SET number = mark.number + 1 RETURNING number
             """,
         parameters: [.text, .int8, .text, .text, .text])
 

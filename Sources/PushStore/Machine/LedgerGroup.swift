@@ -12,6 +12,8 @@ struct LedgerGroup {
     var pauses: [(app: AppID, time: WallTime?, reply: @Sendable (LedgerFault?) -> Void)] = []
     var outcomes: [([DeliveryRecord], [CompletedMessage], [CancelEnd])] = []
     var notes: [([EventDraft], (@Sendable (UInt64?) -> Void)?)] = []
+    /// The events of brakes, whose rows are removed with this group. Each is told when it is stored or refused.
+    var brakes: [(BrakeEvent, () -> Void)] = []
     var receipts: [(ReceivedReceipt, @Sendable (ReceiptIntake) -> Void)] = []
 
     /// The maximum number of events that are kept while writes fail. Beyond it the oldest are dropped, counted and
@@ -20,7 +22,7 @@ struct LedgerGroup {
 
     var isEmpty: Bool {
         requests.isEmpty && cancels.isEmpty && pauses.isEmpty && outcomes.isEmpty && notes.isEmpty
-            && receipts.isEmpty
+            && brakes.isEmpty && receipts.isEmpty
     }
 
     var requestCount: Int { requests.reduce(0) { $0 + $1.count } }
@@ -29,7 +31,8 @@ struct LedgerGroup {
     var outcomeCount: Int { outcomes.reduce(0) { $0 + $1.0.count + $1.1.count + $1.2.count } }
 
     var weight: Int {
-        requestCount + cancels.count + outcomeCount + notes.reduce(0) { $0 + $1.0.count } + receipts.count
+        requestCount + cancels.count + outcomeCount + notes.reduce(0) { $0 + $1.0.count } + brakes.count
+            + receipts.count
     }
 }
 
@@ -81,6 +84,7 @@ extension LedgerGroup {
     /// The last part, after the events.
     func answerNotes(_ decided: borrowing DecidedGroup) {
         for ((_, done), number) in zip(notes, decided.notes) { done?(number) }
+        for (_, done) in brakes { done() }
     }
 
     /// Answers all calls with a fault. Outcomes have no answer.
@@ -90,5 +94,6 @@ extension LedgerGroup {
         for (_, _, reply) in pauses { reply(fault) }
         for (_, reply) in receipts { reply(.failed(fault.description)) }
         for (_, done) in notes { done?(nil) }
+        for (_, done) in brakes { done() }
     }
 }

@@ -27,6 +27,8 @@ final class LedgerPart {
     var machine: LedgerMachine
     let lookup: PartLookup
     var phase = Phase.loaded
+    /// When this node had read the part.
+    var loadedAt = MonotonicTime(nanoseconds: .min)
     /// What waited in the part when it was read.
     var backlog: LedgerBacklog
     /// The last numbers when the part was read.
@@ -161,9 +163,11 @@ extension LedgerPart {
         var refused = group
         refused.outcomes = []
         refused.notes = []
+        refused.brakes = []
         refused.refuse(fault)
         waiting.outcomes.insert(contentsOf: group.outcomes, at: 0)
         waiting.notes.insert(contentsOf: group.notes, at: 0)
+        waiting.brakes.insert(contentsOf: group.brakes, at: 0)
     }
 
     /// Refuses all calls, and forgets what was handed in.

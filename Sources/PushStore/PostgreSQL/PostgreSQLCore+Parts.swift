@@ -78,6 +78,7 @@ extension PostgreSQLCore {
     /// Adds a part that was read.
     private func add(_ part: LedgerPart) {
         parts[part.part] = part
+        part.loadedAt = loop.now
         for (app, own) in part.machine.backlog.byApp {
             backlogs.add(app, waiting: own.waiting, scheduled: own.scheduled)
         }

@@ -17,6 +17,8 @@ extension PostgreSQLCore {
         var writes = 0
         var readAt: MonotonicTime?
         var isReading = false
+        /// The events of brakes that wait to be stored in a part.
+        var publishing: Set<BrakeEvent> = []
         /// The reports of other nodes that were read last.
         var known: [String: (run: Int64, number: Int64)] = [:]
 
@@ -58,25 +60,6 @@ extension PostgreSQLCore {
         }
     }
 
-    func decide(_ decision: BrakeDecision, reply: @escaping @Sendable (BrakeVerdict) -> Void) {
-        let section = PostgreSQLSection()
-        let statement = decision.isOn ? SharedStatements.setBrake : SharedStatements.releaseBrake
-        section.call(statement) { [settings, author = shared.author] in
-            $0.append(text: decision.app.name)
-            $0.append(int8: settings.clock().milliseconds)
-            $0.append(int8: decision.generation)
-            $0.append(text: author)
-        }
-        write(section) { result in
-            switch result {
-            case .done(let results): reply(results.first?.affectedRows == 1 ? .stored : .overtaken)
-            case .refused(let failure): reply(.failed("\(failure)"))
-            case .unknown(let reason): reply(.unknown(reason))
-            case .notSent(let reason): reply(.failed(reason))
-            }
-        }
-    }
-
     /// Stores the number of connections of an app. One for all nodes replaces those of single nodes.
     func scale(_ mark: ScaleMark, reply: @escaping @Sendable (LedgerFault?) -> Void) {
         let section = PostgreSQLSection()
@@ -107,14 +90,19 @@ extension PostgreSQLCore {
         write(section) { _ in }
     }
 
-    private func write(_ section: PostgreSQLSection, reply: @escaping (PostgreSQLReply) -> Void) {
+    func write(_ section: PostgreSQLSection, reply: @escaping (PostgreSQLReply) -> Void) {
         shared.writes += 1
         reads.send(section, timeout: .seconds(30)) { [weak self] result in
-            self?.shared.writes += 1
             reply(result)
-            // What another node has changed meanwhile is read at once.
-            self?.shared.readAt = nil
+            self?.wrote()
         }
+    }
+
+    /// A write of this node has ended. What is being read may not have it, and what another node has changed meanwhile
+    /// is read at once.
+    func wrote() {
+        shared.writes += 1
+        shared.readAt = nil
     }
 
     // MARK: Reports
@@ -180,7 +168,8 @@ extension PostgreSQLCore {
             shared.isReading = false
             guard case .done(let results) = reply, writes == shared.writes, results.count == 2, !isClosed,
                 var apps = try? Self.sharedApps(in: results[1], by: shared.author),
-                let reports = try? Self.reports(in: results[0])
+                let reports = try? Self.reports(in: results[0]),
+                let brakeEvents = try? Self.brakeEvents(in: results[1])
             else { return }
             for report in reports { shared.known[report.node] = (report.run, report.number) }
             let isPauseChanged = apps.paused != shared.apps.paused
@@ -189,6 +178,7 @@ extension PostgreSQLCore {
             apps.reports = reports
             apps.readAt = now
             settings.sharedRead(apps)
+            publish(brakeEvents, readAt: now)
         }
     }
 

@@ -6,6 +6,9 @@ import PushPostgreSQL
 ///   - `paused`: an operator has paused the app at the time `since`.
 ///   - `brake`: `number` is the generation, and the only number of `numbers` is 1 if the brake is on. `author` is the
 ///     random number of the process that changed it last.
+///   - `brake-event`: the event of a change of a brake that is not published yet (``BrakeEvent``). `node` is its name,
+///     `number` the generation, and `numbers` has 1 if the brake was set, the candidates and the answers.
+///   - `renewal`: the number of renewals of the lease of `node`. It concerns no app.
 ///   - `scale`: the smallest and largest number of connections, for all nodes together or for `node`, and the range in
 ///     the configuration that they replace.
 /// - `reports`: the last report of each node (`NodeReportRecord`). `run` is a random number of its process, and `number`
@@ -13,7 +16,9 @@ import PushPostgreSQL
 enum SharedStatements {
     static let pausedKind = "paused"
     static let brakeKind = "brake"
+    static let brakeEventKind = "brake-event"
     static let scaleKind = "scale"
+    static let renewalKind = "renewal"
 
     static let tables = [
         """
@@ -28,8 +33,13 @@ enum SharedStatements {
         """,
     ]
 
+    /// The marks of apps. The rows of renewals stay also when their nodes have left.
     static let marks = PostgreSQLStatement(
-        "marks", sql: "SELECT app, kind, node, since, number, numbers, author FROM carillon.app_marks", parameters: [])
+        "marks",
+        sql: """
+            SELECT app, kind, node, since, number, numbers, author FROM carillon.app_marks WHERE kind <> '\(renewalKind)'
+            """,
+        parameters: [])
 
     static let setPaused = PostgreSQLStatement(
         "set-paused",
@@ -42,24 +52,43 @@ enum SharedStatements {
         "remove-paused", sql: "DELETE FROM carillon.app_marks WHERE app = $1 AND kind = 'paused'",
         parameters: [.text])
 
-    /// Changes no row if the brake is on already, or was released since the generation.
+    /// Changes no row if the brake is on already, or was released since the generation. The row of the event counts.
     static let setBrake = PostgreSQLStatement(
         "set-brake",
         sql: """
-            INSERT INTO carillon.app_marks AS mark (app, kind, since, number, numbers, author)
-            VALUES ($1, 'brake', $2, $3, ARRAY[1::bigint], $4)
-            ON CONFLICT (app, kind, node) DO UPDATE
-            SET since = excluded.since, numbers = excluded.numbers, author = excluded.author
-            WHERE mark.number = excluded.number AND mark.numbers <> excluded.numbers
+            WITH changed AS (
+                INSERT INTO carillon.app_marks AS mark (app, kind, since, number, numbers, author)
+                VALUES ($1, 'brake', $2, $3, ARRAY[1::bigint], $4)
+                ON CONFLICT (app, kind, node) DO UPDATE
+                SET since = excluded.since, numbers = excluded.numbers, author = excluded.author
+                WHERE mark.number = excluded.number AND mark.numbers <> excluded.numbers RETURNING app)
+            \(addBrakeEvent)
             """,
-        parameters: [.text, .int8, .int8, .text])
+        parameters: [.text, .int8, .int8, .text, .text, .int8Array])
     static let releaseBrake = PostgreSQLStatement(
         "release-brake",
         sql: """
-            UPDATE carillon.app_marks SET since = $2, number = number + 1, numbers = ARRAY[0::bigint], author = $4
-            WHERE app = $1 AND kind = 'brake' AND number = $3 AND numbers = ARRAY[1::bigint]
+            WITH changed AS (
+                UPDATE carillon.app_marks SET since = $2, number = number + 1, numbers = ARRAY[0::bigint], author = $4
+                WHERE app = $1 AND kind = 'brake' AND number = $3 AND numbers = ARRAY[1::bigint] RETURNING app)
+            \(addBrakeEvent)
             """,
-        parameters: [.text, .int8, .int8, .text])
+        parameters: [.text, .int8, .int8, .text, .text, .int8Array])
+
+    private static let addBrakeEvent = """
+        INSERT INTO carillon.app_marks (app, kind, node, since, number, numbers)
+        SELECT app, 'brake-event', $5, $2, $3, $6 FROM changed
+        ON CONFLICT (app, kind, node) DO UPDATE SET since = excluded.since, numbers = excluded.numbers
+        """
+
+    /// Follows ``StoreStatements/addGroups`` in its transaction, and changes nothing if that was fenced.
+    static let removeBrakeEvent = PostgreSQLStatement(
+        "remove-brake-event",
+        sql: """
+            DELETE FROM carillon.app_marks USING carillon.leases
+            WHERE leases.part = $1 AND leases.epoch = $2 AND app = $3 AND kind = 'brake-event' AND app_marks.node = $4
+            """,
+        parameters: [.int4, .int8, .text, .text])
 
     static let setScale = PostgreSQLStatement(
         "set-scale",

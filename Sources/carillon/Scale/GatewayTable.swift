@@ -34,12 +34,29 @@ struct GatewayTable {
                 + "\(allowed)\(all), \(gateway.queue) queued, room for \(gateway.credit)"
             let first = terminal.hanging(head, indent: 2) + "\n"
             let fault = gateway.fault.map { Self.sentence($0) }.map { "  \(terminal.hanging($0, indent: 2))\n" } ?? ""
-            if gateway.connections.isEmpty { return first + "  no connections\n" + fault }
-            return first + fault
-                + terminal.table(Self.heading, rows: gateway.connections.map(Self.row)) { column, cell in
-                    column == 1 && cell != "open" ? .yellow : nil
+            let nodes = (gateway.nodes ?? []).map { "  \(terminal.hanging(Self.line($0), indent: 4))\n" }.joined()
+            if gateway.connections.isEmpty { return first + nodes + "  no connections\n" + fault }
+            // The head names the node if there is only one.
+            let hasNodes = gateway.nodes != nil
+            return first + nodes + fault
+                + terminal.table(
+                    (hasNodes ? ["node"] : []) + Self.heading,
+                    rows: gateway.connections.map { connection in
+                        (hasNodes ? [PlainText.line(connection.node ?? "-", limit: 64)] : []) + Self.row(connection)
+                    }
+                ) { column, cell in
+                    column == (hasNodes ? 2 : 1) && cell != "open" ? .yellow : nil
                 }
         }.joined(separator: "\n")
+    }
+
+    private static func line(_ node: GatewayAnswer.Node) -> String {
+        let name = "node \(PlainText.line(node.node, limit: 64)): "
+        if let fault = node.fault { return "\(name)its connections are missing: \(PlainText.line(fault, limit: 400))" }
+        let scale = node.scale.map { $0.min == $0.max ? "\($0.min)" : "\($0.min) to \($0.max)" } ?? "?"
+        return "\(name)\(PlainText.line(node.state ?? "?", limit: 400)), "
+            + "\(scale) \(scale == "1" ? "connection" : "connections"), \(node.queue ?? 0) queued, "
+            + "room for \(node.credit ?? 0)"
     }
 
     private static func sentence(_ fault: GatewayAnswer.Fault) -> String {

@@ -14,7 +14,7 @@ enum ScaleVerb {
                 about: "scale the app's gateway to this number of connections; 4 means 4..4"),
             Option(
                 "node", value: "NAME",
-                about: "a node of the cluster; without it, all live nodes divide --connections"),
+                about: "a node of the cluster; without it, all are shown, and all live nodes divide --connections"),
             Option("data", value: "DIR", about: "the data directory of the running Carillon"),
             Option(
                 "config", value: "FILE",
@@ -25,6 +25,7 @@ enum ScaleVerb {
             ("carillon scale", "show all gateways with their connections"),
             ("carillon scale shop", "show the gateway of one app"),
             ("carillon scale shop --connections 2..8", "scale to 2 to 8 connections without a restart"),
+            ("carillon scale shop --node b", "show the gateway of one app on one node of a cluster"),
             ("carillon scale shop --node b --connections 4", "scale on one node of a cluster"),
         ]
     ) { arguments in

@@ -39,7 +39,7 @@ import Testing
                       cluster: { node: '\(name)', listen: 'tcp://127.0.0.1:0', lease: '\(lease)', durability: 'single' },
                       apps: { \(files.app("shop")) } }
                     """)
-            return Node(directory: directory, file: file, serve: try await RunningServe(file))
+            return Node(name: name, directory: directory, file: file, serve: try await RunningServe(file))
         }
 
         /// Reads the cluster as one node sees it until the condition holds, and returns it.
@@ -58,6 +58,7 @@ import Testing
     }
 
     private struct Node {
+        let name: String
         let directory: TemporaryDirectory
         let file: String
         let serve: RunningServe
@@ -132,6 +133,58 @@ import Testing
         try await scene.server.stop()
     }
 
+    @Test func `The event of a brake is published once, also if nodes are killed between decision and event`()
+        async throws
+    {
+        let scene = try await Scene()
+        try await PythonScene.run("clustering", "surviving", variables: ["CARILLON_STORE=\(scene.store)"])
+        try await scene.server.stop()
+    }
+
+    @Test func `A node whose circuit breaker is open shortens that of another`() async throws {
+        let scene = try await Scene()
+        try await PythonScene.run("clustering", "warning", variables: ["CARILLON_STORE=\(scene.store)"])
+        try await scene.server.stop()
+    }
+
+    @Test func `A node does not start on a database that lacks its renewals, until a restore is declared`() async throws
+    {
+        let scene = try await Scene(parts: 1)
+        let node = try await scene.start("a")
+        _ = try await scene.view(node) { $0.partitions.first?.state == .serving }
+        #expect(try await node.serve.stop().status == 0)
+        let data = node.directory.path + "/data"
+        struct Seen: Codable {
+            let v: Int
+            let node: String
+            let cluster: Int64
+            var number: Int64
+            let system: UInt64
+            let timeline: UInt32
+        }
+        var seen = try JSONDecoder().decode(Seen.self, from: Data(contentsOf: URL(filePath: data + "/renewal.json")))
+        #expect(seen.v == 1 && seen.node == "a" && seen.number > 0)
+
+        // As if the database had been restored from a backup of half an hour ago.
+        seen.number += 3000
+        _ = try node.directory.write(
+            "data/renewal.json", containing: String(decoding: JSONEncoder().encode(seen), as: UTF8.self))
+        let refused = try await ChildProcess.run(ChildProcess.carillon, ["serve", "--config", node.file])
+        #expect(refused.status == 1, "\(refused.errors)")
+        let said = refused.output + refused.errors
+        #expect(said.contains("the database has lost commits that it had acknowledged"), "\(said)")
+        #expect(said.contains("run 'carillon store restored --yes'"), "\(said)")
+
+        let declared = try await ChildProcess.run(
+            ChildProcess.carillon, ["store", "restored", "--yes", "--config", node.file])
+        #expect(declared.status == 0, "\(declared.errors)")
+        let again = Node(
+            name: "a", directory: node.directory, file: node.file, serve: try await RunningServe(node.file))
+        _ = try await scene.view(again) { $0.partitions.first?.state == .serving }
+        #expect(try await again.serve.stop().status == 0)
+        try await scene.server.stop()
+    }
+
     @Test func `Connections are divided over the nodes, and statistics are those of all or of one`() async throws {
         let scene = try await Scene()
         // A node that is stopped below remains a member.
@@ -148,7 +201,7 @@ import Testing
         /// Waits until the gateway of a node has a range.
         func wait(_ range: ClosedRange<Int>, of node: Node) async throws -> GatewayAnswer {
             while true {
-                let gateway: GatewayAnswer = try await run("scale", "shop", on: node)
+                let gateway: GatewayAnswer = try await run("scale", "shop", "--node", node.name, on: node)
                 if gateway.scale == .init(range) { return gateway }
             }
         }
@@ -174,6 +227,18 @@ import Testing
         while try await wait(2...4, of: one).clusterScale != .init(8...10) {}
         let seen: GatewayAnswer = try await run("scale", "shop", "--node", "a", on: two)
         #expect(seen.node == "a" && seen.scale == .init(2...4))
+        try await one.serve.line("connection.up", "app=shop")
+        try await two.serve.line("connection.up", "app=shop")
+        let together: GatewayAnswer = try await run("scale", "shop", on: one)
+        #expect(together.node == nil && together.scale == .init(8...10) && together.state == "up")
+        #expect(together.nodes?.map(\.node) == ["a", "b"] && together.nodes?.map(\.fault) == [nil, nil])
+        #expect(together.nodes?.map(\.scale) == [.init(2...4), .init(6...6)])
+        #expect(Set(together.connections.map(\.node)) == ["a", "b"])
+        let list: GatewayList = try await run("scale", on: two)
+        #expect(list.gateways.map(\.app) == ["shop"] && list.gateways[0].nodes?.map(\.node) == ["a", "b"])
+        let shown = try await ChildProcess.run(ChildProcess.carillon, ["scale", "shop", "--config", one.file])
+        #expect(shown.output.contains("\n  node a: up, 2 to 4 connections, "), "\(shown.output)")
+        #expect(shown.output.contains("\n  node  id  "), "\(shown.output)")
         let stranger = try await ChildProcess.run(
             ChildProcess.carillon, ["scale", "shop", "--node", "z", "--config", one.file])
         #expect(stranger.status != 0 && stranger.errors.contains("no node \"z\""), "\(stranger.errors)")
@@ -190,6 +255,9 @@ import Testing
         let missing: StatsAnswer = try await run("stats", on: one)
         #expect(missing.nodes?.map(\.node) == ["a", "b"] && missing.nodes?.last?.fault?.contains("2 s") == true)
         #expect(!missing.ready && missing.obstacles.contains { $0.contains("the numbers of node b are missing") })
+        let rest: GatewayAnswer = try await run("scale", "shop", on: one)
+        #expect(rest.nodes?.map(\.node) == ["a", "b"] && rest.nodes?.last?.fault?.contains("2 s") == true)
+        #expect(rest.scale == .init(2...4) && Set(rest.connections.map(\.node)) == ["a"])
         let gone = try await ChildProcess.run(
             ChildProcess.carillon, ["stats", "--json", "--node", "b", "--config", one.file])
         #expect(gone.status != 0 && gone.errors.contains("node b has not answered"), "\(gone.errors)")

@@ -47,7 +47,7 @@ import Testing
         #expect(pool.state == .running)
         pool.input { $0.warn(.failing, until: $1 + .seconds(3), now: $1) }
         pool.end(id) { $0.failed = 1 }
-        guard case .paused(_, .failing(1, of: 1)) = pool.state else {
+        guard case .paused(_, .failingForOthers(1, of: 1)) = pool.state else {
             Issue.record("\(pool.state)")
             return
         }

@@ -18,12 +18,16 @@ final class ClusterMember: Sendable {
     let warnings = EventRecorder<String>()
     /// The reason of the end.
     let ends = EventRecorder<String?>()
+    let acknowledged = EventRecorder<SeenRenewal>()
     private let checker: ServingChecker
 
-    /// - Parameter directory: The data directory of an earlier process of this node.
+    /// - Parameters:
+    ///   - directory: The data directory of an earlier process of this node.
+    ///   - seen: The last renewal of that process.
     init(
         _ name: String, _ options: PostgreSQLOptions, _ checker: ServingChecker, lease: Duration = .seconds(2),
-        in directory: TemporaryDirectory? = nil
+        in directory: TemporaryDirectory? = nil, seen: SeenRenewal? = nil,
+        durability: PostgreSQLDurability = .single
     ) async throws {
         self.name = name
         self.checker = checker
@@ -35,6 +39,9 @@ final class ClusterMember: Sendable {
         settings.hooks.warning = { [warnings] in warnings.record($0) }
         settings.hooks.owners = { [tables] in tables.record($0) }
         settings.hooks.end = { [ends] in ends.record($0) }
+        settings.hooks.acknowledged = { [acknowledged] in acknowledged.record($0) }
+        settings.session.durability = durability
+        settings.seen = seen
         shell = try await ClusterShell.open(settings, host: host, permit: permit)
     }
 

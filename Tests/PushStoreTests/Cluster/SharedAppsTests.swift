@@ -59,6 +59,51 @@ import Testing
         await again.node.ledger.close()
     }
 
+    @Test func `The event of a brake survives the node that decided, and is published once`() async throws {
+        let options = try await SharedPostgreSQL.shared.store(parts: 2, at: .current())
+        let test = try await TestSessions.one(to: options.database)
+        let rows = "SELECT count(*) FROM carillon.app_marks WHERE kind = 'brake-event'"
+        let (a, b) = (try await Node("a", options), try await Node("b", options))
+        // The node that decides owns no part, so that nothing is published yet, and it ends.
+        #expect(await a.decide(isOn: true, generation: 0) == .stored)
+        #expect(await a.decide(isOn: false, generation: 0) == .stored)
+        #expect(try await test.count(rows) == 2)
+        await a.node.ledger.close()
+        try await b.node.open(1, epoch: try await test.raise(1))
+        await b.waitForMark(BrakeMark(generation: 1, isOn: false, isOwn: false))
+        #expect(try await test.count(rows) == 2)
+        #expect(try await b.node.events(of: 1).isEmpty)
+
+        // The owner of part 0 publishes both, in their order.
+        try await b.node.open(0, epoch: try await test.raise(0))
+        _ = await b.node.listener.heard.wait { $0.contains(.committed(part: 0, first: 1)) }
+        #expect(try await Self.states(b) == ["on", "off"])
+        #expect(try await test.count(rows) == 0)
+
+        // A flush that another owner overtakes publishes nothing, and the new owner does.
+        let c = try await Node("c", options)
+        let epoch = try await test.raise(0)
+        #expect(await b.decide(isOn: true, generation: 1) == .stored)
+        _ = await b.node.lost.wait { !$0.isEmpty }
+        #expect(try await test.count(rows) == 1)
+        try await c.node.open(0, epoch: epoch)
+        _ = await c.node.listener.heard.wait { $0.contains(.committed(part: 0, first: 3)) }
+        #expect(try await Self.states(c) == ["on", "off", "on"])
+        #expect(try await test.count(rows) == 0)
+
+        // Readings after that find nothing to publish.
+        let count = c.read.events.count
+        _ = await c.read.wait { $0.count >= count + 2 }
+        #expect(try await Self.states(c) == ["on", "off", "on"])
+        await b.node.ledger.close()
+        await c.node.ledger.close()
+        await test.close()
+    }
+
+    private static func states(_ node: Node) async throws -> [String] {
+        try await node.node.events(of: 0).map { $0.details?.contains("\"state\":\"on\"") == true ? "on" : "off" }
+    }
+
     @Test func `Reports arrive at other nodes once each, and the last of many is the one that stays`() async throws {
         let options = try await SharedPostgreSQL.shared.store(parts: 2, at: .current())
         let (a, b) = (try await Node("a", options), try await Node("b", options))

@@ -63,7 +63,8 @@ function isPaused(gateway) {
 }
 
 function one(context, gateway) {
-  const { app, connections, scale, cluster_scale: all, fault } = gateway;
+  // In a cluster, the numbers are those of all nodes together.
+  const { app, connections, scale, nodes, fault } = gateway;
   const inFlight = connections.reduce((sum, connection) => sum + connection.in_flight, 0);
   return h("section", { class: "panel gateway", "data-key": `gateway ${app}`, "aria-labelledby": `gateway-${app}` },
     h("div", { class: "title" }, h("h2", { id: `gateway-${app}` }, h("a", { href: `#/gateways/${part(app)}` }, app)),
@@ -71,19 +72,22 @@ function one(context, gateway) {
     fault && h("div", { class: "fault" }, h("p", null, h("strong", null, fault.code.replaceAll("_", " ")),
       ` – ${fault.message}`),
       advice[fault.code] && h("p", { class: "todo" }, advice[fault.code])),
+    nodes?.filter((one) => one.fault).map((one) => h("div", { class: "fault warn", "data-key": `missing ${one.node}` },
+      h("p", null, `The connections of node ${one.node.slice(0, 100)} are missing: ${one.fault}`))),
     brake(context, app),
     facts(
-      ["Environment", gateway.environment], ["Node", gateway.node], ["Connections",
-        `${count(connections.length)}, from ${scale.min} to ${scale.max}`
-          + (all ? `, of ${all.min} to ${all.max} in the cluster` : "")],
+      ["Environment", gateway.environment], ["Nodes", nodes?.map(partOf)], ["Connections",
+        `${count(connections.length)}, from ${scale.min} to ${scale.max}`],
       ["In flight", count(inFlight)], ["Queue", count(gateway.queue)],
         ["Room for", some(gateway.credit, "further notification")],
       ["Paused", gateway.paused_at && `${moment(gateway.paused_at)} (${distance(gateway.paused_at)})`]),
     table({
-      caption: `Connections of ${app}`, hideCaption: true, rows: connections, key: ({ id }) => id,
+      caption: `Connections of ${app}`, hideCaption: true, rows: connections,
+        key: ({ node, id }) => `${node ?? ""} ${id}`,
         empty: "No connection is open.",
       columns: [
-        { name: "Connection", class: "number first", cell: ({ id }) => String(id) },
+        ...nodes ? [{ name: "Node", class: "first", cell: ({ node }) => node }] : [],
+        { name: "Connection", class: nodes ? "number" : "number first", cell: ({ id }) => String(id) },
         { name: "State", cell: (connection) => badge({ open: "good", up: "good", draining: "warn",
           connecting: "warn" }[connection.state] ?? "idle", connection.state) },
         { name: "Address", class: "code", cell: ({ address }) => address },
@@ -98,6 +102,13 @@ function one(context, gateway) {
       ],
     }),
     context.may("operate") && controls(context, gateway, inFlight));
+}
+
+/** Shows what a node has of the connections of all. */
+function partOf({ node, fault, state, scale }) {
+  const name = h("bdi", null, node.slice(0, 100));
+  return h("div", { "data-key": `part ${node}` }, name, ": ",
+    fault ? "no answer" : [foreign(state, 48), `, ${scale.min} to ${scale.max}`]);
 }
 
 /** The brake stops deactivations when the push service rejects so many tokens that a mistake is likelier. */
@@ -130,14 +141,12 @@ function brake(context, app) {
 
 function controls(context, gateway, inFlight) {
   const { client } = context;
-  // In a cluster, the numbers are those of all nodes.
-  const { app } = gateway;
-  const scale = gateway.cluster_scale ?? gateway.scale;
+  const { app, scale } = gateway;
   const submit = async (event) => {
     event.preventDefault();
     const { elements } = event.currentTarget;
     const [min, max] = ["min", "max"].map((name) => Number(elements[`${name}-${app}`].value));
-    if (!gateway.node && max < gateway.connections.length && !await ask({
+    if (max < gateway.connections.length && !await ask({
       title: `Scale ${app} down?`, deed: `Scale to ${min}–${max}`,
       text: [
         `${some(gateway.connections.length - max, "connection")} of ${gateway.connections.length} will close.`,

@@ -8,7 +8,7 @@ package struct GetGateway: Endpoint {
 
         package init(_ read: inout InputReader) {
             app = read.path("app", as: .app, about: "The app.")
-            node = read.query("node", as: .node, about: "A node of the cluster; the one that answers by default.")
+            node = read.query("node", as: .node, about: "A node of the cluster; all nodes together by default.")
         }
     }
 

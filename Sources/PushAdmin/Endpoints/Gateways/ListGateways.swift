@@ -6,7 +6,7 @@ package struct ListGateways: Endpoint {
         let node: NodeID?
 
         package init(_ read: inout InputReader) {
-            node = read.query("node", as: .node, about: "A node of the cluster; the one that answers by default.")
+            node = read.query("node", as: .node, about: "A node of the cluster; all nodes together by default.")
         }
     }
 

@@ -1,10 +1,10 @@
 """A cluster as browsers and producers see it: two nodes with the database that the variable CARILLON_STORE names."""
-import json, os, time, zlib
+import json, os, subprocess, time, zlib
 
 from asking import Door
 from auditing import Auditor
 from console import Console
-from ground import CARILLON, Child, main, note, PATIENCE, Producer, Scene, token
+from ground import CARILLON, Child, main, Monitor, note, PATIENCE, Producer, Scene, token
 
 PARTS = 8
 DRIVER = os.path.join(os.path.dirname(CARILLON), "ClientDriver")
@@ -44,6 +44,16 @@ def walk():
     assert not auditor.faults, "\n".join(auditor.faults)
     browser.view(1280)
 
+    # The gateways are those of both nodes, each connection with its node.
+    console.go("#/gateways/shop", "Gateway shop", "a: up, 1 to 4", "b: up, 1 to 4")
+    named = "[...document.querySelectorAll('.gateway table tbody tr')].map((row) => row.cells[0].innerText).sort()"
+    browser.until(f"[...new Set({named})].join() === 'a,b'", "the connections name their nodes")
+    console.picture("cluster-gateways")
+    auditor.look("cluster-gateways")
+    assert not auditor.faults, "\n".join(auditor.faults)
+    browser.view(1280)
+    console.go("#/cluster", "this node handed partitions over to b")
+
     serve.kill()
     browser.see("this node declared b dead: its lease has ended", "this node took partitions of b")
     browser.until(f"{owners} === '{' '.join('a' * PARTS)}'", "the other node has taken all partitions")
@@ -53,10 +63,12 @@ def walk():
     console.end(allowed=["503"])
 
 
-def pair():
-    """Starts two nodes. Returns their scenes and processes, a producer of the first, and both as the first knows them
-    when each of them owns its share."""
+def pair(*, share=False):
+    """Starts two nodes, with a simulated push service each, or one for both. Returns their scenes and processes, a
+    producer of the first, and both as the first knows them when each of them owns its share."""
     scenes, serves = [Scene(), Scene()], []
+    if share:
+        scenes[1].simulator, scenes[1].apps = scenes[0].simulator, scenes[0].apps
     for scene, name in zip(scenes, "ab"):
         scene.more.update(node(name))
         serves.append(scene.serve())
@@ -110,6 +122,46 @@ def hints():
         serve.stop()
 
 
+def push(serve, parts, count, start):
+    """Pushes to tokens that begin with `start`, in some partitions."""
+    producer, number = Producer(serve), 0
+    while count > 0:
+        number += 1
+        name = f"{start}-{number}"
+        if zlib.crc32(f"shop\0{name}".encode()) % PARTS in parts:
+            assert producer.push(note(name, token(number, start)))["status"] == "accepted", name
+            count -= 1
+    producer.close()
+
+
+def until(condition):
+    end = time.monotonic() + PATIENCE
+    while not condition():
+        assert time.monotonic() < end, "the condition was not met"
+
+
+def balanced(serve):
+    """Waits until both nodes own their share, and returns the owner of each partition."""
+    found = []
+
+    def is_balanced():
+        found[:] = [one.get("owner") for one in json.loads(serve.verb("cluster", "--json"))["cluster"]["partitions"]]
+        return [found.count(name) for name in "ab"] == [PARTS // 2] * 2
+
+    until(is_balanced)
+    return found
+
+
+def brake_events(serve):
+    lines = serve.verb("events", "--json", "--prefix", "device/shop/brake").splitlines()
+    return [json.loads(line)["state"] for line in lines]
+
+
+def release(serve):
+    released = Door(serve, control=True).ask("POST", "/v1/apps/shop/brake/release")
+    assert released.status == 200 and released.json["released"], released
+
+
 def together():
     """A flood of bad tokens that no node would notice alone sets the brake of both, with one event. A release on one
     node releases both, and a restart of both keeps the brake."""
@@ -117,41 +169,24 @@ def together():
     for scene in scenes:
         scene.simulator.device("bad*", state="bad")
 
-    def flood(name, count, start):
-        """Pushes to bad tokens, in partitions of one node."""
-        producer, number, parts = Producer(serves["ab".index(name)]), 0, nodes[name]["parts"]
-        while count > 0:
-            number += 1
-            id = f"{start}-{number}"
-            if zlib.crc32(f"shop\0{id}".encode()) % PARTS in parts:
-                assert producer.push(note(id, token(number, start)))["status"] == "accepted", id
-                count -= 1
-
-    def until(condition):
-        end = time.monotonic() + PATIENCE
-        while not condition():
-            assert time.monotonic() < end, "the condition was not met"
-
     def brakes():
         return [json.loads(serve.verb("stats", "--json", "--node", name))["apps"][0]["brake_on"]
                 for serve, name in zip(serves, "ab")]
 
     def events():
-        lines = serves[0].verb("events", "--json", "--prefix", "device/shop/brake").splitlines()
-        return [json.loads(line)["state"] for line in lines]
+        return brake_events(serves[0])
 
     assert brakes() == [False, False]
-    flood("a", 35, "bad0")
-    flood("b", 35, "bad1")
+    push(serves[0], nodes["a"]["parts"], 35, "bad0")
+    push(serves[1], nodes["b"]["parts"], 35, "bad1")
     until(lambda: brakes() == [True, True])
     until(lambda: events() == ["on"])
 
-    released = Door(serves[1], control=True).ask("POST", "/v1/apps/shop/brake/release")
-    assert released.status == 200 and released.json["released"], released
+    release(serves[1])
     until(lambda: brakes() == [False, False])
     until(lambda: events() == ["on", "off"])
 
-    flood("a", 80, "bad2")
+    push(serves[0], nodes["a"]["parts"], 80, "bad2")
     until(lambda: brakes() == [True, True] and events() == ["on", "off", "on"])
     for serve in serves:
         serve.kill()
@@ -159,6 +194,101 @@ def together():
     until(lambda: brakes() == [True, True])
     until(lambda: events() == ["on", "off", "on"])
     for serve in reversed(serves):
+        serve.stop()
+
+
+class Database:
+    """A session of psql."""
+
+    def __init__(self):
+        self.process = subprocess.Popen(
+            ["psql", "-XqAt", "-v", "ON_ERROR_STOP=1", os.environ["CARILLON_STORE"]], stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE, text=True)
+
+    def ask(self, statement):
+        """Carries out a statement that returns one value."""
+        self.process.stdin.write(statement + ";\n")
+        self.process.stdin.flush()
+        return self.process.stdout.readline().strip()
+
+    def close(self):
+        self.process.stdin.close()
+        assert self.process.wait(PATIENCE) == 0
+
+
+def surviving():
+    """The event of a brake is published once: after the death of the node that decided, and after the death of the node
+    that was about to publish it. The lock of a row keeps it from being published in between."""
+    scenes, serves, _, nodes = pair()
+    for scene in scenes:
+        scene.simulator.device("bad*", state="bad")
+    database, lock = Database(), Database()
+    pending = "SELECT count(*) FROM carillon.app_marks WHERE kind = 'brake-event'"
+    blocked = "FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '%INSERT INTO carillon.groups%'"
+    owner = 0 if 0 in nodes["a"]["parts"] else 1
+    publisher, decider = serves[owner], serves[1 - owner]
+
+    def hold():
+        assert lock.ask("BEGIN; SELECT part FROM carillon.leases WHERE part = 0 FOR UPDATE") == "0"
+
+    hold()
+    push(decider, nodes["ba"[owner]]["parts"], 80, "bad0")
+    decider.heard("device brake on")
+    until(lambda: database.ask(pending) == "1")
+    decider.kill()
+    assert brake_events(publisher) == [] and database.ask(pending) == "1"
+    assert lock.ask("COMMIT; SELECT 1") == "1"
+    until(lambda: brake_events(publisher) == ["on"])
+    assert database.ask(pending) == "0"
+
+    serves[1 - owner] = scenes[1 - owner].serve()
+    publisher.heard("device brake on")
+    owners = balanced(publisher)
+    # The first partition may have moved.
+    owner = "ab".index(owners[0])
+    publisher, heir = serves[owner], serves[1 - owner]
+    hold()
+    release(publisher)
+    until(lambda: database.ask(f"SELECT count(*) {blocked}") != "0")
+    publisher.kill()
+    # What the dead node has sent would otherwise be carried out when the lock ends.
+    assert int(database.ask(f"SELECT count(pg_terminate_backend(pid, 60000)) {blocked}")) > 0
+    assert database.ask(pending) == "1"
+    assert lock.ask("COMMIT; SELECT 1") == "1"
+    until(lambda: brake_events(heir) == ["on", "off"])
+    until(lambda: database.ask(pending) == "0")
+    serves[owner] = scenes[owner].serve()
+    balanced(heir)
+    assert brake_events(heir) == brake_events(serves[owner]) == ["on", "off"]
+    for one in (database, lock):
+        one.close()
+    for one in reversed(serves):
+        one.stop()
+
+
+def warning():
+    """A push service fails for one of two nodes, whose circuit breaker opens. The other opens its own after a single
+    failure, and its log says why."""
+    scenes, (one, other), _, nodes = pair(share=True)
+    # Until the first node has found it, a failure opens nothing.
+    scenes[0].simulator.faults({"match": {"token": "ff*"}, "answer": {"status": 503, "reason": "Shutdown"}})
+    monitor = Monitor(other, "delivery/shop/retry")
+    push(other, nodes["b"]["parts"], 1, "ff0")
+    monitor.wait("delivery/retry")
+    assert not other.said("breaker.opened"), other.lines[-10:]
+
+    push(one, nodes["a"]["parts"], 25, "ff1")
+    assert "of the last" in one.line("breaker.opened"), one.lines[-10:]
+    # The same delivery fails again and again, and the first failure after the report opens the breaker.
+    opened = other.line("breaker.opened")
+    assert "1 of 1 responses was a failure of the push service, and another node reports the same" in opened, opened
+    assert len(monitor.of("delivery/retry")) < 20, monitor.events
+
+    # Both find by themselves that the service works again.
+    scenes[0].simulator.faults()
+    for serve in (one, other):
+        serve.line("breaker.closed")
+    for serve in (other, one):
         serve.stop()
 
 

@@ -1,0 +1,54 @@
+import FoundationEssentials
+import Glibc
+import PushModel
+import PushStore
+import PushTransport
+
+/// The file in the data directory with the last acknowledged renewal of this node, for its next process. All functions
+/// block.
+struct RenewalFile: Sendable {
+    static let name = "renewal.json"
+    private static let version = 1
+
+    private struct Content: Codable {
+        /// The version of the file.
+        let v: Int
+        let node: String
+        let cluster: Int64
+        let number: Int64
+        let system: UInt64
+        let timeline: UInt32
+    }
+
+    private let path: String
+
+    init(in directory: String) {
+        path = "\(directory)/\(Self.name)"
+    }
+
+    /// Returns what the last process of this node had seen. It is nil if there is no such file, or if it is not
+    /// understood: without it, the node only does not notice a restored database.
+    func read() -> SeenRenewal? {
+        guard let bytes = try? BoundedFile.read(path, limit: 4096),
+            let content = try? JSONDecoder().decode(Content.self, from: Data(bytes)), content.v == Self.version,
+            let node = NodeID(content.node)
+        else { return nil }
+        return SeenRenewal(
+            content.number, node: node, cluster: content.cluster, system: content.system, timeline: content.timeline)
+    }
+
+    /// Replaces the file atomically. It is not synced: an older number after a power failure costs nothing, and no file
+    /// is like an old one.
+    func write(_ seen: SeenRenewal) {
+        let content = Content(
+            v: Self.version, node: seen.node, cluster: seen.cluster, number: seen.number, system: seen.system,
+            timeline: seen.timeline)
+        guard let bytes = (try? JSONEncoder().encode(content)).map({ [UInt8]($0) }) else { return }
+        let new = "\(path).new"
+        let descriptor = unsafe open(new, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0o600)
+        guard descriptor >= 0 else { return }
+        let isWritten = unsafe Glibc.write(descriptor, bytes, bytes.count) == bytes.count
+        guard close(descriptor) == 0, isWritten else { return }
+        _ = unsafe rename(new, path)
+    }
+}
