@@ -59,6 +59,8 @@ class Ground:
         scene = Scene()
         scene.apps["bank"] = scene.app("bank")
         self.serve = scene.serve()
+        # `serve` waits for the connection of one app, and the routes of both are asked.
+        self.serve.become_ready()
         monitor = Monitor(self.serve)
         self.control = Wire(self.serve, "control")
         self.device = self.register()
