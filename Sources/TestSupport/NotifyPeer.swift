@@ -37,7 +37,8 @@ package final class NotifyPeer: Sendable {
 
     private func receive(_ flags: CInt) -> [String]? {
         var bytes = [UInt8](repeating: 0, count: 4096)
-        let count = recv(descriptor, &bytes, bytes.count, flags)
+        var count = 0
+        repeat { count = recv(descriptor, &bytes, bytes.count, flags) } while count < 0 && errno == EINTR
         if count < 0 { return nil }
         return String(decoding: bytes[..<count], as: UTF8.self).split(separator: "\n").map(String.init)
     }

@@ -44,17 +44,26 @@ package final class RawListener: Sendable {
         guard number == 0 else { throw RawPeer.Failure(action: "serve a client", number: number) }
     }
 
+    /// Repeats a call that was interrupted. On a socket with a timeout, Linux ends a call with EINTR when the process
+    /// is stopped and continued.
+    private static func uninterrupted(_ call: () -> Int) -> CInt {
+        while true {
+            let result = call()
+            if result >= 0 || errno != EINTR { return CInt(result) }
+        }
+    }
+
     private static func serve(_ text: String?, after end: [UInt8], on descriptor: CInt) -> CInt {
-        let client = accept(descriptor, nil, nil)
+        let client = uninterrupted { Int(accept(descriptor, nil, nil)) }
         guard client >= 0 else { return errno }
         var limit = timeval(tv_sec: 300, tv_usec: 0)
         setsockopt(client, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
         var received: [UInt8] = []
         var piece = [UInt8](repeating: 0, count: 4096)
         while !received.suffix(end.count).elementsEqual(end) {
-            let count = recv(client, &piece, piece.count, 0)
+            let count = uninterrupted { recv(client, &piece, piece.count, 0) }
             guard count > 0 else { return count == 0 ? ECONNRESET : errno }
-            received += piece[..<count]
+            received += piece[..<Int(count)]
         }
         guard let text else { return 0 }
         let bytes = Array(text.utf8)

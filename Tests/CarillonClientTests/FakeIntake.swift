@@ -95,11 +95,9 @@ final class FakeIntake: Sendable {
         let kind = request.kind == "push-batch/1" ? "ack-batch/1" : "ack/1"
         return [Array(kind.utf8), Array(request.ids.map(status).joined(separator: "\n").utf8)]
     }
+}
 
-    /// An endpoint that refuses connections.
-    static func refusing() async throws -> String {
-        let fake = try await FakeIntake(script: accepting)
-        await fake.stop()
-        return fake.endpoint
-    }
+extension TakenPort {
+    /// The endpoint of the port, which refuses connections until a ``FakeIntake`` listens there.
+    var endpoint: String { "tcp://127.0.0.1:\(number)" }
 }

@@ -148,12 +148,12 @@ import Testing
     }
 
     @Test func `A port without a server is refused`() async throws {
-        let listener = try RawListener()
-        listener.close()
+        let taken = try #require(TakenPort())
         let closed = await #expect(throws: TestConnection.Closed.self) {
-            try await TestConnection(nil, url: "postgres://u@127.0.0.1:\(listener.port)/n")
+            try await TestConnection(nil, url: "postgres://u@127.0.0.1:\(taken.number)/n")
         }
         #expect(closed?.reason.contains("Connection refused") == true)
+        withExtendedLifetime(taken) {}
     }
 }
 

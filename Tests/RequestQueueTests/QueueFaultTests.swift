@@ -90,11 +90,10 @@ import Testing
     }
 
     @Test func `A server that nobody runs cannot be reached`() async throws {
-        let server = try await FaultServer()
-        let url = try server.url("/ok")
-        server.process.send(9)
-        _ = try await server.process.end()
+        let taken = try #require(TakenPort())
+        let url = try #require(URL(string: "http://127.0.0.1:\(taken.number)/ok"))
         #expect(await code(quick(url, attempts: 2)) == .cannotConnect)
+        withExtendedLifetime(taken) {}
     }
 
     @Test func `Interim answers are not the response`() async throws {

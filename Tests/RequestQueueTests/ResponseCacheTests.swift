@@ -131,6 +131,8 @@ import Testing
         let tasks = (0..<10).map { _ in Task { try? await cache.send(request) } }
         let count = Request.get(try scene.server.url("/count/h"))
         while try await RequestQueue().send(count).body != Data("1".utf8) { await Task.yield() }
+        // If only the first one waited so far, the request would end with it.
+        while await cache.flights.values.first?.waiterCount != tasks.count { await Task.yield() }
         tasks[0].cancel()
         #expect(await tasks[0].value == nil)
         _ = try await RequestQueue().send(.get(scene.server.url("/release/h")))

@@ -17,6 +17,8 @@ final class Flight: Sendable {
         self.tags = tags
     }
 
+    /// The tasks that wait for the answer.
+    var waiterCount: Int { state.withLock { $0.waiters } }
     var mayStore: Bool { state.withLock { $0.mayStore } }
 
     /// Forbids to store the answer, because what it replaces was made invalid after the request.

@@ -13,17 +13,20 @@ package final class PostgreSQLServer: Sendable {
     package static let user = "carillon"
     package static let database = "postgres"
 
-    package let port: UInt16
+    /// The port of the server. It stays reserved while the server is down.
+    package var port: UInt16 { reserved.number }
     /// The directory of the server's files.
     package let data: String
     private let directory: WatchedDirectory
+    private let reserved: TakenPort
 
     /// The directory of the server's Unix socket.
     package var socketDirectory: String { directory.path }
 
-    private init(in directory: WatchedDirectory, port: UInt16) {
+    private init(in directory: WatchedDirectory) throws {
+        guard let reserved = TakenPort() else { throw Failure(description: "cannot reserve a port: errno \(errno)") }
         self.directory = directory
-        self.port = port
+        self.reserved = reserved
         data = directory.path + "/data"
     }
 
@@ -54,19 +57,10 @@ package final class PostgreSQLServer: Sendable {
     private static func started(
         _ prepare: (PostgreSQLServer) async throws -> Void
     ) async throws -> PostgreSQLServer {
-        var last: (any Error)?
-        // Another process may take the port before the server does.
-        for _ in 0..<5 {
-            let server = PostgreSQLServer(in: try WatchedDirectory(), port: try freePort())
-            try await prepare(server)
-            do {
-                try await server.launch()
-                return server
-            } catch {
-                last = error
-            }
-        }
-        throw last ?? Failure(description: "PostgreSQL does not start")
+        let server = try PostgreSQLServer(in: try WatchedDirectory())
+        try await prepare(server)
+        try await server.launch()
+        return server
     }
 
     /// Starts the server again after ``kill()`` or ``stop()``.
@@ -186,7 +180,7 @@ package final class PostgreSQLServer: Sendable {
         try await execute(
             """
             DO $$ BEGIN
-                FOR round IN 1..6000 LOOP
+                FOR round IN 1..30000 LOOP
                     IF \(condition) THEN RETURN; END IF;
                     PERFORM pg_sleep(0.01), pg_stat_clear_snapshot();
                 END LOOP;
@@ -226,11 +220,5 @@ package final class PostgreSQLServer: Sendable {
             let output = (try? String(contentsOfFile: log, encoding: .utf8)) ?? ""
             throw Failure(description: "\(words.joined(separator: " ")): status \(ended.status): \(output)")
         }
-    }
-
-    private static func freePort() throws -> UInt16 {
-        let listener = try RawListener()
-        defer { listener.close() }
-        return listener.port
     }
 }

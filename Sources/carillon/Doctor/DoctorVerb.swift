@@ -24,7 +24,7 @@ enum DoctorVerb {
                 about: "check that the push service accepts each credential, with one notification to a device token "
                     + "that does not exist"),
             Option("offline", about: "do not contact push services and the database of a cluster"),
-            Option("timeout", value: "TIME", about: "the limit for each app (20s)"),
+            Option("timeout", value: "TIME", about: "the limit for each app (20s), and for Carillon (5s)"),
             Option("json", about: "print one JSON object"),
         ],
         examples: [
@@ -40,9 +40,11 @@ enum DoctorVerb {
         if arguments.has("offline"), arguments.has("connect") {
             throw Failure(.usage, "'--offline' cannot be combined with '--connect'")
         }
+        let timeout = try Duration.timeout(arguments)
         let examination = Examination(
             file: arguments.text("config"), data: arguments.text("data"), isOnline: !arguments.has("offline"),
-            probes: arguments.has("connect"), timeout: try Duration.timeout(arguments))
+            probes: arguments.has("connect"), timeout: timeout,
+            answerTime: arguments.text("timeout") == nil ? .seconds(5) : timeout)
         let facts = await examination.facts()
         let report = DoctorReport(facts: facts, findings: Diagnosis(facts: facts).findings)
         Terminal.output.write(arguments.has("json") ? report.json : report.text(on: Terminal.output))

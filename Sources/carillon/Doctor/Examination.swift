@@ -17,9 +17,8 @@ struct Examination {
     /// Whether the push service is asked to accept each credential.
     let probes: Bool
     let timeout: Duration
-
     /// The time for an answer of the running Carillon.
-    private static let answerTime = Duration.seconds(5)
+    let answerTime: Duration
 
     func facts() async -> DoctorFacts {
         var facts = DoctorFacts()
@@ -73,7 +72,7 @@ struct Examination {
     // MARK: The running Carillon
 
     private func askRunning(in directory: String, _ facts: inout DoctorFacts) async {
-        let client = AdminClient(dataDirectory: directory, deadline: Self.answerTime)
+        let client = AdminClient(dataDirectory: directory, deadline: answerTime)
         let holder = InstallationFacts.holder(of: directory)
         do {
             facts.statistics = try await client.ask("GET", at: "/v1/stats", for: StatsAnswer.self)

@@ -29,7 +29,9 @@ import Testing
         /// The URL of the database.
         var store: String { server.url() }
 
-        func start(_ name: String, lease: String = "2s") async throws -> Node {
+        /// - Parameter lease: A node that is paused for longer loses its partitions, and after a kill, they have no owner
+        ///   for so long.
+        func start(_ name: String, lease: String = "60s") async throws -> Node {
             let directory = try TemporaryDirectory()
             let file = try directory.write(
                 "carillon.json5",
@@ -105,8 +107,11 @@ import Testing
         let one = try await scene.start("a")
         _ = try await scene.view(one) { $0.partitions.first?.state == .serving }
         let two = try await scene.start("b")
-        let view = try await scene.view(two) { $0.isMember && $0.partitions.first?.state == .remote }
-        #expect(view.obstacle == nil && view.sendsForMilliseconds > 0 && view.nodes.map(\.partitions) == [1, 0])
+        // A node is a member before it has read its own row in the table of nodes.
+        let view = try await scene.view(two) { view in
+            view.isMember && view.partitions.first?.state == .remote && view.nodes.map(\.partitions) == [1, 0]
+        }
+        #expect(view.obstacle == nil && view.sendsForMilliseconds > 0)
         try await two.serve.line("connection.up", "app=shop")
         let ready = try await two.serve.get("/readyz")
         #expect(ready.status == "200", "\(ready.body)")
@@ -187,14 +192,19 @@ import Testing
 
     @Test func `Connections are divided over the nodes, and statistics are those of all or of one`() async throws {
         let scene = try await Scene()
-        // A node that is stopped below remains a member.
-        let one = try await scene.start("a", lease: "60s")
-        let two = try await scene.start("b", lease: "60s")
+        // A node that is stopped below remains a member during its lease.
+        let one = try await scene.start("a")
+        let two = try await scene.start("b")
         _ = try await scene.view(one) { $0.isMember && $0.nodes.map(\.node) == ["a", "b"] }
         _ = try await scene.view(two) { $0.isMember && $0.nodes.map(\.node) == ["a", "b"] }
 
         func run<Answer: Decodable>(_ words: String..., on node: Node) async throws -> Answer {
-            let ended = try await ChildProcess.run(ChildProcess.carillon, words + ["--json", "--config", node.file])
+            let line = words + ["--json", "--config", node.file]
+            var ended = try await ChildProcess.run(ChildProcess.carillon, line)
+            // A node has 2 s to answer the other, and a busy machine may take longer.
+            while ended.errors.contains("has not answered within") {
+                ended = try await ChildProcess.run(ChildProcess.carillon, line)
+            }
             #expect(ended.status == 0, "\(ended.errors)")
             return try JSONDecoder().decode(Answer.self, from: Data(ended.output.utf8))
         }
@@ -278,13 +288,13 @@ import Testing
 
     @Test func `Two nodes share the partitions, and one takes those of the other when it is killed`() async throws {
         let scene = try await Scene()
-        let one = try await scene.start("a")
+        let one = try await scene.start("a", lease: "30s")
         let alone = try await scene.view(one) { view in
             view.partitions.count == Self.parts && view.partitions.allSatisfy { $0.state == .serving }
         }
         #expect(alone.node == "a" && alone.isMember && !alone.isDraining && alone.joinedAt != nil)
         #expect(alone.nodes.map(\.node) == ["a"] && alone.nodes[0].state == .live)
-        #expect(alone.nodes[0].address.hasPrefix("tcp://127.0.0.1:") && alone.nodes[0].leaseMilliseconds == 2000)
+        #expect(alone.nodes[0].address.hasPrefix("tcp://127.0.0.1:") && alone.nodes[0].leaseMilliseconds == 30_000)
         #expect(alone.summary.takeovers == UInt64(Self.parts) && alone.summary.unowned == 0)
         #expect(alone.events.map(\.event) == [.joined, .takeover])
         #expect(alone.events[1].parts == Array(0..<Self.parts) && alone.events[1].node == nil)
@@ -292,7 +302,7 @@ import Testing
         #expect(alone.database.version?.isEmpty == false && alone.database.standbys == "")
         #expect(alone.database.fault == nil)
 
-        let two = try await scene.start("b")
+        let two = try await scene.start("b", lease: "30s")
         let shared = try await scene.view(two) { view in
             view.nodes.map(\.partitions) == [Self.parts / 2, Self.parts / 2]
                 && view.partitions.allSatisfy { $0.state == ($0.owner == "b" ? .serving : .remote) }
@@ -318,9 +328,11 @@ import Testing
         let after = try await scene.view(one) { view in view.partitions.allSatisfy { $0.state == .serving } }
         #expect(after.nodes.map(\.state) == [.live, .dead] && after.nodes.map(\.partitions) == [Self.parts, 0])
         #expect(after.events.suffix(2).map(\.event) == [.dead, .takeover] && after.events.last?.node == "b")
-        #expect(after.events.last?.parts == moved)
+        // If the answer to a take-over is late, the node reads the partition as its own, which is no take-over.
+        let taken = after.events.last?.parts ?? []
+        #expect(!taken.isEmpty && Set(taken).isSubset(of: moved), "\(taken) of \(moved)")
         let now = try await one.metrics()
-        #expect(now["partitions"] == Double(Self.parts) && now["takeovers_total"] == Double(Self.parts + moved.count))
+        #expect(now["partitions"] == Double(Self.parts) && now["takeovers_total"] == Double(Self.parts + taken.count))
         let ended = try await one.serve.stop()
         #expect(ended.status == 0, "\(ended.output)")
         try await scene.server.stop()

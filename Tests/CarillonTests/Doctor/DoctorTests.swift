@@ -43,6 +43,8 @@ import Testing
         let words =
             ["-u", "CARILLON_CONFIG", "-u", "CARILLON_DATA"] + prefix
             + [ChildProcess.carillon, "doctor", "--json", "--config", file] + options
+            // More than a busy machine takes, unless the options name a time.
+            + (options.contains("--timeout") ? [] : ["--timeout", "10m"])
         let ended = try await ChildProcess.run("env", words)
         #expect(ended.errors == "")
         let report = try JSONDecoder().decode(Report.self, from: Data(ended.output.utf8))
@@ -205,7 +207,7 @@ import Testing
         let file = try scene.directory.write(
             "carillon.json5",
             containing: "{ data: 'data', http: { listen: 'off' }, \(ServeScene.anyPorts) apps: { \(apps.joined()) } }")
-        let report = try await examine(file, ["--connect", "--timeout", "10s"])
+        let report = try await examine(file, ["--connect", "--timeout", "60s"])
         func codes(_ app: String) -> [String] {
             report.findings.filter { $0.where?.hasPrefix("\(app) ") == true }.map(\.code)
         }

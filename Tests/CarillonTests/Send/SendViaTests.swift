@@ -183,11 +183,13 @@ import Testing
         let hints = AudienceHints(
             try Arguments(words, of: SendVerb.verb), app: AppID("shop")!, dataDirectory: directory.path)
         #expect(await hints.notes().isEmpty)
-        #expect(asked.withLock { $0 } == 1)
+        // On a busy machine the request may be read after its time.
+        while asked.withLock({ $0 }) == 0 { await Task.yield() }
         await withCheckedContinuation { continuation in
             loop.execute { server.wrapped.close { continuation.resume() } }
         }
         await loop.shutDown()
+        #expect(asked.withLock { $0 } == 1)
     }
 
     private static let mistakes: [([String], Int32, String)] = [

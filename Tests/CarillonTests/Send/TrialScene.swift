@@ -37,8 +37,11 @@ struct TrialScene {
     }
     var device: [String] { ["--token", Self.token] }
 
+    /// Runs a verb. If it connects, it has more time than it takes on a busy machine, unless the arguments name a time.
     func carillon(_ arguments: [String], input: String? = nil) async throws -> ChildProcess.Ended {
-        try await secrets.run(arguments, directory: directory.path, input: input)
+        let connects = ["send", "channels"].contains(arguments.first) || arguments.contains("--connect")
+        let time = connects && !arguments.contains("--timeout") ? ["--timeout", "10m"] : []
+        return try await secrets.run(arguments + time, directory: directory.path, input: input)
     }
 
     func send(_ arguments: [String], input: String? = nil) async throws -> ChildProcess.Ended {

@@ -8,7 +8,7 @@ import Testing
 @testable import PushPipeline
 
 /// Nodes that pass each other what producers send, over real sockets.
-@Suite(.timeLimit(.minutes(3))) struct ForwardingTests {
+@Suite(.timeLimit(.minutes(10))) struct ForwardingTests {
     @Test func `Each request is answered by the owner of its partition, in the order of the requests`() async throws {
         let nodes = [try await PeerNode("a"), try await PeerNode("b"), try await PeerNode("c")]
         await PeerNode.introduce(nodes)

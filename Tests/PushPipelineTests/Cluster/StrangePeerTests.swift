@@ -8,7 +8,7 @@ import Testing
 @testable import PushPipeline
 
 /// Peers that hold the right key and say what no node says.
-@Suite(.timeLimit(.minutes(3))) struct StrangePeerTests {
+@Suite(.timeLimit(.minutes(10))) struct StrangePeerTests {
     /// A socket of a test, with the handlers of its side.
     private struct Stranger {
         let loop = EventLoop(name: "stranger")

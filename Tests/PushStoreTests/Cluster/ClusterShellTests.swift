@@ -9,6 +9,8 @@ import Testing
 /// Nodes with real tables, and the partitions that they serve.
 @Suite(.timeLimit(.minutes(5))) struct ClusterShellTests {
     private let checker = ServingChecker()
+    /// A lease that no pause of this machine ends.
+    private static let long = Duration.seconds(30)
 
     private static func store(parts: Int = 16) async throws -> PostgreSQLOptions {
         try await SharedPostgreSQL.shared.store(parts: parts, at: .current())
@@ -20,7 +22,7 @@ import Testing
 
     @Test func `One node takes all partitions, and its row says that it left`() async throws {
         let options = try await Self.store()
-        let node = try await ClusterMember("a", options, checker)
+        let node = try await ClusterMember("a", options, checker, lease: Self.long)
         await checker.wait(for: [16], of: ["a"])
         #expect(node.permit.isValid)
         let status = try #require(await node.shell.status())
@@ -42,7 +44,7 @@ import Testing
         let options = try await Self.store()
         let names = ["a", "b", "c"]
         var members: [ClusterMember] = []
-        for name in names { members.append(try await ClusterMember(name, options, checker)) }
+        for name in names { members.append(try await ClusterMember(name, options, checker, lease: Self.long)) }
         await checker.wait(for: [5, 5, 6], of: names)
         let owners = try #require(checker.changes.events.last)
         for member in members {
@@ -62,10 +64,9 @@ import Testing
 
     @Test func `A node that drains hands all partitions over before it leaves`() async throws {
         let options = try await Self.store()
-        // A long lease, so that no pause of this machine ends it.
-        let first = try await ClusterMember("a", options, checker, lease: .seconds(10))
+        let first = try await ClusterMember("a", options, checker, lease: Self.long)
         await checker.wait(for: [16], of: ["a"])
-        let second = try await ClusterMember("b", options, checker, lease: .seconds(10))
+        let second = try await ClusterMember("b", options, checker, lease: Self.long)
         await checker.wait(for: [8, 8], of: ["a", "b"])
         #expect(await first.shell.drain())
         await checker.wait(for: [16], of: ["b"])
@@ -78,7 +79,7 @@ import Testing
 
     @Test func `The last node that drains gives its partitions up, and the next one takes them`() async throws {
         let options = try await Self.store(parts: 4)
-        let first = try await ClusterMember("a", options, checker)
+        let first = try await ClusterMember("a", options, checker, lease: Self.long)
         await checker.wait(for: [4], of: ["a"])
         #expect(await first.shell.drain())
         #expect(checker.changes.events.last == [:])

@@ -194,14 +194,14 @@ import Testing
     {
         let desk = try await Desk()
         // The statements of a simple query hold their locks until the last one has ended.
-        async let locked = desk.sql("SELECT FROM carillon.leases WHERE part = 1 FOR UPDATE; SELECT pg_sleep(30)")
+        async let locked = desk.sql("SELECT FROM carillon.leases WHERE part = 1 FOR UPDATE; SELECT pg_sleep(600)")
         try await SharedPostgreSQL.shared.server().wait(
-            until: "EXISTS (SELECT FROM pg_stat_activity WHERE query LIKE '%FOR UPDATE; SELECT pg_sleep(30)%' AND "
+            until: "EXISTS (SELECT FROM pg_stat_activity WHERE query LIKE '%FOR UPDATE; SELECT pg_sleep(600)%' AND "
                 + "wait_event = 'PgSleep' AND pid <> pg_backend_pid())")
         #expect(await desk.run(.take(PartitionID(1)!, epoch: .none, from: nil)) == .refused)
         #expect(await desk.run(.take(PartitionID(0)!, epoch: .none, from: nil)) == .taken(PartitionEpoch(1)))
         try await SharedPostgreSQL.shared.server().execute(
-            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE '%FOR UPDATE; SELECT pg_sleep(30)%' "
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE '%FOR UPDATE; SELECT pg_sleep(600)%' "
                 + "AND pid <> pg_backend_pid()")
         _ = try? await locked
         await desk.close()

@@ -179,7 +179,7 @@ struct TestSessions {
         options.database = database
         let loop = EventLoop(name: "test")
         let sessions = try await StoreSessions.open(
-            1, on: loop, SharedPostgreSQL.settings(options), within: .seconds(30))
+            1, on: loop, SharedPostgreSQL.settings(options), within: .seconds(300))
         let session = await sessions.with { LoopBound($0[0], on: loop) }
         return TestSessions(
             loop: loop, sessions: sessions, call: StoreCall(session, gate: LoopGate(loop), name: "test"))

@@ -5,7 +5,7 @@ import Testing
 @testable import PushTransport
 
 /// The bounds of the memory that all connections of a server use together.
-@Suite(.timeLimit(.minutes(2))) struct HTTP1MemoryTests {
+@Suite(.timeLimit(.minutes(10))) struct HTTP1MemoryTests {
     private static let get = "GET / HTTP/1.1\r\nHost: x\r\n\r\n"
 
     /// More than the kernel takes for a client that does not read.

@@ -1,5 +1,6 @@
 import PushLoop
 import PushTransport
+import TestSupport
 
 /// What waits for something that a loop will bring: the next item that fits, or nil when the deadline passes first.
 ///

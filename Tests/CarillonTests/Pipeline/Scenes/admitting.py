@@ -97,8 +97,9 @@ def roles():
             assert browser.run(has_button(pattern)) == (name in expected), (role, name)
         has_boxes = browser.run("document.querySelectorAll('td.select').length > 0")
         assert has_boxes == (role in ("operate", "admin")), role
-        parts = browser.run("location.hash = '#/more'; new Promise((done) => setTimeout(() => done("
-                            "[...document.querySelectorAll('nav.parts a')].map((one) => one.innerText)), 300))")
+        console.go("#/more")
+        browser.until("document.querySelector('nav.parts a')", "the parts of More")
+        parts = browser.run("[...document.querySelectorAll('nav.parts a')].map((one) => one.innerText)")
         assert ("API keys" in parts) == (role == "admin"), (role, parts)
         browser.click("#bar button", "Sign out")
         browser.see("Sign in to Carillon")

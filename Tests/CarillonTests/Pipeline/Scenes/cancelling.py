@@ -1,6 +1,6 @@
 """Cancelled messages, and apps that an operator pauses."""
 import json, time, zmq
-from ground import http, main, Monitor, note, Producer, replay, Scene, Simulator, token
+from ground import http, main, Monitor, note, Producer, push_before_expiry, replay, Scene, Simulator, token
 from waiting import control
 
 
@@ -78,7 +78,8 @@ def half_out():
     """A broadcast that is half out stops: what the push service got is what the answer counts."""
     scene = Scene()
     scene.apps["shop"]["gateway"]["connections"] = {"min": 1, "max": 1}
-    scene.simulator.faults({"on": "request", "latency": "150ms"})
+    # All of it would take 40 seconds, so that the request to cancel comes in its midst also on a busy machine.
+    scene.simulator.faults({"on": "request", "latency": "1s"})
     serve = scene.serve()
     producer, monitor = Producer(serve), Monitor(serve)
     producer.push(note("wide", *[token(n) for n in range(40_000)]))
@@ -139,7 +140,7 @@ def racing():
 def killed():
     """A kill right after the ack: nothing of the message goes out afterwards, and it is completed once."""
     scene = Scene()
-    scene.simulator.faults({"on": "request", "latency": "400ms"})
+    scene.simulator.faults({"on": "request", "latency": "1s"})
     scene.apps["shop"]["gateway"]["connections"] = {"min": 1, "max": 1}
     for turn in range(4):
         serve = scene.serve(up=False)
@@ -201,7 +202,7 @@ def paused():
     assert "paused by an operator" in serve.verb("pause", "shop")
     serve.line("app.paused")
     assert producer.push(note("wait", token(1)))["status"] == "accepted"
-    assert producer.push(note("short", token(2), expires_at=int(time.time()) + 4))["status"] == "accepted"
+    push_before_expiry(producer, 4, "short", token(2))
     producer.push(note("other", token(3), app="bank"))
     assert monitor.completed("other")["other"]["sent"] == 1
     assert monitor.completed("short")["short"]["expired"] == 1

@@ -12,7 +12,7 @@ DRIVER = os.path.join(os.path.dirname(CARILLON), "ClientDriver")
 
 def node(name):
     return {"store": os.environ["CARILLON_STORE"],
-            "cluster": {"node": name, "listen": "tcp://127.0.0.1:0", "lease": "2s", "durability": "single"}}
+            "cluster": {"node": name, "listen": "tcp://127.0.0.1:0", "lease": "10s", "durability": "single"}}
 
 
 def walk():

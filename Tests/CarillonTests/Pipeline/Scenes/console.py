@@ -77,7 +77,11 @@ class Console:
         browser.see(see)
 
     def go(self, address, *texts):
-        self.browser.run(f"location.hash = {json.dumps(address)}")
+        # The page draws the new view when it hears of the change; until then the old one could be taken for it.
+        self.browser.run(
+            f"(() => {{ const before = location.href; location.hash = {json.dumps(address)};"
+            " return location.href === before ? null : new Promise((done) =>"
+            " addEventListener('hashchange', () => done(null), { once: true })); })()")
         self.browser.see(*texts)
 
     def value(self, row):

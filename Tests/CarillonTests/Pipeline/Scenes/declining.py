@@ -118,7 +118,7 @@ def differences():
     control, document = Door(serve, control=True), json.loads(http(serve.places["http"] + "/openapi.json")[1])
     answers = {path: control.ask("GET", path) for path in ("/v1/gateways", "/v1/gateways/nope", "/healthz")}
     # The connection to the push service is an event.
-    answers["/v1/events"] = control.ask("GET", "/v1/events?wait=10")
+    answers["/v1/events"] = control.ask("GET", "/v1/events?since=0&wait=60")
     assert answers["/v1/events"].lines
 
     def faults(change, path, answer):

@@ -111,7 +111,8 @@ def forged():
         text = answer.body.decode()
         assert not any(word in text for word in (key.secret, key.id, other.id)), (name, text)
     # The times of the window's ends; the answer has the server's clock, so that a client can correct its own.
-    for name, created in (("late", now - 400), ("early", now + 400), ("the end of time", 999_999_999_999_999)):
+    now = int(time.time())
+    for name, created in (("early", now + 400), ("late", now - 400), ("the end of time", 999_999_999_999_999)):
         answer = problem(post(serve, sign(created=created), data), 401, "clock_skew")
         assert abs(answer.json["server_time_at"] - time.time() * 1000) < 1e6, (name, answer)
     # Signed for another method, path or query.
@@ -125,14 +126,15 @@ def forged():
         assert wire.ask("POST", PUSH[1], b"", fields=sign()).status == 401
     # What is right is accepted once, in each order of components and parameters, whatever went wrong before.
     for number, order in enumerate(itertools.permutations(COMPONENTS)):
-        fields = sign(components=order, expires=now + 100, tag='"x"')
+        fields = sign(components=order, expires=int(time.time()) + 100, tag='"x"')
         assert post(serve, fields, data).status in (200, 202), order
         problem(post(serve, fields, data), 401, "replayed")
         # The same nonce with another time is a replay as well.
         if number == 0:
             copied = nonce()
             assert post(serve, sign(nonce=f'"{copied}"'), data).status == 200
-            problem(post(serve, sign(nonce=f'"{copied}"', created=now + 60), data), 401, "replayed")
+            later = int(time.time()) + 60
+            problem(post(serve, sign(nonce=f'"{copied}"', created=later), data), 401, "replayed")
     # The same nonce of another key is not.
     shared = f'"{nonce()}"'
     for one in (key, other):
@@ -194,6 +196,11 @@ def visible():
         with Wire(serve, source=next(addresses)) as wire:
             return wire.ask(method, target, value, **more)
 
+    def until_refused(*words, **more):
+        while (answer := ask(*words, **more)).status == 200:
+            pass
+        return answer
+
     twice = signed(push, *PUSH, data)
     now = int(time.time())
     cases = {
@@ -212,14 +219,14 @@ def visible():
         "app_not_allowed": [lambda: ask("GET", "/v1/apps/bank/messages/x", key=watch)],
         "unknown_host": [lambda: ask("GET", "/v1/stats", key=watch, host="evil.example")],
         "cross_origin": [lambda: ask("GET", "/v1/stats", key=watch, fields=[("Origin", "https://evil.example")])],
-        "too_many_requests": [lambda: ask("GET", "/v1/stats", key=slow) for _ in range(1)] * 12,
+        "too_many_requests": [lambda: until_refused("GET", "/v1/stats", key=slow)],
     }
     assert ask(*PUSH, data, fields=twice).status == 202
     for reason, calls in cases.items():
         before = metric(serve, "carillon_http_refusals_total", reason=reason)
         others = metric(serve, "carillon_http_refusals_total") - before
         refused = sum(call().status in (401, 403, 421, 429) for call in calls)
-        assert refused == len(calls) or reason == "too_many_requests" and refused, (reason, refused)
+        assert refused == len(calls), (reason, refused)
         assert metric(serve, "carillon_http_refusals_total", reason=reason) == before + refused, reason
         assert metric(serve, "carillon_http_refusals_total") == others + before + refused, reason
     with Wire(serve, "control") as wire:

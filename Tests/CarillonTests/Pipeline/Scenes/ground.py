@@ -371,6 +371,17 @@ def note(name, *tokens, app="shop", **more):
     return {"id": name, "app": app, "to": {"tokens": list(tokens)}, "alert": "Hello", **more}
 
 
+def push_before_expiry(producer, seconds, name, *tokens, **more):
+    """Pushes a message that expires after a few seconds, again while it has expired before it is accepted. Returns its
+    envelope."""
+    while True:
+        envelope = note(name, *tokens, expires_at=int(time.time()) + seconds, **more)
+        status = producer.push(envelope)
+        if status["status"] == "accepted":
+            return envelope
+        assert status["reason"] == "expired", status
+
+
 def pick(statuses, name):
     return [s.get(name) for s in statuses]
 

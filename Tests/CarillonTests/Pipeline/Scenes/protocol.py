@@ -2,7 +2,7 @@
 import json, os, re, subprocess, time
 import zmq
 from ground import (
-    context, keyed, main, Monitor, note, PATIENCE, Producer, replay, Scene, token, verb)
+    context, keyed, main, Monitor, note, PATIENCE, Producer, push_before_expiry, replay, Scene, token, verb)
 from securing import keys
 from waiting import control
 
@@ -84,7 +84,7 @@ def every_kind():
     assert answer["status"] == "accepted", answer
     monitor.completed("options", "users", "tags", "all", "wake", "ids")
     # The app reports what the device has shown.
-    sent = monitor.of("delivery/sent")[0]["apns_id"]
+    sent = monitor.wait("delivery/sent")[0]["apns_id"]
     for what in "displayed", "opened":
         seen = {"apns_id": sent, "what": what, "at": int(time.time() * 1000)}
         status, answer = control(serve, "POST", "/v1/apps/shop/seen", {"seen": [seen]})
@@ -116,7 +116,7 @@ def every_kind():
     push("goaway", token(1, "dd"))
     # One app has a push service that asks for retries, the other one has no usable credential.
     for name, device, app in (("retried", token(1, "ee"), "shop"), ("expired", token(1), "late")):
-        push(name, device, app=app, traceparent=TRACE, expires_at=int(time.time()) + 10)
+        push_before_expiry(producer, 10, name, device, app=app, traceparent=TRACE)
     monitor.completed("unknown", "gone", "goaway", "retried", "expired")
     push("suppressed", token(1, "de"), traceparent=TRACE)
     push("flood", *(token(n, "bad0") for n in range(400)))

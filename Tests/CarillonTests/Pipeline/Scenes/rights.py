@@ -59,6 +59,8 @@ class Ground:
         scene = Scene()
         scene.apps["bank"] = scene.app("bank")
         self.serve = scene.serve()
+        # `serve` waits for the connection of one app, and the routes of both are asked.
+        self.serve.become_ready()
         monitor = Monitor(self.serve)
         self.control = Wire(self.serve, "control")
         self.device = self.register()
@@ -67,7 +69,9 @@ class Ground:
         self.paths = self.control.ask("GET", "/openapi.json").json["paths"]
 
     def register(self):
-        return self.control.ask("POST", "/v1/apps/shop/devices", json.dumps(REGISTER)).json["device"]
+        # A kept connection would be idle for too long between two of these calls on a busy machine.
+        with Wire(self.serve, "control") as control:
+            return control.ask("POST", "/v1/apps/shop/devices", json.dumps(REGISTER)).json["device"]
 
     def target(self, path):
         return path.format(app="shop", device=self.device, id="m1", name="nobody")

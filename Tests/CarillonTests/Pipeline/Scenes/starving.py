@@ -4,9 +4,10 @@ import json, os, random, select, time
 from calling import descriptors, make_key, Wire
 from ground import main, Monitor, note, PATIENCE, Producer, Scene, token
 
-# The connections that the program serves over HTTP with so many descriptors (`ConnectionLimits`), and the time after
-# which it closes idle ones (`HTTP1Limits`), in seconds.
+# The connections that the program serves over HTTP with so many descriptors (`ConnectionLimits`).
 DESCRIPTORS, CONNECTIONS = 640, 80
+# The seconds in which a head must arrive (`HTTP1Limits`).
+HEAD_TIME = 10
 STREAMS = 64
 # A sanitizer delays the release of memory, and keeps shadow memory.
 MEMORY = 10 if os.environ.get("CARILLON_SANITIZER") else 1
@@ -97,12 +98,12 @@ def slow():
     scene = Scene()
     serve = scene.serve()
     key = make_key(serve, "orders", "push")
+    begun, at = time.monotonic(), 0
     heads, bodies = [Wire(serve) for _ in range(40)], [Wire(serve) for _ in range(40)]
     slowly = json.dumps(note("slow", token(1), custom={"x": "y" * 900}))
     request = bodies[0].request("POST", "/v1/messages", slowly, key=key)
     for wire in bodies:
         wire.send(request[:-900])
-    begun, at = time.monotonic(), 0
     while heads:
         assert time.monotonic() - begun < PATIENCE
         for wire in heads + bodies:
@@ -113,9 +114,9 @@ def slow():
             answer = wire.answer()
             assert answer.status == 408 and answer.fields["connection"] == "close", answer
             heads.remove(wire)
+            assert time.monotonic() - begun >= HEAD_TIME, "ended too early"
         if at % 10 == 0:
             serves(serve, key, f"slow-{at}")
-    assert at > 5, "ended too early"
     for wire in bodies:
         wire.close()
     serve.stop()
@@ -219,7 +220,8 @@ def resets():
     accepted = {e["message_id"] for e in monitor.of("message/accepted")}
     monitor.completed(*accepted)
     ids = [e["message_id"] for e in monitor.of("message/completed")]
-    assert sorted(ids) == sorted(accepted), "each message is completed once"
+    # Requests of connections that were reset may be accepted meanwhile.
+    assert accepted <= set(ids) and len(ids) == len(set(ids)), "each message is completed once"
     # A client that has only closed its sending side gets the answer to what it sent, if it is answered at once.
     with Wire(serve) as wire:
         wire.send(wire.request("GET", "/healthz"))

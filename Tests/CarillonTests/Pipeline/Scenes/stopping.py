@@ -37,7 +37,7 @@ def insisted():
     """The push service does not respond: SIGTERM waits, `/readyz` is not ready, a second SIGTERM ends the process."""
     scene = Scene()
     scene.simulator.faults({"match": {"token": "aa*"}, "silence": True})
-    serve = scene.serve()
+    serve = scene.serve("--drain", "1h")
     producer = Producer(serve)
     assert serve.become_ready()["ready"]
     producer.push(note("stuck", token(1, "aa")))
@@ -45,10 +45,8 @@ def insisted():
     serve.signal(signal.SIGTERM)
     serve.line("draining")
     assert serve.become_ready("intake is closed")["reason"] == "intake is closed"
-    began = time.monotonic()
     serve.signal(signal.SIGTERM)
     assert serve.end() == 1, serve.lines[-20:]
-    assert time.monotonic() - began < 20, "the second SIGTERM had no effect"
     # The outcome is unknown, so the notification is sent again with the same apns-id.
     scene.simulator.faults()
     serve = scene.serve()
@@ -105,7 +103,7 @@ def mended():
     status, answer = serve.ready()
     assert status == 503 and [a["ready"] for a in answer["apps"]] == [False, True], answer
     assert not monitor.of("delivery/sent", "m0")
-    assert replay(serve, prefix="credential/late/failed")[0][0]["reason"] == "unusable"
+    assert Monitor(serve, "credential/late/", since=0).wait("credential/failed")[0]["reason"] == "unusable"
     late["credential"] = good
     serve.reload()
     done = monitor.completed(*pick(statuses, "id"))

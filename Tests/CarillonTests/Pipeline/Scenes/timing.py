@@ -1,6 +1,6 @@
 """Scheduled messages, expiry, and missing responses."""
 import time
-from ground import apns_id, main, Monitor, note, Producer, Scene, Simulator, token
+from ground import apns_id, main, Monitor, note, Producer, push_before_expiry, Scene, Simulator, token
 
 
 def later():
@@ -12,19 +12,21 @@ def later():
     assert producer.push(note("later", token(1), not_before=due))["status"] == "accepted"
     assert producer.push(note("later", token(1), not_before=due))["status"] == "duplicate"
     serve.kill()
+    was_early = time.time() < due
     serve = scene.serve()
     producer, monitor = Producer(serve), Monitor(serve, since=0)
     assert monitor.completed("later")["later"]["sent"] == 1
     (sent,) = monitor.of("delivery/sent", "later")
     assert sent["ts"] >= due * 1000, (sent, due)
-    assert scene.simulator.accepted() == [token(1)]
+    # On a machine so busy that the kill came after the time, the delivery may have been in flight.
+    taken = scene.simulator.accepted()
+    assert taken == [token(1)] or not was_early and taken == [token(1)] * 2, taken
 
     # The push service is down until the message expires.
     ports = scene.simulator.ports
     scene.simulator.kill()
     serve.line("connection.down")
-    short = note("short", token(2), expires_at=int(time.time()) + 2)
-    assert producer.push(short)["status"] == "accepted"
+    short = push_before_expiry(producer, 2, "short", token(2))
     done = monitor.completed("short")["short"]
     assert done["expired"] == 1 and done["sent"] == 0, done
     assert monitor.of("delivery/expired", "short") or monitor.of("message/expired", "short")

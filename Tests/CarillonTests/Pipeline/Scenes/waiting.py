@@ -109,7 +109,7 @@ def damaged():
     monitor = Monitor(serve, "message/late/", since=0)
     done = monitor.completed("one", "two")
     assert done["one"]["sent"] == 0 and done["two"]["sent"] == 1, done
-    (rejected,) = monitor.of("message/rejected")
+    (rejected,) = monitor.wait("message/rejected")
     assert rejected["message_id"] == "one" and rejected["reason"] == "damaged", rejected
     serve.heard("damaged and is not sent")
     assert any("damaged" in text for text in control(serve, "GET", "/v1/stats")[1]["obstacles"])
