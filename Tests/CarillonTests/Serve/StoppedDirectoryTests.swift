@@ -1,6 +1,8 @@
 import FoundationEssentials
 import Glibc
+import PushConfiguration
 import PushModel
+import PushServer
 import TestSupport
 import Testing
 
@@ -172,6 +174,21 @@ import Testing
             #expect(ended.status == 0 && ended.output.contains(output), "\(words): \(ended.errors)")
         }
         #expect(try await scene.content() == before)
+    }
+
+    @Test func `A Carillon that starts while it is read is noticed`() async throws {
+        let scene = try await Scene(endedBy: SIGKILL)
+        let copy = try StoppedCopy(of: scene.data, in: scene.serving.directory.path)
+        defer { copy.remove() }
+        try copy.fill()
+        try copy.checkSource()
+        // It moves the log to the database when it ends.
+        #expect(try await RunningServe(scene.file).stop().status == 0)
+        let error = await #expect(throws: StartError.self) { _ = try await StoppedReader.open(copy) }
+        #expect(error?.code == .tryAgain)
+        #expect(
+            error?.description
+                == "the files of \(scene.data) have changed while they were read: a Carillon has started; try again")
     }
 
     @Test func `Verbs that wait or change need a running Carillon`() async throws {
