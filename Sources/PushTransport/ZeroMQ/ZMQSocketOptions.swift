@@ -22,8 +22,9 @@ package struct ZMQSocketOptions: Sendable {
     package var routerHandover = false
     /// The maximum size of one frame. A peer that sends a larger one is disconnected. Nil means no limit.
     package var maxFrameSize: Int? = 16 * 1024 * 1024
-    /// The time after which a connection without a complete handshake is closed.
-    package var handshakeTimeout = Duration.seconds(2)
+    /// The time after which a connection without a complete handshake is closed. A client may have written messages by
+    /// then, which it does not repeat by itself, so that the time covers several retransmissions and a slow machine.
+    package var handshakeTimeout = Duration.seconds(10)
     /// TCP: The time of silence after which the kernel probes a connection, every `keepAliveInterval`. It is closed
     /// after `keepAliveProbes` unanswered probes.
     ///
