@@ -3,8 +3,11 @@
 Run as a program, it reads one JSON object on each line and answers with one:
 
   {"add": NAME, "target": PORT}    listens, and answers with {"port": PORT}
+  {"find": NAME, "text": TEXT}     answers with {"found": whether TEXT is in what
+      is held back on its way to the target}
   {"set": NAME, "state": STATE}    changes all listeners of the name; STATE is
       open     bytes are passed on
+      late     what the target would receive is held back
       mute     what the target sends is held back
       held     bytes of both directions are held back
       cut      connections are closed, and new ones at once"""
@@ -16,11 +19,20 @@ import subprocess
 import sys
 
 
+# The bytes that are held back of one direction of a connection. The rest stays in the buffers of the kernel.
+LIMIT = 1 << 20
+
+
 class Wire:
     """The listeners of one name, and their connections."""
 
     def __init__(self):
         self.state, self.writers, self.changed = "open", set(), asyncio.Condition()
+        # What is held back on its way to the target, for each connection.
+        self.held = {}
+
+    def finds(self, text):
+        return any(text in held for held in self.held.values())
 
     async def change(self, state):
         async with self.changed:
@@ -48,7 +60,8 @@ class Wire:
             return
         self.writers |= both
         try:
-            await asyncio.gather(self.pump(near, to_far, ("held",)), self.pump(far, to_near, ("held", "mute")))
+            await asyncio.gather(
+                self.pump(near, to_far, ("held", "late")), self.pump(far, to_near, ("held", "mute")))
         except OSError:
             pass
         finally:
@@ -59,11 +72,36 @@ class Wire:
     async def pump(self, source, target, holding):
         while data := await source.read(1 << 16):
             if self.state in holding:
-                async with self.changed:
-                    await self.changed.wait_for(lambda: self.state not in holding)
+                data = await self.hold(bytearray(data), source, holding)
             target.write(data)
             await target.drain()
         raise ConnectionResetError
+
+    async def hold(self, data, source, holding):
+        """Holds data back, and what follows it, until the state is another one."""
+        free = asyncio.ensure_future(self.until_free(holding))
+        if "late" in holding:
+            self.held[source] = data
+        try:
+            while not free.done() and len(data) < LIMIT:
+                more = asyncio.ensure_future(source.read(1 << 16))
+                await asyncio.wait({free, more}, return_when=asyncio.FIRST_COMPLETED)
+                if not more.done():
+                    # It waits for data and has taken none.
+                    more.cancel()
+                    break
+                if not more.result():
+                    break
+                data += more.result()
+            await free
+        finally:
+            free.cancel()
+            self.held.pop(source, None)
+        return data
+
+    async def until_free(self, holding):
+        async with self.changed:
+            await self.changed.wait_for(lambda: self.state not in holding)
 
 
 async def main():
@@ -72,7 +110,7 @@ async def main():
     await asyncio.get_running_loop().connect_read_pipe(lambda: asyncio.StreamReaderProtocol(lines), sys.stdin)
     while line := await lines.readline():
         order = json.loads(line)
-        wire = wires.setdefault(order.get("add") or order["set"], Wire())
+        wire = wires.setdefault(order.get("add") or order.get("find") or order["set"], Wire())
         answer = {}
         if "add" in order:
             server = await asyncio.start_server(
@@ -80,6 +118,8 @@ async def main():
                 "127.0.0.1", order.get("port", 0))
             servers.append(server)
             answer = {"port": server.sockets[0].getsockname()[1]}
+        elif "find" in order:
+            answer = {"found": wire.finds(order["text"].encode())}
         else:
             await wire.change(order["state"])
         print(json.dumps(answer), flush=True)
@@ -105,6 +145,10 @@ class Wires:
 
     def set(self, name, state):
         self.ask({"set": name, "state": state})
+
+    def find(self, name, text):
+        """Returns whether a text is in what is held back on its way to the target."""
+        return self.ask({"find": name, "text": text})["found"]
 
     def end(self):
         self.child.stdin.close()
