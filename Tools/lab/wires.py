@@ -86,11 +86,10 @@ class Wire:
             while not free.done() and len(data) < LIMIT:
                 more = asyncio.ensure_future(source.read(1 << 16))
                 await asyncio.wait({free, more}, return_when=asyncio.FIRST_COMPLETED)
-                if not more.done():
-                    # It waits for data and has taken none.
-                    more.cancel()
-                    break
-                if not more.result():
+                # A read that waits for data has taken none.
+                more.cancel()
+                await asyncio.wait({more})
+                if more.cancelled() or not more.result():
                     break
                 data += more.result()
             await free

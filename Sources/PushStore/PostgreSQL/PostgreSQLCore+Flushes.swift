@@ -120,7 +120,8 @@ extension PostgreSQLCore {
         var late = 0
         for entry in flush.entries {
             if !held.contains(entry.part.part) {
-                if entry.part.phase == .gone { late += 1 }
+                // The cluster's machine may know of the loss already, and then says nothing when it hears of this.
+                late += 1
                 fenced(entry)
             } else if announce(entry) {
                 segments += entry.decided.rows.segments.lazy.filter { $0.count > 0 }

@@ -27,8 +27,8 @@ package final class PostgreSQLLedger: LedgerEngine, Sendable {
         /// Called on the ledger's loop when a write found another epoch of a part than the given one: another node has
         /// taken the part. The ledger has forgotten it.
         package var lost: @Sendable (PartitionID, PartitionEpoch) -> Void = { _, _ in }
-        /// Called on the ledger's loop when a write came too late for some parts, which this node has given up before: with
-        /// their number. Nothing of them was stored.
+        /// Called on the ledger's loop when a write came too late for some parts, which other nodes have taken: with their
+        /// number. Nothing of them was stored.
         package var refusedLate: @Sendable (Int) -> Void = { _ in }
         /// Called on the ledger's loop when events are dropped because writes fail for too long: with their number so
         /// far when the first ones are dropped, and with the number of all of them when writes succeed again or the
