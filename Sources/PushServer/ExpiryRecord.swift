@@ -58,14 +58,6 @@ struct ExpiryRecord: Sendable {
         let encoder = JSONEncoder()
         encoder.outputFormatting = .sortedKeys
         let bytes = Array(try encoder.encode(lines)) + [0x0a]
-        let new = "\(path).new"
-        let descriptor = open(new, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0o600)
-        guard descriptor >= 0 else { throw SystemError.current }
-        let isWritten =
-            bytes.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) } == bytes.count
-            && fsync(descriptor) == 0
-        let error = SystemError.current
-        guard close(descriptor) == 0, isWritten else { throw error }
-        guard rename(new, path) == 0 else { throw SystemError.current }
+        try ReplacedFile.write(bytes, to: path, until: .content)
     }
 }

@@ -47,25 +47,16 @@ package struct BackupRecord: Sendable {
         return .ended(content.endedAt)
     }
 
-    /// Replaces the file atomically. A failure is ignored: the backup is whole without it, and the data directory may be
+    /// Replaces the file. A failure is ignored: the backup is whole without it, and the data directory may be
     /// on a file system that is read-only.
     func write(_ backup: String, endedAt time: WallTime) {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
         guard let bytes = try? encoder.encode(Content(v: Self.version, endedAt: time, backup: backup)) else { return }
-        let new = "\(path).new"
-        // What an earlier process has left. A link is removed, not followed.
-        unlink(new)
-        guard let descriptor = try? BackupFile.create(new) else { return }
-        defer { close(descriptor) }
-        var owner = stat()
-        // The superuser makes backups, too. The file belongs to the user whose directory it is in.
-        if geteuid() == 0, stat(directory, &owner) == 0 { fchown(descriptor, owner.st_uid, owner.st_gid) }
-        do {
-            try BackupFile.write(Array(bytes) + [0x0a], to: descriptor, of: new)
-            guard fsync(descriptor) == 0, rename(new, path) == 0 else { throw SystemError.current }
-        } catch {
-            unlink(new)
+        try? ReplacedFile.write(Array(bytes) + [0x0a], to: path, until: .content) { file in
+            var owner = stat()
+            // The superuser makes backups, too. The file belongs to the user whose directory it is in.
+            if geteuid() == 0, stat(directory, &owner) == 0 { fchown(file, owner.st_uid, owner.st_gid) }
         }
     }
 }

@@ -1,5 +1,6 @@
 import FoundationEssentials
 import Glibc
+import PushLoop
 import PushModel
 import PushStore
 import PushTransport
@@ -37,18 +38,13 @@ struct RenewalFile: Sendable {
             content.number, node: node, cluster: content.cluster, system: content.system, timeline: content.timeline)
     }
 
-    /// Replaces the file atomically. It is not synced: an older number after a power failure costs nothing, and no file
-    /// is like an old one.
+    /// Replaces the file. A failure is ignored, and nothing is synced: an older number costs nothing, and no file is like
+    /// an old one.
     func write(_ seen: SeenRenewal) {
         let content = Content(
             v: Self.version, node: seen.node, cluster: seen.cluster, number: seen.number, system: seen.system,
             timeline: seen.timeline)
         guard let bytes = (try? JSONEncoder().encode(content)).map({ [UInt8]($0) }) else { return }
-        let new = "\(path).new"
-        let descriptor = unsafe open(new, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0o600)
-        guard descriptor >= 0 else { return }
-        let isWritten = unsafe Glibc.write(descriptor, bytes, bytes.count) == bytes.count
-        guard close(descriptor) == 0, isWritten else { return }
-        _ = unsafe rename(new, path)
+        try? ReplacedFile.write(bytes, to: path, until: .process)
     }
 }

@@ -37,23 +37,19 @@ struct IncarnationFile: Sendable {
         return found.suffix(Self.maxCount)
     }
 
-    /// Replaces the file atomically. Returns when the file and its name are on disk.
+    /// Replaces the file. Returns when the file and its name are on disk.
     func write(_ incarnations: [NodeIncarnation]) throws(StoreError) {
         let bytes = Array(incarnations.suffix(Self.maxCount).map { "\($0)\n" }.joined().utf8)
-        let new = "\(path).new"
-        let descriptor = unsafe open(new, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0o600)
-        guard descriptor >= 0 else { throw failure(.cannotWrite, "write") }
-        let isWritten = unsafe Glibc.write(descriptor, bytes, bytes.count) == bytes.count && fsync(descriptor) == 0
-        let error = failure(.cannotWrite, "write")
-        guard close(descriptor) == 0, isWritten else { throw error }
-        guard unsafe rename(new, path) == 0 else { throw failure(.cannotWrite, "write") }
-        let parent = unsafe open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-        guard parent >= 0 else { throw failure(.cannotWrite, "sync the directory of") }
-        defer { close(parent) }
-        guard fsync(parent) == 0 else { throw failure(.cannotWrite, "sync the directory of") }
+        do {
+            try ReplacedFile.write(bytes, to: path, until: .name)
+        } catch {
+            throw failure(.cannotWrite, "write", because: error)
+        }
     }
 
-    private func failure(_ code: StoreError.Code, _ action: String) -> StoreError {
-        StoreError(code, "cannot \(action) \(path): \(SystemError.current)")
+    private func failure(
+        _ code: StoreError.Code, _ action: String, because error: SystemError = .current
+    ) -> StoreError {
+        StoreError(code, "cannot \(action) \(path): \(error)")
     }
 }
