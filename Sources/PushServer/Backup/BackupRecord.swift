@@ -58,9 +58,7 @@ package struct BackupRecord: Sendable {
         unlink(new)
         guard let descriptor = try? BackupFile.create(new) else { return }
         defer { close(descriptor) }
-        var owner = stat()
-        // The superuser makes backups, too. The file belongs to the user whose directory it is in.
-        if geteuid() == 0, stat(directory, &owner) == 0 { fchown(descriptor, owner.st_uid, owner.st_gid) }
+        BackupFile.giveToOwner(descriptor, of: directory)
         do {
             try BackupFile.write(Array(bytes) + [0x0a], to: descriptor, of: new)
             guard fsync(descriptor) == 0, rename(new, path) == 0 else { throw SystemError.current }
