@@ -41,10 +41,12 @@ struct Diagnosis {
             + facts.cautions.map { Finding(.warning, .secretPermissions, $0) }
     }
 
-    /// What would prevent a start. If Carillon runs and this user may not ask it, the endpoints are in use by Carillon.
+    /// What would prevent a start. If a Carillon runs that cannot be asked, the endpoints are in use by it.
     private var startFaults: [StartError] {
-        guard case .forbidden = facts.process else { return facts.startFaults }
-        return facts.startFaults.filter { $0.code != .unavailable }
+        switch facts.process {
+        case .none, .running: facts.startFaults
+        case .silent, .forbidden: facts.startFaults.filter { $0.code != .unavailable }
+        }
     }
 
     private var directory: [Finding] {

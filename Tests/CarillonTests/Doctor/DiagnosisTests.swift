@@ -79,11 +79,12 @@ import Testing
         #expect(codes { $0.registry = some } == ["fault store_damaged"])
     }
 
-    @Test func `A user who may not ask Carillon is not told to stop it`() {
+    @Test func `The endpoints of a Carillon that cannot be asked are not a fault`() {
         let fault = StartError(.unavailable, "cannot open http.listen 127.0.0.1:8470: Address already in use")
         #expect(codes { ($0.startFaults, $0.process) = ([fault], .none) }.contains("fault start"))
         #expect(
             codes { ($0.startFaults, $0.process) = ([fault], .forbidden("not permitted")) } == ["fault not_permitted"])
+        #expect(codes { ($0.startFaults, $0.process) = ([fault], .silent("no answer")) } == ["fault not_answering"])
     }
 
     @Test func `The process that does not answer is named`() {
