@@ -29,7 +29,13 @@ final class DataLock: Sendable {
         if let fault = Self.modeFault(of: directory) { throw fault }
         let path = Self.path(in: directory)
         // The file is truncated below. If it were a symbolic link or a hard link, another file would be truncated.
-        let descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0o600)
+        let flags = O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK
+        var descriptor = open(path, flags | O_EXCL, 0o600)
+        if descriptor >= 0 {
+            BackupFile.giveToOwner(descriptor, of: directory)
+        } else {
+            descriptor = open(path, flags, 0o600)
+        }
         guard descriptor >= 0 else {
             let error = SystemError.current
             if error.number == ELOOP { throw Self.notOurs(path, because: "it is a symbolic link") }

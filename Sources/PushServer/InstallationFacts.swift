@@ -25,10 +25,44 @@ package enum InstallationFacts {
 
     /// A database file, by its first bytes.
     package enum StoredFile: Sendable, Equatable {
-        /// The file has this version; an empty or new file has version 0.
+        /// The file has this version; a new file has version 0.
         case version(Int64)
+        case empty
         case damaged(String)
         case unreadable(String)
+    }
+
+    /// A database of which only the other one is left.
+    package enum LostFile: Sendable, Equatable {
+        case ledger
+        case registry
+    }
+
+    /// Returns which database is missing or empty where the other one has something. A start makes an empty one in its
+    /// place.
+    ///
+    /// - Parameter hasRun: Whether Carillon is known to have run. Without this, a missing ledger is not a loss: an API
+    ///   key may be made before the first start.
+    package static func lostFile(ledger: StoredFile?, registry: StoredFile?, hasRun: Bool) -> LostFile? {
+        func holdsNothing(_ file: StoredFile?) -> Bool { file == nil || file == .empty }
+        if holdsNothing(registry), !holdsNothing(ledger) { return .registry }
+        if holdsNothing(ledger), !holdsNothing(registry), hasRun || ledger == .empty { return .ledger }
+        return nil
+    }
+
+    /// Reports a database that is missing beside the other one. It does not prevent a start: what is left is served.
+    static func reportLoss(in directory: String, to log: Logger) {
+        let lost = lostFile(
+            ledger: storedFile("\(directory)/ledger.db"), registry: storedFile("\(directory)/registry.db"),
+            hasRun: hasRunMark(in: directory))
+        switch lost {
+        case .ledger:
+            log.error(
+                "ledger.db is missing or empty, waiting messages and known ids are lost: stop and restore a backup")
+        case .registry:
+            log.error("registry.db is missing or empty, devices and API keys are lost: stop and restore a backup")
+        case nil: break
+        }
     }
 
     /// The newest version of `ledger.db` that this program can read.
@@ -56,7 +90,7 @@ package enum InstallationFacts {
         defer { close(descriptor) }
         var header = [UInt8](repeating: 0, count: 100)
         let count = unsafe read(descriptor, &header, header.count)
-        if count == 0 { return .version(0) }
+        if count == 0 { return .empty }
         guard count == header.count, header.starts(with: Array("SQLite format 3\0".utf8)) else {
             return .damaged("it does not begin like a database of SQLite")
         }

@@ -102,6 +102,7 @@ final class Pipeline: Sendable {
         do {
             (intakeKeys, eventKeys) = try Self.handlers(
                 configuration.security, contexts: contexts, refused: refused, log: log)
+            if configuration.store == nil { InstallationFacts.reportLoss(in: dependencies.directory, to: log) }
             stores = try await Stores.open(
                 configuration, configuration.ledgerRetention,
                 on: Stores.Dependencies(

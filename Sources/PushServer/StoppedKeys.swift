@@ -1,3 +1,4 @@
+import Glibc
 package import PushAdmin
 import PushConfiguration
 import PushStore
@@ -13,6 +14,7 @@ package enum StoppedKeys {
         _ method: HTTP1Method, at target: String, body: [UInt8], directory: String
     ) async throws -> AdminAnswer {
         let lock = try DataLock(directory: directory)
+        let new = [BackupFile.registry, BackupFile.sealingKey].filter { !BackupFile.exists("\(lock.directory)/\($0)") }
         let keys: RegistryKeys
         do {
             keys = try await RegistryKeys.open(directory: lock.directory)
@@ -24,8 +26,20 @@ package enum StoppedKeys {
             method: method, target: target, headers: [:], body: body, peer: .local)
         let answer = await EndpointTable(KeyEndpoints.all(registrar)).answer(request)
         await keys.close()
+        for name in new { giveToOwner(name, in: lock.directory) }
         // The lock is released with its last use, which must not be before the file is closed.
         withExtendedLifetime(lock) {}
         return answer
+    }
+
+    /// Gives a file that was made with the first key of a directory to the user of the directory.
+    private static func giveToOwner(_ name: String, in directory: String) {
+        let descriptor = open("\(directory)/\(name)", O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
+        guard descriptor >= 0 else { return }
+        defer { close(descriptor) }
+        var status = stat()
+        // That user may have put another file in its place.
+        guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG, status.st_nlink == 1 else { return }
+        BackupFile.giveToOwner(descriptor, of: directory)
     }
 }

@@ -28,8 +28,14 @@ enum Carillon {
         PrivateMemory.keep()
         FreeMemory.keepLargeApart()
         OpenSSLAtExit.leave()
-        exit(await run(Array(CommandLine.arguments.dropFirst())).rawValue)
+        StandardDescriptors.open()
+        let arguments = Array(CommandLine.arguments.dropFirst())
+        let code = await run(arguments)
+        exit((servers.contains(arguments.first ?? "") ? code : Terminal.status(code)).rawValue)
     }
+
+    /// The verbs that run until they are stopped. Their exit status does not depend on what they print at the start.
+    private static let servers: Set<String> = [ServeVerb.verb.name, SimulateVerb.verb.name]
 
     static func run(_ arguments: [String]) async -> ExitCode {
         guard let name = arguments.first else {

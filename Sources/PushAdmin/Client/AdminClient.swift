@@ -69,7 +69,8 @@ package struct AdminClient: Sendable {
             }
             return AdminAnswer(status: response.status, body: response.body, headers: response.headers)
         } catch let error as HTTP1CallError {
-            throw self.error(error)
+            // It may wait in the server's socket: a server that hung carries it out when it continues.
+            throw self.error(error, note: method == "GET" ? "" : "; the request may still be carried out")
         }
     }
 
@@ -82,7 +83,8 @@ package struct AdminClient: Sendable {
             description: text.isEmpty ? "the server responded with status \(answer.status)" : text)
     }
 
-    private func error(_ error: HTTP1CallError) -> AdminClientError {
+    /// - Parameter note: Added to the description of an error after which the server may have the request.
+    private func error(_ error: HTTP1CallError, note: String) -> AdminClientError {
         switch error {
         case .invalidPath:
             AdminClientError(
@@ -102,13 +104,14 @@ package struct AdminClient: Sendable {
         case .timedOut:
             AdminClientError(
                 code: .timedOut,
-                description: "the Carillon on \(dataDirectory) did not answer within \(DurationText.write(deadline))")
+                description: "the Carillon on \(dataDirectory) did not answer within \(DurationText.write(deadline))"
+                    + note)
         case .disconnected(let error):
-            AdminClientError(code: .disconnected, description: "connection to \(socketPath) lost: \(error)")
+            AdminClientError(code: .disconnected, description: "connection to \(socketPath) lost: \(error)\(note)")
         case .malformed(let fault) where fault.isCutOff:
             AdminClientError(
                 code: .disconnected,
-                description: "the Carillon on \(dataDirectory) ended the connection without an answer")
+                description: "the Carillon on \(dataDirectory) ended the connection without an answer\(note)")
         case .malformed(let fault):
             AdminClientError(code: .malformed, description: "cannot parse the response on \(socketPath): \(fault)")
         }

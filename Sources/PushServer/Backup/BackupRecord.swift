@@ -54,9 +54,7 @@ package struct BackupRecord: Sendable {
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
         guard let bytes = try? encoder.encode(Content(v: Self.version, endedAt: time, backup: backup)) else { return }
         try? ReplacedFile.write(Array(bytes) + [0x0a], to: path, until: .content) { file in
-            var owner = stat()
-            // The superuser makes backups, too. The file belongs to the user whose directory it is in.
-            if geteuid() == 0, stat(directory, &owner) == 0 { fchown(file, owner.st_uid, owner.st_gid) }
+            BackupFile.giveToOwner(file, of: directory)
         }
     }
 }

@@ -30,6 +30,14 @@ enum BackupFile {
         return AppID(String(name.dropFirst(9).dropLast(6))) != nil
     }
 
+    /// Gives a new file to the user whose directory it is in, if this is run by the superuser. Otherwise the server of
+    /// that user could not open it.
+    static func giveToOwner(_ descriptor: CInt, of directory: String) {
+        var owner = stat()
+        guard geteuid() == 0, stat(directory, &owner) == 0 else { return }
+        fchown(descriptor, owner.st_uid, owner.st_gid)
+    }
+
     /// Returns the names in a directory, without `.` and `..`.
     static func names(in directory: String) throws(StartError) -> [String] {
         guard let stream = opendir(directory) else { throw failure("cannot list \(directory)") }

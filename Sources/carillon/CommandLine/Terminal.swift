@@ -1,5 +1,7 @@
 import Glibc
+import PushLoop
 import PushText
+import PushThread
 
 /// Output for people: plain text, with colors only on a terminal.
 struct Terminal: Sendable {
@@ -17,6 +19,17 @@ struct Terminal: Sendable {
         hasColors = isInteractive && getenv("NO_COLOR") == nil
     }
 
+    /// The first error of the standard output. It is nil if the reader closed its end, as `head` does when it has read
+    /// enough.
+    private static let outputFault = Locked<SystemError?>(nil)
+
+    /// Returns the exit status of a verb that ended with `code`: it has failed if what it printed was not written.
+    static func status(_ code: ExitCode) -> ExitCode {
+        guard let fault = outputFault.withLock({ $0 }) else { return code }
+        error.write("carillon: cannot write the standard output: \(fault)\n")
+        return code == .done ? .failed : code
+    }
+
     /// Writes the whole text. Returns false if writing fails, for example because the reader closed its end.
     @discardableResult
     func write(_ text: String) -> Bool {
@@ -24,7 +37,11 @@ struct Terminal: Sendable {
         while !bytes.isEmpty {
             let count = bytes.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
             if count < 0 {
-                if errno == EINTR { continue }
+                let fault = SystemError.current
+                if fault.number == EINTR { continue }
+                if descriptor == 1, fault.number != EPIPE {
+                    Self.outputFault.withLock { $0 = $0 ?? fault }
+                }
                 return false
             }
             bytes = bytes.dropFirst(count)

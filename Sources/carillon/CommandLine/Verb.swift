@@ -140,7 +140,12 @@ struct Verb: Sendable {
             Examples:
             \(samples.joined(separator: "\n"))
 
-            """ + (notes.isEmpty ? "" : "\n\(notes)\n") + exitHelp
+            """ + (notes.isEmpty ? "" : "\n\(wrappedNotes)\n") + exitHelp
+    }
+
+    private var wrappedNotes: String {
+        notes.split(separator: "\n", omittingEmptySubsequences: false)
+            .map { Terminal.output.help(String($0), indent: 0) }.joined(separator: "\n")
     }
 
     private var exitHelp: String {

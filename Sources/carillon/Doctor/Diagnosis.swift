@@ -1,4 +1,5 @@
 import PushAdmin
+import PushConfiguration
 import PushServer
 import PushText
 import PushTime
@@ -28,7 +29,7 @@ struct Diagnosis {
         guard facts.configurationFaults.isEmpty else {
             return facts.configurationFaults.map { Finding(.fault, .configuration, $0, at: facts.file) }
         }
-        return facts.startFaults.map { fault in
+        return startFaults.map { fault in
             // The text of a fault at the start says what to do.
             let isData = facts.directory.map { fault.description.contains("data directory \($0)") } ?? false
             let code: Finding.Code =
@@ -38,6 +39,14 @@ struct Diagnosis {
         }
             + facts.configurationWarnings.map { Finding(.warning, .configurationWarning, $0, at: facts.file) }
             + facts.cautions.map { Finding(.warning, .secretPermissions, $0) }
+    }
+
+    /// What would prevent a start. If a Carillon runs that cannot be asked, the endpoints are in use by it.
+    private var startFaults: [StartError] {
+        switch facts.process {
+        case .none, .running: facts.startFaults
+        case .silent, .forbidden: facts.startFaults.filter { $0.code != .unavailable }
+        }
     }
 
     private var directory: [Finding] {
@@ -58,11 +67,29 @@ struct Diagnosis {
                     .fault, .storeVersion,
                     "\(name) has version \(version), and this program reads up to \(InstallationFacts.newestLedger)",
                     at: path, advice: "install the version of Carillon that wrote it, or a newer one")
-            case .version, nil: return nil
+            case .version, .empty, nil: return nil
             }
         }
+            + missing
             + facts.databaseFaults.map { Finding(.fault, .database, $0, advice: "see 'carillon store check'") }
             + facts.databaseWarnings.map { Finding(.warning, .database, $0, advice: "see 'carillon store check'") }
+    }
+
+    private var missing: [Finding] {
+        let hasRun = facts.hasRunMark || facts.process != .none
+        let lost = InstallationFacts.lostFile(ledger: facts.ledger, registry: facts.registry, hasRun: hasRun)
+        let (name, file, content) =
+            switch lost {
+            case .ledger: ("ledger.db", facts.ledger, "waiting messages, outcomes and remembered ids")
+            case .registry: ("registry.db", facts.registry, "devices and API keys")
+            case nil: ("", nil, "")
+            }
+        guard lost != nil else { return [] }
+        return [
+            Finding(
+                .fault, .storeDamaged, "\(name) is \(file == nil ? "missing" : "empty"): \(content) are lost",
+                at: facts.directory, advice: "restore the directory from a backup; a start only makes an empty file")
+        ]
     }
 
     /// Notes, because somebody may back up by other means, of which Carillon knows nothing.
@@ -139,7 +166,8 @@ struct Diagnosis {
         case .silent(let why):
             return [
                 Finding(
-                    .fault, .notAnswering, "a Carillon has locked the data directory and does not answer: \(why)",
+                    .fault, .notAnswering,
+                    "a Carillon\(holder) has locked the data directory and does not answer: \(why)",
                     at: facts.directory, advice: "see its log; it may be starting or ending, or its disk may hang")
             ]
         case .forbidden(let why):
@@ -161,6 +189,8 @@ struct Diagnosis {
             return found
         }
     }
+
+    private var holder: String { facts.holder.map { " (process \($0))" } ?? "" }
 
     private var paused: Set<String> { Set(facts.gateways.filter { $0.pausedAt != nil }.map(\.app)) }
 
@@ -251,7 +281,19 @@ struct Diagnosis {
                     $0, at: credential.app, advice: "correct the files of the app, and run 'carillon reload'")
             }
         }
-        return found + configurationInForce + losses
+        return found + removedApps + configurationInForce + losses
+    }
+
+    /// Messages of apps that are not in the configuration in force, such as after an app got another name.
+    private var removedApps: [Finding] {
+        guard let statistics = facts.statistics, let all = statistics.backlog?.waiting else { return [] }
+        let known = statistics.apps.reduce(UInt64(0)) { $0 + ($1.waiting ?? 0) }
+        guard all > known else { return [] }
+        return [
+            Finding(
+                .warning, .backlog, "\(all - known) messages wait for apps that are not in the configuration",
+                advice: "see 'carillon messages --state waiting'; add their apps again, or cancel the messages")
+        ]
     }
 
     private var configurationInForce: [Finding] {

@@ -61,6 +61,8 @@ struct DoctorFacts: Sendable {
     // MARK: The running Carillon
 
     var process: Process = .none
+    /// The id of the process that has locked the data directory.
+    var holder: Int32?
     var isExecutableReplaced = false
     /// The limit of open files of the running process, and how many it has open.
     var descriptors: (open: Int, limit: Int)?

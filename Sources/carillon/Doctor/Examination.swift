@@ -74,6 +74,7 @@ struct Examination {
     private func askRunning(in directory: String, _ facts: inout DoctorFacts) async {
         let client = AdminClient(dataDirectory: directory, deadline: answerTime)
         let holder = InstallationFacts.holder(of: directory)
+        facts.holder = holder?.id
         do {
             facts.statistics = try await client.ask("GET", at: "/v1/stats", for: StatsAnswer.self)
             facts.process = .running

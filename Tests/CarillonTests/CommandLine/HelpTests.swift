@@ -1,3 +1,4 @@
+import FoundationEssentials
 import TestSupport
 import Testing
 
@@ -48,6 +49,9 @@ import Testing
             #expect(line.count <= 80, "\(line)")
         }
         #expect(lines.count > 2)
+        // Notes and exit codes are below the examples, after an empty line.
+        let paragraphs = help.components(separatedBy: "\n\n").drop { !$0.hasPrefix("Examples:") }.dropFirst()
+        for line in paragraphs.flatMap({ $0.split(separator: "\n") }) { #expect(line.count <= 80, "\(line)") }
     }
 
     @Test func `The option for the output file is --out, and its earlier name is accepted`() throws {

@@ -25,6 +25,9 @@ import Testing
         let failure = await #expect(throws: Failure.self) { _ = try await client.send("GET", to: "/v1/gateways") }
         #expect(failure?.code == .tryAgain)
         #expect(failure?.description.hasSuffix("did not answer within 50ms") == true)
+        let change = await #expect(throws: Failure.self) { _ = try await client.send("POST", to: "/v1/reload") }
+        #expect(
+            change?.description.hasSuffix("did not answer within 50ms; the request may still be carried out") == true)
         // The kernel queues one connection more than the backlog; after that, connecting itself blocks.
         var waiting: [RawClient] = []
         while waiting.count < 8, let next = silent.connectWithoutWaiting() { waiting.append(next) }

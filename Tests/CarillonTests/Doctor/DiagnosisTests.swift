@@ -61,6 +61,47 @@ import Testing
         #expect(old?.what == "the last 'carillon backup' ended 9 days ago" && old?.place == "/data")
     }
 
+    @Test func `A database that is missing beside the other one is a fault`() {
+        let (some, none) = (InstallationFacts.StoredFile.version(2), InstallationFacts.StoredFile?.none)
+        func found(
+            _ ledger: InstallationFacts.StoredFile?, _ registry: InstallationFacts.StoredFile?, hasRunMark: Bool = false
+        ) -> [String] {
+            codes {
+                ($0.ledger, $0.registry, $0.hasRunMark, $0.process) = (ledger, registry, hasRunMark, .none)
+                $0.directory = nil
+            }
+        }
+        #expect(found(some, some) == [] && found(none, none) == [] && found(.empty, .empty) == [])
+        #expect(found(some, none) == ["fault store_damaged"] && found(some, .empty) == ["fault store_damaged"])
+        #expect(found(.empty, some) == ["fault store_damaged"])
+        // An API key may be made before the first start.
+        #expect(found(none, some) == [] && found(none, some, hasRunMark: true) == ["fault store_damaged"])
+        #expect(codes { $0.registry = some } == ["fault store_damaged"])
+    }
+
+    @Test func `The endpoints of a Carillon that cannot be asked are not a fault`() {
+        let fault = StartError(.unavailable, "cannot open http.listen 127.0.0.1:8470: Address already in use")
+        #expect(codes { ($0.startFaults, $0.process) = ([fault], .none) }.contains("fault start"))
+        #expect(
+            codes { ($0.startFaults, $0.process) = ([fault], .forbidden("not permitted")) } == ["fault not_permitted"])
+        #expect(codes { ($0.startFaults, $0.process) = ([fault], .silent("no answer")) } == ["fault not_answering"])
+    }
+
+    @Test func `The process that does not answer is named`() {
+        let facts = facts { ($0.process, $0.holder) = (.silent("timed out"), 4711) }
+        #expect(Diagnosis(facts: facts).findings.first?.what.contains("a Carillon (process 4711) has locked") == true)
+    }
+
+    @Test func `Messages of apps that are not in the configuration are reported`() {
+        func found(waiting: UInt64) -> [String] {
+            codes {
+                $0.statistics?.apps = [app { $0.waiting = 2 }]
+                $0.statistics?.backlog = StatsAnswer.Backlog(waiting: waiting)
+            }
+        }
+        #expect(found(waiting: 2) == [] && found(waiting: 5) == ["warning backlog"])
+    }
+
     @Test func `The machine is judged`() {
         #expect(codes { $0.isClockSynchronized = false } == ["warning clock"])
         #expect(codes { $0.descriptors = (930, 1024) } == ["warning descriptors"])

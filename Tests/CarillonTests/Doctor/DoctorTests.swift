@@ -151,6 +151,18 @@ import Testing
         #expect(try await examine(file).has(.fault, .storeVersion, "has version 768"))
     }
 
+    @Test func `A registry that is lost is a fault, and the next start reports it`() async throws {
+        let scene = try await ServeScene()
+        let file = try scene.configure(scene.app("shop"))
+        #expect(try await RunningServe(file).stop().status == 0)
+        for end in ["", "-wal", "-shm"] { unlink("\(data(of: scene))/registry.db\(end)") }
+        #expect(try await examine(file).has(.fault, .storeDamaged, "registry.db is missing"))
+        let serve = try await RunningServe(file)
+        try await serve.line("registry.db is missing or empty, devices and API keys are lost")
+        #expect(try await examine(file, []).codes == ["backup"])
+        #expect(try await serve.stop().status == 0)
+    }
+
     @Test func `A process that has the lock and does not answer is a fault`() async throws {
         let scene = try await ServeScene()
         let file = try scene.configure(scene.app("shop"))

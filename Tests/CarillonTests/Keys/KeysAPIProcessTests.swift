@@ -1,4 +1,5 @@
 import FoundationEssentials
+import Glibc
 import PushAdmin
 import TestSupport
 import Testing
@@ -40,6 +41,21 @@ import Testing
         let all = try await keys(["list", "--all", "--json"], data: data)
         let answer = try JSONDecoder().decode(KeyListAnswer.self, from: Data(all.output.utf8))
         #expect(answer.keys.map(\.state) == ["revoked", "active", "revoked"])
+    }
+
+    @Test(.enabled(if: geteuid() == 0, "only root can make files for another user"))
+    func `Files that root makes in the directory of another user belong to that user`() async throws {
+        let directory = try TemporaryDirectory()
+        let data = "\(directory.path)/data"
+        try #require(mkdir(data, 0o700) == 0 && chown(data, 65534, 65534) == 0)
+        #expect(try await keys(["list"], data: data).status == 0)
+        #expect(try await keys(["add", "orders", "--role", "push"], data: data).status == 0)
+        let names = try FileManager.default.contentsOfDirectory(atPath: data)
+        #expect(Set(names).isSuperset(of: ["registry.db", "api.key", "carillon.lock"]), "\(names)")
+        for name in names {
+            var status = stat()
+            #expect(lstat("\(data)/\(name)", &status) == 0 && status.st_uid == 65534, "\(name)")
+        }
     }
 
     @Test(
