@@ -131,7 +131,7 @@ import Testing
 
     @Test func `An old receipt goes to Apple's server, and then to the sandbox`() async throws {
         let requests = Locked<[String]>([])
-        let apple = try await ReceiptServer { path, body in
+        let answer: ReceiptServer.Answer = { path, body in
             requests.withLock { $0.append("\(path) \(body)") }
             if path == "/p" { return "{\"status\":21007}" }
             return """
@@ -139,42 +139,43 @@ import Testing
                 {"transaction_id":"7","product_id":"gold"}]}}
                 """
         }
-        func configure(_ environments: String) throws {
-            _ = try directory.write("ca.pem", containing: TestCertificates.shared.authority.certificatePEM)
-            _ = try directory.write(
-                "carillon.json5",
-                containing: """
-                    { apps: { shop: { topic: "com.example.shop", environment: "production",
-                      credential: { certificate: "a.p12" } } },
-                      receipts: { shared_secret_file: "shared.secret", environments: \(environments), verify: {
-                        production: "https://localhost:\(apple.port)/p", sandbox: "https://localhost:\(apple.port)/s",
-                        trust: "ca.pem" } } }
-                    """)
+        try await ReceiptServer.run(answering: answer) { port in
+            func configure(_ environments: String) throws {
+                _ = try directory.write("ca.pem", containing: TestCertificates.shared.authority.certificatePEM)
+                _ = try directory.write(
+                    "carillon.json5",
+                    containing: """
+                        { apps: { shop: { topic: "com.example.shop", environment: "production",
+                          credential: { certificate: "a.p12" } } },
+                          receipts: { shared_secret_file: "shared.secret", environments: \(environments), verify: {
+                            production: "https://localhost:\(port)/p", sandbox: "https://localhost:\(port)/s",
+                            trust: "ca.pem" } } }
+                        """)
+            }
+            try configure("[\"production\", \"sandbox\"]")
+            let ended = try await verify([], input: "QUJD\nREVG\n")
+            #expect(ended.status == 0, "\(ended.output)\(ended.errors)")
+            #expect(ended.output.contains("genuine: a receipt, verified by Apple's server"))
+            #expect(ended.output.contains("Sandbox") && ended.output.contains("7 gold"))
+            #expect(
+                requests.withLock { $0 } == [
+                    #"/p {"receipt-data":"QUJDREVG","password":"s3same-4711"}"#,
+                    #"/s {"receipt-data":"QUJDREVG","password":"s3same-4711"}"#,
+                ])
+            try configure("[\"production\"]")
+            let refused = try await verify(["--json"], input: "QUJD")
+            #expect(refused.status == 1 && refused.output.contains("wrong_environment"), "\(refused.output)")
         }
-        try configure("[\"production\", \"sandbox\"]")
-        let ended = try await verify([], input: "QUJD\nREVG\n")
-        #expect(ended.status == 0, "\(ended.output)\(ended.errors)")
-        #expect(ended.output.contains("genuine: a receipt, verified by Apple's server"))
-        #expect(ended.output.contains("Sandbox") && ended.output.contains("7 gold"))
-        #expect(
-            requests.withLock { $0 } == [
-                #"/p {"receipt-data":"QUJDREVG","password":"s3same-4711"}"#,
-                #"/s {"receipt-data":"QUJDREVG","password":"s3same-4711"}"#,
-            ])
-        try configure("[\"production\"]")
-        let refused = try await verify(["--json"], input: "QUJD")
-        #expect(refused.status == 1 && refused.output.contains("wrong_environment"), "\(refused.output)")
-        await apple.end()
     }
 }
 
 /// A server over TLS that answers as Apple's `verifyReceipt`.
-private struct ReceiptServer {
-    let port: UInt16
-    private let loop: EventLoop
-    private let server: LoopBound<HTTP1Server>
+private enum ReceiptServer {
+    /// Returns the answer to a path and a body.
+    typealias Answer = @Sendable (String, String) -> String
 
-    init(_ answer: @escaping @Sendable (String, String) -> String) async throws {
+    /// Listens until `body` has ended, also by an error.
+    static func run(answering answer: @escaping Answer, _ body: (_ port: UInt16) async throws -> Void) async throws {
         let loop = EventLoop(name: "apple")
         let context = try TestCertificates.shared.serverContext(alpn: ["http/1.1"])
         let server = await loop.run {
@@ -184,14 +185,19 @@ private struct ReceiptServer {
                     try? responder.respond(status: 200, headers: [:], body: Array(body.utf8))
                 }, on: loop)
         }
-        port = try await loop.run { () throws(HTTP1Error) in try server.wrapped.listen(host: "127.0.0.1", port: 0) }
-        (self.loop, self.server) = (loop, server)
-    }
-
-    func end() async {
+        let result: Result<Void, any Error>
+        do {
+            let port = try await loop.run { () throws(HTTP1Error) in
+                try server.wrapped.listen(host: "127.0.0.1", port: 0)
+            }
+            result = .success(try await body(port))
+        } catch {
+            result = .failure(error)
+        }
         await withCheckedContinuation { continuation in
             loop.execute { server.wrapped.close { continuation.resume() } }
         }
         await loop.shutDown()
+        try result.get()
     }
 }
