@@ -41,8 +41,21 @@ final class ReplyCollector: NSObject, URLSessionDataDelegate, Sendable {
             }
             return known
         }
-        task.cancel()
+        Self.cancel(task)
         reply?.continuation.resume(throwing: error)
+    }
+
+    private static func cancel(_ task: URLSessionTask) {
+        #if canImport(FoundationNetworking)
+        // On Linux, a task that ends by itself while it is being cancelled can end twice inside URLSession, which
+        // traps. The first byte above the limit often comes right before the end, so that the end goes first.
+        guard task.state != .suspended else { return task.cancel() }
+        DispatchQueue.global().asyncAfter(deadline: .now() + .milliseconds(50)) {
+            if task.state != .completed { task.cancel() }
+        }
+        #else
+        task.cancel()
+        #endif
     }
 
     func urlSession(_ session: URLSession, dataTask: URLSessionDataTask, didReceive data: Data) {
@@ -72,7 +85,12 @@ final class ReplyCollector: NSObject, URLSessionDataDelegate, Sendable {
         _ session: URLSession, task: URLSessionTask, willPerformHTTPRedirection response: HTTPURLResponse,
         newRequest request: URLRequest, completionHandler: @escaping @Sendable (URLRequest?) -> Void
     ) {
-        // The redirect itself is the response.
-        completionHandler(nil)
+        // On Linux, a task that is being cancelled does not wait for this answer any more, and traps if it comes. Its
+        // reply was removed before, and the lock keeps the two in this order.
+        replies.withLock { replies in
+            guard (replies[task.taskIdentifier] ?? nil) != nil else { return }
+            // The redirect itself is the response.
+            completionHandler(nil)
+        }
     }
 }

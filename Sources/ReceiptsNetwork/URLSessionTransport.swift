@@ -22,9 +22,15 @@ public final class URLSessionTransport: ReceiptTransport {
         configuration.httpCookieStorage = nil
         configuration.urlCache = nil
         configuration.httpMaximumConnectionsPerHost = 4
+        configuration.timeoutIntervalForRequest = Self.forever
+        configuration.timeoutIntervalForResource = Self.forever
         replies = ReplyCollector()
         session = URLSession(configuration: configuration, delegate: replies, delegateQueue: nil)
     }
+
+    /// A time after which nobody waits. A timer of URLSession on Linux that fires during a redirect ends the process,
+    /// and it counts from the last byte, while the limit of a request counts from its start.
+    private static let forever: TimeInterval = 1_000_000
 
     deinit {
         session.invalidateAndCancel()
@@ -35,14 +41,11 @@ public final class URLSessionTransport: ReceiptTransport {
         guard let url = URL(string: request.url), url.scheme == "https" || url.scheme == "http" else {
             throw Failure(description: "the address \(request.url) is not valid")
         }
-        let limit = request.timeLimit.components
-        var message = URLRequest(url: url)
+        var message = URLRequest(url: url, timeoutInterval: Self.forever)
         message.httpMethod = "POST"
         message.httpBody = Data(request.body)
-        message.timeoutInterval = max(0.001, Double(limit.seconds) + Double(limit.attoseconds) / 1e18)
         message.setValue(request.contentType, forHTTPHeaderField: "Content-Type")
         let task = session.dataTask(with: message)
-        // The interval of a request counts from its last byte; this deadline counts from its start.
         let deadline = Task { [replies] in
             try await Task.sleep(for: request.timeLimit)
             replies.fail(task, with: Failure(description: "no response within \(request.timeLimit)"))

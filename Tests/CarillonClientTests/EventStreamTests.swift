@@ -159,6 +159,15 @@ import Testing
         await fake.stop()
     }
 
+    @Test func `What waits is bounded, also if it has no events`() async {
+        let buffer = EventBuffer(limit: 10_000)
+        let count = (1...1_000).prefix { buffer.add([.mark($0, part: 0)]) }.count
+        #expect((10..<999).contains(count))
+        let batch = await buffer.next()
+        #expect(batch.resumes && batch.deliveries.count == count + 1)
+        #expect(buffer.add([.mark(2_000, part: 0)]))
+    }
+
     @Test func `Garbage from both sockets loses and adds nothing`() async throws {
         var random = SystemRandomNumberGenerator()
         let noise = (0..<100).map { _ in

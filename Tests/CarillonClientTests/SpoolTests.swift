@@ -230,7 +230,11 @@ import Testing
     @Test func `Foreign files in the directory change nothing`() async throws {
         let directory = try TemporaryDirectory()
         try await with(settings(directory)) { _ in }
-        for name in ["ffffffffffffffff.spool", "notes", "0000000000000000.spool", "x.spool"] {
+        let names = [
+            "ffffffffffffffff.spool", "notes", "0000000000000000.spool", "x.spool", "00000000000000AB.spool",
+            "+00000000000000a.spool",
+        ]
+        for name in names {
             _ = try directory.write("spool/\(name)", containing: "abc")
         }
         try await with(settings(directory)) { files in

@@ -191,4 +191,20 @@ import Testing
             #expect(refusal { try verifier.transaction(other.sign("{}", header: mixed)) } == .untrustedChain)
         }
     }
+
+    @Test("A genuine chain that a stranger writes in other ways is not remembered")
+    func rewritten() throws {
+        let verifier = try vectors.verifier()
+        #expect(refusal { try verifier.transaction(genuine.sign(vectors.transaction())) } == nil)
+        let leaf = genuine.chain[0]
+        #expect(leaf.prefix(2) == [0x30, 0x82])
+        // BER permits zeros in front of a length, and OpenSSL reads them.
+        for zeros in 1...2 {
+            let written = [0x30, 0x82 + UInt8(zeros)] + [UInt8](repeating: 0, count: zeros) + leaf.dropFirst(2)
+            let header = genuine.header(chain: [written, genuine.chain[1], genuine.chain[2]])
+            let forged = try plan { _ in }.sign(vectors.transaction(), header: header)
+            #expect(refusal { try verifier.transaction(forged) } == .wrongSignature)
+        }
+        #expect(verifier.chainCount == 1)
+    }
 }

@@ -91,6 +91,27 @@ import Testing
         await server.end()
     }
 
+    @Test("A redirect that meets the end of its time ends nothing but its request")
+    func lateRedirects() async throws {
+        let server = try await Server()
+        let transport = URLSessionTransport()
+        await withTaskGroup { group in
+            for task in 0..<8 {
+                group.addTask {
+                    for number in 0..<200 {
+                        // About the time that a request takes, so that many end while the redirect arrives.
+                        let limit = Duration.microseconds(500 + (number * 131 + task * 17) % 4000)
+                        let response = try? await transport.post(
+                            request("http://127.0.0.1:\(server.port)/moved", within: limit))
+                        #expect(response == nil || response?.status == 302)
+                    }
+                }
+            }
+        }
+        #expect(try await transport.post(request("http://127.0.0.1:\(server.port)/ok")).status == 503)
+        await server.end()
+    }
+
     @Test("A cancelled task ends its request, before and after its start")
     func cancelled() async throws {
         let server = try await Server()

@@ -106,6 +106,16 @@ import Testing
         #expect(!CacheDecision.mayStore(response, request: [:]))
     }
 
+    @Test func `The age of a validated response is that of its 304`() throws {
+        var entry = stored(["Date": Self.date, "Age": "500", "ETag": "\"x\"", "Cache-Control": "max-age=600"])
+        let url = try #require(URL(string: "https://a.example/"))
+        let later = entry.head.receivedAt + 1_000_000
+        entry.update(from: Response(status: 304, url: url), requestedAt: later, receivedAt: later)
+        #expect(Freshness(entry, now: later).age == 0 && entry.fields["ETag"] == "\"x\"")
+        entry.update(from: Response(status: 304, fields: ["Age": "7"], url: url), requestedAt: later, receivedAt: later)
+        #expect(Freshness(entry, now: later).age == 7)
+    }
+
     @Test func `A failure is replaced only within stale-if-error`() {
         func may(_ control: String, at seconds: Int64, wish: HeaderFields = [:]) -> Bool {
             CacheDecision.mayReplaceFailure(

@@ -115,6 +115,23 @@ import Testing
         }
     }
 
+    @Test func `A part with another date of change is of another version`() throws {
+        let directory = try TemporaryDirectory()
+        let url = try #require(URL(string: "https://a.example/file"))
+        let partial = PartialFile(
+            destination: URL(fileURLWithPath: directory.path).appendingPathComponent("file"), of: url)
+        let date = "Sun, 06 Nov 1994 08:49:37 GMT"
+        for (changed, isSame) in [(date, true), ("Sun, 06 Nov 1994 08:49:38 GMT", false)] {
+            try Data(count: 10).write(to: partial.bytes)
+            try partial.save(PartialFile.Version(url: url.absoluteString, validator: date, total: 20, count: 10))
+            let sink = FileSink(partial, max: 100, maxOther: 100)
+            let fields: HeaderFields = ["Content-Range": "bytes 10-19/20", "Last-Modified": changed]
+            let isTaken = (try? sink.begin(ResponseHead(status: 206, fields: fields, url: url))) != nil
+            #expect(isTaken == isSame && (partial.resumable() != nil) == isSame)
+            _ = try? sink.end(isComplete: false)
+        }
+    }
+
     @Test func `A file beyond the limit is refused and leaves nothing`() async throws {
         let scene = try await Scene()
         let promise = try scene.request("/promise")

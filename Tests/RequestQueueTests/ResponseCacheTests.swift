@@ -113,6 +113,55 @@ import Testing
         #expect(try await scene.get("k", query) == "failed network")
     }
 
+    @Test func `A stored response does not replace a failure if the server must confirm it`() async throws {
+        let scene = try await Scene()
+        let query: KeyValuePairs = ["Cache-Control": "max-age=60, stale-if-error=60", "fail": "2"]
+        #expect(try await scene.get("k", query) == "1 network")
+        #expect(try await scene.get("k", query, policy: .mustFetch) == "failed network")
+        #expect(try await scene.get("k", query) == "1 cache")
+    }
+
+    @Test(arguments: ["later": "no-store", "moves": "/ok"])
+    func `An answer that cannot be stored removes the one that it replaces`(_ name: String, _ value: String)
+        async throws
+    {
+        let scene = try await Scene()
+        let url = try scene.server.url("/cached/k", ["Cache-Control": "max-age=60", name: value])
+        #expect(try await scene.cache.send(.get(url)).source == .network)
+        scene.pass(60)
+        #expect(try await scene.cache.send(.get(url), policy: .refreshInBackground).source == .stale)
+        while await !scene.cache.flights.isEmpty { await Task.yield() }
+        #expect(try await scene.cache.send(.get(url), policy: .refreshInBackground).source == .network)
+    }
+
+    @Test func `A server that cannot answer now does not remove a stored response`() async throws {
+        let scene = try await Scene()
+        let query: KeyValuePairs = ["Cache-Control": "max-age=60", "fail": "2"]
+        #expect(try await scene.get("k", query) == "1 network")
+        scene.pass(60)
+        #expect(try await scene.get("k", query) == "failed network")
+        #expect(try await scene.get("k", query, policy: .refreshInBackground) == "1 stale")
+    }
+
+    @Test func `A redirect is not stored for requests that follow it`() async throws {
+        let scene = try await Scene()
+        let url = try scene.server.url("/status/301", ["Cache-Control": "max-age=60", "Location": "/ok"])
+        var request = Request.get(url)
+        request.redirect = .never
+        #expect(try await scene.cache.send(request).response.status == 301)
+        #expect(try await scene.cache.send(.get(url)).response.body == Data("ok".utf8))
+    }
+
+    @Test func `A 304 that came by a redirect is about another response`() async throws {
+        let scene = try await Scene()
+        let query: KeyValuePairs = [
+            "Cache-Control": "max-age=60", "tag": "t", "moves": "/cached/other?tag=t",
+        ]
+        #expect(try await scene.get("k", query) == "1 network")
+        scene.pass(60)
+        #expect(try await scene.get("k", query) == "2 network")
+    }
+
     @Test func `A success of another method makes the stored response invalid`() async throws {
         let scene = try await Scene()
         #expect(try await scene.get("k") == "1 network")
@@ -139,6 +188,21 @@ import Testing
         for task in tasks[1...] { #expect(await task.value?.response.body == Data("held".utf8)) }
         #expect(try await RequestQueue().send(count).body == Data("1".utf8))
         #expect(try await cache.send(request).source == .cache)
+    }
+
+    @Test func `Requests with other rules are not identical`() async throws {
+        let scene = try await Scene()
+        let cache = scene.cache
+        let large = Request.get(try scene.server.url("/hold/h", ["Cache-Control": "max-age=60"]))
+        var small = large
+        small.maxResponseBytes = 1
+        let first = Task { [small] in try await cache.send(small) }
+        while await cache.flights.isEmpty { await Task.yield() }
+        let second = Task { try await cache.send(large) }
+        while await cache.flights.values.map(\.waiterCount).reduce(0, +) != 2 { await Task.yield() }
+        _ = try await RequestQueue().send(.get(scene.server.url("/release/h")))
+        await #expect(throws: RequestError.self) { try await first.value }
+        #expect(try await second.value.response.body == Data("held".utf8))
     }
 
     @Test func `The last waiter that leaves ends the request, and a later one begins anew`() async throws {
@@ -171,6 +235,19 @@ import Testing
             if step == 0 { #expect(await cache.state(of: request) == .absent) }
             await cache.removeAll()
         }
+    }
+
+    @Test func `An invalidation concerns all requests that are under way, whatever their tags`() async throws {
+        let scene = try await Scene()
+        let request = Request.get(try scene.server.url("/hold/h", ["Cache-Control": "max-age=60"]))
+        let count = Request.get(try scene.server.url("/count/h"))
+        let cache = scene.cache
+        let tasks = ["a", "b"].map { tag in Task { try await cache.send(request, tags: [tag]) } }
+        while try await RequestQueue().send(count).body != Data("2".utf8) { await Task.yield() }
+        await cache.invalidate(request.url)
+        _ = try await RequestQueue().send(.get(scene.server.url("/release/h")))
+        for task in tasks { _ = try await task.value }
+        #expect(await cache.state(of: request) == .absent)
     }
 
     @Test func `A validation that was asked for before an invalidation stores nothing`() async throws {
@@ -209,7 +286,7 @@ import Testing
         #expect(files.count == 3)
         let size = try Data(contentsOf: folder.appendingPathComponent(files[0])).count
         try FileHandle(forWritingTo: folder.appendingPathComponent(files[0])).truncate(atOffset: UInt64(size - 1))
-        try Data("left over".utf8).write(to: folder.appendingPathComponent("new-123"))
+        try Data("left over".utf8).write(to: folder.appendingPathComponent("new-\(UUID())"))
         try Data("not ours".utf8).write(to: folder.appendingPathComponent("notes.txt"))
         let other = try Scene.cache(directory: scene.directory.path, now: scene.now)
         var sources: [CachedResponse.Source] = []
@@ -218,11 +295,53 @@ import Testing
         }
         #expect(sources.filter { $0 == .cache }.count == 2 && sources.filter { $0 == .network }.count == 1)
         let left = try FileManager.default.contentsOfDirectory(atPath: folder.path)
-        #expect(left.contains("notes.txt") && !left.contains("new-123"))
+        #expect(left.contains("notes.txt") && !left.contains { $0.hasPrefix("new-") })
         await other.removeAll()
         #expect(await other.diskBytes == 0)
         #expect(await other.memoryBytes == 0)
         #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == ["notes.txt"])
+    }
+
+    @Test func `What is not of the cache stays in its directory, whatever its name`() async throws {
+        let directory = try TemporaryDirectory()
+        let folder = URL(fileURLWithPath: directory.path).appendingPathComponent("cache")
+        let photos = folder.appendingPathComponent("new-photos")
+        try FileManager.default.createDirectory(at: photos, withIntermediateDirectories: true)
+        try Data("mine".utf8).write(to: photos.appendingPathComponent("cat"))
+        let key = CacheKey(
+            url: String(repeating: "a", count: 32), credentials: String(repeating: "b", count: 16),
+            variant: String(repeating: "c", count: 16))
+        try FileManager.default.createSymbolicLink(
+            at: folder.appendingPathComponent(key.description), withDestinationURL: photos)
+        let cache = try ResponseCache(directory: folder)
+        #expect(await cache.storedURLs == 0)
+        await cache.removeAll()
+        let left = try FileManager.default.contentsOfDirectory(atPath: folder.path)
+        #expect(left.sorted() == [key.description, "new-photos"])
+        #expect(try Data(contentsOf: photos.appendingPathComponent("cat")) == Data("mine".utf8))
+    }
+
+    @Test func `Responses that left both tiers are forgotten, and one in use stays in both`() async throws {
+        let bounds = CacheBounds(memoryBytes: 1000, diskBytes: 6000)
+        let scene = try await Scene(bounds: bounds, onDisk: true)
+        for number in 0..<30 {
+            _ = try await scene.get("k\(number)")
+            #expect(try await scene.get("k0") == "1 cache")
+        }
+        let folder = URL(fileURLWithPath: scene.directory.path).appendingPathComponent("cache")
+        let files = try FileManager.default.contentsOfDirectory(atPath: folder.path)
+        #expect(await scene.cache.storedURLs == files.count)
+    }
+
+    @Test func `A response that is used in memory is not the first to leave the disk`() async throws {
+        let scene = try await Scene(bounds: CacheBounds(diskBytes: 6000), onDisk: true)
+        for number in 0..<30 {
+            _ = try await scene.get("k\(number)")
+            #expect(try await scene.get("k0") == "1 cache")
+        }
+        let other = try Scene.cache(directory: scene.directory.path, now: scene.now)
+        let request = try scene.request("k0", ["Cache-Control": "max-age=60"])
+        #expect(try await other.send(request).source == .cache)
     }
 
     @Test func `The bounds in bytes hold in both tiers`() async throws {

@@ -32,7 +32,7 @@ final class EventBuffer: Sendable {
         let (waiting, batch, hasRoom) = state.withLock { state in
             if state.isEnded { return (nil as CheckedContinuation<Batch, Never>?, Batch(), true) }
             state.deliveries += deliveries
-            for case .lines(let lines, _) in deliveries { state.bytes += lines.bytes.count }
+            state.bytes += deliveries.reduce(0) { $0 + Self.cost(of: $1) }
             guard !state.deliveries.isEmpty, let waiting = state.waiting.take() else {
                 state.isFull = state.bytes >= limit
                 return (nil, Batch(), !state.isFull)
@@ -41,6 +41,12 @@ final class EventBuffer: Sendable {
         }
         waiting?.resume(returning: batch)
         return hasRoom
+    }
+
+    /// The bytes that a delivery takes. While the consumer works on an event, each heartbeat brings a delivery without
+    /// events.
+    private static func cost(of delivery: SubscriberMachine.Delivery) -> Int {
+        if case .lines(let lines, _) = delivery { lines.bytes.count + 64 } else { 64 }
     }
 
     /// Ends the stream after what is in the buffer.

@@ -19,8 +19,9 @@ enum SpoolFile {
             let name = unsafe withUnsafePointer(to: entry.pointee.d_name) {
                 unsafe String(cString: UnsafeRawPointer($0).assumingMemoryBound(to: CChar.self))
             }
-            guard name.hasSuffix(".spool"), name.utf8.count == 22, let number = UInt64(name.prefix(16), radix: 16),
-                (1...SpoolRecord.maxNumber).contains(number)
+            // A sign or an upper-case digit would be read as the number of another file.
+            guard let number = UInt64(name.prefix(16), radix: 16), (1...SpoolRecord.maxNumber).contains(number),
+                path(number, in: directory) == "\(directory)/\(name)"
             else { continue }
             numbers.append(number)
         }

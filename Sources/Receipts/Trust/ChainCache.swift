@@ -2,8 +2,8 @@ import ReceiptCrypto
 
 /// The chains that were verified lately, so that the certificates of a signer are verified once and not for each text.
 ///
-/// Only trusted chains are kept: a stranger cannot push them out. A chain carries its validity, which is compared for
-/// each text, so that an entry never becomes wrong.
+/// Only trusted chains that have signed something are kept: a stranger cannot push them out. A chain carries its
+/// validity, which is compared for each text, so that an entry never becomes wrong.
 struct ChainCache {
     struct Key: Hashable {
         let leaf: String

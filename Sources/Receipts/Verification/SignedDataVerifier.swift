@@ -38,6 +38,9 @@ public final class SignedDataVerifier: Sendable {
         cache = Locked(ChainCache(limit: cachedChains))
     }
 
+    /// The number of chains that are kept.
+    package var chainCount: Int { cache.withLock { $0.count } }
+
     // MARK: Kinds of data
 
     /// Verifies a transaction: from a device, from a notification, or from the App Store Server API.
@@ -131,11 +134,15 @@ public final class SignedDataVerifier: Sendable {
 
     private func open(_ text: String) throws(ReceiptRefusal) -> Opened {
         let jws = try CompactJWS(text)
-        let chain = try chain(of: jws.header)
+        let key = ChainCache.Key(leaf: jws.header.leaf, intermediate: jws.header.intermediate)
+        let known = cache.withLock { $0.chain(for: key) }
+        let chain = if let known { known } else { try chain(of: jws.header) }
         guard chain.verifies(jws.signature, of: jws.signedText) else {
             throw ReceiptRefusal(
                 .wrongSignature, "The signature is not that of the certificate's key: the data was altered or forged.")
         }
+        // Only now: without the key, anyone can write the certificates of a genuine chain in many ways.
+        if known == nil { cache.withLock { $0.insert(chain, for: key) } }
         let json = try Self.json(jws.payload)
         let claims = ClaimReader(json)
         // App transactions have the time of their creation in place of the time of signing.
@@ -147,19 +154,14 @@ public final class SignedDataVerifier: Sendable {
     }
 
     private func chain(of header: SigningHeader) throws(ReceiptRefusal) -> SigningChain {
-        let key = ChainCache.Key(leaf: header.leaf, intermediate: header.intermediate)
-        if let chain = cache.withLock({ $0.chain(for: key) }) { return chain }
         guard let leaf = StrictBase64.decode(header.leaf.utf8),
             let intermediate = StrictBase64.decode(header.intermediate.utf8)
         else { throw ReceiptRefusal(.malformedBase64, "A certificate in the header is not Base64.") }
-        let chain: SigningChain
         do {
-            chain = try roots.store.chain(leaf: leaf, intermediate: intermediate)
+            return try roots.store.chain(leaf: leaf, intermediate: intermediate)
         } catch {
             throw ReceiptRefusal(error)
         }
-        cache.withLock { $0.insert(chain, for: key) }
-        return chain
     }
 
     private static func json(_ payload: [UInt8]) throws(ReceiptRefusal) -> ReceiptJSON {

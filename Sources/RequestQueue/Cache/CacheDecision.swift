@@ -32,15 +32,23 @@ enum CacheDecision: Sendable, Equatable {
         return mustNotAsk ? .refuse : .ask
     }
 
-    /// Returns whether a response may be stored.
+    /// Returns whether a response may be stored. A redirect may not: it is the response of those requests alone that do
+    /// not follow it.
     static func mayStore(_ response: Response, request: HeaderFields) -> Bool {
         let control = CacheControl(response.fields["Cache-Control"])
-        guard response.status >= 200, response.status != 206, response.status != 304, !control.noStore,
+        guard response.status >= 200, response.status != 206, response.status != 304,
+            !Redirect.statuses.contains(response.status), !control.noStore,
             !CacheControl(request["Cache-Control"]).noStore, response.redirects == 0,
             StoredResponse.varying(response.fields["Vary"], request: request) != nil
         else { return false }
         return control.maxAge != nil || response.fields["Expires"] != nil
             || Freshness.heuristicStatuses.contains(response.status)
+    }
+
+    /// Returns whether a response that is not stored takes the place of the stored one. That of a server that cannot
+    /// answer now does not.
+    static func isReplacement(_ response: Response) -> Bool {
+        response.status < 500 && response.status != 408 && response.status != 429
     }
 
     /// Returns whether a stored response replaces the failure of the server.

@@ -5,7 +5,8 @@ public enum CachePolicy: Sendable, Equatable, CaseIterable {
     /// A stored response serves at once, even a stale one, and is refreshed in the background if it is stale. Without
     /// one, or if the server demands validation, the server is asked.
     case refreshInBackground
-    /// The server is asked in any case. It may answer that the stored response is still right.
+    /// The server is asked in any case. It may answer that the stored response is still right. If it fails, the stored
+    /// response does not serve.
     case mustFetch
     /// A fresh stored response serves; else the call fails with ``RequestError/Code/notCached``.
     case onlyIfCached

@@ -21,12 +21,11 @@ struct DiskTier: Sendable {
         }
         var found: [(key: CacheKey, size: Int, used: Date)] = []
         for name in (try? files.contentsOfDirectory(atPath: directory.path)) ?? [] {
-            if name.hasPrefix(AtomicFile.temporary) {
-                try? files.removeItem(at: directory.appendingPathComponent(name))
-            }
-            guard let key = CacheKey(name: name),
-                let attributes = try? files.attributesOfItem(atPath: directory.appendingPathComponent(name).path)
+            guard let attributes = try? files.attributesOfItem(atPath: directory.appendingPathComponent(name).path),
+                attributes[.type] as? FileAttributeType == .typeRegular
             else { continue }
+            if AtomicFile.isTemporary(name) { try? files.removeItem(at: directory.appendingPathComponent(name)) }
+            guard let key = CacheKey(name: name) else { continue }
             let size = (attributes[.size] as? NSNumber)?.intValue ?? 0
             found.append((key, size, attributes[.modificationDate] as? Date ?? .distantPast))
         }
@@ -53,6 +52,9 @@ struct DiskTier: Sendable {
         return stored
     }
 
+    /// Makes a stored response the most recently used one.
+    mutating func touch(_ key: CacheKey) { _ = list.use(key) }
+
     /// Returns the head of a stored response, without reading its body.
     func head(_ key: CacheKey) -> StoredResponse.Head? {
         guard let handle = try? FileHandle(forReadingFrom: path(key)) else { return nil }
@@ -64,11 +66,18 @@ struct DiskTier: Sendable {
         return EntryCoding.decodeHead(first + rest)
     }
 
-    /// Stores a response. A full disk loses it, and the one that it replaces.
-    mutating func save(_ stored: StoredResponse, key: CacheKey) {
-        guard let data = try? EntryCoding.encode(stored), data.count <= list.maxSize else { return remove(key) }
-        guard (try? AtomicFile.write(data, to: path(key))) != nil else { return remove(key) }
-        delete(list.set(key, to: (), size: data.count))
+    /// Stores a response, and returns the keys that are not on disk any more. A full disk loses the response, and the
+    /// one that it replaces.
+    mutating func save(_ stored: StoredResponse, key: CacheKey) -> [CacheKey] {
+        guard let data = try? EntryCoding.encode(stored), data.count <= list.maxSize,
+            (try? AtomicFile.write(data, to: path(key))) != nil
+        else {
+            remove(key)
+            return [key]
+        }
+        let removed = list.set(key, to: (), size: data.count)
+        delete(removed)
+        return removed
     }
 
     mutating func remove(_ key: CacheKey) {

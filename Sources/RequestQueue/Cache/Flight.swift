@@ -1,8 +1,31 @@
 /// One request to the server that any number of tasks wait for.
 final class Flight: Sendable {
+    /// What identical requests have in common: everything that has a part in their answers, and the tags of what is
+    /// stored.
+    struct Name: Hashable {
+        /// The digest of the URL and of all fields; credentials are among them.
+        let digest: String
+        let tags: Set<String>
+        let redirect: RedirectRule
+        let retry: RetryRule
+        let timeouts: Timeouts
+        let maxResponseBytes: Int
+        /// Whether a stored response does not replace a failure of the server.
+        let mustConfirm: Bool
+
+        init(_ request: Request, tags: Set<String>, mustConfirm: Bool) {
+            let fields = request.fields.all.map { "\($0.name.lowercased()): \($0.value)\n" }.sorted().joined()
+            digest = CacheKey.digest("\(request.url.absoluteString)\n\(fields)".utf8, count: 32)
+            (redirect, retry, timeouts) = (request.redirect, request.retry, request.timeouts)
+            maxResponseBytes = request.maxResponseBytes
+            self.tags = tags
+            self.mustConfirm = mustConfirm
+        }
+    }
+
     let box = ResultBox<Result<CachedResponse, RequestError>>()
+    let name: Name
     let urlDigest: String
-    let tags: Set<String>
     private let state = Locked(State())
 
     private struct State {
@@ -12,9 +35,9 @@ final class Flight: Sendable {
         var task: Task<Void, Never>?
     }
 
-    init(urlDigest: String, tags: Set<String>) {
+    init(_ name: Name, urlDigest: String) {
+        self.name = name
         self.urlDigest = urlDigest
-        self.tags = tags
     }
 
     /// The tasks that wait for the answer.
@@ -47,16 +70,14 @@ final class Flight: Sendable {
 extension ResponseCache {
     /// Returns the flight of a request, and starts it if there is none.
     func flight(
-        _ request: Request, stored: StoredResponse?, tags: Set<String>, isWaitedFor: Bool
+        _ request: Request, stored: StoredResponse?, tags: Set<String>, mustConfirm: Bool, isWaitedFor: Bool
     ) -> Flight {
-        // Requests are identical if all of their fields are; credentials are among them.
-        let fields = request.fields.all.map { "\($0.name.lowercased()): \($0.value)\n" }.sorted().joined()
-        let name = CacheKey.digest("\(request.url.absoluteString)\n\(fields)".utf8, count: 32)
-        if let flight = flights[name], flight.tags == tags {
+        let name = Flight.Name(request, tags: tags, mustConfirm: mustConfirm)
+        if let flight = flights[name] {
             flight.join(isWaitedFor: isWaitedFor)
             return flight
         }
-        let flight = Flight(urlDigest: CacheKey.digest(of: request.url), tags: tags)
+        let flight = Flight(name, urlDigest: CacheKey.digest(of: request.url))
         flight.join(isWaitedFor: isWaitedFor)
         flights[name] = flight
         flight.setTask(
@@ -73,16 +94,16 @@ extension ResponseCache {
         let result = await flight.box.get()
         guard let result else {
             // A later request must not join a request that is being cancelled.
-            if flight.leave(), let name = flights.first(where: { $0.value === flight })?.key { flights[name] = nil }
+            if flight.leave(), flights[flight.name] === flight { flights[flight.name] = nil }
             throw RequestError(.cancelled, message: "the wait for the response was cancelled")
         }
         return try result.get()
     }
 
     /// Lets a flight end without storing its answer; later requests start one of their own.
-    func detach(_ flight: Flight, name: String) {
+    func detach(_ flight: Flight) {
         flight.forbidStoring()
-        flights[name] = nil
+        flights[flight.name] = nil
     }
 
     private func fly(
@@ -97,28 +118,39 @@ extension ResponseCache {
         do throws(RequestError) {
             var response = try await queue.send(conditional)
             if response.status == 304, var stored {
-                // A 304 with another tag is about another response (RFC 9111, section 4.3.4).
-                // Tags are compared weakly: a server marks that of a compressed answer, but not that of the 304.
-                if let tag = response.fields["ETag"], Self.opaque(tag) != stored.fields["ETag"].map(Self.opaque) {
+                if !Self.isAbout(stored, response) {
                     response = try await queue.send(request)
                 } else {
                     stored.update(from: response, requestedAt: requestedAt, receivedAt: now())
-                    stored.head.tags.formUnion(flight.tags)
+                    stored.head.tags.formUnion(flight.name.tags)
                     if flight.mayStore { store(stored, request: request) }
                     return .success(answer(stored, request: request, source: .validated))
                 }
             }
-            if [500, 502, 503, 504].contains(response.status), let replaced = replacement(stored, request: request) {
+            if [500, 502, 503, 504].contains(response.status), !flight.name.mustConfirm,
+                let replaced = replacement(stored, request: request)
+            {
                 return .success(replaced)
             }
-            take(response, request: request, flight: flight, requestedAt: requestedAt)
+            take(response, request: request, flight: flight, requestedAt: requestedAt, stored: stored)
             return .success(CachedResponse(response: response, source: .network))
         } catch {
-            if error.code != .cancelled, let replaced = replacement(stored, request: request) {
+            if error.code != .cancelled, !flight.name.mustConfirm,
+                let replaced = replacement(stored, request: request)
+            {
                 return .success(replaced)
             }
             return .failure(error)
         }
+    }
+
+    /// Returns whether a 304 is about a stored response (RFC 9111, section 4.3.4), and not about one with another tag or
+    /// at the URL of a redirect.
+    private static func isAbout(_ stored: StoredResponse, _ response: Response) -> Bool {
+        guard response.redirects == 0 else { return false }
+        // Tags are compared weakly: a server marks that of a compressed answer, but not that of the 304.
+        guard let tag = response.fields["ETag"] else { return true }
+        return opaque(tag) == stored.fields["ETag"].map(opaque)
     }
 
     private static func opaque(_ tag: String) -> Substring { tag.hasPrefix("W/") ? tag.dropFirst(2) : tag[...] }
@@ -130,13 +162,20 @@ extension ResponseCache {
         return answer(stored, request: request, source: .stale)
     }
 
-    private func take(_ response: Response, request: Request, flight: Flight, requestedAt: Int64) {
-        guard flight.mayStore, CacheDecision.mayStore(response, request: request.fields),
+    private func take(
+        _ response: Response, request: Request, flight: Flight, requestedAt: Int64, stored: StoredResponse?
+    ) {
+        guard flight.mayStore else { return }
+        guard CacheDecision.mayStore(response, request: request.fields),
             let varying = StoredResponse.varying(response.fields["Vary"], request: request.fields)
-        else { return }
+        else {
+            // The stored response would otherwise serve for ever where it is refreshed in the background.
+            if let stored, CacheDecision.isReplacement(response) { discard(stored, request: request) }
+            return
+        }
         let head = StoredResponse.Head(
             url: request.url.plain, status: response.status, fields: StoredResponse.flat(response.fields),
-            varying: varying, tags: flight.tags, requestedAt: requestedAt, receivedAt: now())
+            varying: varying, tags: flight.name.tags, requestedAt: requestedAt, receivedAt: now())
         store(StoredResponse(head: head, body: response.body), request: request)
     }
 }

@@ -3,8 +3,8 @@ struct Freshness: Sendable, Equatable {
     /// The longest lifetime that is guessed from `Last-Modified`.
     private static let maxHeuristic: Int64 = 86_400
 
-    /// The statuses that are stored without an explicit lifetime (RFC 9110, section 15.1).
-    static let heuristicStatuses: Set<Int> = [200, 203, 204, 300, 301, 308, 404, 405, 410, 414, 501]
+    /// The statuses that are stored without an explicit lifetime (RFC 9110, section 15.1), without redirects.
+    static let heuristicStatuses: Set<Int> = [200, 203, 204, 300, 404, 405, 410, 414, 501]
 
     let control: CacheControl
     /// In seconds.

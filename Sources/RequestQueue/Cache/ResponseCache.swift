@@ -9,7 +9,7 @@ public import Foundation
 /// ```
 ///
 /// Only answers to GET are stored. Requests with different credentials never share a response. Identical requests at the
-/// same time are one request to the server. An answer that was redirected is not stored.
+/// same time are one request to the server. Neither a redirect nor an answer that was redirected is stored.
 public actor ResponseCache {
     let queue: RequestQueue
     private let bounds: CacheBounds
@@ -18,7 +18,7 @@ public actor ResponseCache {
     private var disk: DiskTier?
     /// The keys of the stored responses, by the digest of their URL.
     private var variants: [String: Set<CacheKey>] = [:]
-    var flights: [String: Flight] = [:]
+    var flights: [Flight.Name: Flight] = [:]
 
     /// The responses that one URL can have at the same time. A server that varies by more replaces the oldest.
     private static let maxVariants = 16
@@ -52,6 +52,9 @@ public actor ResponseCache {
     /// The bytes of the stored responses on disk.
     public var diskBytes: Int { disk?.size ?? 0 }
 
+    /// The number of URLs with stored responses.
+    var storedURLs: Int { variants.count }
+
     /// Answers a request from the cache or by the server, as the policy says. Methods other than GET are sent, and make
     /// the stored responses of their URL invalid if they succeed.
     ///
@@ -71,7 +74,9 @@ public actor ResponseCache {
         case .serveAndRefresh:
             if let stored, let freshness {
                 let isFresh = freshness.isFresh
-                if !isFresh { _ = flight(request, stored: stored.response, tags: tags, isWaitedFor: false) }
+                if !isFresh {
+                    _ = flight(request, stored: stored.response, tags: tags, mustConfirm: false, isWaitedFor: false)
+                }
                 return answer(stored.response, request: request, source: isFresh ? .cache : .stale)
             }
         case .refuse:
@@ -80,7 +85,9 @@ public actor ResponseCache {
                 message: "there is no fresh stored response of \(request.url.plain), and the policy forbids a request")
         case .ask: break
         }
-        return try await wait(for: flight(request, stored: stored?.response, tags: tags, isWaitedFor: true))
+        return try await wait(
+            for: flight(
+                request, stored: stored?.response, tags: tags, mustConfirm: policy == .mustFetch, isWaitedFor: true))
     }
 
     /// Asks the server, and stores the answer.
@@ -102,7 +109,7 @@ public actor ResponseCache {
     public func invalidate(_ url: URL) {
         let digest = CacheKey.digest(of: url)
         for key in variants[digest] ?? [] { remove(key) }
-        for (name, flight) in flights where flight.urlDigest == digest { detach(flight, name: name) }
+        for flight in flights.values where flight.urlDigest == digest { detach(flight) }
     }
 
     /// Removes the responses that were stored with a tag.
@@ -112,13 +119,13 @@ public actor ResponseCache {
             // A head that cannot be read is damaged, and its response would be read as absent.
             if tags?.contains(tag) ?? true { remove(key) }
         }
-        for (name, flight) in flights where flight.tags.contains(tag) { detach(flight, name: name) }
+        for flight in flights.values where flight.name.tags.contains(tag) { detach(flight) }
     }
 
     /// Removes all responses.
     public func removeAll() {
         for key in variants.values.flatMap({ $0 }) { remove(key) }
-        for (name, flight) in flights { detach(flight, name: name) }
+        for flight in flights.values { detach(flight) }
     }
 
     private static func isCacheable(_ request: Request) -> Bool {
@@ -148,12 +155,18 @@ public actor ResponseCache {
         let credentials = CacheKey.digest(ofCredentialsIn: request)
         var best: (key: CacheKey, response: StoredResponse)?
         for key in variants[CacheKey.digest(of: request.url)] ?? [] where key.credentials == credentials {
-            guard let stored = memory.use(key) ?? load(key) else { continue }
+            guard let stored = use(key) ?? load(key) else { continue }
             if stored.matches(request.fields), stored.head.receivedAt > best?.response.head.receivedAt ?? .min {
                 best = (key, stored)
             }
         }
         return best
+    }
+
+    private func use(_ key: CacheKey) -> StoredResponse? {
+        guard let stored = memory.use(key) else { return nil }
+        disk?.touch(key)
+        return stored
     }
 
     private func load(_ key: CacheKey) -> StoredResponse? {
@@ -169,19 +182,24 @@ public actor ResponseCache {
 
     /// Stores a response. One that is too large replaces what it would have replaced, by nothing.
     func store(_ stored: StoredResponse, request: Request) {
-        let digest = CacheKey.digest(of: request.url)
-        let key = CacheKey(
-            url: digest, credentials: CacheKey.digest(ofCredentialsIn: request),
-            variant: CacheKey.digest(of: stored.head.varying))
+        let key = key(of: stored, request: request)
         guard stored.cost <= bounds.maxEntryBytes else { return remove(key) }
-        variants[digest, default: []].insert(key)
+        variants[key.url, default: []].insert(key)
         let removed = memory.set(key, to: stored, size: stored.cost)
-        disk?.save(stored, key: key)
-        evict(removed)
-        if let keys = variants[digest], keys.count > Self.maxVariants {
+        evict(removed + (disk?.save(stored, key: key) ?? []))
+        if let keys = variants[key.url], keys.count > Self.maxVariants {
             let times = keys.map { ($0, (memory.peek($0)?.head ?? disk?.head($0))?.receivedAt ?? 0) }
             if let oldest = times.min(by: { $0.1 < $1.1 })?.0 { remove(oldest) }
         }
+    }
+
+    /// Removes a stored response that the server has replaced by one that may not be stored.
+    func discard(_ stored: StoredResponse, request: Request) { remove(key(of: stored, request: request)) }
+
+    private func key(of stored: StoredResponse, request: Request) -> CacheKey {
+        CacheKey(
+            url: CacheKey.digest(of: request.url), credentials: CacheKey.digest(ofCredentialsIn: request),
+            variant: CacheKey.digest(of: stored.head.varying))
     }
 
     /// Returns a stored response with its age.
@@ -201,7 +219,7 @@ public actor ResponseCache {
         forget(key)
     }
 
-    /// Forgets the keys that left the memory and are not on disk.
+    /// Forgets those of the keys that are neither in memory nor on disk.
     private func evict(_ keys: [CacheKey]) {
         guard let disk else { return keys.forEach { forget($0) } }
         for key in keys where !disk.has(key) { forget(key) }

@@ -55,6 +55,8 @@ struct StoredResponse: Sendable, Equatable {
             "content-length", "content-encoding", "content-range", "transfer-encoding", "connection", "trailer",
         ]
         var merged = fields
+        // Their absence means that the 304 was made now, and not that it is as old as the response.
+        for name in ["Age", "Date"] { merged[name] = nil }
         for field in response.fields.all where !kept.contains(field.name.lowercased()) {
             merged[field.name] = field.value
         }

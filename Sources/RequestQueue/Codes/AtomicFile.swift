@@ -3,7 +3,12 @@ package import Foundation
 /// Files that are replaced as a whole, and that only their owner can read.
 package enum AtomicFile {
     /// The beginning of the names of files that are being written.
-    package static let temporary = "new-"
+    private static let temporary = "new-"
+
+    /// Returns whether a name is that of a file that was being written.
+    package static func isTemporary(_ name: String) -> Bool {
+        name.hasPrefix(temporary) && UUID(uuidString: String(name.dropFirst(temporary.count))) != nil
+    }
 
     /// Writes a file under another name in the same directory, and then renames it.
     package static func write(_ data: Data, to file: URL, isSynced: Bool = false) throws {

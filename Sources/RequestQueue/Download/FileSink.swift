@@ -64,8 +64,7 @@ final class FileSink: BodySink {
     private func beginRest(_ head: ResponseHead) throws(SinkFailure) {
         guard let version, let range = head.fields["Content-Range"].flatMap(ContentRange.init),
             range.first == version.count, version.total == nil || range.total == nil || version.total == range.total,
-            head.fields["ETag"] == nil || !version.validator.hasPrefix("\"")
-                || head.fields["ETag"] == version.validator,
+            Self.isOf(version, head),
             head.contentLength.map({ $0 == range.last - range.first + 1 }) ?? true
         else {
             partial.discard()
@@ -81,6 +80,13 @@ final class FileSink: BodySink {
             state.total = total ?? range.last + 1
             state.validator = version.validator
         }
+    }
+
+    /// Returns whether the fields of a part do not name another version. A server that does not know `If-Range` sends a
+    /// part of whatever it has.
+    private static func isOf(_ version: PartialFile.Version, _ head: ResponseHead) -> Bool {
+        let name = version.validator.hasPrefix("\"") ? "ETag" : "Last-Modified"
+        return head.fields[name].map { $0 == version.validator } ?? true
     }
 
     func write(_ data: Data) throws(SinkFailure) {

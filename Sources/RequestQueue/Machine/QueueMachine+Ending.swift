@@ -37,7 +37,7 @@ extension QueueMachine {
     /// Takes the passing of time. ``nextTime`` is when it must be called at the latest.
     mutating func elapsed(now: Duration) -> [Action] {
         var actions: [Action] = []
-        for id in timed.sorted() {
+        for id in timed.due(at: now) {
             guard let entry = entries[id] else { continue }
             if let deadline = entry.deadline, deadline <= now {
                 if case .stopping = entry.state {
@@ -64,19 +64,16 @@ extension QueueMachine {
     }
 
     /// The next time at which ``elapsed(now:)`` has something to do; nil if there is none.
-    var nextTime: Duration? {
-        timed.lazy.compactMap { id -> Duration? in
-            guard let entry = entries[id] else { return nil }
-            let own: Duration? =
-                switch entry.state {
-                case .waiting: nil
-                case .running(let heard): heard + entry.job.timeouts.idle
-                case .stopping(let until, _): until
-                case .pausing(let until): until
-                }
-            if case .stopping = entry.state { return own }
-            return [own, entry.deadline].compactMap { $0 }.min()
-        }.min()
+    var nextTime: Duration? { timed.next }
+
+    /// The time at which something happens to a request without an input; nil if nothing does.
+    static func time(of entry: Entry) -> Duration? {
+        switch entry.state {
+        case .waiting: entry.deadline
+        case .running(let heard): [heard + entry.job.timeouts.idle, entry.deadline].compactMap { $0 }.min()
+        case .stopping(let until, _): until
+        case .pausing(let until): min(until, entry.deadline ?? until)
+        }
     }
 
     /// Ends a request with an error. Its transfer keeps its place until it has ended.

@@ -83,8 +83,8 @@ struct QueueMachine: Sendable {
 
     let limits: QueueLimits
     private(set) var entries: [ID: Entry] = [:]
-    /// The requests for which the passing of time matters, so that thousands of waiting ones cost nothing.
-    private(set) var timed: Set<ID> = []
+    /// The times at which something happens to requests without an input.
+    private(set) var timed = AlarmList()
     var waiting = WaitList()
     var places: [Origin: Int] = [:]
     var budgets: [Origin: RetryBudget] = [:]
@@ -178,7 +178,7 @@ struct QueueMachine: Sendable {
 
     mutating func set(_ id: ID, to entry: Entry) {
         entries[id] = entry
-        if entry.state == .waiting && entry.deadline == nil { timed.remove(id) } else { timed.insert(id) }
+        timed.set(id, to: Self.time(of: entry))
     }
 
     mutating func change(_ id: ID, _ body: (inout Entry) -> Void) {
@@ -191,7 +191,7 @@ struct QueueMachine: Sendable {
 
     mutating func forget(_ id: ID) {
         entries[id] = nil
-        timed.remove(id)
+        timed.set(id, to: nil)
     }
 
     /// Forgets a request that has no transfer.

@@ -17,11 +17,14 @@ enum Redirect: Sendable, Equatable {
         let dropsCredentials: Bool
     }
 
+    /// The statuses that lead to another URL if the answer has a location.
+    static let statuses: Set<Int> = [301, 302, 303, 307, 308]
+
     /// Decides from the answer to a request.
     static func decide(
         status: Int, location: String?, from url: URL, method: HTTPMethod, hops: Int, rule: RedirectRule
     ) -> Redirect {
-        guard [301, 302, 303, 307, 308].contains(status), let location, rule.maxHops > 0 else { return .none }
+        guard statuses.contains(status), let location, rule.maxHops > 0 else { return .none }
         guard hops < rule.maxHops else {
             return .refuse(
                 RequestError(

@@ -36,6 +36,8 @@ public actor RequestQueue {
     private var machine: QueueMachine
     var pending: [UInt64: Pending] = [:]
     private var nextID: UInt64 = 1
+    /// The files that downloads write, each with the request that does.
+    private var writers: [URL: UInt64] = [:]
     private var timer: Task<Void, Never>?
     private var timerTime: Duration?
 
@@ -109,7 +111,7 @@ public actor RequestQueue {
         let running = RunningRequest(id: nextID, queue: self)
         nextID += 1
         pending[running.id] = Pending(running: running, request: request, target: target, observer: observer)
-        if let fault = request.fault ?? targetFault(request, target: target) {
+        if let fault = request.fault ?? targetFault(running.id, request: request, target: target) {
             finish(running.id, with: .failure(fault))
             return running
         }
@@ -120,18 +122,19 @@ public actor RequestQueue {
         return running
     }
 
-    private func targetFault(_ request: Request, target: DownloadTarget?) -> RequestError? {
+    private func targetFault(_ id: UInt64, request: Request, target: DownloadTarget?) -> RequestError? {
         guard let target else { return nil }
         let file = target.partial.destination
         if request.method != .get || !file.isFileURL {
             return RequestError(
                 .invalidRequest, message: "cannot download \(request.url.plain): a download is a GET to a file")
         }
-        if pending.values.filter({ $0.target?.partial.destination == file }).count > 1 {
+        guard writers[file] == nil else {
             return RequestError(
                 .fileUnwritable,
                 message: "cannot download to \(file.path): another download writes this file; wait for its end")
         }
+        writers[file] = id
         return nil
     }
 
@@ -229,6 +232,7 @@ public actor RequestQueue {
 
     private func finish(_ id: UInt64, with result: Result<Response, RequestError>) {
         guard let entry = pending.removeValue(forKey: id) else { return }
+        if let file = entry.target?.partial.destination, writers[file] == id { writers[file] = nil }
         entry.running.continuation.finish()
         entry.running.box.set(result)
         switch result {

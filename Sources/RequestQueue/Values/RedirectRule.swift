@@ -3,7 +3,7 @@
 /// A POST becomes a GET after 301 and 302, every method but HEAD becomes GET after 303, and 307 and 308 keep method and
 /// body. A redirect from `https` to `http` is refused. When a redirect leads to another origin (scheme, host and port),
 /// the fields in ``credentials`` are removed for the rest of the request.
-public struct RedirectRule: Sendable, Equatable {
+public struct RedirectRule: Sendable, Hashable {
     /// The number of redirects that are followed. With 0, the redirect itself is the response.
     public var maxHops: Int
     /// The names of the fields that must not reach another origin, beside `Authorization`, `Cookie` and

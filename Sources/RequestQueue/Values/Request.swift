@@ -1,7 +1,7 @@
 public import Foundation
 
 /// The limits on the time that a request takes.
-public struct Timeouts: Sendable, Equatable {
+public struct Timeouts: Sendable, Hashable {
     /// The longest time in which an attempt neither sends nor receives data.
     public var idle: Duration
     /// The longest time from the submission to the end, with waiting, retries and redirects; nil for no limit.

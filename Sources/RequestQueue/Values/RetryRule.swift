@@ -3,7 +3,7 @@
 /// A request is sent again after a lost connection or a timeout of an attempt, and after an answer with one of
 /// ``statuses``, if its method is idempotent or ``retriesUnsafe`` is set. A request with a body that provably was not
 /// sent, because no connection was made, may be sent again with every method.
-public struct RetryRule: Sendable, Equatable {
+public struct RetryRule: Sendable, Hashable {
     /// The number of attempts in all, at least 1.
     public var maxAttempts: Int
     /// Whether requests are repeated whose method is not idempotent, such as POST. Set it only for requests that the

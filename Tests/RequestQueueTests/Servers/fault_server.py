@@ -258,9 +258,14 @@ def file(exchange, key, size, *_):
 
 
 def cached(exchange, key, *_):
-    """Counts, and answers with the fields of the query; `tag` makes it answer 304 to that tag."""
+    """Counts, and answers with the fields of the query; `tag` makes it answer 304 to that tag. From the second request
+    on, `later` is the Cache-Control, and `moves` the location of a redirect."""
     number = exchange.count(key)
-    fields = [(k, v) for k, v in exchange.query.items() if k not in ("tag", "fail")]
+    fields = [(k, v) for k, v in exchange.query.items() if k not in ("tag", "fail", "later", "moves")]
+    if "later" in exchange.query and number > 1:
+        fields = [("Cache-Control", exchange.query["later"])]
+    if "moves" in exchange.query and number > 1:
+        return exchange.answer(302, fields=[("Location", exchange.query["moves"])])
     if "fail" in exchange.query and number >= int(exchange.query["fail"]):
         return exchange.answer(500, b"failed")
     if "tag" in exchange.query:
