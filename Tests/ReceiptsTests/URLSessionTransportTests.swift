@@ -38,7 +38,20 @@ import Testing
             }
         }
 
-        func end() async {
+        /// Listens until `body` has ended, also by an error.
+        static func run(tls: TLSContext? = nil, _ body: (Server) async throws -> Void) async throws {
+            let server = try await Server(tls: tls)
+            let result: Result<Void, any Error>
+            do {
+                result = .success(try await body(server))
+            } catch {
+                result = .failure(error)
+            }
+            await server.end()
+            try result.get()
+        }
+
+        private func end() async {
             await withCheckedContinuation { continuation in
                 loop.execute { [server] in server.wrapped.close { continuation.resume() } }
             }
@@ -55,73 +68,74 @@ import Testing
 
     @Test("A request is posted, and its response returned whatever the status; redirects are not followed")
     func post() async throws {
-        let server = try await Server()
-        let transport = URLSessionTransport()
-        let response = try await transport.post(request("http://127.0.0.1:\(server.port)/ok"))
-        #expect(response == ReceiptResponse(status: 503, body: Array("ok".utf8)))
-        #expect(try await transport.post(request("http://127.0.0.1:\(server.port)/moved")).status == 302)
-        #expect(
-            server.requests.withLock { $0 } == [
-                "POST /ok application/ocsp-request hello", "POST /moved application/ocsp-request hello",
-            ])
-        await server.end()
+        try await Server.run { server in
+            let transport = URLSessionTransport()
+            let response = try await transport.post(request("http://127.0.0.1:\(server.port)/ok"))
+            #expect(response == ReceiptResponse(status: 503, body: Array("ok".utf8)))
+            #expect(try await transport.post(request("http://127.0.0.1:\(server.port)/moved")).status == 302)
+            #expect(
+                server.requests.withLock { $0 } == [
+                    "POST /ok application/ocsp-request hello", "POST /moved application/ocsp-request hello",
+                ])
+        }
     }
 
     @Test("A response that is too long, that does not come, or from a server without trust is a failure")
     func failures() async throws {
-        let server = try await Server()
-        let transport = URLSessionTransport()
-        let address = "http://127.0.0.1:\(server.port)"
-        await #expect(throws: URLSessionTransport.Failure.self) {
-            try await transport.post(request("\(address)/long", maxLength: 199_999))
+        try await Server.run { server in
+            let transport = URLSessionTransport()
+            let address = "http://127.0.0.1:\(server.port)"
+            await #expect(throws: URLSessionTransport.Failure.self) {
+                try await transport.post(request("\(address)/long", maxLength: 199_999))
+            }
+            #expect(try await transport.post(request("\(address)/long", maxLength: 200_000)).body.count == 200_000)
+            await #expect(throws: URLSessionTransport.Failure.self) {
+                try await transport.post(request("\(address)/silent", within: .milliseconds(20)))
+            }
+            for wrong in ["ftp://127.0.0.1/", "", "file:///etc/passwd"] {
+                await #expect(throws: URLSessionTransport.Failure.self) { try await transport.post(request(wrong)) }
+            }
+            let tls = try TestCertificates.shared.serverContext(alpn: ["http/1.1"])
+            try await Server.run(tls: tls) { secure in
+                await #expect(throws: URLSessionTransport.Failure.self) {
+                    try await transport.post(request("https://localhost:\(secure.port)/ok"))
+                }
+                #expect(secure.requests.withLock { $0.isEmpty })
+            }
         }
-        #expect(try await transport.post(request("\(address)/long", maxLength: 200_000)).body.count == 200_000)
-        await #expect(throws: URLSessionTransport.Failure.self) {
-            try await transport.post(request("\(address)/silent", within: .milliseconds(20)))
-        }
-        for wrong in ["ftp://127.0.0.1/", "", "file:///etc/passwd"] {
-            await #expect(throws: URLSessionTransport.Failure.self) { try await transport.post(request(wrong)) }
-        }
-        let secure = try await Server(tls: TestCertificates.shared.serverContext(alpn: ["http/1.1"]))
-        await #expect(throws: URLSessionTransport.Failure.self) {
-            try await transport.post(request("https://localhost:\(secure.port)/ok"))
-        }
-        #expect(secure.requests.withLock { $0.isEmpty })
-        await secure.end()
-        await server.end()
     }
 
     @Test("A redirect that meets the end of its time ends nothing but its request")
     func lateRedirects() async throws {
-        let server = try await Server()
-        let transport = URLSessionTransport()
-        await withTaskGroup { group in
-            for task in 0..<8 {
-                group.addTask {
-                    for number in 0..<200 {
-                        // About the time that a request takes, so that many end while the redirect arrives.
-                        let limit = Duration.microseconds(500 + (number * 131 + task * 17) % 4000)
-                        let response = try? await transport.post(
-                            request("http://127.0.0.1:\(server.port)/moved", within: limit))
-                        #expect(response == nil || response?.status == 302)
+        try await Server.run { server in
+            let transport = URLSessionTransport()
+            await withTaskGroup { group in
+                for task in 0..<8 {
+                    group.addTask {
+                        for number in 0..<200 {
+                            // About the time that a request takes, so that many end while the redirect arrives.
+                            let limit = Duration.microseconds(500 + (number * 131 + task * 17) % 4000)
+                            let response = try? await transport.post(
+                                request("http://127.0.0.1:\(server.port)/moved", within: limit))
+                            #expect(response == nil || response?.status == 302)
+                        }
                     }
                 }
             }
+            #expect(try await transport.post(request("http://127.0.0.1:\(server.port)/ok")).status == 503)
         }
-        #expect(try await transport.post(request("http://127.0.0.1:\(server.port)/ok")).status == 503)
-        await server.end()
     }
 
     @Test("A cancelled task ends its request, before and after its start")
     func cancelled() async throws {
-        let server = try await Server()
-        let transport = URLSessionTransport()
-        for isEarly in [true, false] {
-            let task = Task { try await transport.post(request("http://127.0.0.1:\(server.port)/silent")) }
-            if !isEarly { while server.requests.withLock({ $0.isEmpty }) { await Task.yield() } }
-            task.cancel()
-            await #expect(throws: URLSessionTransport.Failure.self) { try await task.value }
+        try await Server.run { server in
+            let transport = URLSessionTransport()
+            for isEarly in [true, false] {
+                let task = Task { try await transport.post(request("http://127.0.0.1:\(server.port)/silent")) }
+                if !isEarly { while server.requests.withLock({ $0.isEmpty }) { await Task.yield() } }
+                task.cancel()
+                await #expect(throws: URLSessionTransport.Failure.self) { try await task.value }
+            }
         }
-        await server.end()
     }
 }
