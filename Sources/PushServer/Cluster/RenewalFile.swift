@@ -1,5 +1,6 @@
 import FoundationEssentials
 import Glibc
+import PushLoop
 import PushModel
 import PushStore
 import PushTransport
@@ -20,7 +21,7 @@ struct RenewalFile: Sendable {
         let timeline: UInt32
     }
 
-    private let path: String
+    let path: String
 
     init(in directory: String) {
         path = "\(directory)/\(Self.name)"
@@ -39,16 +40,17 @@ struct RenewalFile: Sendable {
 
     /// Replaces the file atomically. It is not synced: an older number after a power failure costs nothing, and no file
     /// is like an old one.
-    func write(_ seen: SeenRenewal) {
+    func write(_ seen: SeenRenewal) throws(SystemError) {
         let content = Content(
             v: Self.version, node: seen.node, cluster: seen.cluster, number: seen.number, system: seen.system,
             timeline: seen.timeline)
         guard let bytes = (try? JSONEncoder().encode(content)).map({ [UInt8]($0) }) else { return }
         let new = "\(path).new"
         let descriptor = unsafe open(new, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0o600)
-        guard descriptor >= 0 else { return }
+        guard descriptor >= 0 else { throw SystemError.current }
         let isWritten = unsafe Glibc.write(descriptor, bytes, bytes.count) == bytes.count
-        guard close(descriptor) == 0, isWritten else { return }
-        _ = unsafe rename(new, path)
+        let error = SystemError.current
+        guard close(descriptor) == 0, isWritten else { throw error }
+        guard unsafe rename(new, path) == 0 else { throw SystemError.current }
     }
 }
