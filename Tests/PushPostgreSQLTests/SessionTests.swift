@@ -82,6 +82,22 @@ import Testing
         await session.stop()
     }
 
+    @Test func `Commits of a session wait for the disk, whatever the server is told meanwhile`() async throws {
+        let server = try await PostgreSQLServer.start()
+        let session = try await TestSession(server.url(), durability: .single)
+        _ = try await session.up()
+        func setting(_ name: String) async throws -> String {
+            try await session.run("SHOW \(name)").results()[0].row().value(0)
+        }
+        try await server.execute(
+            "ALTER SYSTEM SET synchronous_commit = off", "ALTER SYSTEM SET work_mem = '5MB'", "SELECT pg_reload_conf()")
+        // The other setting shows that the session has read them.
+        while try await setting("work_mem") != "5MB" { await Task.yield() }
+        #expect(try await setting("synchronous_commit") == "on")
+        await session.stop()
+        #expect(try await Self.reason(server.url(), durability: .single).contains("synchronous_commit = off"))
+    }
+
     @Test func `A setting that becomes unsafe takes the session down`() async throws {
         let server = try await PostgreSQLServer.start()
         let session = try await TestSession(server.url(), durability: .single, checkInterval: .milliseconds(20))
