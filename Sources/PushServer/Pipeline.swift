@@ -247,8 +247,11 @@ final class Pipeline: Sendable {
         let troubles = troubles
         let busy = ledger.busyTime(at: .current())
         if busy >= Self.ledgerHangsAfter {
+            let fault = state.withLock { $0.fault?.description }
             return "the ledger has waited \(busy.components.seconds) s for "
-                + (node == nil ? "the disk: check the disk of \(dependencies.directory)" : "the database: check it")
+                + (node == nil
+                    ? "the disk: check the disk of \(dependencies.directory)"
+                    : "the database: \(fault ?? "check it")")
         }
         return state.withLock { state in
             state.fault?.description ?? node?.obstacle ?? troubles.everywhere.first

@@ -53,4 +53,22 @@ import Testing
         #expect(!sum.ready && sum.obstacles == ["the numbers of node c are missing: node c has not answered"])
         #expect(sum.intake == own.intake && sum.apps == own.apps)
     }
+
+    @Test func `An app that only some nodes have is an obstacle, because its messages wait on the others`() {
+        var other = Self.answer(7, sent: 30)
+        other.apps = [StatsAnswer.App(app: "news", state: "up")]
+        let sum = StatsAnswer.sum(
+            own: (NodeID("b")!, Self.answer(2, sent: 10)),
+            others: [
+                (NodeID("a")!, .success(other)), (NodeID("c")!, .success(other)),
+                (NodeID("d")!, .failure(LedgerFault("node d has not answered"))),
+            ])
+        #expect(!sum.ready)
+        #expect(
+            sum.obstacles == [
+                "the numbers of node d are missing: node d has not answered",
+                "the app news is missing on node b, where its messages wait; give all nodes the same apps",
+                "the app shop is missing on nodes a, c, where its messages wait; give all nodes the same apps",
+            ])
+    }
 }

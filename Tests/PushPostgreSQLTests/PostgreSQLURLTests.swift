@@ -71,6 +71,14 @@ import Testing
         }
     }
 
+    @Test func `Failures that an operator can mend have an advice`() {
+        let standby = ConnectionAttempt.advice(on: "session is read-only")
+        #expect(standby.hasPrefix("session is read-only; the server is a standby"))
+        let pooler = ConnectionAttempt.advice(on: "FATAL:  unsupported startup parameter: options")
+        #expect(pooler.hasSuffix("options; this is a pooler of connections: connect to PostgreSQL itself"))
+        #expect(ConnectionAttempt.advice(on: "other") == "other")
+    }
+
     @Test func `The password is not shown`() throws {
         let options = try PostgreSQLURL.parse("postgres://u:geheim@db/n")
         var dumped = ""

@@ -64,6 +64,40 @@ import Testing
         #expect(try await Self.reason(server.url(), durability: .single).contains("synchronous_commit = off"))
     }
 
+    @Test func `Limits that the role has for its sessions do not hold for the session`() async throws {
+        let server = try await PostgreSQLServer.start()
+        let limits = [
+            "statement_timeout", "lock_timeout", "idle_session_timeout", "idle_in_transaction_session_timeout",
+        ]
+        try await server.execute("CREATE ROLE limited LOGIN")
+        for limit in limits { try await server.execute("ALTER ROLE limited SET \(limit) = '1h'") }
+        try await server.execute("ALTER ROLE limited SET default_transaction_isolation = 'serializable'")
+        let session = try await TestSession(server.url(user: "limited"), durability: .single)
+        _ = try await session.up()
+        for limit in limits {
+            #expect(try await session.run("SHOW \(limit)").results()[0].row().value(0, as: String.self) == "0")
+        }
+        let level = try await session.run("SHOW transaction_isolation").results()[0].row().value(0, as: String.self)
+        #expect(level == "read committed")
+        await session.stop()
+    }
+
+    @Test func `Commits of a session wait for the disk, whatever the server is told meanwhile`() async throws {
+        let server = try await PostgreSQLServer.start()
+        let session = try await TestSession(server.url(), durability: .single)
+        _ = try await session.up()
+        func setting(_ name: String) async throws -> String {
+            try await session.run("SHOW \(name)").results()[0].row().value(0)
+        }
+        try await server.execute(
+            "ALTER SYSTEM SET synchronous_commit = off", "ALTER SYSTEM SET work_mem = '5MB'", "SELECT pg_reload_conf()")
+        // The other setting shows that the session has read them.
+        while try await setting("work_mem") != "5MB" { await Task.yield() }
+        #expect(try await setting("synchronous_commit") == "on")
+        await session.stop()
+        #expect(try await Self.reason(server.url(), durability: .single).contains("synchronous_commit = off"))
+    }
+
     @Test func `A setting that becomes unsafe takes the session down`() async throws {
         let server = try await PostgreSQLServer.start()
         let session = try await TestSession(server.url(), durability: .single, checkInterval: .milliseconds(20))

@@ -12,7 +12,7 @@ import Testing
         #expect(file.read() == nil)
         for number in [1, 7, .max] as [Int64] {
             let seen = SeenRenewal(number, node: try #require(NodeID("a")), cluster: -5, system: .max, timeline: 3)
-            file.write(seen)
+            try file.write(seen)
             #expect(file.read() == seen)
         }
         for text in [
@@ -27,18 +27,20 @@ import Testing
         }
     }
 
-    @Test func `The newest renewal is in the file at the end, and a missing directory harms nothing`() async throws {
+    @Test func `The newest renewal is in the file at the end, and a missing directory is reported`() async throws {
         let directory = try TemporaryDirectory()
         let file = RenewalFile(in: directory.path)
         let node = try #require(NodeID("a"))
-        let renewals = SeenRenewals(file)
+        let warnings = EventRecorder<String>()
+        let renewals = SeenRenewals(file, warning: { warnings.record($0) })
         for number in 1...100 as ClosedRange<Int64> {
             renewals.take(SeenRenewal(number, node: node, cluster: 1, system: 1, timeline: 1))
         }
         await renewals.stop()
-        #expect(file.read()?.number == 100)
-        let lost = SeenRenewals(RenewalFile(in: directory.path + "/missing"))
+        #expect(file.read()?.number == 100 && warnings.events.isEmpty)
+        let lost = SeenRenewals(RenewalFile(in: directory.path + "/missing"), warning: { warnings.record($0) })
         lost.take(SeenRenewal(1, node: node, cluster: 1, system: 1, timeline: 1))
         await lost.stop()
+        #expect(warnings.events.last?.contains("/missing/renewal.json: No such file or directory") == true)
     }
 }

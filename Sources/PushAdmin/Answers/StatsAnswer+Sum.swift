@@ -24,8 +24,28 @@ extension StatsAnswer {
             }
         }
         sum.apps.sort { $0.app < $1.app }
+        sum.addMissingApps(
+            in: [(own.node, own.answer)]
+                + others.compactMap { other in
+                    guard case .success(let answer) = other.answer else { return nil }
+                    return (other.node, answer)
+                })
         sum.nodes = nodes.sorted { $0.node < $1.node }
         return sum
+    }
+
+    /// Adds an obstacle for each app that only some of the nodes have: its messages come to the partitions of all nodes.
+    /// A node without any app says so itself.
+    private mutating func addMissingApps(in answers: [(node: NodeID, answer: StatsAnswer)]) {
+        let answers = answers.filter { !$0.answer.apps.isEmpty }
+        for app in apps {
+            let names = answers.filter { _, answer in !answer.apps.contains { $0.app == app.app } }.map(\.node.name)
+            guard !names.isEmpty else { continue }
+            ready = false
+            let nodes = "\(names.count == 1 ? "node" : "nodes") \(names.sorted().joined(separator: ", "))"
+            obstacles.append(
+                "the app \(app.app) is missing on \(nodes), where its messages wait; give all nodes the same apps")
+        }
     }
 
     private mutating func add(_ other: StatsAnswer, of node: NodeID) {

@@ -82,9 +82,17 @@ final class ConnectionAttempt {
         }
     }
 
-    private static func advice(on message: String) -> String {
-        guard message.contains("session is read-only") else { return message }
-        return message + "; the server is a standby, or forbids writes: connect to the primary, or promote the server"
+    static func advice(on message: String) -> String {
+        if message.contains("session is read-only") {
+            return message
+                + "; the server is a standby, or forbids writes: connect to the primary, or promote the server"
+        }
+        // PgBouncer has these words. It may give each section to another server process, which does not have the
+        // prepared statements.
+        if message.contains("unsupported startup parameter") {
+            return message + "; this is a pooler of connections: connect to PostgreSQL itself"
+        }
+        return message
     }
 
     private func fail(_ message: String) {

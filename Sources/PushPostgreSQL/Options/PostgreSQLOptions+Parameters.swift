@@ -34,9 +34,14 @@ extension PostgreSQLOptions {
 
     /// The settings of the server for the connection. A server that does not notice that its client has lost power keeps
     /// the locks of an unfinished section, and the node that takes a partition over would wait for them for hours.
+    ///
+    /// Each section has a time limit of its own. Limits that the server, the database or the role has for all sessions
+    /// would end long readings again and again, or connections that are idle until the next message.
     private var serverSettings: String {
         [
-            "TimeZone=UTC", "tcp_user_timeout=\(Self.milliseconds(tcpUserTimeout))",
+            "TimeZone=UTC", "statement_timeout=0", "lock_timeout=0", "idle_session_timeout=0",
+            "idle_in_transaction_session_timeout=0", #"default_transaction_isolation=read\ committed"#,
+            "tcp_user_timeout=\(Self.milliseconds(tcpUserTimeout))",
             "tcp_keepalives_idle=\(Self.seconds(keepalivesIdle))",
             "tcp_keepalives_interval=\(Self.seconds(keepalivesInterval))", "tcp_keepalives_count=\(keepalivesCount)",
         ].map { "-c \($0)" }.joined(separator: " ")

@@ -36,6 +36,8 @@ package final class PostgreSQLSession {
     package var onNotice: ((PostgreSQLNotice) -> Void)?
     /// The server; nil while the session is down.
     package private(set) var info: ServerInfo?
+    /// Why the session is down, as its last attempt found; nil while it is up.
+    package private(set) var fault: String?
 
     private let options: PostgreSQLOptions
     private let settings: Settings
@@ -109,10 +111,15 @@ package final class PostgreSQLSession {
             case .disconnect: disconnect()
             case .reportUp(let info):
                 self.info = info
+                fault = nil
                 scheduleCheck()
                 onChange?(.up(info))
-            case .reportDown(let reason): onChange?(.down(reason))
-            case .reportFailure(let reason): onFailure?(reason)
+            case .reportDown(let reason):
+                fault = reason
+                onChange?(.down(reason))
+            case .reportFailure(let reason):
+                fault = reason
+                onFailure?(reason)
             case .retry(let failures):
                 retry.arm(
                     at: loop.now + retryDelay(failures), on: loop,

@@ -14,11 +14,15 @@ struct ServerFacts: Hashable {
 
     /// The timeline is that of the log, because the control file has the old one until the checkpoint that follows a
     /// promotion. A standby has no current position in the log.
+    ///
+    /// The session keeps the `synchronous_commit` that it reads here. Otherwise commits would not wait for a disk any more
+    /// from the reload of a server with an unsafe one until the next check.
     static let statement = PostgreSQLStatement(
         "check-server",
         sql: """
             SELECT current_setting('server_version_num')::int4, pg_is_in_recovery(), current_setting('fsync'),
-                current_setting('full_page_writes'), current_setting('synchronous_commit'),
+                current_setting('full_page_writes'),
+                set_config('synchronous_commit', current_setting('synchronous_commit'), false),
                 current_setting('synchronous_standby_names'),
                 (SELECT system_identifier FROM pg_control_system()),
                 CASE WHEN pg_is_in_recovery() THEN 0

@@ -21,7 +21,7 @@ struct RenewalFile: Sendable {
         let timeline: UInt32
     }
 
-    private let path: String
+    let path: String
 
     init(in directory: String) {
         path = "\(directory)/\(Self.name)"
@@ -38,13 +38,13 @@ struct RenewalFile: Sendable {
             content.number, node: node, cluster: content.cluster, system: content.system, timeline: content.timeline)
     }
 
-    /// Replaces the file. A failure is ignored, and nothing is synced: an older number costs nothing, and no file is like
-    /// an old one.
-    func write(_ seen: SeenRenewal) {
+    /// Replaces the file. Nothing is synced: an older number after a power failure costs nothing, and no file is like an
+    /// old one.
+    func write(_ seen: SeenRenewal) throws(SystemError) {
         let content = Content(
             v: Self.version, node: seen.node, cluster: seen.cluster, number: seen.number, system: seen.system,
             timeline: seen.timeline)
         guard let bytes = (try? JSONEncoder().encode(content)).map({ [UInt8]($0) }) else { return }
-        try? ReplacedFile.write(bytes, to: path, until: .process)
+        try ReplacedFile.write(bytes, to: path, until: .process)
     }
 }

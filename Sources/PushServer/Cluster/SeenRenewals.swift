@@ -14,11 +14,14 @@ final class SeenRenewals: Sendable {
     private static let pause: Duration = .seconds(2)
 
     private let file: RenewalFile
+    private let warning: @Sendable (String) -> Void
     private let pool = BlockingPool(name: "renewal", threadCount: 1, queueLimit: 4)
     private let state = Locked(State())
 
-    init(_ file: RenewalFile) {
+    /// - Parameter warning: Called from any thread each time the file cannot be written.
+    init(_ file: RenewalFile, warning: @escaping @Sendable (String) -> Void) {
         self.file = file
+        self.warning = warning
     }
 
     /// Takes a renewal, and writes it unless the last write was a moment ago. Returns at once.
@@ -34,8 +37,15 @@ final class SeenRenewals: Sendable {
 
     private func write() async {
         // What is the latest is looked up in the thread, so that an older one never replaces a newer one.
-        try? await pool.run { [file, state] in
-            if let seen = state.withLock({ $0.latest }) { file.write(seen) }
+        try? await pool.run { [file, warning, state] in
+            guard let seen = state.withLock({ $0.latest }) else { return }
+            do throws(SystemError) {
+                try file.write(seen)
+            } catch {
+                warning(
+                    "cannot write \(file.path): \(error); without it, the next process of this node does not notice "
+                        + "that the database was restored; repair the data directory, and start the node again")
+            }
         }
         state.withLock { state in
             state.isWriting = false

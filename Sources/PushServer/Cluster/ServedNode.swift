@@ -79,7 +79,7 @@ final class ServedNode: Sendable {
                 var shell = shellSettings(
                     store, cluster, keys, peers, at: await peers.endpoint, settings, state, dependencies)
                 let file = RenewalFile(in: dependencies.directory)
-                let renewals = SeenRenewals(file)
+                let renewals = SeenRenewals(file, warning: { [trouble = RepeatedWarning(log)] in trouble.report($0) })
                 shell.seen = file.read()
                 shell.hooks.acknowledged = { renewals.take($0) }
                 let node = ServedNode(cluster, ledger, peers, state, shell, renewals: renewals)
@@ -279,7 +279,8 @@ final class ServedNode: Sendable {
     var obstacle: String? {
         if let obstacle = state.obstacle { return obstacle }
         guard state.isStopped else { return nil }
-        return "the lease of node \(name) has run out, because the database does not renew it: check the database"
+        return "the lease of node \(name) has run out, because the database does not renew it: check the database, "
+            + "and see the log of the node"
     }
 
     var owners: OwnerTable { state.owners }

@@ -54,6 +54,8 @@ final class LedgerLane {
     private var isSending = false
     /// Whether an earlier attempt may have stored the flush. A refusal of a later one then decides nothing.
     private var isDoubtful = false
+    /// Why the last attempt to store the current flush was refused; nil if it was not, or if there is no flush.
+    private(set) var refusal: String?
     private var startedAt = MonotonicTime(nanoseconds: 0)
     /// Doubles with each attempt whose outcome is not known: each may leave a process of the server behind, which waits
     /// for the standby.
@@ -73,6 +75,8 @@ final class LedgerLane {
 
     var isIdle: Bool { flush.entries.isEmpty }
     var isUp: Bool { session.isUp }
+    /// Why the session is down; nil while it is up.
+    var sessionFault: String? { session.fault }
     /// Since when the current flush waits; nil if there is none.
     var waitingSince: MonotonicTime? { flush.entries.isEmpty ? nil : startedAt }
 
@@ -109,9 +113,15 @@ final class LedgerLane {
         case .refused(let failure) where failure.sqlState == .checkViolation:
             if let onMissingPartition { onMissingPartition() } else { end(.refused("\(failure)")) }
         case .refused(let failure):
-            if isDoubtful || failure.sqlState.mayPass { sendLater() } else { end(.refused("\(failure)")) }
+            if isDoubtful || failure.sqlState.mayPass {
+                refusal = "\(failure)"
+                sendLater()
+            } else {
+                end(.refused("\(failure)"))
+            }
         case .unknown:
             isDoubtful = true
+            refusal = nil
             timeout = min(timeout * 2, Self.longestTimeout)
             sendLater()
         case .notSent: sendLater()
@@ -138,6 +148,7 @@ final class LedgerLane {
 
     private func end(_ outcome: Outcome) {
         let flush = exchange(&flush, with: Flush())
+        refusal = nil
         onEnd?(flush, outcome, session.loop.now - startedAt)
     }
 }

@@ -7,6 +7,8 @@ import PushTime
 extension PostgreSQLCore {
     /// The time after which a flush that is not answered counts as a fault: requests are then refused at once.
     static let patience: Duration = .seconds(1)
+    /// The time after which a fault that lasts is reported with another reason.
+    private static let reportPause: Duration = .seconds(5)
 
     /// Reports a flush that waits for long, and begins what nothing else has begun. Called several times a second.
     func watch() {
@@ -14,16 +16,31 @@ extension PostgreSQLCore {
         publish(isWhole: true)
         if !isClosed { followShared() }
         if fault != nil, lanes.allSatisfy(\.isIdle) { probe() }
-        guard hasStalledLane, fault == nil else { return }
-        let isUp = lanes.allSatisfy(\.isUp)
-        let fault = LedgerFault(
-            isUp
-                ? "\(storeName) does not commit; is its synchronous standby running?"
-                : "\(storeName) cannot be reached; retrying")
+        guard hasStalledLane, isStallReportDue else { return }
+        let fault = LedgerFault(stall)
         healthIs(fault)
+        stallReportedAt = loop.now
         for part in parts.values { part.refuseCalls(fault) }
         if isEnding { dropAwaitedNotes() }
         boundNotes()
+    }
+
+    private var isStallReportDue: Bool {
+        fault == nil || stallReportedAt.map { loop.now - $0 > Self.reportPause } ?? false
+    }
+
+    /// What keeps a flush waiting, and what to do.
+    private var stall: String {
+        if let down = lanes.first(where: { !$0.isUp }) {
+            return "\(storeName) cannot be used, retrying: \(down.sessionFault ?? "it has not answered")"
+        }
+        if let refusal = lanes.lazy.compactMap(\.refusal).first {
+            return "\(storeName) stores nothing, retrying: \(refusal)"
+        }
+        let lock = "does another session lock its tables (pg_stat_activity shows it)?"
+        return settings.session.durability == .single
+            ? "\(storeName) does not commit; \(lock)"
+            : "\(storeName) does not commit; is its synchronous standby running, or \(lock)"
     }
 
     /// Ends a fault if the database commits. While there is a fault, no request is stored that could show it.
@@ -46,6 +63,7 @@ extension PostgreSQLCore {
     }
 
     func healthIs(_ fault: LedgerFault?) {
+        stallReportedAt = nil
         guard fault != self.fault else { return }
         self.fault = fault
         publish()

@@ -32,6 +32,8 @@ final class PostgreSQLCore {
     var turns: [Int]
     private var splitter: RequestSplitter
     var fault: LedgerFault?
+    /// When a flush that waits for long was reported last; nil if none waits, or if the fault is another one.
+    var stallReportedAt: MonotonicTime?
     var commits = LedgerCommits()
     /// The unfinished messages of all parts.
     var backlogs = AppBacklogs()

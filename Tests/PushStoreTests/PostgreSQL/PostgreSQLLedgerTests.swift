@@ -282,4 +282,46 @@ import Testing
         #expect(await node.accept([push("later")]).compactMap(\.seq).count == 1)
         await node.ledger.close()
     }
+
+    @Test func `While the disk of the database is full, the fault says so`() async throws {
+        let options = try await Self.store(parts: 2)
+        let admin = try await TestSessions.one(to: options.database)
+        let node = try await Opened(options)
+        // The server refuses a write in this way if it cannot extend the file of a table.
+        _ = try await admin.call.run(
+            """
+            CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql
+            AS $$ BEGIN RAISE 'No space left on device' USING ERRCODE = 'disk_full'; END $$
+            """)
+        _ = try await admin.call.run(
+            "CREATE TRIGGER refuse BEFORE INSERT ON carillon.groups FOR EACH ROW EXECUTE FUNCTION refuse()")
+        async let waiting = node.accept([push("a")])
+        while node.listener.health.isEmpty { await Task.yield() }
+        let fault = try #require(node.listener.health.last.flatMap { $0 })
+        #expect(fault.description.contains("No space left on device (SQLSTATE 53100)"))
+        _ = try await admin.call.run("DROP TRIGGER refuse ON carillon.groups")
+        #expect(await waiting.compactMap(\.seq).count == 1)
+        while node.listener.health.last != .some(nil) { await Task.yield() }
+        await node.ledger.close()
+        await admin.close()
+    }
+
+    @Test func `While the server is refused, the fault says why`() async throws {
+        let server = try await PostgreSQLServer.start()
+        let options = try PostgreSQLURL.parse(server.url())
+        try await StoreTables.create(SharedPostgreSQL.settings(options), parts: 2, at: .current())
+        let node = try await Opened(options)
+        try await server.execute(
+            "ALTER ROLE carillon SET synchronous_commit = 'off'",
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'carillon'")
+        async let waiting = node.accept([push("a")])
+        // The first fault may name the end of the connection.
+        while !node.listener.health.contains(where: { $0?.description.contains("synchronous_commit = off") == true }) {
+            await Task.yield()
+        }
+        try await server.execute("ALTER ROLE carillon RESET synchronous_commit")
+        #expect(await waiting.compactMap(\.seq).count == 1)
+        while node.listener.health.last != .some(nil) { await Task.yield() }
+        await node.ledger.close()
+    }
 }
