@@ -107,7 +107,7 @@ import Testing
 
     @Test("A redirect that meets the end of its time ends nothing but its request")
     func lateRedirects() async throws {
-        try await Server.run { server in
+        try await Server.run { server async throws in
             let transport = URLSessionTransport()
             await withTaskGroup { group in
                 for task in 0..<8 {
