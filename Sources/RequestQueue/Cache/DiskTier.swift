@@ -30,7 +30,9 @@ struct DiskTier: Sendable {
             found.append((key, size, attributes[.modificationDate] as? Date ?? .distantPast))
         }
         for entry in found.sorted(by: { ($0.used, $0.key.variant) < ($1.used, $1.key.variant) }) {
-            delete(list.set(entry.key, to: (), size: entry.size))
+            // Not as an argument of the call: its `self` would be a second reference to the list, which would be copied.
+            let removed = list.set(entry.key, to: (), size: entry.size)
+            delete(removed)
         }
     }
 
