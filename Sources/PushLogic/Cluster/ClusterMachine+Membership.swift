@@ -79,8 +79,8 @@ extension ClusterMachine {
         actions.append(.stopSending)
         for part in slots.indices {
             switch slots[part].state {
-            case .serving(let epoch), .draining(let epoch, _, _): slots[part].state = .stopped(epoch)
-            case .foreign, .taking, .loading, .handing, .stopped: break
+            case .serving(let epoch): slots[part].state = .stopped(epoch)
+            case .foreign, .taking, .loading, .draining, .handing, .stopped: break
             }
         }
         actions.append(.raise(.stopped))

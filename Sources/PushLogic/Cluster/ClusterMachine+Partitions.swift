@@ -36,7 +36,11 @@ extension ClusterMachine {
     package mutating func drained(_ part: PartitionID, epoch: PartitionEpoch, now: MonotonicTime) -> [Action] {
         let now = enter(now)
         if case .draining(epoch, _, let node)? = state(of: part) {
-            finishDrain(of: part, epoch: epoch, to: node, now: now)
+            if canReceive(node) {
+                finishDrain(of: part, epoch: epoch, to: node, now: now)
+            } else {
+                keep(part, epoch: epoch, now: now)
+            }
         }
         return settle(now)
     }
@@ -99,34 +103,45 @@ extension ClusterMachine {
         }
     }
 
-    /// Serves a partition on whose hand-over did not happen.
+    /// Reads a partition again whose hand-over did not happen, after its drain has ended.
     private mutating func keep(_ part: PartitionID, epoch: PartitionEpoch, now: MonotonicTime) {
         nextMove = now + policy.interval
-        if isSuspended {
-            slots[part.number].state = .stopped(epoch)
-        } else {
-            slots[part.number].state = .serving(epoch)
-            actions.append(.serve(part, epoch))
-        }
+        slots[part.number].state = .loading(epoch)
+        actions += [.drop(part, epoch, .notMoved), .load(part, epoch)]
     }
 
     // MARK: Changes
 
+    /// Stops accepting for a partition that another node is to get. A node that leaves does not wait for long. Otherwise
+    /// the partition moves when all outcomes are written, since the next owner would send again what has none.
     mutating func beginDrain(of part: PartitionID, epoch: PartitionEpoch, to node: NodeID?, now: MonotonicTime) {
-        slots[part.number].state = .draining(epoch, until: now + policy.drainWithin, to: node)
+        let until = isDraining ? now + policy.drainWithin : .distantFuture
+        slots[part.number].state = .draining(epoch, until: until, to: node)
         actions.append(.drain(part, epoch))
+    }
+
+    /// Bounds the drains that were begun before this node was asked to leave.
+    mutating func limitDrains(now: MonotonicTime) {
+        for number in slots.indices {
+            guard case .draining(let epoch, .distantFuture, let node) = slots[number].state else { continue }
+            slots[number].state = .draining(epoch, until: now + policy.drainWithin, to: node)
+        }
     }
 
     private mutating func finishDrain(
         of part: PartitionID, epoch: PartitionEpoch, to node: NodeID?, now: MonotonicTime
     ) {
         guard let node else { return drop(part, .leaving, owner: nil) }
-        // The node may have left or died since.
-        guard isConnected, nodes.contains(where: { $0.id == node && $0.state == .live && !$0.isExpired }) else {
-            return keep(part, epoch: epoch, now: now)
-        }
         slots[part.number].state = .handing(epoch, to: node)
         run(.handOver(part, epoch: epoch, to: node), now: now)
+    }
+
+    /// Returns whether a partition can be handed to the node, which may have left or died since it was chosen. Without a
+    /// node, the partition is only given up.
+    private func canReceive(_ node: NodeID?) -> Bool {
+        guard let node else { return true }
+        return isConnected && !isSuspended
+            && nodes.contains { $0.id == node && $0.state == .live && !$0.isExpired }
     }
 
     /// Gives a partition up, if this node holds it or is taking it.
@@ -151,7 +166,11 @@ extension ClusterMachine {
             guard let part = PartitionID(number) else { continue }
             switch slots[number].state {
             case .draining(let epoch, let until, let node) where now >= until:
-                finishDrain(of: part, epoch: epoch, to: node, now: now)
+                if canReceive(node) {
+                    finishDrain(of: part, epoch: epoch, to: node, now: now)
+                } else {
+                    slots[number].state = .draining(epoch, until: now + policy.drainWithin, to: node)
+                }
             case .loading(let epoch):
                 if let again = slots[number].loadsAgainAt, now >= again {
                     slots[number].loadsAgainAt = nil

@@ -28,6 +28,7 @@ package struct ClusterMachine: ~Copyable {
         /// ``loaded(_:epoch:now:)`` or ``loadFailed(_:epoch:now:)``.
         case load(PartitionID, PartitionEpoch)
         /// Accept messages for the partition and send them. After ``stopSending``, what is in memory is still current.
+        /// It never follows ``drain(_:_:)`` without a ``load(_:_:)``.
         case serve(PartitionID, PartitionEpoch)
         /// Accept nothing more and begin no delivery. After the outcomes of deliveries in flight are written, call
         /// ``drained(_:epoch:now:)``.
@@ -48,6 +49,8 @@ package struct ClusterMachine: ~Copyable {
 
     package enum DropReason: Sendable, Equatable {
         case handedOver
+        /// The partition is not handed over, and is read again.
+        case notMoved
         /// Nobody can take the partition, because the last node leaves.
         case leaving
         /// Another node has raised the epoch.
@@ -161,6 +164,7 @@ package struct ClusterMachine: ~Copyable {
         isDraining = true
         switch phase {
         case .member where !isSuspended:
+            limitDrains(now: now)
             nextRenewal = min(nextRenewal, now)
             wantSnapshot(at: now)
         case .observing, .joining, .member: leave(now)

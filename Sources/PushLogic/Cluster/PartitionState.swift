@@ -14,9 +14,10 @@ package enum PartitionState: Sendable, Equatable {
     /// The partition is served, as long as the lease lasts. Can transition to: draining, stopped, foreign.
     case serving(PartitionEpoch)
     /// Nothing is accepted or begun. Deliveries in flight end, and their outcomes are written. Without `to`, the
-    /// partition is only given up. Can transition to: handing, stopped, foreign.
+    /// partition is only given up. Can transition to: handing, loading (it stays), foreign.
     case draining(PartitionEpoch, until: MonotonicTime, to: NodeID?)
-    /// This node raises the epoch for another one. Nothing is written. Can transition to: foreign, serving, stopped.
+    /// This node raises the epoch for another one. Nothing is written. Can transition to: foreign, loading (it
+    /// stays).
     case handing(PartitionEpoch, to: NodeID)
     /// The partition is loaded, but the lease has ended. Can transition to: serving, foreign.
     case stopped(PartitionEpoch)

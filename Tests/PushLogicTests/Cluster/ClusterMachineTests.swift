@@ -259,21 +259,81 @@ import Testing
         #expect(desk.owner(1) == Desk.node("b"))
     }
 
-    @Test func `A drain that takes too long is ended`() {
+    @Test func `A move for balance waits until all outcomes are written`() {
         let desk = Self.atHandOver()
-        desk.pass(.milliseconds(1999))
+        desk.live(.seconds(60))
         #expect(desk.take(Self.isHandOver) == nil)
-        desk.pass(.milliseconds(1))
+        desk.actions += desk.machine.drained(Desk.part(1), epoch: Desk.epoch(1), now: desk.now)
         #expect(desk.take(Self.isHandOver) != nil)
     }
 
-    @Test func `A hand-over that was refused leaves the partition in service`() {
+    @Test func `A node that leaves ends a drain that takes too long`() {
+        let desk = Self.atHandOver()
+        desk.live(.seconds(60))
+        desk.actions += desk.machine.drain(now: desk.now)
+        desk.answerRenewal()
+        desk.pass(.milliseconds(1999))
+        #expect(desk.take { $0 == .handOver(Desk.part(1), epoch: Desk.epoch(1), to: Desk.node("b")) } == nil)
+        desk.pass(.milliseconds(1))
+        #expect(desk.take { $0 == .handOver(Desk.part(1), epoch: Desk.epoch(1), to: Desk.node("b")) } != nil)
+    }
+
+    @Test(arguments: [ClusterResult.refused, .notSent])
+    func `A partition whose hand-over did not happen is read again and served`(result: ClusterResult) {
         let desk = Self.atHandOver()
         desk.actions += desk.machine.drained(Desk.part(1), epoch: Desk.epoch(1), now: desk.now)
-        desk.finish(.refused, Self.isHandOver)
+        desk.actions = desk.actions.filter { if case .run = $0 { true } else { false } }
+        desk.finish(result, Self.isHandOver)
+        Self.expectsReading(desk)
+    }
+
+    @Test func `A partition stays if the node that was to get it has died`() {
+        let desk = Self.atHandOver()
+        desk.nodes = desk.nodes.map { $0.id == desk.id ? $0 : ClusterDesk.row("b", 2, .dead) }
+        desk.live(.seconds(2))
+        desk.actions = []
+        desk.actions += desk.machine.drained(Desk.part(1), epoch: Desk.epoch(1), now: desk.now)
+        #expect(desk.take(Self.isHandOver) == nil)
+        Self.expectsReading(desk)
+    }
+
+    @Test func `A partition whose lease ends in its drain is read again after the next renewal`() {
+        let desk = Self.atHandOver()
+        desk.pass(.seconds(4))
+        #expect(desk.actions.contains(.stopSending))
+        desk.actions += desk.machine.drained(Desk.part(1), epoch: Desk.epoch(1), now: desk.now)
+        desk.load(1, 1)
+        #expect(desk.state(1) == .stopped(Desk.epoch(1)))
+        desk.live(.seconds(3))
+        // A snapshot that was sent before the renewal had its answer proves nothing.
+        desk.pass(.milliseconds(200))
+        desk.answerSnapshot()
+        #expect(desk.maySend(0))
+        let own = desk.actions.filter {
+            switch $0 {
+            case .drain(Desk.part(1), _), .load(Desk.part(1), _), .serve(Desk.part(1), _): true
+            default: false
+            }
+        }
+        // The next move begins at once.
+        let (part, epoch) = (Desk.part(1), Desk.epoch(1))
+        #expect(own.suffix(3) == [.load(part, epoch), .serve(part, epoch), .drain(part, epoch)])
+    }
+
+    /// Expects that the partition is dropped and read, and served after that.
+    private static func expectsReading(_ desk: ClusterDesk) {
+        let epoch = Desk.epoch(1)
+        let own = desk.actions.filter {
+            switch $0 {
+            case .drop, .load, .serve: true
+            default: false
+            }
+        }
+        #expect(own == [.drop(Desk.part(1), epoch, .notMoved), .load(Desk.part(1), epoch)])
+        #expect(!desk.maySend(1))
+        desk.load(1, 1)
         #expect(desk.maySend(1))
-        #expect(
-            desk.actions.last { if case .serve = $0 { true } else { false } } == .serve(Desk.part(1), Desk.epoch(1)))
+        #expect(desk.actions.last { if case .serve = $0 { true } else { false } } == .serve(Desk.part(1), epoch))
     }
 
     @Test func `After a hand-over without an answer the epoch is raised before the partition is served`() {

@@ -40,6 +40,8 @@ final class ModelProcess {
     private var believed: [(UInt64, ClusterOperation)] = []
     /// The logs of the partitions that are loaded, as they were read.
     private var loads: [Int: [Int]] = [:]
+    /// The partitions that were closed by a drain, and not read again since; whether the drain has ended.
+    private var closed: [Int: Bool] = [:]
     private(set) var begun: [Int64] = []
 
     init(number: Int, id: NodeID, disk: ModelDisk, rate: Double, lease: Duration, seed: UInt64, world: ClusterWorld) {
@@ -176,15 +178,20 @@ final class ModelProcess {
         case .load(let part, let epoch): load(part, epoch)
         case .serve(let part, let epoch):
             world.check(loads[part.number] != nil, "\(name) serves \(part) without having read it")
+            world.check(closed[part.number] == nil, "\(name) serves \(part) after its drain, without reading it again")
             world.served(part.number, epoch: epoch, log: loads[part.number] ?? [], by: self)
         case .drain(let part, let epoch):
+            closed[part.number] = false
             world.after(world.drainDelay()) { [weak self] in
                 self?.receive { [weak self] in
                     guard let self else { return }
+                    if closed[part.number] != nil { closed[part.number] = true }
                     input(machine.drained(part, epoch: epoch, now: clock))
                 }
             }
-        case .drop(let part, _, _): loads[part.number] = nil
+        case .drop(let part, _, _):
+            loads[part.number] = nil
+            closed[part.number] = nil
         case .hint(let node): world.hint(node)
         case .reconnect: disconnect()
         case .raise(let event): world.saw(event, by: self)
@@ -194,6 +201,10 @@ final class ModelProcess {
     }
 
     private func send(_ operation: UInt64, _ statement: ClusterOperation) {
+        if case .handOver(let part, _, _) = statement {
+            let isAllowed = machine.isDraining || closed[part.number] == true
+            world.check(isAllowed, "\(name) hands \(part) over before its drain has ended")
+        }
         begun.append(world.time)
         world.checkRate(of: self, statement)
         unanswered.insert(operation)

@@ -125,6 +125,23 @@ import Testing
         await admin.close()
     }
 
+    @Test func `A part whose move did not happen is read again at its epoch, and continues`() async throws {
+        let (options, admin) = try await Self.store(parts: 1)
+        let node = try await LedgerNode(options)
+        let epoch = try await admin.raise(0)
+        try await node.open(0, epoch: epoch)
+        let seqs = await node.accept(Self.requests(0..<20)).compactMap(\.seq)
+        for message in try await node.load(Array(seqs.prefix(8))) { node.carryOut(message) }
+        await node.drain(0, epoch: epoch)
+        node.drop(0, epoch: epoch)
+        try await node.open(0, epoch: epoch)
+        #expect(node.listener.waiting(in: 0) == Array(seqs.dropFirst(8)))
+        #expect(await node.accept(Self.requests(0..<20)) == seqs.map { .duplicate(seq: $0) })
+        #expect(try #require(await node.accept([push("new")])[0].seq) > (try #require(seqs.last)))
+        await node.ledger.close()
+        await admin.close()
+    }
+
     @Test func `64 parts of two nodes accept what is theirs, and move`() async throws {
         let (options, admin) = try await Self.store(parts: 64)
         let nodes = [try await LedgerNode(options), try await LedgerNode(options)]
