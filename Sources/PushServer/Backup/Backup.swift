@@ -49,6 +49,9 @@ package struct Backup: Sendable {
                 "\(source) has no \(BackupFile.ledger): \(SystemError.current); name the data directory of a Carillon that "
                     + "has started once")
         }
+        guard !target.isEmpty else {
+            throw StartError(.badInput, "the name of the backup is empty; name a directory that does not exist")
+        }
         guard !BackupFile.exists(target) else {
             throw StartError(.badInput, "\(target) already exists; name a directory that does not")
         }
@@ -170,7 +173,7 @@ package struct Backup: Sendable {
         guard let space = DiskSpace.bytes(of: partial), space.available < needed else { return }
         throw StartError(
             .failed,
-            "cannot write \(partial): the backup may need \(needed >> 20) MiB and the file system has "
+            "cannot write \(partial): the backup may need \((needed >> 20) + 1) MiB and the file system has "
                 + "\(space.available >> 20) MiB; free space, or name another directory")
     }
 

@@ -97,7 +97,7 @@ package struct Restore: Sendable {
         if let space = DiskSpace.bytes(of: partial), space.available < UInt64(clamping: manifest.totalSize) {
             throw StartError(
                 .failed,
-                "cannot write \(target): the backup has \(manifest.totalSize >> 20) MiB and the file system has "
+                "cannot write \(target): the backup has \((manifest.totalSize >> 20) + 1) MiB and the file system has "
                     + "\(space.available >> 20) MiB; free space, or name another directory with --data")
         }
         for file in manifest.files {
