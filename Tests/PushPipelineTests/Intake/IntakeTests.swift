@@ -76,6 +76,7 @@ import Testing
             $0.nodes = { Array(nodes.utf8) }
         } _: { scene in
             scene.intake.setBlocked(LedgerFault("the disk is full"))
+            await scene.settle()
             let plain = try await scene.peer()
             await plain.send("push/1", Scene.envelope("a"))
             #expect(try await plain.status().status == "busy")
