@@ -1348,7 +1348,7 @@ export function draw(context) {
         ["State", device.active ? badge("good", "active")
           : badge("idle", `inactive${device.reason ? `: ${device.reason}` : ""}`)],
         ["App", h("a", { href: `#/gateways/${part(device.app)}` }, device.app)],
-        ["User", device.user && h("a", { href: target("#/devices", { q: device.user }) }, device.user)],
+        ["User", device.user && h("a", { href: target("#/devices", { user: device.user }) }, device.user)],
         ["Tags", tagLinks(device.tags)],
         ["Platform", device.platform], ["App version", device.app_version], ["Locale", device.locale],
         ["Registered", device.registered_at && moment(device.registered_at)],
@@ -1414,7 +1414,7 @@ function deeds(context, device) {
 export function tagLinks(tags, most = Infinity) {
   if (!tags.length) return null;
   return [tags.slice(0, most).map((tag) =>
-    h("a", { class: "tag", href: target("#/devices", { q: `#${tag}` }) }, foreign(tag, 60))),
+    h("a", { class: "tag", href: target("#/devices", { tag }) }, foreign(tag, 60))),
     tags.length > most && h("span", { class: "quiet" }, `and ${count(tags.length - most)} more`)];
 }
 
@@ -1431,7 +1431,8 @@ import { Selection } from "./selection.js";
 
 export const title = "Devices";
 const pageSize = 50;
-const state = { list: null, fault: null, loading: "" };
+// The list is the one of an address. It is shown there only, so that no search seems to have found it.
+const state = { list: null, listed: "", fault: null, loading: "" };
 const selection = new Selection();
 
 /** Reads what an address names: a device, or a search. */
@@ -1442,12 +1443,12 @@ export async function open(context) {
     state.loading = "";
     return device.open(context);
   }
-  Object.assign(state, { loading, fault: null });
+  Object.assign(state, { loading, fault: null, list: state.listed === loading ? state.list : null });
   redraw();
   try {
     const list = await client.get(target("/v1/devices", filter(query, app)));
     if (loading !== state.loading) return undefined;
-    state.list = list;
+    Object.assign(state, { list, listed: loading });
     selection.refresh(list.devices);
   } catch (problem) {
     if (loading !== state.loading) return undefined;
@@ -1463,19 +1464,28 @@ export function forget() {
 }
 
 function filter(query, app) {
-  const asked = (query.get("q") ?? "").trim();
-  return {
-    app, active: query.get("active"), after: query.get("after"), limit: pageSize,
-    ...(asked.startsWith("#") ? { tag: asked.slice(1) } : { user: asked }),
-  };
+  const [user, tag, active, after] = ["user", "tag", "active", "after"].map((name) => query.get(name));
+  return { app, active, after, user, tag, limit: pageSize };
 }
 
-async function search(event, { client, go, live, onlyApps, redraw }) {
+/** The user or the tag of an address, as the field for a search shows it. */
+function shown(query) {
+  return query.get("user") ?? (query.get("tag") ? `#${query.get("tag")}` : "");
+}
+
+/** What a text in the field asks for. The text of the address still means what it meant there. */
+function meant(text, query) {
+  if (text === shown(query)) return { user: query.get("user"), tag: query.get("tag") };
+  const asked = text.trim();
+  return asked.startsWith("#") ? { tag: asked.slice(1) } : { user: asked };
+}
+
+async function search(event, { client, query, go, live, onlyApps, redraw }) {
   event.preventDefault();
   const { elements } = event.currentTarget;
-  const asked = elements["device-search"].value.trim();
+  const text = elements["device-search"].value;
   const app = elements["device-app"].value;
-  const hex = asked.replaceAll(/[\s<>]/g, "").toLowerCase();
+  const hex = text.replaceAll(/[\s<>]/g, "").toLowerCase();
   if (/^[0-9a-f]{32}$/.test(hex)) return go(`#/devices/${hex}`);
   if (/^[0-9a-f]{64,}$/.test(hex)) {
     // A token is a secret of the device: it goes into the body of a request, and into no address.
@@ -1491,11 +1501,12 @@ async function search(event, { client, go, live, onlyApps, redraw }) {
         return redraw();
       }
     }
-    Object.assign(state, { list: { devices: [], next: null },
+    Object.assign(state, { list: { devices: [], next: null }, listed: "",
       fault: { code: "unknown_device", detail: "No app has a device with this token." } });
     return redraw();
   }
-  return go(target("#/devices", { q: asked, app, active: elements["device-state"].value }));
+  return go(target("#/devices",
+    { ...meant(text, query), app, active: elements["device-state"].value }));
 }
 
 export function draw(context) {
@@ -1504,20 +1515,21 @@ export function draw(context) {
 
 function list(context) {
   const { query, go, may } = context;
-  const asked = query.get("q") ?? "";
   const all = state.list?.devices ?? [];
   const next = state.list?.next;
-  const isFiltered = ["q", "app", "active"].some((name) => query.get(name));
-  const kept = { q: asked, app: query.get("app"), active: query.get("active") };
+  const isFiltered = ["user", "tag", "app", "active"].some((name) => query.get(name));
+  const kept = Object.fromEntries(["user", "tag", "app", "active"].map((name) => [name, query.get(name)]));
+  const asked = shown(query);
   return [
     h("h1", { tabindex: -1 }, title),
     h("form", { class: "search", role: "search", onsubmit: (event) => search(event, context) },
-      field("Search", h("input", { id: "device-search", name: "device-search", "data-query": "q", type: "search",
+      field("Search", h("input", { id: "device-search", name: "device-search", "data-address": asked, type: "search",
         value: asked, autocomplete: "off", spellcheck: "false" }),
         "A user, a #tag, a device id, or a token."),
-      field("App", h("select", { id: "device-app", name: "device-app", "data-query": "app" },
+      field("App", h("select", { id: "device-app", name: "device-app", "data-address": context.app ?? "" },
         appOptions(context))),
-      field("State", h("select", { id: "device-state", name: "device-state", "data-query": "active" },
+      field("State", h("select", { id: "device-state", name: "device-state",
+        "data-address": query.get("active") ?? "" },
         options([["", "Any"], ["true", "Active"], ["false", "Inactive"]], query.get("active") ?? ""))),
       h("button", { class: "main", type: "submit" }, "Search")),
     fault(state.fault, () => open(context)),
@@ -1551,7 +1563,7 @@ function columns() {
     { name: "Device", class: "code", cell: ({ device: id }) =>
       h("a", { href: `#/devices/${part(id)}`, "aria-label": `Device ${id}` }, shortID(id)) },
     { name: "State", cell: (one) => one.active ? badge("good", "active") : badge("idle", "inactive") },
-    { name: "User", cell: ({ user }) => user && h("a", { href: target("#/devices", { q: user }) }, foreign(user)) },
+    { name: "User", cell: ({ user }) => user && h("a", { href: target("#/devices", { user }) }, foreign(user)) },
     { name: "Tags", cell: ({ tags }) => device.tagLinks(tags, 8) },
     { name: "App", cell: ({ app }) => app },
     { name: "Platform", cell: ({ platform }) => platform },
@@ -1867,8 +1879,8 @@ export function draw(context) {
       event.preventDefault();
       go(target("#/more/events", { prefix: event.currentTarget.elements["event-prefix"].value.trim() }));
     } },
-    field("Prefix", h("input", { id: "event-prefix", name: "event-prefix", "data-query": "prefix", value: prefix,
-      maxlength: 128, autocomplete: "off", spellcheck: "false" }),
+    field("Prefix", h("input", { id: "event-prefix", name: "event-prefix", "data-address": prefix,
+      value: prefix, maxlength: 128, autocomplete: "off", spellcheck: "false" }),
       "The beginning of a topic, family/app/kind: delivery/shop/ or connection/. Empty is everything."),
     h("button", { class: "main", type: "submit" }, "Filter")),
     fault(state.fault, () => {
@@ -2535,13 +2547,17 @@ const roles = [
 ];
 const overlaps = [["3600000", "one hour"], ["86400000", "one day"], ["604800000", "one week"], ["0", "not at all"]];
 const day = 86_400_000;
-const state = { keys: null, next: null, fault: null };
+const state = { keys: null, next: null, listed: "", loading: "", fault: null };
 
 export async function open({ client, redraw, query }) {
+  const loading = `${query}`;
+  Object.assign(state, { loading, keys: state.listed === loading ? state.keys : null });
   try {
     const answer = await client.get(target("/v1/keys", { after: query.get("after"), ended: query.get("ended") }));
-    Object.assign(state, { keys: answer.keys, next: answer.next, fault: null });
+    if (loading !== state.loading) return;
+    Object.assign(state, { keys: answer.keys, next: answer.next, listed: loading, fault: null });
   } catch (problem) {
+    if (loading !== state.loading) return;
     Object.assign(state, { fault: problem });
   }
   redraw();
@@ -3084,7 +3100,7 @@ import * as bar from "./bar.js";
 import { Client } from "./client.js";
 import { h, patch } from "./dom.js";
 import { note } from "./dialog.js";
-import { clock, toInput } from "./format.js";
+import { clock } from "./format.js";
 import { Live } from "./live.js";
 import { badge } from "./parts.js";
 import { refusalWords, signInForm, waitingForm } from "./signin.js";
@@ -3177,12 +3193,7 @@ function changed() {
     main.querySelector("h1")?.focus({ preventScroll: true });
     scrollTo(0, 0);
   }
-  const { app } = context();
-  for (const control of main.querySelectorAll("[data-query]")) {
-    const name = control.dataset.query;
-    const value = route.query.get(name) ?? (name === "app" ? app : null) ?? "";
-    control.value = control.dataset.kind === "time" ? toInput(Number(value)) : value;
-  }
+  for (const control of main.querySelectorAll("[data-address]")) control.value = control.dataset.address;
   views[route.name].open?.(context());
 }
 
@@ -3463,7 +3474,8 @@ import { now } from "./time.js";
 import { audienceText } from "./words.js";
 
 export const title = "Messages";
-const state = { list: null, fault: null, loading: "", readAt: 0, isReading: false };
+// The list is the one of an address, and is shown there only.
+const state = { list: null, listed: null, fault: null, loading: null, readAt: 0, isReading: false };
 const updateInterval = 5000;
 const filters = ["app", "state", "user", "since", "until"];
 const states = [["", "Any"], ["waiting,sending", "In progress"], ["waiting", "Waiting"], ["sending", "Sending"],
@@ -3477,11 +3489,12 @@ function page({ path }) {
 
 export async function open(context) {
   const other = page(context);
-  state.loading = other ? "" : `${context.query}`;
+  state.loading = other ? null : `${context.query}`;
   if (other) return other.open(context);
+  const list = state.listed === state.loading ? state.list : null;
+  Object.assign(state, { list, fault: null, isReading: false });
   const id = context.query.get("id");
-  if (id) return find(context, id);
-  Object.assign(state, { fault: null, isReading: false });
+  if (id) return find(context, id, state.loading);
   context.redraw();
   return read(context, state.loading);
 }
@@ -3492,7 +3505,7 @@ async function read({ client, query, app, redraw }, loading) {
   try {
     const asked = Object.fromEntries(filters.map((name) => [name, query.get(name)]));
     const list = await client.get(target("/v1/messages", { ...asked, app, after: query.get("after"), limit: 50 }));
-    if (loading === state.loading) Object.assign(state, { list, fault: null });
+    if (loading === state.loading) Object.assign(state, { list, listed: loading, fault: null });
   } catch (problem) {
     if (loading === state.loading && !(problem.isLost && state.list)) {
       Object.assign(state, { fault: problem, list: problem.isLost ? state.list : null });
@@ -3523,21 +3536,27 @@ export function draw(context) {
 }
 
 /** Finds a message by its id alone: its app is in the answer. */
-async function find({ client, go, redraw, query, app }, id) {
+async function find({ client, go, redraw, query, app }, id, loading) {
+  redraw();
   try {
     message.check(id);
     const found = await client.get(target(`/v1/messages/${part(id)}`, { app: query.get("app") ?? app }));
-    go(`#/messages/${part(found.app)}/${part(found.message_id)}`, true);
+    if (loading === state.loading) go(`#/messages/${part(found.app)}/${part(found.message_id)}`, true);
   } catch (problem) {
-    Object.assign(state, { fault: problem, list: { messages: [], next: null } });
+    if (loading !== state.loading) return;
+    Object.assign(state, { fault: problem, list: { messages: [], next: null }, listed: null });
     redraw();
   }
 }
 
-function search(event, { go, redraw }) {
+function search(event, { query, go, redraw }) {
   event.preventDefault();
   const { elements } = event.currentTarget;
-  const value = (name) => elements[`message-${name}`].value.trim();
+  // The text of the address stays as it is.
+  const value = (name) => {
+    const text = elements[`message-${name}`].value;
+    return text === query.get(name) ? text : text.trim();
+  };
   if (value("id")) return go(target("#/messages", { id: value("id"), app: value("app") }));
   const [since, until] = [ofInput(value("since")), ofInput(value("until"))];
   if (since > until) {
@@ -3555,9 +3574,10 @@ function list(context) {
   const kept = Object.fromEntries(filters.map((name) => [name, get(name)]));
   const isFiltered = filters.some(get) || get("id");
   const text = (name, label) => field(label, h("input", { id: `message-${name}`, name: `message-${name}`,
-    "data-query": name, type: "search", value: get(name), autocomplete: "off", spellcheck: "false" }));
+    "data-address": get(name), type: "search", value: get(name), autocomplete: "off", spellcheck: "false" }));
   const time = (name, label) => field(label, h("input", { id: `message-${name}`, name: `message-${name}`,
-    "data-query": name, "data-kind": "time", type: "datetime-local", step: 1, value: toInput(Number(get(name))) }));
+    "data-address": toInput(Number(get(name))), type: "datetime-local", step: 1,
+    value: toInput(Number(get(name))) }));
   const recent = (name, hours) => h("a", { href: target("#/messages",
     { ...kept, since: now() - now() % 60_000 - hours * 3_600_000, until: "" }) }, name);
   return [
@@ -3565,9 +3585,9 @@ function list(context) {
       may("push") && h("a", { class: "button main", href: "#/messages/new" }, "Send a test…")),
     h("form", { class: "search wide", role: "search", onsubmit: (event) => search(event, context) },
       text("id", "Message id"), text("user", "User"),
-      field("App", h("select", { id: "message-app", name: "message-app", "data-query": "app" },
+      field("App", h("select", { id: "message-app", name: "message-app", "data-address": context.app ?? "" },
         appOptions(context))),
-      field("State", h("select", { id: "message-state", name: "message-state", "data-query": "state" },
+      field("State", h("select", { id: "message-state", name: "message-state", "data-address": get("state") },
         options(states, get("state")))),
       time("since", "Accepted from"), time("until", "Accepted until"),
       h("button", { class: "main", type: "submit" }, "Search")),

@@ -44,7 +44,7 @@ export function draw(context) {
         ["State", device.active ? badge("good", "active")
           : badge("idle", `inactive${device.reason ? `: ${device.reason}` : ""}`)],
         ["App", h("a", { href: `#/gateways/${part(device.app)}` }, device.app)],
-        ["User", device.user && h("a", { href: target("#/devices", { q: device.user }) }, device.user)],
+        ["User", device.user && h("a", { href: target("#/devices", { user: device.user }) }, device.user)],
         ["Tags", tagLinks(device.tags)],
         ["Platform", device.platform], ["App version", device.app_version], ["Locale", device.locale],
         ["Registered", device.registered_at && moment(device.registered_at)],
@@ -110,6 +110,6 @@ function deeds(context, device) {
 export function tagLinks(tags, most = Infinity) {
   if (!tags.length) return null;
   return [tags.slice(0, most).map((tag) =>
-    h("a", { class: "tag", href: target("#/devices", { q: `#${tag}` }) }, foreign(tag, 60))),
+    h("a", { class: "tag", href: target("#/devices", { tag }) }, foreign(tag, 60))),
     tags.length > most && h("span", { class: "quiet" }, `and ${count(tags.length - most)} more`)];
 }

@@ -9,7 +9,8 @@ import { Selection } from "./selection.js";
 
 export const title = "Devices";
 const pageSize = 50;
-const state = { list: null, fault: null, loading: "" };
+// The list is the one of an address. It is shown there only, so that no search seems to have found it.
+const state = { list: null, listed: "", fault: null, loading: "" };
 const selection = new Selection();
 
 /** Reads what an address names: a device, or a search. */
@@ -20,12 +21,12 @@ export async function open(context) {
     state.loading = "";
     return device.open(context);
   }
-  Object.assign(state, { loading, fault: null });
+  Object.assign(state, { loading, fault: null, list: state.listed === loading ? state.list : null });
   redraw();
   try {
     const list = await client.get(target("/v1/devices", filter(query, app)));
     if (loading !== state.loading) return undefined;
-    state.list = list;
+    Object.assign(state, { list, listed: loading });
     selection.refresh(list.devices);
   } catch (problem) {
     if (loading !== state.loading) return undefined;
@@ -41,19 +42,28 @@ export function forget() {
 }
 
 function filter(query, app) {
-  const asked = (query.get("q") ?? "").trim();
-  return {
-    app, active: query.get("active"), after: query.get("after"), limit: pageSize,
-    ...(asked.startsWith("#") ? { tag: asked.slice(1) } : { user: asked }),
-  };
+  const [user, tag, active, after] = ["user", "tag", "active", "after"].map((name) => query.get(name));
+  return { app, active, after, user, tag, limit: pageSize };
 }
 
-async function search(event, { client, go, live, onlyApps, redraw }) {
+/** The user or the tag of an address, as the field for a search shows it. */
+function shown(query) {
+  return query.get("user") ?? (query.get("tag") ? `#${query.get("tag")}` : "");
+}
+
+/** What a text in the field asks for. The text of the address still means what it meant there. */
+function meant(text, query) {
+  if (text === shown(query)) return { user: query.get("user"), tag: query.get("tag") };
+  const asked = text.trim();
+  return asked.startsWith("#") ? { tag: asked.slice(1) } : { user: asked };
+}
+
+async function search(event, { client, query, go, live, onlyApps, redraw }) {
   event.preventDefault();
   const { elements } = event.currentTarget;
-  const asked = elements["device-search"].value.trim();
+  const text = elements["device-search"].value;
   const app = elements["device-app"].value;
-  const hex = asked.replaceAll(/[\s<>]/g, "").toLowerCase();
+  const hex = text.replaceAll(/[\s<>]/g, "").toLowerCase();
   if (/^[0-9a-f]{32}$/.test(hex)) return go(`#/devices/${hex}`);
   if (/^[0-9a-f]{64,}$/.test(hex)) {
     // A token is a secret of the device: it goes into the body of a request, and into no address.
@@ -69,11 +79,12 @@ async function search(event, { client, go, live, onlyApps, redraw }) {
         return redraw();
       }
     }
-    Object.assign(state, { list: { devices: [], next: null },
+    Object.assign(state, { list: { devices: [], next: null }, listed: "",
       fault: { code: "unknown_device", detail: "No app has a device with this token." } });
     return redraw();
   }
-  return go(target("#/devices", { q: asked, app, active: elements["device-state"].value }));
+  return go(target("#/devices",
+    { ...meant(text, query), app, active: elements["device-state"].value }));
 }
 
 export function draw(context) {
@@ -82,20 +93,21 @@ export function draw(context) {
 
 function list(context) {
   const { query, go, may } = context;
-  const asked = query.get("q") ?? "";
   const all = state.list?.devices ?? [];
   const next = state.list?.next;
-  const isFiltered = ["q", "app", "active"].some((name) => query.get(name));
-  const kept = { q: asked, app: query.get("app"), active: query.get("active") };
+  const isFiltered = ["user", "tag", "app", "active"].some((name) => query.get(name));
+  const kept = Object.fromEntries(["user", "tag", "app", "active"].map((name) => [name, query.get(name)]));
+  const asked = shown(query);
   return [
     h("h1", { tabindex: -1 }, title),
     h("form", { class: "search", role: "search", onsubmit: (event) => search(event, context) },
-      field("Search", h("input", { id: "device-search", name: "device-search", "data-query": "q", type: "search",
+      field("Search", h("input", { id: "device-search", name: "device-search", "data-address": asked, type: "search",
         value: asked, autocomplete: "off", spellcheck: "false" }),
         "A user, a #tag, a device id, or a token."),
-      field("App", h("select", { id: "device-app", name: "device-app", "data-query": "app" },
+      field("App", h("select", { id: "device-app", name: "device-app", "data-address": context.app ?? "" },
         appOptions(context))),
-      field("State", h("select", { id: "device-state", name: "device-state", "data-query": "active" },
+      field("State", h("select", { id: "device-state", name: "device-state",
+        "data-address": query.get("active") ?? "" },
         options([["", "Any"], ["true", "Active"], ["false", "Inactive"]], query.get("active") ?? ""))),
       h("button", { class: "main", type: "submit" }, "Search")),
     fault(state.fault, () => open(context)),
@@ -129,7 +141,7 @@ function columns() {
     { name: "Device", class: "code", cell: ({ device: id }) =>
       h("a", { href: `#/devices/${part(id)}`, "aria-label": `Device ${id}` }, shortID(id)) },
     { name: "State", cell: (one) => one.active ? badge("good", "active") : badge("idle", "inactive") },
-    { name: "User", cell: ({ user }) => user && h("a", { href: target("#/devices", { q: user }) }, foreign(user)) },
+    { name: "User", cell: ({ user }) => user && h("a", { href: target("#/devices", { user }) }, foreign(user)) },
     { name: "Tags", cell: ({ tags }) => device.tagLinks(tags, 8) },
     { name: "App", cell: ({ app }) => app },
     { name: "Platform", cell: ({ platform }) => platform },

@@ -112,8 +112,8 @@ export function draw(context) {
       event.preventDefault();
       go(target("#/more/events", { prefix: event.currentTarget.elements["event-prefix"].value.trim() }));
     } },
-    field("Prefix", h("input", { id: "event-prefix", name: "event-prefix", "data-query": "prefix", value: prefix,
-      maxlength: 128, autocomplete: "off", spellcheck: "false" }),
+    field("Prefix", h("input", { id: "event-prefix", name: "event-prefix", "data-address": prefix,
+      value: prefix, maxlength: 128, autocomplete: "off", spellcheck: "false" }),
       "The beginning of a topic, family/app/kind: delivery/shop/ or connection/. Empty is everything."),
     h("button", { class: "main", type: "submit" }, "Filter")),
     fault(state.fault, () => {

@@ -14,13 +14,17 @@ const roles = [
 ];
 const overlaps = [["3600000", "one hour"], ["86400000", "one day"], ["604800000", "one week"], ["0", "not at all"]];
 const day = 86_400_000;
-const state = { keys: null, next: null, fault: null };
+const state = { keys: null, next: null, listed: "", loading: "", fault: null };
 
 export async function open({ client, redraw, query }) {
+  const loading = `${query}`;
+  Object.assign(state, { loading, keys: state.listed === loading ? state.keys : null });
   try {
     const answer = await client.get(target("/v1/keys", { after: query.get("after"), ended: query.get("ended") }));
-    Object.assign(state, { keys: answer.keys, next: answer.next, fault: null });
+    if (loading !== state.loading) return;
+    Object.assign(state, { keys: answer.keys, next: answer.next, listed: loading, fault: null });
   } catch (problem) {
+    if (loading !== state.loading) return;
     Object.assign(state, { fault: problem });
   }
   redraw();

@@ -4,7 +4,7 @@ import * as bar from "./bar.js";
 import { Client } from "./client.js";
 import { h, patch } from "./dom.js";
 import { note } from "./dialog.js";
-import { clock, toInput } from "./format.js";
+import { clock } from "./format.js";
 import { Live } from "./live.js";
 import { badge } from "./parts.js";
 import { refusalWords, signInForm, waitingForm } from "./signin.js";
@@ -97,12 +97,7 @@ function changed() {
     main.querySelector("h1")?.focus({ preventScroll: true });
     scrollTo(0, 0);
   }
-  const { app } = context();
-  for (const control of main.querySelectorAll("[data-query]")) {
-    const name = control.dataset.query;
-    const value = route.query.get(name) ?? (name === "app" ? app : null) ?? "";
-    control.value = control.dataset.kind === "time" ? toInput(Number(value)) : value;
-  }
+  for (const control of main.querySelectorAll("[data-address]")) control.value = control.dataset.address;
   views[route.name].open?.(context());
 }
 

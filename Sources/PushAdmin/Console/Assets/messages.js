@@ -11,7 +11,8 @@ import { now } from "./time.js";
 import { audienceText } from "./words.js";
 
 export const title = "Messages";
-const state = { list: null, fault: null, loading: "", readAt: 0, isReading: false };
+// The list is the one of an address, and is shown there only.
+const state = { list: null, listed: null, fault: null, loading: null, readAt: 0, isReading: false };
 const updateInterval = 5000;
 const filters = ["app", "state", "user", "since", "until"];
 const states = [["", "Any"], ["waiting,sending", "In progress"], ["waiting", "Waiting"], ["sending", "Sending"],
@@ -25,11 +26,12 @@ function page({ path }) {
 
 export async function open(context) {
   const other = page(context);
-  state.loading = other ? "" : `${context.query}`;
+  state.loading = other ? null : `${context.query}`;
   if (other) return other.open(context);
+  const list = state.listed === state.loading ? state.list : null;
+  Object.assign(state, { list, fault: null, isReading: false });
   const id = context.query.get("id");
-  if (id) return find(context, id);
-  Object.assign(state, { fault: null, isReading: false });
+  if (id) return find(context, id, state.loading);
   context.redraw();
   return read(context, state.loading);
 }
@@ -40,7 +42,7 @@ async function read({ client, query, app, redraw }, loading) {
   try {
     const asked = Object.fromEntries(filters.map((name) => [name, query.get(name)]));
     const list = await client.get(target("/v1/messages", { ...asked, app, after: query.get("after"), limit: 50 }));
-    if (loading === state.loading) Object.assign(state, { list, fault: null });
+    if (loading === state.loading) Object.assign(state, { list, listed: loading, fault: null });
   } catch (problem) {
     if (loading === state.loading && !(problem.isLost && state.list)) {
       Object.assign(state, { fault: problem, list: problem.isLost ? state.list : null });
@@ -71,21 +73,27 @@ export function draw(context) {
 }
 
 /** Finds a message by its id alone: its app is in the answer. */
-async function find({ client, go, redraw, query, app }, id) {
+async function find({ client, go, redraw, query, app }, id, loading) {
+  redraw();
   try {
     message.check(id);
     const found = await client.get(target(`/v1/messages/${part(id)}`, { app: query.get("app") ?? app }));
-    go(`#/messages/${part(found.app)}/${part(found.message_id)}`, true);
+    if (loading === state.loading) go(`#/messages/${part(found.app)}/${part(found.message_id)}`, true);
   } catch (problem) {
-    Object.assign(state, { fault: problem, list: { messages: [], next: null } });
+    if (loading !== state.loading) return;
+    Object.assign(state, { fault: problem, list: { messages: [], next: null }, listed: null });
     redraw();
   }
 }
 
-function search(event, { go, redraw }) {
+function search(event, { query, go, redraw }) {
   event.preventDefault();
   const { elements } = event.currentTarget;
-  const value = (name) => elements[`message-${name}`].value.trim();
+  // The text of the address stays as it is.
+  const value = (name) => {
+    const text = elements[`message-${name}`].value;
+    return text === query.get(name) ? text : text.trim();
+  };
   if (value("id")) return go(target("#/messages", { id: value("id"), app: value("app") }));
   const [since, until] = [ofInput(value("since")), ofInput(value("until"))];
   if (since > until) {
@@ -103,9 +111,10 @@ function list(context) {
   const kept = Object.fromEntries(filters.map((name) => [name, get(name)]));
   const isFiltered = filters.some(get) || get("id");
   const text = (name, label) => field(label, h("input", { id: `message-${name}`, name: `message-${name}`,
-    "data-query": name, type: "search", value: get(name), autocomplete: "off", spellcheck: "false" }));
+    "data-address": get(name), type: "search", value: get(name), autocomplete: "off", spellcheck: "false" }));
   const time = (name, label) => field(label, h("input", { id: `message-${name}`, name: `message-${name}`,
-    "data-query": name, "data-kind": "time", type: "datetime-local", step: 1, value: toInput(Number(get(name))) }));
+    "data-address": toInput(Number(get(name))), type: "datetime-local", step: 1,
+    value: toInput(Number(get(name))) }));
   const recent = (name, hours) => h("a", { href: target("#/messages",
     { ...kept, since: now() - now() % 60_000 - hours * 3_600_000, until: "" }) }, name);
   return [
@@ -113,9 +122,9 @@ function list(context) {
       may("push") && h("a", { class: "button main", href: "#/messages/new" }, "Send a test…")),
     h("form", { class: "search wide", role: "search", onsubmit: (event) => search(event, context) },
       text("id", "Message id"), text("user", "User"),
-      field("App", h("select", { id: "message-app", name: "message-app", "data-query": "app" },
+      field("App", h("select", { id: "message-app", name: "message-app", "data-address": context.app ?? "" },
         appOptions(context))),
-      field("State", h("select", { id: "message-state", name: "message-state", "data-query": "state" },
+      field("State", h("select", { id: "message-state", name: "message-state", "data-address": get("state") },
         options(states, get("state")))),
       time("since", "Accepted from"), time("until", "Accepted until"),
       h("button", { class: "main", type: "submit" }, "Search")),

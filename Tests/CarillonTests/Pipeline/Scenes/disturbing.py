@@ -8,8 +8,9 @@ from ground import main, note, Producer, token
 EVIL = "<img src=x onerror=alert(1)><script>alert(2)</script>'\"&{{7*7}}"
 # Names that producers and apps may choose: markup, another direction of writing, marks of direction, emoji, and length.
 NAMES = [
-    EVIL, "שלום עולם", "admin\u202egnp.exe", "a\u2066b\u2069c", "👩‍👩‍👧‍👦 e\u0301\u0302\u0303", "javascript:alert(1)",
-    "%2e%2e%2f%00", "..%2f..", "a/b?c#d", "constructor", "__proto__", "\ufeffbom", "x" * 120]
+    "שלום עולם", "admin\u202egnp.exe", "a\u2066b\u2069c", "👩‍👩‍👧‍👦 e\u0301\u0302\u0303", "javascript:alert(1)",
+    "%2e%2e%2f%00", "..%2f..", "a/b?c#d", "#tag", "##", " spaces ", "constructor", "__proto__",
+    "\ufeffbom", "\u00a0nbsp\u00a0", "x" * 120, EVIL]
 
 
 def watched(browser):
@@ -47,19 +48,25 @@ def hostile():
     console.value_becomes("Sent", len(NAMES))
     for name in NAMES:
         quoted = json.dumps(shown(name))
+        # A page does not show spaces at the ends of a text.
+        seen = shown(name).strip(" ")
         console.go("#/messages")
         # The list shows the beginning of a long id.
         link = ("[...document.querySelectorAll('tbody a')].find((one) =>"
-                f" one.innerText.startsWith({json.dumps(shown(name)[:50])}))")
+                f" one.textContent.startsWith({json.dumps(shown(name)[:50])}))")
         browser.until(link, name)
         address = browser.run(f"{link}.hash")
-        console.go(address, "Completed: 1 sent", f"the users {shown(name)}")
-        browser.until(f"document.querySelector('h1').innerText.endsWith({quoted})", name)
-        console.go(f"#/devices/{devices[name]}", shown(name), "Sent: accepted by the push service")
+        console.go(address, "Completed: 1 sent", f"the users {seen}")
+        browser.until(f"document.querySelector('h1').textContent.endsWith({quoted})", name)
+        console.go(f"#/devices/{devices[name]}", seen, "Sent: accepted by the push service")
         # The links of a user and of a tag lead to the one device that has it.
-        for selector in ("dd a[href*='q=']", "dd a.tag"):
-            console.go(f"#/devices/{devices[name]}", shown(name))
+        for selector in ("dd a[href*='devices?']:not(.tag)", "dd a.tag"):
+            console.go(f"#/devices/{devices[name]}", seen)
             browser.run(f"document.querySelector({json.dumps(selector)}).click()")
+            browser.until(f"document.querySelector('tbody a[href=\"#/devices/{devices[name]}\"]')", (selector, name))
+            browser.see("1 device found")
+            # A search with the text that the field has finds the same device.
+            browser.click("button.main", "Search")
             browser.see("1 device found")
     console.go("#/devices", "and 22 more")
     console.go("#/more/events", "Live events")
@@ -221,8 +228,8 @@ def many():
     browser.call("Performance.enable")
     times = {}
     for name, address, text in (
-            ("devices", "#/devices", "50 on this page"), ("user", f"#/devices?q=user-{count - 1}", "1 device found"),
-            ("tag", "#/devices?q=%23all", "50 devices found on this page"), ("messages", "#/messages", "older ones"),
+            ("devices", "#/devices", "50 on this page"), ("user", f"#/devices?user=user-{count - 1}", "1 device found"),
+            ("tag", "#/devices?tag=all", "50 devices found on this page"), ("messages", "#/messages", "older ones"),
             ("message", "#/messages/shop/wide", f"{count:,}\n100 % of devices"),
             ("deliveries", "#/messages/shop/wide/deliveries", "there are more")):
         begun = time.monotonic()

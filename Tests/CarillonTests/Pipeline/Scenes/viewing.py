@@ -64,7 +64,7 @@ def walk():
 
     # By id, by tag, and by token; the token is in no address.
     grace = console.register(2, "grace", "gamma")
-    console.go("#/devices?q=%23gamma", "1 device found", "grace")
+    console.go("#/devices?tag=gamma", "1 device found", "grace")
     browser.fill("#device-search", grace)
     browser.click("button.main", "Search")
     browser.see(f"Device {grace}")
