@@ -27,33 +27,13 @@ package enum ReplacedFile {
         do throws(SystemError) {
             defer { close(descriptor) }
             prepare(descriptor)
-            try writeAll(bytes, to: descriptor)
-            if durability != .process, fsync(descriptor) != 0 { throw .current }
+            try FileCalls.write(bytes, to: descriptor)
+            if durability != .process { try FileCalls.sync(descriptor) }
             if unsafe rename(draft, path) != 0 { throw .current }
         } catch {
             unsafe unlink(draft)
             throw error
         }
-        if durability == .name { try syncDirectory(of: path) }
-    }
-
-    private static func writeAll(_ bytes: [UInt8], to descriptor: CInt) throws(SystemError) {
-        var rest = bytes[...]
-        while !rest.isEmpty {
-            let count = unsafe rest.withUnsafeBytes { unsafe Glibc.write(descriptor, $0.baseAddress, $0.count) }
-            if count < 0, errno == EINTR { continue }
-            // A write of no bytes sets no error number.
-            guard count != 0 else { throw SystemError(number: ENOSPC) }
-            guard count > 0 else { throw .current }
-            rest = rest.dropFirst(count)
-        }
-    }
-
-    private static func syncDirectory(of path: String) throws(SystemError) {
-        let parent = path.lastIndex(of: "/").map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."
-        let descriptor = unsafe open(parent, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-        guard descriptor >= 0 else { throw .current }
-        defer { close(descriptor) }
-        guard fsync(descriptor) == 0 else { throw .current }
+        if durability == .name { try FileCalls.syncDirectory(FileCalls.directory(of: path)) }
     }
 }

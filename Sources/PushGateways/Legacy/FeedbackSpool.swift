@@ -136,12 +136,12 @@ package final class FeedbackSpool: Sendable {
         return size.withLock { $0 ?? 0 }
     }
 
-    /// Syncs the directory. Otherwise a crash could remove a new file.
     private func syncDirectory() throws {
-        let descriptor = unsafe open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-        guard descriptor >= 0 else { throw failure("cannot open the directory of") }
-        defer { Glibc.close(descriptor) }
-        guard fsync(descriptor) == 0 else { throw failure("cannot sync the directory of") }
+        do {
+            try FileCalls.syncDirectory(directory)
+        } catch {
+            throw Failure(message: "cannot sync the directory of \(path): \(error)")
+        }
     }
 
     private func failure(_ what: String) -> Failure {

@@ -96,14 +96,10 @@ enum BackupFile {
     }
 
     static func write(_ bytes: [UInt8], to descriptor: CInt, of path: String) throws(StartError) {
-        var written = 0
-        while written < bytes.count {
-            let count = bytes.withUnsafeBytes {
-                Glibc.write(descriptor, $0.baseAddress.map { $0 + written }, bytes.count - written)
-            }
-            if count < 0, errno == EINTR { continue }
-            guard count > 0 else { throw failure("cannot write \(path)") }
-            written += count
+        do throws(SystemError) {
+            try FileCalls.write(bytes, to: descriptor)
+        } catch {
+            throw failure("cannot write \(path)", because: error)
         }
     }
 
@@ -128,8 +124,7 @@ enum BackupFile {
 
     /// Returns the parent of a path. A trailing slash does not count.
     static func parent(of path: String) -> String {
-        guard let slash = path.lastIndex(of: "/") else { return "." }
-        return slash == path.startIndex ? "/" : String(path[..<slash])
+        FileCalls.directory(of: path)
     }
 
     /// Returns a path without slashes at its end.

@@ -11,31 +11,31 @@ enum NewFile {
         let descriptor = open(draft, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
         guard descriptor >= 0 else { throw failure(path) }
         defer { unlink(draft) }
-        let isWritten = secret.withRevealed { text in
-            writeAll(Array(text.utf8), to: descriptor) && fsync(descriptor) == 0
+        do throws(SystemError) {
+            try secret.withRevealed { text throws(SystemError) in
+                try write(text, to: descriptor)
+            }
+        } catch {
+            throw failure(path, because: error)
         }
-        let error = failure(path)
-        guard close(descriptor) == 0, isWritten else { throw error }
         guard (replacing ? rename(draft, path) : link(draft, path)) == 0 else {
             throw errno == EEXIST ? taken : failure(path)
         }
     }
 
-    /// Writes all bytes, with more calls if one is interrupted or writes only a part. Returns false if a call fails.
-    static func writeAll(
-        _ bytes: [UInt8], to descriptor: Int32, write: (Int32, UnsafeRawPointer?, Int) -> Int = Glibc.write
-    ) -> Bool {
-        var bytes = bytes[...]
-        while !bytes.isEmpty {
-            let count = bytes.withUnsafeBytes { write(descriptor, $0.baseAddress, $0.count) }
-            if count < 0, errno == EINTR { continue }
-            guard count > 0 else { return false }
-            bytes = bytes.dropFirst(count)
+    /// Writes and closes a new file, so that it is on disk.
+    static func write(_ text: String, to descriptor: CInt) throws(SystemError) {
+        do throws(SystemError) {
+            try FileCalls.write(Array(text.utf8), to: descriptor)
+            try FileCalls.sync(descriptor)
+        } catch {
+            close(descriptor)
+            throw error
         }
-        return true
+        guard close(descriptor) == 0 else { throw .current }
     }
 
-    private static func failure(_ path: String) -> Failure {
-        Failure(.notPermitted, "cannot write \(path): \(SystemError.current); choose another file")
+    private static func failure(_ path: String, because error: SystemError = .current) -> Failure {
+        Failure(.notPermitted, "cannot write \(path): \(error); choose another file")
     }
 }

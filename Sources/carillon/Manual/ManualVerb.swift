@@ -58,9 +58,9 @@ enum ManualVerb {
         guard descriptor >= 0 else {
             throw Failure(.notPermitted, "cannot write \(path): \(SystemError.current); choose another directory")
         }
-        let isWritten = NewFile.writeAll(Array(text.utf8), to: descriptor)
-        let error = SystemError.current
-        guard close(descriptor) == 0, isWritten else {
+        do throws(SystemError) {
+            try NewFile.write(text, to: descriptor)
+        } catch {
             throw Failure(.failed, "cannot write \(path): \(error)")
         }
     }

@@ -122,13 +122,12 @@ private struct Store {
             throw Failure(
                 .notPermitted, "cannot write \(path): \(SystemError.current); choose another directory with --data")
         }
-        let isWritten = NewFile.writeAll(Array(text.utf8), to: descriptor) && fsync(descriptor) == 0
-        // The next calls change errno.
-        let cause = SystemError.current
-        let isClosed = close(descriptor) == 0
-        if isWritten, isClosed, rename(draft, path) == 0 { return }
-        let problem = isWritten ? SystemError.current : cause
-        unlink(draft)
-        throw Failure(.failed, "cannot write \(path): \(problem); check the disk, or choose another with --data")
+        do throws(SystemError) {
+            try NewFile.write(text, to: descriptor)
+            guard rename(draft, path) == 0 else { throw .current }
+        } catch {
+            unlink(draft)
+            throw Failure(.failed, "cannot write \(path): \(error); check the disk, or choose another with --data")
+        }
     }
 }
