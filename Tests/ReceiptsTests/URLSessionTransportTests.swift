@@ -109,6 +109,7 @@ import Testing
     func lateRedirects() async throws {
         try await Server.run { server async throws in
             let transport = URLSessionTransport()
+            let ended = Locked(0)
             await withTaskGroup { group in
                 for task in 0..<8 {
                     group.addTask {
@@ -118,6 +119,12 @@ import Testing
                             let response = try? await transport.post(
                                 request("http://127.0.0.1:\(server.port)/moved", within: limit))
                             #expect(response == nil || response?.status == 302)
+                            // On a loaded machine, most requests meet the end of their time, and each takes long.
+                            let count = ended.withLock { count in
+                                count += response == nil ? 1 : 0
+                                return count
+                            }
+                            if count >= 40 { return }
                         }
                     }
                 }
