@@ -1431,6 +1431,7 @@ import { Selection } from "./selection.js";
 
 export const title = "Devices";
 const pageSize = 50;
+const filters = ["user", "tag", "app", "active"];
 // The list is the one of an address. It is shown there only, so that no search seems to have found it.
 const state = { list: null, listed: "", fault: null, loading: "" };
 const selection = new Selection();
@@ -1464,8 +1465,8 @@ export function forget() {
 }
 
 function filter(query, app) {
-  const [user, tag, active, after] = ["user", "tag", "active", "after"].map((name) => query.get(name));
-  return { app, active, after, user, tag, limit: pageSize };
+  const asked = Object.fromEntries(filters.map((name) => [name, query.get(name)]));
+  return { ...asked, app, after: query.get("after"), limit: pageSize };
 }
 
 /** The user or the tag of an address, as the field for a search shows it. */
@@ -1517,8 +1518,8 @@ function list(context) {
   const { query, go, may } = context;
   const all = state.list?.devices ?? [];
   const next = state.list?.next;
-  const isFiltered = ["user", "tag", "app", "active"].some((name) => query.get(name));
-  const kept = Object.fromEntries(["user", "tag", "app", "active"].map((name) => [name, query.get(name)]));
+  const isFiltered = filters.some((name) => query.get(name));
+  const kept = Object.fromEntries(filters.map((name) => [name, query.get(name)]));
   const asked = shown(query);
   return [
     h("h1", { tabindex: -1 }, title),
@@ -2547,15 +2548,15 @@ const roles = [
 ];
 const overlaps = [["3600000", "one hour"], ["86400000", "one day"], ["604800000", "one week"], ["0", "not at all"]];
 const day = 86_400_000;
-const state = { keys: null, next: null, listed: "", loading: "", fault: null };
+const state = { keys: null, next: null, loading: "", fault: null };
 
 export async function open({ client, redraw, query }) {
   const loading = `${query}`;
-  Object.assign(state, { loading, keys: state.listed === loading ? state.keys : null });
+  if (loading !== state.loading) Object.assign(state, { loading, keys: null });
   try {
     const answer = await client.get(target("/v1/keys", { after: query.get("after"), ended: query.get("ended") }));
     if (loading !== state.loading) return;
-    Object.assign(state, { keys: answer.keys, next: answer.next, listed: loading, fault: null });
+    Object.assign(state, { keys: answer.keys, next: answer.next, fault: null });
   } catch (problem) {
     if (loading !== state.loading) return;
     Object.assign(state, { fault: problem });

@@ -9,6 +9,7 @@ import { Selection } from "./selection.js";
 
 export const title = "Devices";
 const pageSize = 50;
+const filters = ["user", "tag", "app", "active"];
 // The list is the one of an address. It is shown there only, so that no search seems to have found it.
 const state = { list: null, listed: "", fault: null, loading: "" };
 const selection = new Selection();
@@ -42,8 +43,8 @@ export function forget() {
 }
 
 function filter(query, app) {
-  const [user, tag, active, after] = ["user", "tag", "active", "after"].map((name) => query.get(name));
-  return { app, active, after, user, tag, limit: pageSize };
+  const asked = Object.fromEntries(filters.map((name) => [name, query.get(name)]));
+  return { ...asked, app, after: query.get("after"), limit: pageSize };
 }
 
 /** The user or the tag of an address, as the field for a search shows it. */
@@ -95,8 +96,8 @@ function list(context) {
   const { query, go, may } = context;
   const all = state.list?.devices ?? [];
   const next = state.list?.next;
-  const isFiltered = ["user", "tag", "app", "active"].some((name) => query.get(name));
-  const kept = Object.fromEntries(["user", "tag", "app", "active"].map((name) => [name, query.get(name)]));
+  const isFiltered = filters.some((name) => query.get(name));
+  const kept = Object.fromEntries(filters.map((name) => [name, query.get(name)]));
   const asked = shown(query);
   return [
     h("h1", { tabindex: -1 }, title),

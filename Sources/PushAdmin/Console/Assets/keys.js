@@ -14,15 +14,15 @@ const roles = [
 ];
 const overlaps = [["3600000", "one hour"], ["86400000", "one day"], ["604800000", "one week"], ["0", "not at all"]];
 const day = 86_400_000;
-const state = { keys: null, next: null, listed: "", loading: "", fault: null };
+const state = { keys: null, next: null, loading: "", fault: null };
 
 export async function open({ client, redraw, query }) {
   const loading = `${query}`;
-  Object.assign(state, { loading, keys: state.listed === loading ? state.keys : null });
+  if (loading !== state.loading) Object.assign(state, { loading, keys: null });
   try {
     const answer = await client.get(target("/v1/keys", { after: query.get("after"), ended: query.get("ended") }));
     if (loading !== state.loading) return;
-    Object.assign(state, { keys: answer.keys, next: answer.next, listed: loading, fault: null });
+    Object.assign(state, { keys: answer.keys, next: answer.next, fault: null });
   } catch (problem) {
     if (loading !== state.loading) return;
     Object.assign(state, { fault: problem });
