@@ -20,13 +20,4 @@ enum DatabaseFile {
         var information = stat()
         return unsafe lstat(path, &information) == 0
     }
-
-    /// Syncs the folder of `path`, so that the names in it survive a power failure.
-    static func syncFolder(of path: String) {
-        let folder = path.lastIndex(of: "/").map { String(path[...$0]) } ?? "."
-        let descriptor = unsafe open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-        guard descriptor >= 0 else { return }
-        fsync(descriptor)
-        _ = Glibc.close(descriptor)
-    }
 }

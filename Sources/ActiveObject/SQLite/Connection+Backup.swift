@@ -1,5 +1,6 @@
 import Glibc
 import PushSQLite
+import PushThread
 
 extension Connection {
     /// The number of pages copied between two checks for an interruption.
@@ -28,7 +29,8 @@ extension Connection {
             throw ActiveObjectError(
                 .inputOutput, message: "cannot rename the backup to \(path): \(systemErrorText(errno))")
         }
-        DatabaseFile.syncFolder(of: path)
+        // Otherwise a power failure could remove the name of the backup.
+        try? FileCalls.syncDirectory(FileCalls.directory(of: path))
     }
 
     /// Locks the partial file, because two backups into one file would damage each other. The lock ends with the

@@ -117,13 +117,16 @@ final class CursorFile: Sendable {
         let isNew = unsafe access(path, F_OK) != 0
         let descriptor = unsafe open("\(path).new", O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { return "cannot write the cursor \(path).new: \(SystemError.current)" }
-        let isWritten = DiskFile.write(Array("\(position)\n".utf8), to: descriptor) && fdatasync(descriptor) == 0
-        Glibc.close(descriptor)
-        guard isWritten, unsafe rename("\(path).new", path) == 0 else {
-            return "cannot write the cursor \(path): \(SystemError.current)"
+        do throws(SystemError) {
+            defer { Glibc.close(descriptor) }
+            try FileCalls.write(Array("\(position)\n".utf8), to: descriptor)
+            guard fdatasync(descriptor) == 0 else { throw .current }
+            guard unsafe rename("\(path).new", path) == 0 else { throw .current }
+        } catch {
+            return "cannot write the cursor \(path): \(error)"
         }
         // Otherwise a subscription that began with new events could begin anew after a power cut, and miss some.
-        if isNew { _ = DiskFile.syncDirectory(path.lastIndex(of: "/").map { "\(path[...$0])" } ?? ".") }
+        if isNew { try? FileCalls.syncDirectory(FileCalls.directory(of: path)) }
         return nil
     }
 }

@@ -1,21 +1,7 @@
 import Glibc
 
-/// System calls on files that may block.
+/// Reads of files, which may block.
 enum DiskFile {
-    static func write(_ bytes: [UInt8], to descriptor: CInt) -> Bool {
-        unsafe bytes.withUnsafeBytes { buffer in
-            var done = 0
-            while done < buffer.count {
-                let count = unsafe Glibc.write(
-                    descriptor, buffer.baseAddress.map { unsafe $0 + done }, buffer.count - done)
-                if count < 0, errno == EINTR { continue }
-                guard count > 0 else { return false }
-                done += count
-            }
-            return true
-        }
-    }
-
     static func read(_ path: String, from offset: Int64, count: Int64) -> [UInt8] {
         let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { return [] }
@@ -35,12 +21,5 @@ enum DiskFile {
                 initialized += got
             }
         }
-    }
-
-    static func syncDirectory(_ path: String) -> Bool {
-        let descriptor = unsafe open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-        guard descriptor >= 0 else { return false }
-        defer { close(descriptor) }
-        return fsync(descriptor) == 0
     }
 }

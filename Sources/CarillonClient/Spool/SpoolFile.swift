@@ -92,7 +92,7 @@ enum SpoolFile {
         let text = "\(digits) \(String(SpoolRecord.checksum(of: Array(digits.utf8)), radix: 16))\n"
         let descriptor = unsafe open("\(path).new", O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { return }
-        let isWritten = DiskFile.write(Array(text.utf8), to: descriptor)
+        let isWritten = (try? FileCalls.write(Array(text.utf8), to: descriptor)) != nil
         close(descriptor)
         if isWritten { unsafe rename("\(path).new", path) }
     }

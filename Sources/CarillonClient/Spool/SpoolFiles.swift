@@ -39,7 +39,7 @@ final class SpoolFiles: Sendable {
         self.settings = settings
         let directory = settings.directory
         if unsafe mkdir(directory, 0o700) == 0 {
-            _ = DiskFile.syncDirectory("\(directory)/..")
+            try? FileCalls.syncDirectory("\(directory)/..")
         } else if errno != EEXIST {
             throw .spool("cannot make the spool \(directory): \(SystemError.current); check the path")
         }
@@ -130,10 +130,13 @@ final class SpoolFiles: Sendable {
         if state.output >= 0 { Glibc.close(state.output) }
         let path = SpoolFile.path(first, in: settings.directory)
         state.output = unsafe open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o600)
-        guard state.output >= 0, DiskFile.syncDirectory(settings.directory) else {
-            return .spoolFailed("\(path): \(SystemError.current)")
+        do throws(SystemError) {
+            guard state.output >= 0 else { throw .current }
+            try FileCalls.syncDirectory(settings.directory)
+            return nil
+        } catch {
+            return .spoolFailed("\(path): \(error)")
         }
-        return nil
     }
 
     private func write(_ bytes: inout [UInt8], in state: inout State) -> PushError? {
@@ -143,10 +146,13 @@ final class SpoolFiles: Sendable {
             state.output = unsafe open(
                 SpoolFile.path(last.first, in: settings.directory), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o600)
         }
-        guard DiskFile.write(bytes, to: state.output), fdatasync(state.output) == 0 else {
-            return .spoolFailed("\(settings.directory): \(SystemError.current)")
+        do throws(SystemError) {
+            try FileCalls.write(bytes, to: state.output)
+            guard fdatasync(state.output) == 0 else { throw .current }
+            return nil
+        } catch {
+            return .spoolFailed("\(settings.directory): \(error)")
         }
-        return nil
     }
 
     /// Returns to the state before a failed append, so that no half of it stays in the files.

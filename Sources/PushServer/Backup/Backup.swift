@@ -64,7 +64,7 @@ package struct Backup: Sendable {
             guard rename(partial, target) == 0 else {
                 throw BackupFile.failure("cannot rename \(partial) to \(target)")
             }
-            try BackupFile.sync(BackupFile.parent(of: target))
+            try BackupFile.sync(FileCalls.directory(of: target))
             BackupRecord(in: source).write(target, endedAt: .current())
             return manifest
         } catch {

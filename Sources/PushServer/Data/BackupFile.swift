@@ -122,11 +122,6 @@ enum BackupFile {
         return StartError(code, "\(what): \(error)\(advice)")
     }
 
-    /// Returns the parent of a path. A trailing slash does not count.
-    static func parent(of path: String) -> String {
-        FileCalls.directory(of: path)
-    }
-
     /// Returns a path without slashes at its end.
     static func trimmed(_ path: String) -> String {
         var path = path[...]
