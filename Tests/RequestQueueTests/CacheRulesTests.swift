@@ -36,6 +36,25 @@ import Testing
         #expect(freshness(fields, at: 0).lifetime == lifetime)
     }
 
+    @Test func `Each form of a URL has one stored response, and another URL has another one`() throws {
+        func digest(_ text: String) throws -> String { CacheKey.digest(of: try #require(URL(string: text))) }
+        let same = [
+            "http://example.com/?q=1", "http://example.com:80/?q=1", "HTTP://Example.COM?q=1",
+            "http://example.com/?q=1#part",
+        ]
+        #expect(Set(try same.map(digest)).count == 1)
+        let others = [
+            "http://example.com/", "http://example.com/?", "http://example.com/?q=1", "http://example.com/?Q=1",
+            "https://example.com/", "https://example.com:80/", "http://example.com:443/", "http://example.com/a",
+            "http://example.com/A", "http://example.com/a/", "http://example.com/%61", "http://ann@example.com/",
+            "http://ann:b@example.com/", "http://ann:@example.com/", "http://[::1]/", "http://example.com.:80/",
+        ]
+        #expect(Set(try others.map(digest)).count == others.count)
+        let base = try #require(URL(string: "http://example.com/x/y"))
+        let relative = try #require(URL(string: "../a?q", relativeTo: base))
+        #expect(CacheKey.digest(of: relative) == (try digest("http://example.com/a?q")))
+    }
+
     @Test func `Without a lifetime, a tenth of the time since the last change is guessed`() {
         let fields: HeaderFields = ["Date": Self.date, "Last-Modified": "Sun, 06 Nov 1994 08:32:57 GMT"]
         #expect(freshness(fields, at: 0).lifetime == 100)

@@ -278,6 +278,21 @@ import Testing
         }
     }
 
+    @Test func `Tags of responses that come and go after the first invalidation count, too`() async throws {
+        let scene = try await Scene(onDisk: true)
+        _ = try await scene.get("a", tags: ["x"])
+        await scene.cache.invalidate(tag: "x")
+        _ = try await scene.get("a", tags: ["x"])
+        _ = try await scene.get("b", tags: ["x"])
+        // The newest tags of a response replace the earlier ones.
+        _ = try await scene.cache.refresh(scene.request("b", ["Cache-Control": "max-age=60"]), tags: ["y"])
+        await scene.cache.invalidate(tag: "x")
+        #expect(try await scene.get("a") == "3 network")
+        #expect(try await scene.get("b") == "2 cache")
+        await scene.cache.invalidate(tag: "y")
+        #expect(try await scene.get("b") == "3 network")
+    }
+
     @Test func `Another process finds the responses on disk, and damaged ones are absent`() async throws {
         let scene = try await Scene(onDisk: true)
         for key in ["a", "b", "c"] { _ = try await scene.get(key) }

@@ -24,9 +24,20 @@ struct CacheKey: Sendable, Hashable, CustomStringConvertible {
 
     var description: String { "\(url)-\(credentials)-\(variant)" }
 
-    /// Returns the digest of a URL without its fragment.
+    /// Returns the digest of a URL without its fragment. Other forms of the same URL have the same digest: the case of
+    /// scheme and host, a port that is the one of the scheme, and an empty path (RFC 3986, section 6.2).
     static func digest(of url: URL) -> String {
-        digest(url.absoluteString.prefix { $0 != "#" }.utf8, count: 16)
+        digest(name(of: url).utf8, count: 16)
+    }
+
+    private static func name(of url: URL) -> String {
+        guard let origin = Origin(url), let parts = URLComponents(url: url, resolvingAgainstBaseURL: true) else {
+            return String(url.absoluteString.prefix { $0 != "#" })
+        }
+        let user = [parts.percentEncodedUser, parts.percentEncodedPassword].compactMap { $0 }.joined(separator: ":")
+        let path = parts.percentEncodedPath.isEmpty ? "/" : parts.percentEncodedPath
+        // A space is in no URL, so that no part can look like another one.
+        return "\(origin) \(user) \(path)\(parts.percentEncodedQuery.map { "?\($0)" } ?? "")"
     }
 
     /// Returns the digest of all fields that say whose request it is.

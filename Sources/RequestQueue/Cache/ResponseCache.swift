@@ -18,6 +18,8 @@ public actor ResponseCache {
     private var disk: DiskTier?
     /// The keys of the stored responses, by the digest of their URL.
     private var variants: [String: Set<CacheKey>] = [:]
+    /// Nil until a tag is invalidated: only then are the tags of what is on disk read, once.
+    private var tagged: TagIndex?
     var flights: [Flight.Name: Flight] = [:]
 
     /// The responses that one URL can have at the same time. A server that varies by more replaces the oldest.
@@ -114,12 +116,22 @@ public actor ResponseCache {
 
     /// Removes the responses that were stored with a tag.
     public func invalidate(tag: String) {
-        for key in variants.values.flatMap({ $0 }) {
-            let tags = memory.peek(key)?.head.tags ?? disk?.head(key)?.tags
-            // A head that cannot be read is damaged, and its response would be read as absent.
-            if tags?.contains(tag) ?? true { remove(key) }
-        }
+        if tagged == nil { readTags() }
+        for key in tagged?.keys(tagged: tag) ?? [] { remove(key) }
         for flight in flights.values where flight.name.tags.contains(tag) { detach(flight) }
+    }
+
+    private func readTags() {
+        var index = TagIndex()
+        for key in variants.values.flatMap({ $0 }) {
+            if let tags = memory.peek(key)?.head.tags ?? disk?.head(key)?.tags {
+                index.set(tags, of: key)
+            } else {
+                // A head that cannot be read is damaged, and its response would be read as absent.
+                remove(key)
+            }
+        }
+        tagged = index
     }
 
     /// Removes all responses.
@@ -185,6 +197,7 @@ public actor ResponseCache {
         let key = key(of: stored, request: request)
         guard stored.cost <= bounds.maxEntryBytes else { return remove(key) }
         variants[key.url, default: []].insert(key)
+        tagged?.set(stored.head.tags, of: key)
         let removed = memory.set(key, to: stored, size: stored.cost)
         evict(removed + (disk?.save(stored, key: key) ?? []))
         if let keys = variants[key.url], keys.count > Self.maxVariants {
@@ -227,6 +240,7 @@ public actor ResponseCache {
 
     private func forget(_ key: CacheKey) {
         guard memory.peek(key) == nil else { return }
+        tagged?.remove(key)
         variants[key.url]?.remove(key)
         if variants[key.url]?.isEmpty ?? false { variants[key.url] = nil }
     }
