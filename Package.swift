@@ -204,7 +204,7 @@ let package = Package(
                 "PushStore", "PushPostgreSQL", "PushWire", "PushModel", "PushLogic", "PushLoop", "PushTime",
                 "TestSupport",
             ],
-            swiftSettings: settings),
+            exclude: ["Formats/Fixtures"], swiftSettings: settings),
         .testTarget(
             name: "PushPipelineTests",
             dependencies: [

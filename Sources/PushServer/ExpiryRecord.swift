@@ -58,6 +58,6 @@ struct ExpiryRecord: Sendable {
         let encoder = JSONEncoder()
         encoder.outputFormatting = .sortedKeys
         let bytes = Array(try encoder.encode(lines)) + [0x0a]
-        try ReplacedFile.write(bytes, to: path, until: .content)
+        try WholeFile.write(bytes, to: path, until: .content)
     }
 }

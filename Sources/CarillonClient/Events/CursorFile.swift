@@ -115,13 +115,8 @@ final class CursorFile: Sendable {
     /// Returns the error, or nil.
     private static func write(_ position: EventPosition, to path: String) -> String? {
         let isNew = unsafe access(path, F_OK) != 0
-        let descriptor = unsafe open("\(path).new", O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
-        guard descriptor >= 0 else { return "cannot write the cursor \(path).new: \(SystemError.current)" }
         do throws(SystemError) {
-            defer { Glibc.close(descriptor) }
-            try FileCalls.write(Array("\(position)\n".utf8), to: descriptor)
-            guard fdatasync(descriptor) == 0 else { throw .current }
-            guard unsafe rename("\(path).new", path) == 0 else { throw .current }
+            try WholeFile.write(Array("\(position)\n".utf8), to: path, until: .content)
         } catch {
             return "cannot write the cursor \(path): \(error)"
         }

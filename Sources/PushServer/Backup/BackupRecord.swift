@@ -53,7 +53,7 @@ package struct BackupRecord: Sendable {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
         guard let bytes = try? encoder.encode(Content(v: Self.version, endedAt: time, backup: backup)) else { return }
-        try? ReplacedFile.write(Array(bytes) + [0x0a], to: path, until: .content) { file in
+        try? WholeFile.write(Array(bytes) + [0x0a], to: path, until: .content) { file in
             BackupFile.giveToOwner(file, of: directory)
         }
     }

@@ -45,6 +45,6 @@ struct RenewalFile: Sendable {
             v: Self.version, node: seen.node, cluster: seen.cluster, number: seen.number, system: seen.system,
             timeline: seen.timeline)
         guard let bytes = (try? JSONEncoder().encode(content)).map({ [UInt8]($0) }) else { return }
-        try ReplacedFile.write(bytes, to: path, until: .process)
+        try WholeFile.write(bytes, to: path, until: .process)
     }
 }

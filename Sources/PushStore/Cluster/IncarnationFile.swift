@@ -41,7 +41,7 @@ struct IncarnationFile: Sendable {
     func write(_ incarnations: [NodeIncarnation]) throws(StoreError) {
         let bytes = Array(incarnations.suffix(Self.maxCount).map { "\($0)\n" }.joined().utf8)
         do {
-            try ReplacedFile.write(bytes, to: path, until: .name)
+            try WholeFile.write(bytes, to: path, until: .name)
         } catch {
             throw failure(.cannotWrite, "write", because: error)
         }

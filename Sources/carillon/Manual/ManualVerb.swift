@@ -59,7 +59,8 @@ enum ManualVerb {
             throw Failure(.notPermitted, "cannot write \(path): \(SystemError.current); choose another directory")
         }
         do throws(SystemError) {
-            try NewFile.write(text, to: descriptor)
+            defer { close(descriptor) }
+            try FileCalls.write(Array(text.utf8), to: descriptor)
         } catch {
             throw Failure(.failed, "cannot write \(path): \(error)")
         }

@@ -107,27 +107,19 @@ private struct Store {
 
     /// Removes the drafts of files that an interrupted start left, including those of files that exist.
     func removeDrafts() {
-        for name in SimulatorFiles.names { unlink(draft(of: name)) }
+        for name in SimulatorFiles.names { unlink(WholeFile.draft(of: "\(directory)/\(name)")) }
     }
 
-    private func draft(of name: String) -> String { "\(directory)/\(name).new" }
-
-    /// Writes a file atomically, so that an interrupted start does not leave a part of a key. No draft stays behind,
-    /// because it may hold a key.
+    /// Writes a file atomically, so that an interrupted start does not leave a part of a key.
     func write(_ name: String, text: String, isSecret: Bool = true) throws {
         let path = "\(directory)/\(name)"
-        let draft = draft(of: name)
-        let descriptor = open(draft, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, isSecret ? 0o600 : 0o644)
-        guard descriptor >= 0 else {
-            throw Failure(
-                .notPermitted, "cannot write \(path): \(SystemError.current); choose another directory with --data")
-        }
         do throws(SystemError) {
-            try NewFile.write(text, to: descriptor)
-            guard rename(draft, path) == 0 else { throw .current }
+            try WholeFile.write(Array(text.utf8), to: path, isSecret: isSecret, until: .content)
         } catch {
-            unlink(draft)
-            throw Failure(.failed, "cannot write \(path): \(error); check the disk, or choose another with --data")
+            let isRefused = [EACCES, EPERM, EROFS].contains(error.number)
+            throw Failure(
+                isRefused ? .notPermitted : .failed,
+                "cannot write \(path): \(error); check the disk, or choose another directory with --data")
         }
     }
 }
