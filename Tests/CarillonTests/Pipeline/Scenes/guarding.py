@@ -175,6 +175,13 @@ def peak(serve):
         return next(int(line.split()[1]) >> 10 for line in file if line.startswith("VmHWM:"))
 
 
+def check_growth(serve, calm):
+    """Checks the peak memory. The program grows by about 500 MiB, and with the address sanitizer by up to 950: it keeps
+    256 MiB of what was freed."""
+    limit = 1500 if os.environ.get("CARILLON_SANITIZER") else 1000
+    assert peak(serve) - calm < limit, (calm, peak(serve), limit)
+
+
 def endless():
     """The connection of a peer that sends an endless message is closed, and the memory of the message is freed."""
     scene = Scene()
@@ -185,8 +192,9 @@ def endless():
             ("router", b"DEALER", 1 << 20), ("pull", b"PUSH", 1 << 20), ("router", b"DEALER", 0), ("publish", b"SUB", 600),
             ("replay", b"DEALER", 0)):
         with raw(serve, name, kind) as peer:
-            # The peer is as slow as a distant one; a local peer could send a gigabyte between two checks.
-            part = frame(bytes(size), 1) * max(1, (1 << 20) // (size + 2))
+            # The peer is as slow as a distant one; a local peer could fill a gigabyte between two checks. libzmq needs 64
+            # bytes for a frame, so that this many empty ones take 100 MB a second.
+            part = frame(bytes(size), 1) * min(max(1, (1 << 20) // (size + 2)), 1 << 15)
             taken, until = 0, time.monotonic() + PATIENCE
             peer.setblocking(False)
             while (more := offer(peer, part)) is not None:
@@ -195,7 +203,7 @@ def endless():
                 time.sleep(0.02)
         serve.line("ZeroMQ connection closed")
     works(scene, serve, "after", 2)
-    assert peak(serve) - calm < 1000, (calm, peak(serve))
+    check_growth(serve, calm)
     serve.stop()
 
 
@@ -232,7 +240,7 @@ def many_endless():
     serve.line("ZeroMQ connection closed")
     works(scene, serve, "after", 2)
     assert any(was_closed(peer) for peer in peers)
-    assert peak(serve) - calm < 1000, (calm, peak(serve))
+    check_growth(serve, calm)
     for peer in peers:
         peer.close()
     serve.stop()
