@@ -90,10 +90,6 @@ enum SpoolFile {
     static func writeCursor(_ number: UInt64, to path: String) {
         let digits = String(number)
         let text = "\(digits) \(String(SpoolRecord.checksum(of: Array(digits.utf8)), radix: 16))\n"
-        let descriptor = unsafe open("\(path).new", O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
-        guard descriptor >= 0 else { return }
-        let isWritten = (try? FileCalls.write(Array(text.utf8), to: descriptor)) != nil
-        close(descriptor)
-        if isWritten { unsafe rename("\(path).new", path) }
+        try? WholeFile.write(Array(text.utf8), to: path, until: .process)
     }
 }
