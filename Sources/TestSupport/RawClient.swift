@@ -1,6 +1,6 @@
 import Glibc
 
-/// A client that sends arbitrary bytes. Its calls block, with a timeout so that a failing test does not hang.
+/// A client that sends arbitrary bytes. Its calls block, but not beyond their ``Patience``.
 package final class RawClient {
     package struct Answer: Equatable, Sendable {
         package var status = 0
@@ -53,7 +53,9 @@ package final class RawClient {
     package init?(unixSocketAtOnce path: String) {
         descriptor = socket(AF_UNIX, CInt(SOCK_STREAM.rawValue | SOCK_NONBLOCK.rawValue | SOCK_CLOEXEC.rawValue), 0)
         var address = Self.address(of: path)
-        guard (try? connect(to: &address, size: MemoryLayout<sockaddr_un>.size)) != nil else { return nil }
+        guard (try? connect(to: &address, size: MemoryLayout<sockaddr_un>.size, isPatient: false)) != nil else {
+            return nil
+        }
     }
 
     private static func address(of path: String) -> sockaddr_un {
@@ -78,9 +80,6 @@ package final class RawClient {
     }
 
     private func setUp(_ receiveBuffer: CInt?) {
-        var patience = timeval(tv_sec: 300, tv_usec: 0)
-        setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &patience, socklen_t(MemoryLayout<timeval>.size))
-        setsockopt(descriptor, SOL_SOCKET, SO_SNDTIMEO, &patience, socklen_t(MemoryLayout<timeval>.size))
         // Send data immediately, without Nagle's algorithm.
         var on: CInt = 1
         setsockopt(descriptor, CInt(IPPROTO_TCP), TCP_NODELAY, &on, socklen_t(MemoryLayout<CInt>.size))
@@ -89,22 +88,16 @@ package final class RawClient {
         }
     }
 
-    private func connect<Address>(to address: inout Address, size: Int) throws {
+    private func connect<Address>(to address: inout Address, size: Int, isPatient: Bool = true) throws {
         let result = withUnsafePointer(to: &address) {
             $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
-                Self.uninterrupted { Int(Glibc.connect(descriptor, address, socklen_t(size))) }
+                let call = { Int(Glibc.connect(self.descriptor, address, socklen_t(size))) }
+                return isPatient ? Patience.persist(call) : call()
             }
         }
-        guard result == 0 else { throw Failure(what: "connect: errno \(errno)") }
-    }
-
-    /// Repeats a call that was interrupted. On a socket with a timeout, Linux ends a call with EINTR when the process
-    /// is stopped and continued.
-    private static func uninterrupted(_ call: () -> Int) -> Int {
-        while true {
-            let result = call()
-            if result >= 0 || errno != EINTR { return result }
-        }
+        guard result == 0 else { throw Failure(what: Patience.fault("connect")) }
+        // A timeout that was set before would also be one of the connect.
+        if isPatient { Patience.prepare(descriptor) }
     }
 
     package func close() {
@@ -133,9 +126,9 @@ package final class RawClient {
         var sent = 0
         while sent < bytes.count {
             let count = bytes[sent...].withUnsafeBytes { bytes in
-                Self.uninterrupted { Glibc.send(descriptor, bytes.baseAddress, bytes.count, CInt(MSG_NOSIGNAL)) }
+                Patience.persist { Glibc.send(descriptor, bytes.baseAddress, bytes.count, CInt(MSG_NOSIGNAL)) }
             }
-            guard count > 0 else { throw Failure(what: "send: errno \(errno)") }
+            guard count > 0 else { throw Failure(what: Patience.fault("send")) }
             sent += count
         }
     }
@@ -148,8 +141,8 @@ package final class RawClient {
     /// Receives bytes; returns false at the end of the connection.
     private func receive() throws -> Bool {
         var buffer = [UInt8](repeating: 0, count: 65536)
-        let count = Self.uninterrupted { recv(descriptor, &buffer, buffer.count, 0) }
-        guard count >= 0 else { throw Failure(what: "receive: errno \(errno)") }
+        let count = Patience.persist { recv(descriptor, &buffer, buffer.count, 0) }
+        guard count >= 0 else { throw Failure(what: Patience.fault("receive")) }
         received += buffer[..<count]
         return count > 0
     }

@@ -1,8 +1,8 @@
 import Glibc
 import PushLoop
 
-/// A TCP port that sends arbitrary bytes to its clients. Its calls block, with timeouts, and run on threads of their
-/// own.
+/// A TCP port that sends arbitrary bytes to its clients. Its calls block, but not beyond their ``Patience``,
+/// and run on threads of their own.
 package final class RawListener: Sendable {
     package let port: UInt16
     private let descriptor: CInt
@@ -11,8 +11,7 @@ package final class RawListener: Sendable {
     package init() throws {
         descriptor = socket(AF_INET, CInt(SOCK_STREAM.rawValue), 0)
         guard descriptor >= 0 else { throw RawPeer.Failure(action: "make a socket", number: errno) }
-        var limit = timeval(tv_sec: 300, tv_usec: 0)
-        setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
+        Patience.prepare(descriptor)
         var address = sockaddr_in()
         address.sin_family = sa_family_t(AF_INET)
         address.sin_addr.s_addr = UInt32(0x7f00_0001).bigEndian
@@ -44,26 +43,16 @@ package final class RawListener: Sendable {
         guard number == 0 else { throw RawPeer.Failure(action: "serve a client", number: number) }
     }
 
-    /// Repeats a call that was interrupted. On a socket with a timeout, Linux ends a call with EINTR when the process
-    /// is stopped and continued.
-    private static func uninterrupted(_ call: () -> Int) -> CInt {
-        while true {
-            let result = call()
-            if result >= 0 || errno != EINTR { return CInt(result) }
-        }
-    }
-
     private static func serve(_ text: String?, after end: [UInt8], on descriptor: CInt) -> CInt {
-        let client = uninterrupted { Int(accept(descriptor, nil, nil)) }
+        let client = CInt(Patience.persist { Int(accept(descriptor, nil, nil)) })
         guard client >= 0 else { return errno }
-        var limit = timeval(tv_sec: 300, tv_usec: 0)
-        setsockopt(client, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
+        Patience.prepare(client)
         var received: [UInt8] = []
         var piece = [UInt8](repeating: 0, count: 4096)
         while !received.suffix(end.count).elementsEqual(end) {
-            let count = uninterrupted { recv(client, &piece, piece.count, 0) }
+            let count = Patience.persist { recv(client, &piece, piece.count, 0) }
             guard count > 0 else { return count == 0 ? ECONNRESET : errno }
-            received += piece[..<Int(count)]
+            received += piece[..<count]
         }
         guard let text else { return 0 }
         let bytes = Array(text.utf8)

@@ -1,6 +1,7 @@
 import Glibc
 
-/// A TCP connection that sends arbitrary bytes to a ZeroMQ port. Its calls block, with timeouts.
+/// A TCP connection that sends arbitrary bytes to a ZeroMQ port. Its calls block, but not beyond their
+/// ``Patience``.
 package final class RawPeer {
     package struct Failure: Error {
         package let action: String
@@ -25,9 +26,6 @@ package final class RawPeer {
         }
         descriptor = socket(AF_INET, CInt(kind), 0)
         guard descriptor >= 0 else { throw Failure(action: "make a socket", number: errno) }
-        var limit = timeval(tv_sec: 300, tv_usec: 0)
-        setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
-        setsockopt(descriptor, SOL_SOCKET, SO_SNDTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
         var address = sockaddr_in()
         address.sin_family = sa_family_t(AF_INET)
         address.sin_port = port.bigEndian
@@ -38,6 +36,7 @@ package final class RawPeer {
             }
         }
         guard result == 0 || errno == EINPROGRESS else { throw Failure(action: "connect", number: errno) }
+        Patience.prepare(descriptor)
     }
 
     package var isConnected: Bool {
@@ -60,10 +59,9 @@ package final class RawPeer {
     package func write(_ bytes: [UInt8]) -> Bool {
         var sent = 0
         while sent < bytes.count {
-            let count = bytes[sent...].withUnsafeBytes {
-                Glibc.send(descriptor, $0.baseAddress, $0.count, CInt(MSG_NOSIGNAL))
+            let count = bytes[sent...].withUnsafeBytes { part in
+                Patience.persist { Glibc.send(descriptor, part.baseAddress, part.count, CInt(MSG_NOSIGNAL)) }
             }
-            if count < 0, errno == EINTR { continue }
             if count <= 0 { return false }
             sent += count
         }
@@ -75,8 +73,9 @@ package final class RawPeer {
         var bytes = [UInt8](repeating: 0, count: count)
         var have = 0
         while have < count {
-            let got = bytes[have...].withUnsafeMutableBytes { recv(descriptor, $0.baseAddress, $0.count, 0) }
-            if got < 0, errno == EINTR { continue }
+            let got = bytes[have...].withUnsafeMutableBytes { part in
+                Patience.persist { recv(descriptor, part.baseAddress, part.count, 0) }
+            }
             if got <= 0 { return nil }
             have += got
         }
@@ -87,9 +86,8 @@ package final class RawPeer {
     package func readToEnd() -> Bool {
         var bytes = [UInt8](repeating: 0, count: 4096)
         while true {
-            let got = recv(descriptor, &bytes, bytes.count, 0)
+            let got = Patience.persist { recv(descriptor, &bytes, bytes.count, 0) }
             if got == 0 { return true }
-            if got < 0, errno == EINTR { continue }
             if got < 0 { return errno == ECONNRESET }
         }
     }

@@ -2,11 +2,12 @@ import Glibc
 import PushLoop
 import PushTransport
 import TestSupport
+import TestTraits
 import Testing
 
 @testable import CarillonClient
 
-@Suite(.timeLimit(.minutes(5))) struct ClientConnectionTests {
+@Suite(.waits) struct ClientConnectionTests {
     /// The identity of an open file of this process; nil if the descriptor is closed.
     private static func identity(of descriptor: CInt) -> UInt64? {
         var status = stat()

@@ -1,10 +1,11 @@
 import Foundation
 import TestSupport
+import TestTraits
 import Testing
 
 /// Tests of clients as processes, with a Carillon that is killed. `Tools/bench/client` runs the same with a million
 /// messages.
-@Suite(.timeLimit(.minutes(20))) struct ClientProcessTests {
+@Suite(.startsProgram, .waits) struct ClientProcessTests {
     private func run(_ arguments: [String]) async throws {
         let root = "/" + #filePath.split(separator: "/").dropLast(3).joined(separator: "/")
         let folder = ChildProcess.carillon.split(separator: "/").dropLast().map { "/" + $0 }.joined()

@@ -1,11 +1,12 @@
 import PushLoop
 import TestSupport
+import TestTraits
 import Testing
 
 @testable import CarillonClient
 
 /// Tests of a whole client with a scripted peer.
-@Suite(.timeLimit(.minutes(10))) struct ClientTests {
+@Suite(.waits) struct ClientTests {
     private func client(
         _ endpoints: [String], _ change: (inout ClientSettings) -> Void = { _ in }
     ) throws -> CarillonClient {
@@ -155,7 +156,7 @@ import Testing
         await fake.requests.wait(count: 1)
         // While it waits for the window.
         let waiting = Task { await outcome(of: client, "second") }
-        while await client.body.producer.machine.waiting == 0 { await Task.yield() }
+        await wait(while: await client.body.producer.machine.waiting == 0)
         waiting.cancel()
         #expect(await waiting.value == .failure(.cancelled(inDoubt: false)))
         sent.cancel()
@@ -191,7 +192,7 @@ import Testing
         let sent = Task { await outcome(of: client, "a") }
         await fake.requests.wait(count: 1)
         let waiting = Task { await outcome(of: client, "b") }
-        while await client.body.producer.machine.waiting == 0 { await Task.yield() }
+        await wait(while: await client.body.producer.machine.waiting == 0)
         await client.shutdown()
         #expect(await sent.value == .failure(.closed(inDoubt: true)))
         #expect(await waiting.value == .failure(.closed(inDoubt: false)))
@@ -246,13 +247,7 @@ import Testing
         }
         let tasks = (0..<20).map { number in Task { await outcome(of: client, "m-\(number)") } }
         await fake.requests.wait { $0.flatMap { $0.ids }.count >= 2 }
-        var busy = 0
-        while busy < 15 {
-            busy = 0
-            let machine = await client.body.producer.machine
-            busy = 20 - machine.items.count
-            await Task.yield()
-        }
+        await wait(while: await client.body.producer.machine.items.count > 5)
         await client.shutdown()
         var outcomes: [Result<PushReceipt, PushError>] = []
         for task in tasks { outcomes.append(await task.value) }
@@ -298,13 +293,13 @@ import Testing
             }
         }
         await back.requests.wait { $0.flatMap { $0.ids }.count >= 50 }
-        while client.spooled > 0 { await Task.yield() }
+        await wait(while: client.spooled > 0)
         #expect(back.requests.events.flatMap { $0.ids } == (0..<50).map { "m-\($0)" }, "in order, and once")
         #expect(refused.events == ["m-7"])
         // On a slow machine the answer can be too late, so that the push goes to the spool, and arrives from there.
         var number = 0
         repeat {
-            while await client.body.producer.spooling?.isEmpty != true { await Task.yield() }
+            await wait(while: await client.body.producer.spooling?.isEmpty != true)
             number += 1
         } while try await client.push(push("direct-\(number)")).status != .accepted
         await client.shutdown()
@@ -330,7 +325,7 @@ import Testing
         let running = Task { try await second.run() }
         await fake.requests.wait(count: 1)
         #expect(fake.requests.events[0].ids == ["a"])
-        while second.spooled > 0 { await Task.yield() }
+        await wait(while: second.spooled > 0)
         running.cancel()
         try await running.value
         await fake.stop()
@@ -344,7 +339,7 @@ import Testing
             $0.spool?.answerWithin = .seconds(100_000)
         }
         let first = Task { await outcome(of: client, "first", deadline: .milliseconds(500)) }
-        while await client.body.producer.machine.waiting == 0, client.spooled == 0 { await Task.yield() }
+        await wait(while: await client.body.producer.machine.waiting == 0 && client.spooled == 0)
         // It would wait for a day.
         #expect(try await outcome(of: client, "second").get().status == .spooled)
         #expect(try await first.value.get().status == .spooled)
@@ -405,7 +400,7 @@ import Testing
         let said = await lines.wait { $0.contains { $0.hasPrefix("error messages of the spool are damaged") } }
         let line = said.first { $0.hasPrefix("error messages of the spool are damaged") }
         #expect(line?.contains("\"first\": \"2\"") == true && line?.contains("\"count\": \"1\"") == true)
-        while client.spooled > 0 { await Task.yield() }
+        await wait(while: client.spooled > 0)
         await client.shutdown()
         await fake.stop()
     }
@@ -420,7 +415,7 @@ import Testing
             }
         }
         for (number, list) in lists.enumerated() {
-            for _ in 0..<(number % 7) { await Task.yield() }
+            for _ in 0..<(number % 7) { await pace() }
             list.cancel()
         }
         for list in lists {

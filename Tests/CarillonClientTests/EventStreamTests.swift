@@ -1,10 +1,11 @@
 import TestSupport
+import TestTraits
 import Testing
 
 @testable import CarillonClient
 
 /// Tests of subscriptions with a scripted publisher.
-@Suite(.timeLimit(.minutes(10))) struct EventStreamTests {
+@Suite(.waits) struct EventStreamTests {
     private func client(_ fake: FakeEvents, _ change: (inout ClientSettings) -> Void = { _ in }) throws
         -> CarillonClient
     {
@@ -271,7 +272,7 @@ import Testing
             EventPosition(String(decoding: DiskFile.read(path, from: 0, count: 1 << 16), as: UTF8.self))
         }
         // The write is under way on another thread. The last event is not taken yet.
-        while stored()?.isMissing(29, of: "delivery/shop/sent") ?? true { await Task.yield() }
+        await wait(while: stored()?.isMissing(29, of: "delivery/shop/sent") ?? true)
         #expect(stored()?.isMissing(30, of: "delivery/shop/sent") == true)
         await client.shutdown()
         await fake.stop()
@@ -289,7 +290,7 @@ import Testing
         let happening = Task {
             while !Task.isCancelled {
                 await fake.happen(1)
-                await Task.yield()
+                await pace()
             }
         }
         await #expect {

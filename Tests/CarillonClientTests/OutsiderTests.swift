@@ -1,9 +1,10 @@
 import Glibc
 import TestSupport
+import TestTraits
 import Testing
 
 /// Tests of the examples in Client.md, as a package that depends on the product alone.
-@Suite(.timeLimit(.minutes(20))) struct OutsiderTests {
+@Suite(.long, .startsProgram, .waits) struct OutsiderTests {
     private static let root: String = "/" + #filePath.split(separator: "/").dropLast(3).joined(separator: "/")
 
     /// Returns the Swift files of the page: each block begins with a comment that names its file.

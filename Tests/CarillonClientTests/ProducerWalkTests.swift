@@ -1,12 +1,13 @@
 import PushRandom
 import PushTime
 import TestSupport
+import TestTraits
 import Testing
 
 @testable import CarillonClient
 
 /// Seeded random walks of ``ProducerMachine`` beside a server that loses, delays, repeats and refuses.
-@Suite(.timeLimit(.minutes(10))) struct ProducerWalkTests {
+@Suite(.waits) struct ProducerWalkTests {
     /// What the walk knows of one request.
     private struct Known {
         let id: String

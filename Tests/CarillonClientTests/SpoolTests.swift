@@ -1,11 +1,12 @@
 import Glibc
 import PushRandom
 import TestSupport
+import TestTraits
 import Testing
 
 @testable import CarillonClient
 
-@Suite(.timeLimit(.minutes(10))) struct SpoolTests {
+@Suite(.waits) struct SpoolTests {
     private func settings(_ directory: TemporaryDirectory, _ change: (inout SpoolSettings) -> Void = { _ in })
         -> SpoolSettings
     {

@@ -1,12 +1,13 @@
 import PushRandom
 import PushTime
 import TestSupport
+import TestTraits
 import Testing
 
 @testable import CarillonClient
 
 /// Tests of a subscription to a cluster, whose log has several parts.
-@Suite(.timeLimit(.minutes(10))) struct SubscriberPartsTests {
+@Suite(.waits) struct SubscriberPartsTests {
     private let topic = "delivery/shop/sent"
     private let now = MonotonicTime(nanoseconds: 1_000_000_000_000)
 

@@ -1,12 +1,13 @@
 import PushRandom
 import PushTime
 import TestSupport
+import TestTraits
 import Testing
 
 @testable import CarillonClient
 
 /// Seeded random walks of a consumer that ends and starts again, beside a log that drops old events.
-@Suite(.timeLimit(.minutes(10))) struct SubscriberRetentionTests {
+@Suite(.waits) struct SubscriberRetentionTests {
     private struct Event {
         let number: Int64
         let previous: Int64

@@ -1,12 +1,13 @@
 import PushRandom
 import PushTime
 import TestSupport
+import TestTraits
 import Testing
 
 @testable import CarillonClient
 
 /// Seeded random walks of ``SubscriberMachine`` beside a log that publishes with losses and answers replays.
-@Suite(.timeLimit(.minutes(10))) struct SubscriberWalkTests {
+@Suite(.waits) struct SubscriberWalkTests {
     private struct Event {
         let number: Int64
         let previous: Int64

@@ -2,10 +2,11 @@ import FoundationEssentials
 import PushLoop
 import PushTransport
 import TestSupport
+import TestTraits
 import Testing
 
 /// Tests of `carillon keys` as a process, with files that other tools wrote.
-@Suite(.timeLimit(.minutes(10))) struct KeysProcessTests {
+@Suite(.waits) struct KeysProcessTests {
     private static let password = "s3same-4711"
     private let directory: TemporaryDirectory
     private let issued: IssuedCertificate

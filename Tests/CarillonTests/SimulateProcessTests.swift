@@ -2,10 +2,11 @@ import Foundation
 import JSON5
 import PushTransport
 import TestSupport
+import TestTraits
 import Testing
 
 /// Tests of `carillon simulate` as a process, with clients that share no code with it.
-@Suite(.serialized, .timeLimit(.minutes(10))) struct SimulateProcessTests {
+@Suite(.serialized, .waits) struct SimulateProcessTests {
     private static let token = String(repeating: "ab", count: 32)
 
     @Test("The simulator accepts 100,000 requests of h2load") func h2loadSendsAHundredThousand() async throws {

@@ -2,12 +2,13 @@ import Foundation
 import RequestQueue
 import Synchronization
 import TestSupport
+import TestTraits
 import Testing
 
 @testable import DeviceRegistrar
 
 /// The registrar with a running Carillon.
-@Suite(.timeLimit(.minutes(5))) struct DeviceRegistrarTests {
+@Suite(.waits) struct DeviceRegistrarTests {
     private func token(_ byte: UInt8) throws -> PushToken { try #require(PushToken(Data(repeating: byte, count: 32))) }
 
     private func events(_ scene: RegistrarScene) async throws -> String { try await scene.ask("events") }

@@ -1,9 +1,10 @@
 import Foundation
 import TestSupport
+import TestTraits
 import Testing
 
 /// A package of somebody else that depends on the products for apps.
-@Suite(.timeLimit(.minutes(15))) struct OutsiderTests {
+@Suite(.long, .startsProgram, .waits) struct OutsiderTests {
     private static let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
         .deletingLastPathComponent().path
 

@@ -7,11 +7,12 @@ import PushModel
 import PushTransport
 import ServerTestSupport
 import TestSupport
+import TestTraits
 import Testing
 
 @testable import PushAdmin
 
-@Suite(.timeLimit(.minutes(10))) struct AdminServerTests {
+@Suite(.waits) struct AdminServerTests {
     @Test func `Gateways can be listed and read one by one`() async throws {
         try await withControl { control in
             let list = try await control.client.ask("GET", at: "/v1/gateways", for: GatewayList.self)
@@ -147,7 +148,7 @@ import Testing
             let slow = try control.raw()
             try slow.send("GET /v1/gate")
             #expect(try await control.client.send("GET", to: "/v1/gateways").status == 200)
-            while await control.server.counts.open != 1 { await Task.yield() }
+            await wait(while: await control.server.counts.open != 1)
             await control.loop.advance(by: .seconds(6))
             #expect(try slow.answer().status == 408)
         }
@@ -158,7 +159,7 @@ import Testing
         limits.connections = 2
         try await withControl(limits: limits, clock: .manual()) { control in
             let idle = [try control.raw(), try control.raw()]
-            while await control.server.counts.open != 2 { await Task.yield() }
+            await wait(while: await control.server.counts.open != 2)
             // The connection that is idle for the longest time is closed for the new one.
             #expect(try await control.client.send("GET", to: "/v1/gateways").status == 200)
             #expect(try idle[0].isAtEnd())

@@ -2,13 +2,14 @@ import FoundationEssentials
 import PushModel
 import ServerTestSupport
 import TestSupport
+import TestTraits
 import Testing
 
 @testable import PushAdmin
 @testable import PushStore
 
 /// Audiences and deliveries over HTTP, with a real registry and a real ledger.
-@Suite(.timeLimit(.minutes(10))) struct AudienceTests {
+@Suite(.waits) struct AudienceTests {
     private static func count(_ to: String, in scene: StoreScene) async throws -> AudienceAnswer {
         let answer = try await scene.send("POST", "/v1/audience", #"{"app":"shop","to":\#(to)}"#, roles: "observe")
         #expect(answer.status == 200, "\(answer.text)")

@@ -3,11 +3,12 @@ import PushModel
 import PushTransport
 import ServerTestSupport
 import TestSupport
+import TestTraits
 import Testing
 
 @testable import PushAdmin
 
-@Suite(.timeLimit(.minutes(10))) struct ConsoleEndpointsTests {
+@Suite(.waits) struct ConsoleEndpointsTests {
     private static let assets: String = {
         var path = #filePath.split(separator: "/")
         path.removeLast(3)

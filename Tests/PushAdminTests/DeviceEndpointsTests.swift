@@ -2,11 +2,12 @@ import FoundationEssentials
 import PushModel
 import ServerTestSupport
 import TestSupport
+import TestTraits
 import Testing
 
 @testable import PushAdmin
 
-@Suite(.timeLimit(.minutes(10))) struct DeviceEndpointsTests {
+@Suite(.waits) struct DeviceEndpointsTests {
     private static let token = PipelineScene.token(1).hex
     private static let id = PipelineScene.id(1).description
 

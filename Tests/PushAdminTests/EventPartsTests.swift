@@ -6,12 +6,13 @@ import PushTime
 import PushWire
 import ServerTestSupport
 import TestSupport
+import TestTraits
 import Testing
 
 @testable import PushAdmin
 
 /// Tests of `GET /v1/events` in a cluster, whose log has several parts.
-@Suite(.timeLimit(.minutes(10))) struct EventPartsTests {
+@Suite(.waits) struct EventPartsTests {
     private struct Number: Hashable, Comparable {
         let part: Int
         let seq: UInt64
@@ -107,11 +108,11 @@ import Testing
         try await withPipeline(parts: 4) { scene in
             fill(scene.events, segments: 3)
             let own = Task { try await page(scene, "?since=0:4,1:4,3:4&wait=3600") }
-            while scene.events.waiting.waiting == 0 { await Task.yield() }
+            await wait(while: scene.events.waiting.waiting == 0)
             scene.events.commit(part: 3) { writer, now in writer.add(.connectionUp, at: now) }
             #expect(numbers(try await own.value.lines) == [Number(part: 3, seq: 5)])
             let other = Task { try await page(scene, "?since=0:4,1:4,3:5&wait=3600") }
-            while scene.events.waiting.waiting == 0 { await Task.yield() }
+            await wait(while: scene.events.waiting.waiting == 0)
             scene.events.commit(part: 2, isForeign: true) { writer, now in writer.add(.connectionUp, at: now) }
             let found = try await other.value
             #expect(

@@ -4,13 +4,14 @@ import PushTime
 import PushTransport
 import ServerTestSupport
 import TestSupport
+import TestTraits
 import Testing
 
 @testable import PushAdmin
 @testable import PushStore
 
 /// Registration without keys, for apps in the field.
-@Suite(.timeLimit(.minutes(10))) struct LegacyRegistrationTests {
+@Suite(.waits) struct LegacyRegistrationTests {
     private static let path = "/old/apns_devices.json"
 
     /// Calls `body` with the port of a server without keys.

@@ -4,11 +4,12 @@ import PushStore
 import PushWire
 import ServerTestSupport
 import TestSupport
+import TestTraits
 import Testing
 
 @testable import PushAdmin
 
-@Suite(.timeLimit(.minutes(10))) struct ReadEventsTests {
+@Suite(.waits) struct ReadEventsTests {
     private func page(_ scene: PipelineScene, _ query: String) async throws -> EventPage {
         let answer = try await scene.control.client.send("GET", to: "/v1/events" + query)
         #expect(answer.status == 200, "\(String(decoding: answer.body, as: UTF8.self))")
@@ -150,13 +151,11 @@ import Testing
                 defer { isAnswered.withLock { $0 = true } }
                 return try await page(scene, "?since=10&prefix=message/shop/&wait=3600")
             }
-            while scene.events.waiting.waiting == 0, !isAnswered.withLock({ $0 }) { await Task.yield() }
+            await wait(while: scene.events.waiting.waiting == 0 && !isAnswered.withLock({ $0 }))
             let reads = scene.events.state.withLock { $0.reads }
             // The request reads these events; none matches its prefix, so it continues to wait.
             fill(scene.events, segments: 1)
-            while scene.events.state.withLock({ $0.reads }) < reads + 2, !isAnswered.withLock({ $0 }) {
-                await Task.yield()
-            }
+            await wait(while: scene.events.state.withLock({ $0.reads }) < reads + 2 && !isAnswered.withLock({ $0 }))
             scene.events.commit { writer, now in writer.add(accepted: LogWriter.message("m"), named: 1, at: now) }
             let found = try await answer.value
             #expect(seqs(found) == [21] && found.next == 21)
@@ -175,7 +174,7 @@ import Testing
                 try raw.send("GET /v1/events?since=0&wait=3600 HTTP/1.1\r\nHost: x\r\n\r\n")
                 waiters.append(raw)
             }
-            while scene.events.waiting.waiting < ReadEvents.maxWaiting { await Task.yield() }
+            await wait(while: scene.events.waiting.waiting < ReadEvents.maxWaiting)
             let answer = try await scene.control.client.send("GET", to: "/v1/events?since=0&wait=3600")
             #expect(answer.status == 429)
             let now = try await page(scene, "?since=0")
@@ -213,11 +212,11 @@ import Testing
     }
 }
 
-@Suite(.timeLimit(.minutes(10))) struct CommittedEventsTests {
+@Suite(.waits) struct CommittedEventsTests {
     @Test func `A waiter is woken by a newer event and by nothing else`() async {
         let events = CommittedEvents()
         async let waiting: Void = events.waitForEvents(after: 5, for: .seconds(1000))
-        while events.waiting == 0 { await Task.yield() }
+        await wait(while: events.waiting == 0)
         events.committed(upTo: [5])
         #expect(events.waiting == 1)
         events.committed(upTo: [6])
@@ -231,11 +230,11 @@ import Testing
         let events = CommittedEvents()
         await events.waitForEvents(after: 0, for: .milliseconds(1))
         let task = Task { await events.waitForEvents(after: 0, for: .seconds(1000)) }
-        while events.waiting == 0 { await Task.yield() }
+        await wait(while: events.waiting == 0)
         task.cancel()
         await task.value
         let late = Task {
-            while !Task.isCancelled { await Task.yield() }
+            await waitForCancellation()
             await events.waitForEvents(after: 0, for: .seconds(1000))
         }
         late.cancel()
@@ -251,7 +250,7 @@ import Testing
             }
             for seq in 1...50 {
                 events.committed(upTo: [UInt64(seq)])
-                await Task.yield()
+                await pace()
             }
         }
         #expect(events.waiting == 0)

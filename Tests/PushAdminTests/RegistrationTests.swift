@@ -3,13 +3,14 @@ import PushModel
 import PushWire
 import ServerTestSupport
 import TestSupport
+import TestTraits
 import Testing
 
 @testable import PushAdmin
 @testable import PushStore
 
 /// Registration over HTTP, with a real registry and a real ledger.
-@Suite(.timeLimit(.minutes(10))) struct RegistrationTests {
+@Suite(.waits) struct RegistrationTests {
     private static let path = "/v1/apps/shop/devices"
     private static let token = PipelineScene.token(1).hex
 

@@ -3,13 +3,14 @@ import PushModel
 import PushWire
 import ServerTestSupport
 import TestSupport
+import TestTraits
 import Testing
 
 @testable import PushAdmin
 @testable import PushStore
 
 /// Reports of displayed and opened notifications, with a real ledger.
-@Suite(.timeLimit(.minutes(10))) struct SeenTests {
+@Suite(.waits) struct SeenTests {
     private static let path = "/v1/apps/shop/seen"
 
     private static func body(_ reports: [(id: String, what: String)]) -> String {

@@ -1,9 +1,10 @@
 import PushLogic
 import PushTime
 import TestSupport
+import TestTraits
 import Testing
 
-@Suite(.timeLimit(.minutes(10))) struct ExpiryWatchTests {
+@Suite(.waits) struct ExpiryWatchTests {
     private let end = WallTime(milliseconds: 1_767_225_600_000)
 
     /// Returns the time that is `days` days before the end.

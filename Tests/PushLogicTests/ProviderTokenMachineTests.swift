@@ -1,9 +1,10 @@
 import PushLogic
 import PushTime
 import TestSupport
+import TestTraits
 import Testing
 
-@Suite(.timeLimit(.minutes(10))) struct ProviderTokenMachineTests {
+@Suite(.waits) struct ProviderTokenMachineTests {
     /// A machine with its two clocks, in minutes.
     private struct Bench {
         var machine = ProviderTokenMachine()

@@ -1,10 +1,11 @@
 import PushLoop
 import TestSupport
+import TestTraits
 import Testing
 
 @testable import PushPostgreSQL
 
-@Suite(.timeLimit(.minutes(5))) struct ConnectionTests {
+@Suite(.waits) struct ConnectionTests {
     private static let insert = PostgreSQLStatement(
         "insert", sql: "INSERT INTO item (number, body) VALUES ($1, $2) RETURNING number", parameters: [.int8, .bytea])
 
@@ -221,7 +222,7 @@ import Testing
     @Test func `Closing answers what is in flight`() async throws {
         let connection = try await TestConnection.shared()
         async let reply = connection.run("SELECT pg_sleep(600)")
-        while await connection.with({ $0.sectionsInFlight }) == 0 { await Task.yield() }
+        await wait(while: await connection.with({ $0.sectionsInFlight }) == 0)
         await connection.with { $0.close() }
         #expect(await reply.unknown == "the connection was closed")
         #expect(await connection.run("SELECT 1").notSent?.contains("not open") == true)

@@ -1,10 +1,11 @@
 import PushLoop
 import PushPostgreSQL
 import TestSupport
+import TestTraits
 import Testing
 
 /// Servers and networks that fail while sections are in flight.
-@Suite(.timeLimit(.minutes(5))) struct LossTests {
+@Suite(.waits) struct LossTests {
     private static let table = "CREATE TABLE item (number int8 PRIMARY KEY)"
     private static let insertion = "INSERT INTO item VALUES (1)"
 

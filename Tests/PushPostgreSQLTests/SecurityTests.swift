@@ -2,9 +2,10 @@ import PushLoop
 import PushPostgreSQL
 import PushTransport
 import TestSupport
+import TestTraits
 import Testing
 
-@Suite(.timeLimit(.minutes(5))) struct SecurityTests {
+@Suite(.waits) struct SecurityTests {
     private static let certificates = TestCertificates.shared
 
     @Test func `The right certificate is accepted, and the connection is encrypted`() async throws {

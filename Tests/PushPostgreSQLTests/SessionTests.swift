@@ -1,9 +1,10 @@
 import PushLoop
 import PushPostgreSQL
 import TestSupport
+import TestTraits
 import Testing
 
-@Suite(.timeLimit(.minutes(5))) struct SessionTests {
+@Suite(.waits) struct SessionTests {
     /// Starts a session that must not come up, and returns the reason.
     private static func reason(
         _ url: String, durability: PostgreSQLDurability = .replicated
@@ -92,7 +93,7 @@ import Testing
         try await server.execute(
             "ALTER SYSTEM SET synchronous_commit = off", "ALTER SYSTEM SET work_mem = '5MB'", "SELECT pg_reload_conf()")
         // The other setting shows that the session has read them.
-        while try await setting("work_mem") != "5MB" { await Task.yield() }
+        try await wait(while: try await setting("work_mem") != "5MB")
         #expect(try await setting("synchronous_commit") == "on")
         await session.stop()
         #expect(try await Self.reason(server.url(), durability: .single).contains("synchronous_commit = off"))

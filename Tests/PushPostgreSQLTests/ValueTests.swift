@@ -1,11 +1,12 @@
 import PushLoop
 import PushTime
 import TestSupport
+import TestTraits
 import Testing
 
 @testable import PushPostgreSQL
 
-@Suite(.timeLimit(.minutes(5))) struct ValueTests {
+@Suite(.waits) struct ValueTests {
     /// Sends each value as a parameter, and returns them as the server sends them back.
     private static let echo = PostgreSQLStatement(
         "echo",

@@ -1,12 +1,13 @@
 import Glibc
 import PushConfiguration
 import TestSupport
+import TestTraits
 import Testing
 
 @testable import PushServer
 
 /// Tests of the lock, also with manipulated data directories and lock files.
-@Suite(.timeLimit(.minutes(10))) struct DataLockTests {
+@Suite(.waits) struct DataLockTests {
     private func refusal(of directory: String) -> StartError? {
         do {
             _ = try DataLock(directory: directory)

@@ -1,12 +1,13 @@
 import Dispatch
 import PushLoop
 import TestSupport
+import TestTraits
 import Testing
 
 @testable import PushServer
 
 @Suite struct DiskSpaceTests {
-    @Test(.timeLimit(.minutes(10))) func `A scrape shows the last numbers and never waits for the disk`() async throws {
+    @Test(.waits) func `A scrape shows the last numbers and never waits for the disk`() async throws {
         let directory = try TemporaryDirectory()
         let files = BlockingPool(name: "files", threadCount: 1, queueLimit: 8)
         let registry = MetricsRegistry()

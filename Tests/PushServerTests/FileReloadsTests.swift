@@ -1,12 +1,13 @@
 import PushConfiguration
 import PushLoop
 import TestSupport
+import TestTraits
 import Testing
 
 @testable import PushServer
 
 /// Tests of reloads whose files take long to read.
-@Suite(.timeLimit(.minutes(10))) struct FileReloadsTests {
+@Suite(.waits) struct FileReloadsTests {
     private struct Applied: Equatable, Sendable {
         let data: String
         let changes: Int

@@ -1,5 +1,6 @@
 import PushLoop
 import TestSupport
+import TestTraits
 import Testing
 
 @testable import PushSimulator
@@ -158,7 +159,7 @@ final class BinaryClient {
     }
 
     /// Splits mutated frames at random and compares the result with that of the unsplit bytes.
-    @Test("Mutated frames have the same result however they are split", .timeLimit(.minutes(10)))
+    @Test("Mutated frames have the same result however they are split", .waits)
     func splitsDoNotMatterForMutations() throws {
         var random = SeededRandom(seed: 21)
         for _ in 0..<1500 {

@@ -1,5 +1,6 @@
 import Foundation
 import TestSupport
+import TestTraits
 import Testing
 
 @testable import PushSimulator
@@ -76,7 +77,7 @@ func scan(_ bytes: [UInt8]) -> PayloadFacts? { ByteView.lending(bytes) { JSONSca
         for length in 0..<whole.count { #expect(scan(Array(whole[..<length])) == nil, "\(length)") }
     }
 
-    @Test("The scanner and Foundation agree on mutated texts", .timeLimit(.minutes(10)))
+    @Test("The scanner and Foundation agree on mutated texts", .waits)
     func agreesWithFoundationOnMutations() {
         var random = SeededRandom(seed: 0x5eed)
         let seeds = Self.valid.map { Array($0.utf8) } + Self.invalid.map { Array($0.utf8) }

@@ -1,5 +1,6 @@
 import PushLoop
 import TestSupport
+import TestTraits
 import Testing
 
 @testable import PushSimulator
@@ -11,7 +12,7 @@ import Testing
     }
 
     /// Compares the log with arrays and dictionaries that discard only what the log must discard.
-    @Test("The log agrees with a simple model after random operations", .timeLimit(.minutes(10)))
+    @Test("The log agrees with a simple model after random operations", .waits)
     func walksLikeASimpleModel() {
         struct Kept {
             var record: Record

@@ -1,11 +1,12 @@
 import PushLoop
 import TestSupport
+import TestTraits
 import Testing
 
 @testable import PushSimulator
 
 @Suite struct RequestFuzzTests {
-    @Test("Every request has exactly one answer and one record", .timeLimit(.minutes(10)))
+    @Test("Every request has exactly one answer and one record", .waits)
     func everyRequestHasOneAnswer() throws {
         let provider = try Provider(
             script:

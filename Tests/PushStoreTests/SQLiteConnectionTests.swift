@@ -1,9 +1,10 @@
 import Foundation
+import TestTraits
 import Testing
 
 @testable import PushStore
 
-@Suite(.timeLimit(.minutes(5))) struct SQLiteConnectionTests {
+@Suite(.waits) struct SQLiteConnectionTests {
     @Test func `A failed bind makes the statement fail once, and the next run succeeds`() throws {
         let connection = try SQLiteConnection(":memory:")
         try connection.run("CREATE TABLE t (id INTEGER PRIMARY KEY, body BLOB)")

@@ -1,10 +1,11 @@
 import PushTransport
 import Receipts
 import TestSupport
+import TestTraits
 import Testing
 
 /// Chains with keys on other curves than P-256. Apple's root and intermediate are on P-384, and its leaves on P-256.
-@Suite(.timeLimit(.minutes(5))) struct CurveTests {
+@Suite(.waits) struct CurveTests {
     private let vectors = StoreVectors()
 
     /// An authority or a leaf in PEM, made by the command of OpenSSL.

@@ -1,10 +1,11 @@
 import Glibc
 import PushTransport
 import TestSupport
+import TestTraits
 import Testing
 
 /// Tests of the examples in Receipts.md, as a package that depends on the products alone.
-@Suite(.timeLimit(.minutes(20))) struct OutsiderTests {
+@Suite(.long, .startsProgram, .waits) struct OutsiderTests {
     private static let root: String = "/" + #filePath.split(separator: "/").dropLast(3).joined(separator: "/")
 
     private static var manifest: String {

@@ -3,9 +3,10 @@ import PushTransport
 import Receipts
 import ReceiptsNetwork
 import TestSupport
+import TestTraits
 import Testing
 
-@Suite(.timeLimit(.minutes(10))) struct URLSessionTransportTests {
+@Suite(.waits) struct URLSessionTransportTests {
     /// A server with some routes, with TLS or without.
     private struct Server {
         let port: UInt16
@@ -139,7 +140,7 @@ import Testing
             let transport = URLSessionTransport()
             for isEarly in [true, false] {
                 let task = Task { try await transport.post(request("http://127.0.0.1:\(server.port)/silent")) }
-                if !isEarly { while server.requests.withLock({ $0.isEmpty }) { await Task.yield() } }
+                if !isEarly { await wait(while: server.requests.withLock({ $0.isEmpty })) }
                 task.cancel()
                 await #expect(throws: URLSessionTransport.Failure.self) { try await task.value }
             }

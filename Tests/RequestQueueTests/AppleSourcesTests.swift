@@ -1,9 +1,10 @@
 import Foundation
 import TestSupport
+import TestTraits
 import Testing
 
 /// The sources for Apple's platforms: compiled on Linux, with declarations in place of what only Apple has.
-@Suite(.timeLimit(.minutes(10))) struct AppleSourcesTests {
+@Suite(.waits) struct AppleSourcesTests {
     private static let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
         .deletingLastPathComponent()
 

@@ -1,11 +1,12 @@
 import Foundation
 import TestSupport
+import TestTraits
 import Testing
 
 @testable import RequestQueue
 
 /// Downloads that are cut off, continued, and changed under way.
-@Suite(.timeLimit(.minutes(5))) struct DownloadTests {
+@Suite(.waits) struct DownloadTests {
     private struct Scene {
         let server: FaultServer
         let directory: TemporaryDirectory

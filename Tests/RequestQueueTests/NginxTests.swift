@@ -1,11 +1,12 @@
 import Foundation
 import TestSupport
+import TestTraits
 import Testing
 
 @testable import RequestQueue
 
 /// The queue and the cache with nginx.
-@Suite(.timeLimit(.minutes(5))) struct NginxTests {
+@Suite(.waits) struct NginxTests {
     private struct Scene {
         let directory: TemporaryDirectory
         let process: ChildProcess
@@ -23,7 +24,7 @@ import Testing
             // The port is known before nginx listens.
             var request = Request.get(try url("files/"))
             request.retry = .never
-            while (try? await RequestQueue().send(request)) == nil { await Task.yield() }
+            await wait(while: (try? await RequestQueue().send(request)) == nil)
         }
 
         func url(_ path: String) throws -> URL { try #require(URL(string: "http://127.0.0.1:\(port)/\(path)")) }

@@ -1,11 +1,12 @@
 import Foundation
 import TestSupport
+import TestTraits
 import Testing
 
 @testable import RequestQueue
 
 /// Requests to a server that breaks every rule.
-@Suite(.timeLimit(.minutes(5))) struct QueueFaultTests {
+@Suite(.waits) struct QueueFaultTests {
     private func quick(_ url: URL, attempts: Int = 1) -> Request {
         var request = Request.get(url)
         request.retry = RetryRule(maxAttempts: attempts, firstPause: .milliseconds(1))
@@ -118,7 +119,7 @@ import Testing
         let server = try await FaultServer()
         let queue = RequestQueue(limits: QueueLimits(maxRunning: 1))
         let task = Task { await self.code(quick(try server.url("/silent")), queue: queue) }
-        while await queue.runningCount == 0 { await Task.yield() }
+        await wait(while: await queue.runningCount == 0)
         task.cancel()
         #expect(try await task.value == .cancelled)
         #expect(try await queue.send(quick(server.url("/ok"))).status == 200)

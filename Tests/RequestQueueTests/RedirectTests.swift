@@ -1,11 +1,12 @@
 import Foundation
 import TestSupport
+import TestTraits
 import Testing
 
 @testable import RequestQueue
 
 /// Redirects: the rules, and real ones.
-@Suite(.timeLimit(.minutes(5))) struct RedirectTests {
+@Suite(.waits) struct RedirectTests {
     private func decide(
         _ status: Int, _ location: String?, from url: String = "https://a.example/x/y?q", method: HTTPMethod = .get,
         hops: Int = 0, rule: RedirectRule = .standard

@@ -1,11 +1,12 @@
 import Foundation
 import TestSupport
+import TestTraits
 import Testing
 
 @testable import RequestQueue
 
 /// The cache before a real server that counts its requests.
-@Suite(.timeLimit(.minutes(5))) struct ResponseCacheTests {
+@Suite(.waits) struct ResponseCacheTests {
     /// A cache with a clock that the test sets.
     private struct Scene {
         let server: FaultServer
@@ -55,7 +56,7 @@ import Testing
         #expect(try await scene.get("k") == "1 cache")
         scene.pass(1)
         #expect(try await scene.get("k", policy: .refreshInBackground) == "1 stale")
-        while await !scene.cache.flights.isEmpty { await Task.yield() }
+        await wait(while: await !scene.cache.flights.isEmpty)
         #expect(try await scene.get("k") == "2 cache")
         #expect(try await scene.get("k", policy: .mustFetch) == "3 network")
         scene.pass(60)
@@ -130,7 +131,7 @@ import Testing
         #expect(try await scene.cache.send(.get(url)).source == .network)
         scene.pass(60)
         #expect(try await scene.cache.send(.get(url), policy: .refreshInBackground).source == .stale)
-        while await !scene.cache.flights.isEmpty { await Task.yield() }
+        await wait(while: await !scene.cache.flights.isEmpty)
         #expect(try await scene.cache.send(.get(url), policy: .refreshInBackground).source == .network)
     }
 
@@ -179,9 +180,9 @@ import Testing
         let cache = scene.cache
         let tasks = (0..<10).map { _ in Task { try? await cache.send(request) } }
         let count = Request.get(try scene.server.url("/count/h"))
-        while try await RequestQueue().send(count).body != Data("1".utf8) { await Task.yield() }
+        try await wait(while: try await RequestQueue().send(count).body != Data("1".utf8))
         // If only the first one waited so far, the request would end with it.
-        while await cache.flights.values.first?.waiterCount != tasks.count { await Task.yield() }
+        await wait(while: await cache.flights.values.first?.waiterCount != tasks.count)
         tasks[0].cancel()
         #expect(await tasks[0].value == nil)
         _ = try await RequestQueue().send(.get(scene.server.url("/release/h")))
@@ -197,9 +198,9 @@ import Testing
         var small = large
         small.maxResponseBytes = 1
         let first = Task { [small] in try await cache.send(small) }
-        while await cache.flights.isEmpty { await Task.yield() }
+        await wait(while: await cache.flights.isEmpty)
         let second = Task { try await cache.send(large) }
-        while await cache.flights.values.map(\.waiterCount).reduce(0, +) != 2 { await Task.yield() }
+        await wait(while: await cache.flights.values.map(\.waiterCount).reduce(0, +) != 2)
         _ = try await RequestQueue().send(.get(scene.server.url("/release/h")))
         await #expect(throws: RequestError.self) { try await first.value }
         #expect(try await second.value.response.body == Data("held".utf8))
@@ -210,7 +211,7 @@ import Testing
         let request = Request.get(try scene.server.url("/hold/h", ["Cache-Control": "max-age=60"]))
         let cache = scene.cache
         let task = Task { try? await cache.send(request) }
-        while await cache.flights.isEmpty { await Task.yield() }
+        await wait(while: await cache.flights.isEmpty)
         task.cancel()
         #expect(await task.value == nil)
         _ = try await RequestQueue().send(.get(scene.server.url("/release/h")))
@@ -223,7 +224,7 @@ import Testing
         let cache = scene.cache
         for step in 0..<3 {
             let task = Task { try await cache.send(request, tags: ["t"]) }
-            while await cache.flights.isEmpty { await Task.yield() }
+            await wait(while: await cache.flights.isEmpty)
             switch step {
             case 0: await cache.invalidate(request.url)
             case 1: await cache.invalidate(tag: "t")
@@ -243,7 +244,7 @@ import Testing
         let count = Request.get(try scene.server.url("/count/h"))
         let cache = scene.cache
         let tasks = ["a", "b"].map { tag in Task { try await cache.send(request, tags: [tag]) } }
-        while try await RequestQueue().send(count).body != Data("2".utf8) { await Task.yield() }
+        try await wait(while: try await RequestQueue().send(count).body != Data("2".utf8))
         await cache.invalidate(request.url)
         _ = try await RequestQueue().send(.get(scene.server.url("/release/h")))
         for task in tasks { _ = try await task.value }
@@ -258,7 +259,7 @@ import Testing
         #expect(try await cache.send(request).source == .network)
         _ = try await RequestQueue().send(.get(scene.server.url("/rearm/h")))
         let task = Task { try await cache.send(request, policy: .mustFetch) }
-        while await cache.flights.isEmpty { await Task.yield() }
+        await wait(while: await cache.flights.isEmpty)
         await cache.invalidate(request.url)
         _ = try await RequestQueue().send(.get(scene.server.url("/release/h")))
         #expect(try await task.value.source == .validated)

@@ -1,11 +1,12 @@
 import Foundation
 import TestSupport
+import TestTraits
 import Testing
 
 @testable import RequestQueue
 
 /// The digest beside published vectors and beside the program openssl.
-@Suite(.timeLimit(.minutes(5))) struct SHA256DigestTests {
+@Suite(.waits) struct SHA256DigestTests {
     private func hex(_ bytes: [UInt8]) -> String {
         bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
     }

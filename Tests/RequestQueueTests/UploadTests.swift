@@ -1,11 +1,12 @@
 import Foundation
 import TestSupport
+import TestTraits
 import Testing
 
 @testable import RequestQueue
 
 /// Bodies of requests, and their streaming from files.
-@Suite(.timeLimit(.minutes(5))) struct UploadTests {
+@Suite(.waits) struct UploadTests {
     @Test func `A form with files arrives as a server reads it`() async throws {
         let server = try await FaultServer()
         let directory = try TemporaryDirectory()

@@ -1,15 +1,19 @@
 """A headless Chromium, driven over a pipe by the DevTools protocol.
 
 It needs Chromium and nothing else: the protocol is JSON, with a NUL after each message, on two pipes. A wait ends when
-its condition holds; its time limit only ends a wait for something that never comes."""
-import base64, itertools, json, os, queue, shutil, subprocess, tempfile, threading, time
+its condition holds, and has no time limit: see Tools/lab/patience.py."""
+import base64, itertools, json, os, queue, shutil, subprocess, sys, tempfile, threading
 
-PATIENCE = int(os.environ.get("CARILLON_SCENE_PATIENCE", "400"))
+sys.path.append(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+
+from lab.patience import pace
+
 # The policy that the server sends with each file, for files that are not from the server.
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'")
 PROGRAMS = ("chromium", "chromium-browser", "google-chrome")
+browsers = []
 
 
 class BrowserError(Exception):
@@ -36,11 +40,12 @@ class Browser:
         self.process = subprocess.Popen(
             ["bash", "-c", shell, "bash", str(there), str(here), *words], pass_fds=(there, here),
             stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        browsers.append(self)
         os.close(there)
         os.close(here)
         self.numbers = itertools.count(1)
         self.answers, self.requests, self.complaints, self.fixed, self.folder = {}, [], [], {}, None
-        self.session = None
+        self.session, self.awaited, self.has_ended = None, None, False
         self.lock, self.writing = threading.Lock(), threading.Lock()
         threading.Thread(target=self.read, daemon=True).start()
         target = self.call("Target.createTarget", url="about:blank")["targetId"]
@@ -54,6 +59,7 @@ class Browser:
             *whole, rest = (rest + piece).split(b"\0")
             for message in whole:
                 self.take(json.loads(message))
+        self.has_ended = True
         for answer in list(self.answers.values()):
             answer.put({"error": {"message": "the browser has ended"}})
 
@@ -89,11 +95,10 @@ class Browser:
     def call(self, method, **parameters):
         number = next(self.numbers)
         self.answers[number] = queue.Queue()
+        if self.has_ended:
+            raise BrowserError(f"{method}: the browser has ended")
         self.send(method, parameters, number)
-        try:
-            answer = self.answers[number].get(timeout=PATIENCE)
-        except queue.Empty:
-            raise BrowserError(f"{method}: no answer") from None
+        answer = self.answers[number].get()
         del self.answers[number]
         if "error" in answer:
             raise BrowserError(f"{method}: {answer['error']['message']}")
@@ -168,19 +173,28 @@ class Browser:
 
     def until(self, script, about=None):
         """Waits until the expression is true, and returns its value."""
-        limit = time.monotonic() + PATIENCE
+        self.awaited, seconds = about or script, 0.01
         while True:
             try:
                 # An element is an empty dictionary here.
                 if (value := self.run(script)) not in (None, False, 0, ""):
+                    self.awaited = None
                     return value
             except BrowserError as error:
                 # The page may be between two documents.
                 if "context" not in str(error) and "navigat" not in str(error):
                     raise
-            if time.monotonic() > limit:
-                raise BrowserError(f"never: {about or script}\n{self.text()[:3000]}\n{self.complaints}")
-            time.sleep(0.02)
+            # The browser has work to do for each look.
+            pace(seconds)
+            seconds = min(2 * seconds, 0.1)
+
+    def tell(self):
+        """What the browser waits for, and what it shows."""
+        shown = []
+        asking = threading.Thread(target=lambda: shown.append(self.text()[:3000]), daemon=True)
+        asking.start()
+        asking.join(5)  # timed: a browser that hangs does not say what it shows
+        return "\n".join([f"the browser waits for {self.awaited}, and shows", *shown, f"complaints: {self.complaints}"])
 
     def text(self):
         return self.run("document.body?.innerText ?? ''")
@@ -265,4 +279,16 @@ class Browser:
     def close(self):
         self.process.kill()
         self.process.wait()
-        self.profile.cleanup()
+        # Its other processes write until they notice that it has ended.
+        while os.path.exists(self.profile.name):
+            self.profile.cleanup()
+            pace()
+
+
+def close_all():
+    for browser in browsers:
+        browser.close()
+
+
+def tell_all():
+    return "\n".join(browser.tell() for browser in browsers if not browser.has_ended)

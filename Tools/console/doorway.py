@@ -1,5 +1,9 @@
 """A TCP port of this machine that leads to a Carillon on another port, and can stop answering."""
-import json, socket, threading, time
+import json, os, socket, sys, threading, time
+
+sys.path.append(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+
+from lab.patience import pace
 
 
 class Doorway:
@@ -46,7 +50,7 @@ class Doorway:
         try:
             while piece := source.recv(1 << 16):
                 while self.is_stalled:
-                    time.sleep(0.05)
+                    pace(0.05)
                 if self.flood and piece.startswith(b"GET /v1/events") and b"text/event-stream" in piece:
                     self.pour(source)
                     break
@@ -59,12 +63,12 @@ class Doorway:
     def pour(self, client):
         """Sends events at a steady rate, as Carillon does in a flood."""
         client.sendall(b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nCache-Control: no-store\r\n\r\n")
-        begun, sent = time.monotonic(), 0
+        begun, sent = time.monotonic(), 0  # timed: a rate
         while self.flood and not self.is_shut:
-            due = int((time.monotonic() - begun) * self.flood) - sent
+            due = int((time.monotonic() - begun) * self.flood) - sent  # timed: a rate
             client.sendall(b"".join(map(self.event, range(sent, sent + due))))
             sent += due
-            time.sleep(0.01)
+            pace()
 
     @staticmethod
     def event(number):

@@ -10,7 +10,8 @@ import time
 import urllib.error
 import urllib.request
 
-from lab.postgresql import DATABASE, PATIENCE, Broken, free_port
+from lab import patience
+from lab.postgresql import DATABASE, Broken, free_port
 
 APP, TOPIC = "shop", "com.example.shop"
 # The stream limit of the simulated Apple, and the connections of a node.
@@ -22,16 +23,12 @@ def say(text):
     print(f"{time.monotonic() - BEGAN:6.1f} s  {text}", flush=True)
 
 
-def until(what, look, patience=PATIENCE):
+def until(what, look):
     """Returns what `look` finds, as soon as it finds something."""
-    deadline = time.monotonic() + patience
-    while True:
-        found = look()
-        if found:
-            return found
-        if time.monotonic() > deadline:
-            raise Broken(f"timed out after {patience} s: {what}")
-        time.sleep(0.02)
+    try:
+        return patience.find(what, look)
+    except patience.RanOut as fault:
+        raise Broken(str(fault)) from None
 
 
 def now():

@@ -10,8 +10,8 @@ import socket
 import subprocess
 
 DATABASE = "carillon"
-# The timeout in seconds for every wait. It is long, because the machine may be busy.
-PATIENCE = 120
+# How long, in seconds, the programs of PostgreSQL wait for a server.
+PATIENCE = 600
 
 
 class Broken(Exception):

@@ -134,7 +134,7 @@ package final class PostgreSQLServer: Sendable {
             let processes = processes
             if processes.isEmpty { break }
             for process in processes { Glibc.kill(process, SIGKILL) }
-            await Task.yield()
+            await pace()
         }
         // The killed process may not be reaped yet, and its number in these files would keep the server from starting.
         unlink(data + "/postmaster.pid")

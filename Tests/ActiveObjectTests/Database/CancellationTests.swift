@@ -1,6 +1,7 @@
 import Foundation
 import PushThread
 import TestSupport
+import TestTraits
 import Testing
 
 @testable import ActiveObject
@@ -101,7 +102,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(10))) func `A call that is cancelled while another program holds the file stops waiting`()
+    @Test(.waits) func `A call that is cancelled while another program holds the file stops waiting`()
         async throws
     {
         try await withFolder { folder in

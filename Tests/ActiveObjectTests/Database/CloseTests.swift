@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 @testable import ActiveObject
@@ -72,7 +73,7 @@ import Testing
                     #expect(count == number + 1)
                 }
                 // There is no event for the end of a thread to wait for.
-                while try threads() > 0 { await Task.yield() }
+                try await wait(while: try threads() > 0)
                 #expect(try FileManager.default.contentsOfDirectory(atPath: folder) == ["a.db"])
             }
         }

@@ -1,5 +1,6 @@
 import Foundation
 import TestSupport
+import TestTraits
 import Testing
 
 /// The compiler must prove that no part of a connection leaves its thread. Code that takes one out must not compile.
@@ -42,7 +43,7 @@ import Testing
         }
         """
 
-    @Test(.enabled(if: ChildProcess.path(of: "swiftc") != nil), arguments: [types, ways])
+    @Test(.startsProgram, .enabled(if: ChildProcess.path(of: "swiftc") != nil), arguments: [types, ways])
     func `Code that takes a connection out of its closure does not compile`(source: String) async throws {
         let here = ChildProcess.carillon.split(separator: "/", omittingEmptySubsequences: false).dropLast()
         let modules = here.joined(separator: "/") + "/Modules"

@@ -1,5 +1,6 @@
 import Foundation
 import PushThread
+import TestSupport
 import Testing
 
 @testable import ActiveObject
@@ -205,7 +206,7 @@ import Testing
             for _ in 0..<20 {
                 let path = database.path + ".copy"
                 let backup = Task { try await database.backup(to: path) }
-                await Task.yield()
+                await pace()
                 backup.cancel()
                 let isThere = (try? await backup.value) != nil
                 #expect((access(path, F_OK) == 0) == isThere)

@@ -1,6 +1,7 @@
 import ActiveObject
 import Foundation
 import TestSupport
+import TestTraits
 import Testing
 
 private typealias Device = DeviceRegistry.Device
@@ -25,7 +26,7 @@ private func device(_ number: Int, app: String = "shop", at seconds: Int = 0) ->
 }
 
 @Suite struct DeviceRegistryTests {
-    @Test(.timeLimit(.minutes(10)))
+    @Test(.waits)
     func `A hundred thousand devices register twice`() async throws {
         try await withDatabase { database in
             let count = 100_000

@@ -1,11 +1,12 @@
 import Foundation
 import TestSupport
+import TestTraits
 import Testing
 
 @testable import ActiveObject
 
 /// Repeatedly kills a process that writes transactions.
-@Suite struct CrashTests {
+@Suite(.startsProgram) struct CrashTests {
     @Test(arguments: 1...10)
     func `Acknowledged transactions survive a kill, and no transaction is partial`(
         seed: UInt64
@@ -37,7 +38,7 @@ import Testing
             last = Int64(line)
         }
         // The sleep only selects the moment.
-        usleep(UInt32.random(in: 0..<3000, using: &random))
+        usleep(UInt32.random(in: 0..<3000, using: &random))  // timed: the moment of a kill is random
         writer.send(SIGKILL)
         let ended = try await writer.end()
         #expect(ended.status == 128 + SIGKILL, "\(ended.errors)")

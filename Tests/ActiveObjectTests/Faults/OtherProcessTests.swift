@@ -29,7 +29,7 @@ import Testing
             var note = Jot("first")
             try await note.save(in: database)
             let other = try await hold(path, running: "BEGIN IMMEDIATE", "INSERT INTO jots (text) VALUES ('undone')")
-            let clock = ContinuousClock()
+            let clock = ContinuousClock()  // timed: the busy timeout is tested, from below
             var thrown: ActiveObjectError?
             let time = await clock.measure { thrown = await thrownError { try await note.save(in: database) } }
             #expect(thrown?.code == .busy)

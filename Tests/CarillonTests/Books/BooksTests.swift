@@ -1,9 +1,10 @@
 import FoundationEssentials
 import TestSupport
+import TestTraits
 import Testing
 
 /// Tests that hold the books (`Documentation`, `README.md`) to the program, and of the site that `Tools/site` makes.
-@Suite(.timeLimit(.minutes(20))) struct BooksTests {
+@Suite(.waits) struct BooksTests {
     private static let root: String = {
         var path = #filePath.split(separator: "/")
         path.removeLast(4)

@@ -1,8 +1,9 @@
 import TestSupport
+import TestTraits
 import Testing
 
 /// Tests of `carillon channels` as a process.
-@Suite(.timeLimit(.minutes(10))) struct ChannelsProcessTests {
+@Suite(.waits) struct ChannelsProcessTests {
     @Test func `Channels are created, listed, shown and deleted`() async throws {
         let scene = try await TrialScene()
         func channels(_ arguments: String...) async throws -> ChildProcess.Ended {

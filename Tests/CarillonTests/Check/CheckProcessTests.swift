@@ -2,10 +2,11 @@ import PushLoop
 import PushSimulator
 import PushTransport
 import TestSupport
+import TestTraits
 import Testing
 
 /// Tests of `carillon check` as a process.
-@Suite(.timeLimit(.minutes(10))) struct CheckProcessTests {
+@Suite(.waits) struct CheckProcessTests {
     @Test func `The check of a configuration prints one table with every app`() async throws {
         let scene = try await TrialScene()
         _ = try scene.directory.write("carillon.json5", containing: scene.configuration)

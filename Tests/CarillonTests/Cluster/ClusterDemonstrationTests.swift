@@ -1,8 +1,9 @@
 import TestSupport
+import TestTraits
 import Testing
 
 /// Three nodes, a PostgreSQL with two standbys, and failures of each kind, with real processes.
-@Suite(.timeLimit(.minutes(15))) struct ClusterDemonstrationTests {
+@Suite(.long, .waits) struct ClusterDemonstrationTests {
     private static let script =
         "/" + #filePath.split(separator: "/").dropLast(4).joined(separator: "/") + "/Tools/cluster"
 

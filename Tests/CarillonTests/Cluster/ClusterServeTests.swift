@@ -4,12 +4,13 @@ import PushPostgreSQL
 import PushStore
 import PushTransport
 import TestSupport
+import TestTraits
 import Testing
 
 @testable import carillon
 
 /// Tests of the cluster as operators see it: two `carillon serve` processes with a real database.
-@Suite(.timeLimit(.minutes(10))) struct ClusterServeTests {
+@Suite(.waits) struct ClusterServeTests {
     private static let parts = 8
 
     /// A database, and the nodes that share it.

@@ -3,12 +3,13 @@ import PushAdmin
 import PushTime
 import ServerTestSupport
 import TestSupport
+import TestTraits
 import Testing
 
 @testable import carillon
 
 /// Tests of `carillon cluster` as a process, with a control server in the test process.
-@Suite(.timeLimit(.minutes(10))) struct ClusterVerbTests {
+@Suite(.waits) struct ClusterVerbTests {
     private struct Source: ClusterSource {
         let view: ClusterView?
 

@@ -1,11 +1,12 @@
 import FoundationEssentials
 import TestSupport
+import TestTraits
 import Testing
 
 @testable import carillon
 
 /// Tests of the help and of usage errors.
-@Suite(.timeLimit(.minutes(10))) struct HelpTests {
+@Suite(.waits) struct HelpTests {
     @Test(
         arguments: [
             (["help", "nonsense"], "unknown verb 'nonsense'"), (["help", "sevre"], "did you mean 'serve'?"),

@@ -1,8 +1,9 @@
 import TestSupport
+import TestTraits
 import Testing
 
 /// Tests of the standard output of verbs: full, closed by its reader, or closed from the start.
-@Suite(.timeLimit(.minutes(10))) struct OutputTests {
+@Suite(.waits) struct OutputTests {
     /// Runs carillon with a redirection of the shell.
     private func run(_ words: String, _ redirection: String) async throws -> ChildProcess.Ended {
         try await ChildProcess.run("sh", ["-c", "exec \"$0\" \(words) \(redirection)", ChildProcess.carillon])

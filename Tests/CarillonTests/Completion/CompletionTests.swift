@@ -3,12 +3,13 @@ import PushModel
 import PushWire
 import ServerTestSupport
 import TestSupport
+import TestTraits
 import Testing
 
 @testable import carillon
 
 /// Tests of the completion scripts in real shells.
-@Suite(.timeLimit(.minutes(10))) struct CompletionTests {
+@Suite(.waits) struct CompletionTests {
     typealias Shell = CompletionVerb.Shell
 
     /// A directory with the scripts, and a working directory with files.

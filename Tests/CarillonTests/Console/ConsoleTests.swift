@@ -1,17 +1,21 @@
+import TestTraits
 import Testing
 
-/// Tests of the operator console in Chromium, through `http.listen` and with API keys. The pictures of a run are in the
+/// Tests of the operator console in Chromium, through `http.listen` and with API keys: a walk through it, rights, hostile
+/// texts, and a restart; the full tour is part of `Tools/test --long`. The pictures of a run are in the
 /// folder that `CARILLON_PICTURES` names, otherwise in `.build/console`.
-@Suite(.timeLimit(.minutes(20))) struct ConsoleTests {
+@Suite(.waits) struct ConsoleTests {
     @Test func `Numbers move, devices and messages are found, read and changed, and a test is sent`() async throws {
         try await PythonScene.run("viewing", "walk")
     }
 
-    @Test func `A broadcast is cancelled half out, selected devices change, and the brake is released`() async throws {
+    @Test(.long) func `A broadcast is cancelled half out, selected devices change, and the brake is released`()
+        async throws
+    {
         try await PythonScene.run("viewing", "broadcast")
     }
 
-    @Test func `Gateways are scaled and paused, and the configuration is reloaded`() async throws {
+    @Test(.long) func `Gateways are scaled and paused, and the configuration is reloaded`() async throws {
         try await PythonScene.run("viewing", "running")
     }
 
@@ -31,11 +35,11 @@ import Testing
         try await PythonScene.run("admitting", "keys")
     }
 
-    @Test func `A browser with a wrong clock signs with the time of the server, and says so`() async throws {
+    @Test(.long) func `A browser with a wrong clock signs with the time of the server, and says so`() async throws {
         try await PythonScene.run("admitting", "clocks")
     }
 
-    @Test func `A kept key cannot be read, and the console works without storage`() async throws {
+    @Test(.long) func `A kept key cannot be read, and the console works without storage`() async throws {
         try await PythonScene.run("admitting", "storage")
     }
 
@@ -43,27 +47,30 @@ import Testing
         try await PythonScene.run("disturbing", "hostile")
     }
 
-    @Test func `The policy of the page stops inline scripts and other hosts, and its reports are seen`() async throws {
+    @Test(.long) func `The policy of the page stops inline scripts and other hosts, and its reports are seen`()
+        async throws
+    {
         try await PythonScene.run("disturbing", "policy")
     }
 
-    @Test func `A flood of events costs a bounded memory`() async throws {
+    @Test(.long) func `A flood of events costs a bounded memory`() async throws {
         try await PythonScene.run("disturbing", "flood")
     }
 
-    @Test func `Many devices and messages cost what one page of them costs`() async throws {
+    @Test(.long) func `Many devices and messages cost what one page of them costs`() async throws {
         try await PythonScene.run("disturbing", "many")
     }
 
-    @Test func `A Carillon that is busy, fails or is gone is named, and the console comes back`() async throws {
+    @Test(.long) func `A Carillon that is busy, fails or is gone is named, and the console comes back`() async throws {
         try await PythonScene.run("disturbing", "busy")
     }
 
-    @Test func `All pages of the console are accessible in both color schemes from 320 pixels on`() async throws {
+    @Test(.long) func `All pages of the console are accessible in both color schemes from 320 pixels on`() async throws
+    {
         try await PythonScene.run("auditing", "accessible")
     }
 
-    @Test func `Everything is done by keyboard`() async throws {
+    @Test(.long) func `Everything is done by keyboard`() async throws {
         try await PythonScene.run("auditing", "keyboard")
     }
 }

@@ -3,11 +3,12 @@ import PushAdmin
 import PushLoop
 import ServerTestSupport
 import TestSupport
+import TestTraits
 import Testing
 
 @testable import carillon
 
-@Suite(.timeLimit(.minutes(10))) struct ControlClientTests {
+@Suite(.waits) struct ControlClientTests {
     @Test func `A data directory without a running Carillon is reported`() async throws {
         let directory = try TemporaryDirectory()
         for data in [directory.path, "\(directory.path)/none", try directory.write("file", containing: "")] {

@@ -3,12 +3,13 @@ import Glibc
 import PushModel
 import ServerTestSupport
 import TestSupport
+import TestTraits
 import Testing
 
 @testable import carillon
 
 /// Tests of `carillon devices` as a process, with a control server in the test process.
-@Suite(.timeLimit(.minutes(10))) struct DevicesVerbTests {
+@Suite(.waits) struct DevicesVerbTests {
     private static let token = PipelineScene.token(1).hex
     private static let id = PipelineScene.id(1).description
 

@@ -2,12 +2,13 @@ import FoundationEssentials
 import Glibc
 import PushLoop
 import TestSupport
+import TestTraits
 import Testing
 
 @testable import carillon
 
 /// Tests of `carillon doctor` as a process: each provokes a finding.
-@Suite(.timeLimit(.minutes(10))) struct DoctorTests {
+@Suite(.waits) struct DoctorTests {
     private struct Report: Decodable {
         struct Item: Decodable {
             let severity: String

@@ -4,12 +4,13 @@ import PushModel
 import PushWire
 import ServerTestSupport
 import TestSupport
+import TestTraits
 import Testing
 
 @testable import carillon
 
 /// Tests of `carillon events` as a process, with a control server in the test process.
-@Suite(.timeLimit(.minutes(10))) struct EventsVerbTests {
+@Suite(.waits) struct EventsVerbTests {
     private func accept(_ events: FakeEvents, _ ids: String...) {
         for id in ids {
             events.commit { writer, now in writer.add(accepted: LogWriter.message(id), named: 2, at: now) }
@@ -56,7 +57,7 @@ import Testing
             accept(scene.events, "before")
             let child = try ChildProcess(
                 ChildProcess.carillon, ["events", "--follow", "--data", scene.control.data])
-            while scene.events.waiting.waiting == 0 { await Task.yield() }
+            await wait(while: scene.events.waiting.waiting == 0)
             accept(scene.events, "first")
             let first = try await child.line()
             #expect(first?.contains("message first: accepted") == true, "\(first ?? "no line")")
@@ -113,7 +114,7 @@ import Testing
             let child = try ChildProcess(
                 ChildProcess.carillon, ["events", "--follow", "--since", "0", "--data", scene.control.data])
             #expect(try await child.line() != nil)
-            while scene.events.waiting.waiting == 0 { await Task.yield() }
+            await wait(while: scene.events.waiting.waiting == 0)
             await scene.control.server.stop(within: .zero)
             child.send(SIGINT)
             let ended = try await child.end()

@@ -3,10 +3,11 @@ import PushLoop
 import PushModel
 import PushTransport
 import TestSupport
+import TestTraits
 import Testing
 
 /// Tests of the examples for backend developers.
-@Suite(.timeLimit(.minutes(10))) struct ExamplesTests {
+@Suite(.waits) struct ExamplesTests {
     private static func example(_ name: String) -> String {
         var path = #filePath.split(separator: "/")
         path.removeLast(4)

@@ -1,8 +1,9 @@
 import FoundationEssentials
+import TestTraits
 import Testing
 
 /// Tests of the producers in `Tools/examples` with a running Carillon and the simulated push service.
-@Suite(.timeLimit(.minutes(10))) struct ProducersTests {
+@Suite(.waits) struct ProducersTests {
     /// `Tools/setup` installs what these need. Java is optional, because it is large.
     private static let languages = ["c", "perl", "php", "python", "ruby"]
     private static let scenes = ["statuses", "ack_delayed", "ack_lost", "late", "busy"]
@@ -25,7 +26,7 @@ import Testing
 }
 
 /// Tests of the subscriber in `Tools/examples`: it ends with no gap.
-@Suite(.timeLimit(.minutes(10))) struct SubscriberTests {
+@Suite(.waits) struct SubscriberTests {
     @Test func `A subscriber that is stopped during a flood and loses its connection ends with no gap`() async throws {
         try await PythonScene.run("subscribing", "stopped")
     }

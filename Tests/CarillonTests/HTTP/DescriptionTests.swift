@@ -1,7 +1,8 @@
+import TestTraits
 import Testing
 
 /// Tests that hold the HTTP side of a running Carillon to `/openapi.json`.
-@Suite(.timeLimit(.minutes(20))) struct DescriptionTests {
+@Suite(.waits) struct DescriptionTests {
     @Test func `Each operation answers what it declares, and everything that it declares is answered`() async throws {
         try await PythonScene.run("describing", "every_answer")
     }

@@ -1,12 +1,13 @@
 import FoundationEssentials
 import PushModel
 import PushTransport
+import TestTraits
 import Testing
 
 @testable import PushAdmin
 
 /// Tests that `Documentation/HTTP.md` agrees with what is served, and with the limits in the code.
-@Suite(.timeLimit(.minutes(10))) struct HTTPPageTests {
+@Suite(.waits) struct HTTPPageTests {
     @Test func `Each example of the page has the answer of the page`() async throws {
         try await PythonScene.run("reference", "examples")
     }

@@ -1,9 +1,10 @@
 import FoundationEssentials
 import TestSupport
+import TestTraits
 import Testing
 
 /// Tests of `Tools/run` with the program that was built for the tests.
-@Suite(.serialized, .timeLimit(.minutes(10))) struct JourneyTests {
+@Suite(.serialized, .waits) struct JourneyTests {
     private static let promises = [
         "A device that Apple reports as gone gets no further requests",
         "Accepted means carried out, even after SIGKILL",
@@ -43,7 +44,7 @@ import Testing
 
     /// Waits until no files and processes are left. A process that was signaled may end a moment after the script.
     private func endOfAll() async {
-        while (try? remains()) != [], !Task.isCancelled { await Task.yield() }
+        await wait(while: (try? remains()) != [])
     }
 
     @Test func `Every promise holds, and no files or processes are left behind`() async throws {

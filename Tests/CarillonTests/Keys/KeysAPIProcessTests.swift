@@ -2,10 +2,11 @@ import FoundationEssentials
 import Glibc
 import PushAdmin
 import TestSupport
+import TestTraits
 import Testing
 
 /// Tests of `carillon keys api` as a process, with a stopped data directory and with a running Carillon.
-@Suite(.timeLimit(.minutes(10))) struct KeysAPIProcessTests {
+@Suite(.waits) struct KeysAPIProcessTests {
     private func keys(_ arguments: [String], data: String) async throws -> ChildProcess.Ended {
         try await ChildProcess.run(ChildProcess.carillon, ["keys", "api"] + arguments + ["--data", data])
     }

@@ -1,12 +1,13 @@
 import FoundationEssentials
 import PushConfiguration
 import TestSupport
+import TestTraits
 import Testing
 
 @testable import carillon
 
 /// Tests of the manual pages.
-@Suite(.timeLimit(.minutes(10))) struct ManualTests {
+@Suite(.waits) struct ManualTests {
     private static func names(_ verbs: [Verb]) -> [String] {
         verbs.flatMap { [$0.name] + names($0.verbs) }
     }

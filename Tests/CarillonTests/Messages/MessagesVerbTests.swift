@@ -4,12 +4,13 @@ import PushStore
 import PushWire
 import ServerTestSupport
 import TestSupport
+import TestTraits
 import Testing
 
 @testable import carillon
 
 /// Tests of `carillon messages` as a process, with a control server in the test process.
-@Suite(.timeLimit(.minutes(10))) struct MessagesVerbTests {
+@Suite(.waits) struct MessagesVerbTests {
     private static let device = PipelineScene.id(1)
 
     private func counts(sent: UInt32 = 0, rejected: UInt32 = 0, expired: UInt32 = 0) -> OutcomeCounts {

@@ -1,7 +1,8 @@
+import TestTraits
 import Testing
 
 /// Tests of requests through proxies of libzmq, and from REQ sockets that number their requests.
-@Suite(.timeLimit(.minutes(10))) struct AnswerRouteTests {
+@Suite(.waits) struct AnswerRouteTests {
     @Test func `Intake answers clients behind proxies, and sockets that number their requests`() async throws {
         try await PythonScene.run("routing", "intake")
     }

@@ -1,7 +1,8 @@
+import TestTraits
 import Testing
 
 /// Backups of real processes, and what a restore makes of them.
-@Suite(.timeLimit(.minutes(15))) struct BackupTests {
+@Suite(.waits) struct BackupTests {
     private static let root = #filePath.split(separator: "/").dropLast(4).reduce("") { "\($0)/\($1)" }
 
     private func run(_ scene: String) async throws {

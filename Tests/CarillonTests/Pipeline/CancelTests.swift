@@ -1,7 +1,8 @@
+import TestTraits
 import Testing
 
 /// Tests of cancellations and pauses with the whole program, its producers, and a simulated push service.
-@Suite(.timeLimit(.minutes(10))) struct CancelTests {
+@Suite(.waits) struct CancelTests {
     @Test func `A waiting message is cancelled wherever it waits, and its id stays known`() async throws {
         try await PythonScene.run("cancelling", "waiting")
     }

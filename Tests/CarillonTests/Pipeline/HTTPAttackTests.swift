@@ -1,7 +1,8 @@
+import TestTraits
 import Testing
 
 /// Tests of callers with keys, and of those that pretend to have one, with the whole program.
-@Suite(.timeLimit(.minutes(10))) struct HTTPAccessTests {
+@Suite(.waits) struct HTTPAccessTests {
     @Test func `Signatures that are almost right are refused, and one that is right is accepted once`() async throws {
         try await PythonScene.run("forging", "forged")
     }
@@ -36,7 +37,7 @@ import Testing
 }
 
 /// Tests of requests that two parsers may read differently, with the whole program.
-@Suite(.timeLimit(.minutes(10))) struct HTTPSmugglingTests {
+@Suite(.waits) struct HTTPSmugglingTests {
     @Test func `Nothing is read behind a request whose end is not certain`() async throws {
         try await PythonScene.run("smuggling", "framing")
     }
@@ -63,7 +64,7 @@ import Testing
 }
 
 /// Tests of clients that occupy what others need, with the whole program.
-@Suite(.timeLimit(.minutes(10))) struct HTTPStarvationTests {
+@Suite(.waits) struct HTTPStarvationTests {
     @Test(arguments: ["idle", "full", "slow", "streams", "resets"])
     func `Clients that take and do not give keep nobody out`(_ scene: String) async throws {
         try await PythonScene.run("starving", scene)
@@ -76,7 +77,7 @@ import Testing
 }
 
 /// Tests of ends and faults of the program while HTTP producers push.
-@Suite(.timeLimit(.minutes(10))) struct HTTPCrashTests {
+@Suite(.waits) struct HTTPCrashTests {
     @Test func `What was answered with 202 before a kill is carried out, and an id is accepted once`() async throws {
         try await PythonScene.run("toppling", "killed")
     }

@@ -1,7 +1,8 @@
+import TestTraits
 import Testing
 
 /// Tests of metrics and health checks with a real process, and of the dashboard and rules in `Config/monitoring`.
-@Suite(.timeLimit(.minutes(10))) struct MonitoringTests {
+@Suite(.waits) struct MonitoringTests {
     @Test func `The metrics are valid and documented, and the dashboard and rules use no others`() async throws {
         try await PythonScene.run("monitoring", "documented")
     }

@@ -1,7 +1,8 @@
+import TestTraits
 import Testing
 
 /// Tests of faults of the push service, and of what an operator sees of them.
-@Suite(.timeLimit(.minutes(10))) struct PipelineProviderTests {
+@Suite(.waits) struct PipelineProviderTests {
     @Test func `A rate limit of one device does not delay other devices`() async throws {
         try await PythonScene.run("providing", "rate_limited")
     }

@@ -1,7 +1,8 @@
+import TestTraits
 import Testing
 
 /// Tests of the whole pipeline with producers, devices and monitors, without faults.
-@Suite(.timeLimit(.minutes(10))) struct PipelineTests {
+@Suite(.waits) struct PipelineTests {
     @Test func `All intake sockets accept messages, and monitors receive all outcomes`() async throws {
         try await PythonScene.run("pushing", "every_door")
     }
@@ -68,7 +69,7 @@ import Testing
 }
 
 /// Tests of what operators use: log lines, queries, tables and `check`.
-@Suite(.timeLimit(.minutes(10))) struct PipelineUseTests {
+@Suite(.waits) struct PipelineUseTests {
     @Test func `A start, a crash and a drain are logged, and a JSON log contains nothing else`() async throws {
         try await PythonScene.run("using", "told")
     }
@@ -91,7 +92,7 @@ import Testing
 }
 
 /// Tests of stops and restarts.
-@Suite(.timeLimit(.minutes(10))) struct PipelineRestartTests {
+@Suite(.waits) struct PipelineRestartTests {
     @Test func `SIGTERM under load causes no loss and no duplicates`() async throws {
         try await PythonScene.run("stopping", "drained")
     }
@@ -110,7 +111,7 @@ import Testing
 }
 
 /// Tests of the faults that `Documentation/Pipeline.md` describes.
-@Suite(.timeLimit(.minutes(10))) struct PipelineFaultTests {
+@Suite(.waits) struct PipelineFaultTests {
     @Test func `A full disk makes serve busy, and no acknowledged message is lost`() async throws {
         try await PythonScene.run("breaking", "disk_full")
     }
@@ -185,7 +186,7 @@ import Testing
 }
 
 /// Tests of peers that try to crash or exhaust the process.
-@Suite(.timeLimit(.minutes(10))) struct PipelineGuardTests {
+@Suite(.waits) struct PipelineGuardTests {
     @Test func `An HTTP request is not accepted as a message`() async throws {
         try await PythonScene.run("guarding", "posted")
     }

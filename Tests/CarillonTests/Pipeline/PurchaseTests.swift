@@ -1,7 +1,8 @@
+import TestTraits
 import Testing
 
 /// Tests of notifications and receipts of the App Store, with the whole program and the simulated store.
-@Suite(.timeLimit(.minutes(10))) struct PurchaseTests {
+@Suite(.waits) struct PurchaseTests {
     @Test func `A notification of the App Store becomes one event, also after a kill`() async throws {
         try await PythonScene.run("purchasing", "notified")
     }

@@ -10,14 +10,16 @@ enum PythonScene {
         return "/" + path.joined(separator: "/") + "/Scenes"
     }()
 
-    /// Returns the first Python interpreter that has the modules of the scenes.
-    static func interpreter() async throws -> String {
+    /// The first Python interpreter that has the modules of the scenes, which is looked for once.
+    private static let found = Task<String, any Error> {
         for candidate in ["python3", "/usr/bin/python3"] {
             if try await ChildProcess.run(candidate, ["-c", "import jsonschema, zmq"]).status == 0 { return candidate }
         }
         throw ChildProcess.NotStarted(
             description: "no Python that can import zmq and jsonschema; Tools/setup installs one")
     }
+
+    static func interpreter() async throws -> String { try await found.value }
 
     /// Runs a scene with further variables (`NAME=VALUE`), and returns its output.
     @discardableResult

@@ -1,7 +1,8 @@
+import TestTraits
 import Testing
 
 /// Tests of one message that arrives over ZeroMQ and over HTTP at the same moment.
-@Suite(.timeLimit(.minutes(10))) struct TwoDoorsTests {
+@Suite(.waits) struct TwoDoorsTests {
     @Test func `A message that is pushed at two doors is accepted once and sent once`() async throws {
         try await PythonScene.run("doors", "pushed")
     }

@@ -1,7 +1,8 @@
+import TestTraits
 import Testing
 
 /// Upgrades of real processes: of the directories that earlier versions wrote.
-@Suite(.timeLimit(.minutes(10))) struct UpgradeTests {
+@Suite(.waits) struct UpgradeTests {
     private static let root = #filePath.split(separator: "/").dropLast(4).reduce("") { "\($0)/\($1)" }
 
     @Test func `Directories of earlier versions are upgraded in place, and newer ones are refused`() async throws {

@@ -1,5 +1,6 @@
 import PushModel
 import PushPipeline
+import TestTraits
 import Testing
 
 @testable import PushWire
@@ -148,7 +149,7 @@ import Testing
         #expect(Dictionary(uniqueKeysWithValues: table.rows.map { ($0[0], $0[1]) }) == Self.common)
     }
 
-    @Test(.timeLimit(.minutes(10)))
+    @Test(.waits)
     func `Each kind of event that a real run emits has exactly the documented members`() async throws {
         var seen: [String: Set<String>] = [:]
         let kinds = Dictionary(uniqueKeysWithValues: try page.kinds().map { ($0.name, $0) })
@@ -166,11 +167,11 @@ import Testing
 
     // MARK: Exchanges
 
-    @Test(.timeLimit(.minutes(10))) func `The requests of the page have the replies of the page`() async throws {
+    @Test(.waits) func `The requests of the page have the replies of the page`() async throws {
         try await PythonScene.run("protocol", "exchanges")
     }
 
-    @Test(.timeLimit(.minutes(10))) func `The replay request of the page has the reply of the page`() async throws {
+    @Test(.waits) func `The replay request of the page has the reply of the page`() async throws {
         try await PythonScene.run("protocol", "replies")
     }
 

@@ -2,12 +2,13 @@ import JSON5
 import PushLoop
 import PushTransport
 import TestSupport
+import TestTraits
 import Testing
 
 @testable import carillon
 
 /// Tests of `carillon receipts verify` as a process, without a server.
-@Suite(.timeLimit(.minutes(10))) struct ReceiptsVerifyTests {
+@Suite(.waits) struct ReceiptsVerifyTests {
     private let directory: TemporaryDirectory
     private let signer = StoreSigner.shared
     private static let transaction = """

@@ -1,12 +1,13 @@
 import PushText
 import ServerTestSupport
 import TestSupport
+import TestTraits
 import Testing
 
 @testable import carillon
 
 /// Tests of `carillon scale` as a process, with a control server in the test process.
-@Suite(.timeLimit(.minutes(10))) struct ScaleVerbTests {
+@Suite(.waits) struct ScaleVerbTests {
     private func scale(_ arguments: String..., environment: [String] = []) async throws -> ChildProcess.Ended {
         let clean = ["-u", "CARILLON_CONFIG", "-u", "CARILLON_DATA"]
         return try await ChildProcess.run(

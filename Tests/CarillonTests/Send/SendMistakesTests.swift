@@ -2,12 +2,13 @@ import FoundationEssentials
 import PushLoop
 import PushTransport
 import TestSupport
+import TestTraits
 import Testing
 
 @testable import carillon
 
 /// Tests of the errors that `carillon send` reports before it connects.
-@Suite(.timeLimit(.minutes(10))) struct SendMistakesTests {
+@Suite(.waits) struct SendMistakesTests {
     private let directory: TemporaryDirectory
     private let issued: IssuedCertificate
 

@@ -3,12 +3,13 @@ import PushLoop
 import PushSimulator
 import PushTransport
 import TestSupport
+import TestTraits
 import Testing
 
 @testable import carillon
 
 /// Tests of `carillon send` as a process, with a simulated Apple push service in another process.
-@Suite(.timeLimit(.minutes(10))) struct SendProcessTests {
+@Suite(.waits) struct SendProcessTests {
     private typealias Scene = TrialScene
 
     @Test func `An accepted notification is reported as text and as JSON`() async throws {

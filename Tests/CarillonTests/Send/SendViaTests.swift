@@ -6,12 +6,13 @@ import PushPipeline
 import PushTransport
 import ServerTestSupport
 import TestSupport
+import TestTraits
 import Testing
 
 @testable import carillon
 
 /// Tests of `carillon send --via` as a process, with an intake in the test process.
-@Suite(.timeLimit(.minutes(10))) struct SendViaTests {
+@Suite(.waits) struct SendViaTests {
     private static let message = ["--app", "shop", "--token", TrialScene.token, "--title", "Hello"]
 
     private func send(_ arguments: [String], directory: TemporaryDirectory? = nil) async throws -> ChildProcess.Ended {
@@ -184,7 +185,7 @@ import Testing
             try Arguments(words, of: SendVerb.verb), app: AppID("shop")!, dataDirectory: directory.path)
         #expect(await hints.notes().isEmpty)
         // On a busy machine the request may be read after its time.
-        while asked.withLock({ $0 }) == 0 { await Task.yield() }
+        await wait(while: asked.withLock({ $0 }) == 0)
         await withCheckedContinuation { continuation in
             loop.execute { server.wrapped.close { continuation.resume() } }
         }

@@ -1,10 +1,11 @@
 import TestSupport
+import TestTraits
 import Testing
 
 @testable import carillon
 
 /// Tests of `carillon reload` as a process.
-@Suite(.timeLimit(.minutes(10))) struct ReloadVerbTests {
+@Suite(.waits) struct ReloadVerbTests {
     private func reload(_ scene: ServeScene, _ options: String...) async throws -> ChildProcess.Ended {
         // The data directory is named, because a file with faults does not name it.
         try await ChildProcess.run(

@@ -1,11 +1,12 @@
 import PushAdmin
 import TestSupport
+import TestTraits
 import Testing
 
 @testable import carillon
 
 /// The configuration of a running Carillon over its API, and reloads by requests.
-@Suite(.timeLimit(.minutes(10))) struct ServeConfigurationTests {
+@Suite(.waits) struct ServeConfigurationTests {
     @Test func `A request shows how the file differs, and reloads it like a signal`() async throws {
         let scene = try await ServeScene()
         let serve = try await RunningServe(try scene.configure(scene.app("shop")))

@@ -1,10 +1,11 @@
 import TestSupport
+import TestTraits
 import Testing
 
 @testable import carillon
 
 /// Tests of `carillon serve` as operators use it: as a process with its files, signals and ports.
-@Suite(.timeLimit(.minutes(10))) struct ServeProcessTests {
+@Suite(.waits) struct ServeProcessTests {
     @Test func `A process starts, is ready when it is connected, and ends on SIGTERM`() async throws {
         let scene = try await ServeScene()
         let file = try scene.configure(scene.app("shop"))

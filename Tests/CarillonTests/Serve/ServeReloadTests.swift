@@ -1,11 +1,12 @@
 import PushAdmin
 import TestSupport
+import TestTraits
 import Testing
 
 @testable import carillon
 
 /// Tests of SIGHUP, which reloads a running Carillon.
-@Suite(.timeLimit(.minutes(10))) struct ServeReloadTests {
+@Suite(.waits) struct ServeReloadTests {
     @Test func `A new certificate in the same file replaces the connections, an unchanged one does not`() async throws {
         let scene = try await ServeScene()
         try scene.issue()

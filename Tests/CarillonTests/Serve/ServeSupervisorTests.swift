@@ -1,12 +1,13 @@
 import Foundation
 import PushServer
 import TestSupport
+import TestTraits
 import Testing
 
 @testable import carillon
 
 /// Tests of `carillon serve` below a service manager, and of a new installation.
-@Suite(.timeLimit(.minutes(10))) struct ServeSupervisorTests {
+@Suite(.waits) struct ServeSupervisorTests {
     /// Waits for the next report that begins with this line. Reports that only change the status are skipped.
     private static func report(_ first: String, at peer: NotifyPeer) async throws -> [String] {
         while true {

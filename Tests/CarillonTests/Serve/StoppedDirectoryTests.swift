@@ -4,12 +4,13 @@ import PushConfiguration
 import PushModel
 import PushServer
 import TestSupport
+import TestTraits
 import Testing
 
 @testable import carillon
 
 /// Tests of the verbs that read a data directory on which no Carillon runs.
-@Suite(.timeLimit(.minutes(10))) struct StoppedDirectoryTests {
+@Suite(.waits) struct StoppedDirectoryTests {
     private static let token = String(repeating: "ab", count: 32)
 
     /// A data directory with a message and a device.

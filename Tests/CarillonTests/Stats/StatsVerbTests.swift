@@ -4,11 +4,12 @@ import PushAdmin
 import PushTime
 import ServerTestSupport
 import TestSupport
+import TestTraits
 import Testing
 
 @testable import carillon
 
-@Suite(.timeLimit(.minutes(10))) struct StatsVerbTests {
+@Suite(.waits) struct StatsVerbTests {
     private static let start: WallTime = 1_767_225_600_000
 
     /// Two responses, two seconds apart.

@@ -3,12 +3,13 @@ import JSON5
 import PushLoop
 import PushStore
 import TestSupport
+import TestTraits
 import Testing
 
 @testable import carillon
 
 /// Tests of `carillon store` as a process, on real servers.
-@Suite(.timeLimit(.minutes(10))) struct StoreVerbTests {
+@Suite(.waits) struct StoreVerbTests {
     private static let password = "s3same-4711"
     private let directory: TemporaryDirectory
 

@@ -3,12 +3,13 @@ import PushStore
 import PushWire
 import ServerTestSupport
 import TestSupport
+import TestTraits
 import Testing
 
 @testable import carillon
 
 /// Tests of `carillon trace` as a process, with a control server in the test process.
-@Suite(.timeLimit(.minutes(10))) struct TraceVerbTests {
+@Suite(.waits) struct TraceVerbTests {
     private static let (one, two) = (PipelineScene.id(1), PipelineScene.id(2))
 
     /// Adds the events of a message to two devices, one of which is gone, of another message, and of another app.

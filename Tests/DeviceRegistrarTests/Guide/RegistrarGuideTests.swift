@@ -1,11 +1,12 @@
 import DeviceRegistrar
 import Foundation
 import TestSupport
+import TestTraits
 import Testing
 
 // The examples of Documentation/Registrar.md. `GuideTextTests` compares the page with them.
 
-@Suite(.timeLimit(.minutes(5))) struct RegistrarGuideTests {
+@Suite(.waits) struct RegistrarGuideTests {
     private enum SetupError: Error { case notASecret }
 
     @Test func `The examples of the page work`() async throws {

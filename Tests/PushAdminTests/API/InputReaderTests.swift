@@ -1,6 +1,7 @@
 import PushModel
 import PushTransport
 import PushWire
+import TestTraits
 import Testing
 
 @testable import PushAdmin
@@ -91,7 +92,7 @@ import Testing
     }
 
     /// With a search in the earlier names, this would take hours, and the time limit would end it.
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.waits)
     func `The largest form and the largest query have a cost that grows with their size`() throws {
         let form = Array(repeating: ("x", ""), count: 300_000) + Array(repeating: ("name", ""), count: 200_000)
         let (_, faults) = try read("{}", query: form, form: form)

@@ -3,12 +3,13 @@ import PushModel
 import PushStore
 import PushTransport
 import TestSupport
+import TestTraits
 import Testing
 
 @testable import PushAdmin
 
 /// Tests with clients that are not ours, over real sockets.
-@Suite(.timeLimit(.minutes(5))) struct GuardInteropTests {
+@Suite(.waits) struct GuardInteropTests {
     private static let body = #"{"id":"order-4711","app":"shop","to":{"users":["ada"]},"alert":"On its way"}"#
 
     private static func example(_ name: String) -> String {

@@ -3,12 +3,13 @@ import PushModel
 import PushTime
 import PushTransport
 import TestSupport
+import TestTraits
 import Testing
 
 @testable import PushAdmin
 
 /// Tests of `/v1/keys`.
-@Suite(.timeLimit(.minutes(5))) struct KeyEndpointsTests {
+@Suite(.waits) struct KeyEndpointsTests {
     private func send(
         _ method: HTTP1Method, _ target: String, _ body: String = "", to scene: GuardScene, apps: [AppID]? = nil
     ) async throws -> (status: Int, text: String) {

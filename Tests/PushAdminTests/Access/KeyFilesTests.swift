@@ -5,12 +5,13 @@ import PushStore
 import PushTime
 import PushTransport
 import TestSupport
+import TestTraits
 import Testing
 
 @testable import PushAdmin
 
 /// Tests of what the files of API keys reveal, and of their loss and damage.
-@Suite(.timeLimit(.minutes(5))) struct KeyFilesTests {
+@Suite(.waits) struct KeyFilesTests {
     private func contents(_ directory: TemporaryDirectory, _ names: [String]) throws -> [UInt8] {
         var all: [UInt8] = []
         for name in names { all += try Data(contentsOf: URL(filePath: "\(directory.path)/\(name)")) }

@@ -4,12 +4,13 @@ import PushStore
 import PushTime
 import PushTransport
 import TestSupport
+import TestTraits
 import Testing
 
 @testable import PushAdmin
 
 /// Tests of what a key may do, and of how its rights end.
-@Suite(.timeLimit(.minutes(5))) struct KeyLifeTests {
+@Suite(.waits) struct KeyLifeTests {
     @Test func `A revoked key ends at once, and its name is free again`() async throws {
         try await withGuard { scene in
             let key = try await scene.add()

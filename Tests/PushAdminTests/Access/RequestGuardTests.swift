@@ -3,12 +3,13 @@ import PushModel
 import PushTime
 import PushTransport
 import TestSupport
+import TestTraits
 import Testing
 
 @testable import PushAdmin
 
 /// Tests of the checks of single requests: signatures, digests, bearer secrets and times.
-@Suite(.timeLimit(.minutes(5))) struct RequestGuardTests {
+@Suite(.waits) struct RequestGuardTests {
     private static let example = """
         {"id":"order-4711","app":"shop","to":{"users":["ada"]},"alert":"On its way"}
         """

@@ -4,9 +4,10 @@ import PushModel
 import PushTransport
 import PushWire
 import TestSupport
+import TestTraits
 import Testing
 
-@Suite(.timeLimit(.minutes(10))) struct ChannelClientTests {
+@Suite(.waits) struct ChannelClientTests {
     private let app = ChannelScene.app
 
     @Test func `A channel is created, read, listed, used and deleted`() async throws {
@@ -235,7 +236,7 @@ import Testing
             call.cancel()
             #expect(await ChannelScene.error { _ = try await call.value } == .cancelled(wasSent: true))
             let early = Task {
-                while !Task.isCancelled { await Task.yield() }
+                await waitForCancellation()
                 return try await scene.create()
             }
             early.cancel()

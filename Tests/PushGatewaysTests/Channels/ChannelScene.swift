@@ -31,7 +31,7 @@ struct ChannelScene: Sendable {
     }
 
     func untilCalls(_ count: Int) async {
-        while await client.callCount < count { await Task.yield() }
+        await wait(while: await client.callCount < count)
     }
 
     /// Returns the error of a call; nil if it succeeded.

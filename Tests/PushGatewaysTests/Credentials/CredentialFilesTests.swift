@@ -2,9 +2,10 @@ import PushGateways
 import PushLoop
 import PushTransport
 import TestSupport
+import TestTraits
 import Testing
 
-@Suite(.timeLimit(.minutes(10))) struct CredentialFilesTests {
+@Suite(.waits) struct CredentialFilesTests {
     private let fixture: CredentialFixture
 
     init() throws {

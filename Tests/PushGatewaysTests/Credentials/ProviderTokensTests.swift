@@ -1,11 +1,12 @@
 import PushLoop
 import PushTransport
 import TestSupport
+import TestTraits
 import Testing
 
 @testable import PushGateways
 
-@Suite(.timeLimit(.minutes(10))) struct ProviderTokensTests {
+@Suite(.waits) struct ProviderTokensTests {
     private typealias Told = Result<ProviderToken, CredentialError>
 
     /// Two loops: the loop of the tokens, whose clock the test controls, and the loop of a gateway.

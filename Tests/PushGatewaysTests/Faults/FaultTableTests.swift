@@ -2,10 +2,11 @@ import PushGateways
 import PushLogic
 import PushModel
 import TestSupport
+import TestTraits
 import Testing
 
 /// Every HTTP/2 fault of the simulated Apple, combined with load: each delivery is accounted for once.
-@Suite(.serialized, .timeLimit(.minutes(10))) struct FaultTableTests {
+@Suite(.serialized, .waits) struct FaultTableTests {
     /// The name of each fault, and the rules of its script.
     static let faults: [(name: String, rules: String)] = [
         ("none", ""),

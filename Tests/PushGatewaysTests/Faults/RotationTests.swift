@@ -3,10 +3,11 @@ import PushLoop
 import PushModel
 import PushTransport
 import TestSupport
+import TestTraits
 import Testing
 
 /// Changes of credentials and of the number of connections under full load: no delivery is lost or duplicated.
-@Suite(.serialized, .timeLimit(.minutes(10))) struct RotationTests {
+@Suite(.serialized, .waits) struct RotationTests {
     enum Kind: CaseIterable {
         case certificate, key
     }

@@ -2,14 +2,15 @@ import PushGateways
 import PushLogic
 import PushModel
 import TestSupport
+import TestTraits
 import Testing
 
-/// A thousand random scenarios of faults and load, each generated from a seed. Every accepted delivery was processed
+/// Random scenarios of faults and load, each generated from a seed: a thousand in `Tools/test --long`. Every accepted delivery was processed
 /// exactly once, and a delivery that may have been processed twice was reported as unknown.
-@Suite(.timeLimit(.minutes(10))) struct ScenarioTests {
+@Suite(.waits) struct ScenarioTests {
     /// The number of batches that run at a time. More would starve tests with deadlines.
     private static let batches = 4
-    private static let perBatch = 250
+    private static let perBatch = RunKind.rounds(40, long: 250)
 
     @Test(arguments: 0..<batches) func `Every delivery is reported once, whatever fails`(batch: Int)
         async throws

@@ -3,6 +3,7 @@ import PushLogic
 import PushLoop
 import PushModel
 import TestSupport
+import TestTraits
 import Testing
 
 /// Random worlds in which anything may fail. Each submitted delivery must be reported exactly once.
@@ -12,7 +13,7 @@ import Testing
     ) async {
         let loop = EventLoop(name: "chaos", clock: .manual())
         var outcomes: [String: Int] = [:]
-        for seed in UInt64(1)...200 {
+        for seed in UInt64(1)...RunKind.rounds(60, long: 400) {
             let chaos = Chaos(on: loop, seed: seed, usesTokens: usesTokens)
             await chaos.run()
             guard await chaos.scene.drain(within: .seconds(60)) else {

@@ -124,7 +124,7 @@ final class GatewayScene: @unchecked Sendable {
                 return true
             }
             await loop.advance(by: within * 0.1)
-            await Task.yield()
+            await pace()
         }
         return false
     }

@@ -3,10 +3,11 @@ import PushLogic
 import PushLoop
 import PushModel
 import TestSupport
+import TestTraits
 import Testing
 
 /// A gateway with real connections: tests of what a scripted connection cannot show, such as loops and addresses.
-@Suite(.timeLimit(.minutes(10))) struct GatewayServiceTests {
+@Suite(.waits) struct GatewayServiceTests {
     @Test func `Connections on other loops send the deliveries of the gateway`() async throws {
         let loops = LoopGroup(count: 3, name: "connections")
         let script = """

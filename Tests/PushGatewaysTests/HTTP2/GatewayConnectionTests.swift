@@ -3,9 +3,10 @@ import PushLoop
 import PushModel
 import PushTransport
 import TestSupport
+import TestTraits
 import Testing
 
-@Suite(.timeLimit(.minutes(10))) struct GatewayConnectionTests {
+@Suite(.waits) struct GatewayConnectionTests {
     @Test func `One stream until the first token is accepted, then as many as the service allows`()
         async throws
     {
@@ -102,7 +103,7 @@ import Testing
             }
             owner.deliver(0..<10)
             _ = await owner.endings(4)
-            while await owner.connection.status().inFlight < 6 { await Task.yield() }
+            await wait(while: await owner.connection.status().inFlight < 6)
             await apple.clientLoop.advance(by: .seconds(30))
             #expect(await owner.connection.status().state == .open)
             await apple.clientLoop.advance(by: .seconds(10))

@@ -4,6 +4,7 @@ import PushLoop
 import PushModel
 import PushTransport
 import TestSupport
+import TestTraits
 import Testing
 
 private func gone(_ number: UInt64) -> FeedbackTuple {
@@ -47,7 +48,7 @@ private final class RecordingSink: FeedbackSink {
 }
 
 /// Tests of the poller against the simulated feedback service, over real TLS.
-@Suite(.timeLimit(.minutes(10))) struct FeedbackPollerTests {
+@Suite(.waits) struct FeedbackPollerTests {
     private static let quiet = Logger("feedback", to: LogOutput(descriptor: 2, level: .error))
 
     private func poller(
@@ -99,7 +100,7 @@ private final class RecordingSink: FeedbackSink {
             let poller = try poller(apple, spool, sink)
             await poller.start()
             await sink.until(499)
-            while await poller.status.truncated == 0 { await Task.yield() }
+            await wait(while: await poller.status.truncated == 0)
             await poller.stop()
             #expect(sink.taken.count == 499)
         }
@@ -114,7 +115,7 @@ private final class RecordingSink: FeedbackSink {
             let first = try poller(apple, spool, stubborn)
             await first.start()
             await stubborn.calls.wait(count: 3)
-            while await first.status.received < 3000 { await Task.yield() }
+            await wait(while: await first.status.received < 3000)
             await first.stop()
             let status = await first.status
             #expect(stubborn.taken.isEmpty && status.isBehind && status.lost == 0 && status.polls == 1)
@@ -156,7 +157,7 @@ private final class RecordingSink: FeedbackSink {
             let sink = RecordingSink()
             let poller = try poller(apple, spool, sink, at: endpoint)
             await poller.start()
-            while await poller.status.malformed == 0 { await Task.yield() }
+            await wait(while: await poller.status.malformed == 0)
             await poller.stop()
             let status = await poller.status
             #expect(sink.taken == [FeedbackTuple(time: 2, token: DeviceToken(bytes: [0xaa])!)])
@@ -176,9 +177,9 @@ private final class RecordingSink: FeedbackSink {
             await silent.stop()
             let nobody = try poller(apple, spool, RecordingSink(), at: HostPort(host: "127.0.0.1", port: 1))
             await nobody.start()
-            while await nobody.status.failedPolls == 0 { await Task.yield() }
+            await wait(while: await nobody.status.failedPolls == 0)
             await nobody.pollNow()
-            while await nobody.status.failedPolls == 1 { await Task.yield() }
+            await wait(while: await nobody.status.failedPolls == 1)
             await nobody.stop()
         }
     }
@@ -216,7 +217,7 @@ enum FeedbackFile {
     }
 }
 
-@Suite(.timeLimit(.minutes(10))) struct FeedbackSpoolTests {
+@Suite(.waits) struct FeedbackSpoolTests {
     private func withSpool(limit: Int = 64 << 20, _ body: (FeedbackSpool, () -> FeedbackSpool) async throws -> Void)
         async throws
     {

@@ -4,10 +4,11 @@ import PushModel
 import PushTransport
 import PushWire
 import TestSupport
+import TestTraits
 import Testing
 
 /// Tests of the connection against the simulated legacy gateway, over real TLS.
-@Suite(.timeLimit(.minutes(10))) struct LegacyConnectionTests {
+@Suite(.waits) struct LegacyConnectionTests {
     private static let message = Message(
         id: MessageID("m")!, app: AppID("shop")!, expiry: Expiry(expiresAt: 0),
         payload: Array(#"{"aps":{"alert":"Hello"}}"#.utf8))
@@ -53,7 +54,7 @@ import Testing
 
         /// Waits until all deliveries were sent or have ended.
         func untilSent() async {
-            while await connection.status().waiting > 0 { await Task.yield() }
+            await wait(while: await connection.status().waiting > 0)
         }
 
         func untilReady() async {

@@ -18,7 +18,7 @@ struct SimulatorScene: Sendable {
 
     /// Waits without sleeping until the condition holds.
     func until(_ condition: @escaping @Sendable (SimulatorService) -> Bool) async {
-        while await !with(condition) { await Task.yield() }
+        await wait(while: await !with(condition))
     }
 
     /// Runs a test with a simulator, and stops the simulator afterwards.

@@ -1,12 +1,13 @@
 import PushModel
 import PushTime
 import TestSupport
+import TestTraits
 import Testing
 
 @testable import PushLogic
 
 /// Tests of floods, bounds and clocks, where single requests are decided.
-@Suite(.timeLimit(.minutes(5))) struct AccessMachineTests {
+@Suite(.waits) struct AccessMachineTests {
     @Test func `An address with too many failures is refused unheard, and may try again later`() {
         var desk = AccessDesk()
         for number in 0..<20 { #expect(desk.send(number, isAuthentic: false) == .wrongSignature) }

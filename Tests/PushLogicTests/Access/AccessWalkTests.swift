@@ -1,12 +1,13 @@
 import PushModel
 import PushTime
 import TestSupport
+import TestTraits
 import Testing
 
 @testable import PushLogic
 
 /// Random walks of the machine beside a simple model that remembers everything.
-@Suite(.timeLimit(.minutes(5))) struct AccessWalkTests {
+@Suite(.waits) struct AccessWalkTests {
     private struct Use: Hashable {
         let key: Int
         let nonce: Int

@@ -1,11 +1,13 @@
 import PushModel
 import PushTime
+import TestSupport
+import TestTraits
 import Testing
 
 @testable import PushLogic
 
 /// The cost of a single event in a calm cluster, for many clusters with different clocks.
-@Suite(.timeLimit(.minutes(20))) struct ClusterRecoveryTests {
+@Suite(.waits) struct ClusterRecoveryTests {
     private static let lease: Duration = .seconds(5)
     private static let seeds = UInt64(0)..<12
 
@@ -14,7 +16,7 @@ import Testing
         partitions: Int = 16, at location: SourceLocation = #_sourceLocation, _ work: (ClusterWorld) -> Void
     ) async {
         for seed in Self.seeds {
-            await Task.yield()
+            await pace()
             let world = ClusterWorld(seed: seed, lease: Self.lease, partitions: partitions)
             for number in 0..<(2 + Int(seed % 4)) { world.start("n\(number)") }
             // A node that starts waits for its share, and is given one partition after another.
@@ -133,7 +135,7 @@ import Testing
 
     @Test func `Shares are reached in a bounded number of moves when many nodes join at once`() async {
         for seed in UInt64(0)..<10 {
-            await Task.yield()
+            await pace()
             let world = ClusterWorld(seed: seed, lease: Self.lease, partitions: 64)
             world.start("n0")
             world.run(for: Self.lease)

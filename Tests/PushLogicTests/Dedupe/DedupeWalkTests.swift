@@ -1,5 +1,6 @@
 import PushModel
 import TestSupport
+import TestTraits
 import Testing
 
 @testable import PushLogic
@@ -10,7 +11,7 @@ import Testing
     @Test(arguments: [Int.max, 12]) func `No walk breaks a promise, and all that is remembered is forgotten at last`(
         limit: Int
     ) {
-        for seed in UInt64(1)...60 {
+        for seed in UInt64(1)...RunKind.rounds(20, long: 200) {
             let walk = DedupeWalk(seed: seed, limit: limit)
             for _ in 0..<250 where walk.fault == nil { walk.step() }
             walk.end()

@@ -2,6 +2,7 @@ import PushLogic
 import PushModel
 import PushTime
 import TestSupport
+import TestTraits
 import Testing
 
 /// Random walks of the pool beside a model that knows only what a pool must never do.
@@ -9,7 +10,7 @@ import Testing
     @Test(arguments: [false, true]) func `No walk breaks a promise, and the pool recovers in the end`(
         _ usesTokens: Bool
     ) {
-        for seed in UInt64(1)...300 {
+        for seed in UInt64(1)...RunKind.rounds(60, long: 1000) {
             let walk = PoolWalk(seed: seed, usesTokens: usesTokens)
             for _ in 0..<150 where walk.fault == nil { walk.step() }
             walk.recover()

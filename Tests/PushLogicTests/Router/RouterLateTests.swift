@@ -2,6 +2,7 @@ import PushLogic
 import PushModel
 import PushTime
 import TestSupport
+import TestTraits
 import Testing
 
 /// The expiry of messages that wait too long, in memory or on disk.
@@ -199,7 +200,7 @@ import Testing
 
     // MARK: Device ids chosen by producers
 
-    @Test(.timeLimit(.minutes(10))) func `Device ids that are made to collide are distinguished at no extra cost`() {
+    @Test(.waits) func `Device ids that are made to collide are distinguished at no extra cost`() {
         let desk = RouterDesk()
         // Their low bits would place all of them in one slot, and each differs from another one in a single bit.
         let devices = (0..<100_000).map { DeviceID(high: UInt64($0 / 2), low: UInt64($0 % 2) << 63) }

@@ -1,6 +1,7 @@
 import PushLogic
 import PushModel
 import PushTime
+import TestTraits
 import Testing
 
 /// Failing requests: which messages they delay, for how long, and what is reported.
@@ -123,7 +124,7 @@ import Testing
         #expect(!names().contains("m-1") && desk.machine.troubles.everywhere.count == 1)
     }
 
-    @Test(.timeLimit(.minutes(10))) func `The cost of troubles does not depend on the number of messages`() {
+    @Test(.waits) func `The cost of troubles does not depend on the number of messages`() {
         var policy = RouterPolicy()
         policy.begunBroad = 20_000
         let desk = RouterDesk(policy)

@@ -1,6 +1,7 @@
 import PushModel
 import PushTime
 import TestSupport
+import TestTraits
 import Testing
 
 @testable import PushLogic
@@ -11,7 +12,7 @@ import Testing
     @Test(arguments: [false, true]) func `No walk breaks a promise, and every accepted message completes`(
         _ restarts: Bool
     ) {
-        for seed in UInt64(1)...30 {
+        for seed in UInt64(1)...RunKind.rounds(10, long: 100) {
             let walk = RouterWalk(seed: seed, restarts: restarts)
             for _ in 0..<120 where walk.fault == nil { walk.step() }
             walk.recover()
@@ -26,7 +27,7 @@ import Testing
     @Test(arguments: [1, 2] as [UInt64]) func `Nothing is lost or sent twice when parts close and open again`(
         _ half: UInt64
     ) {
-        for seed in half * 1000..<half * 1000 + 40 {
+        for seed in half * 1000..<half * 1000 + RunKind.rounds(10, long: 100) {
             let walk = RouterWalk(seed: seed, restarts: false, parts: 3)
             for _ in 0..<150 where walk.fault == nil { walk.step() }
             walk.recover()

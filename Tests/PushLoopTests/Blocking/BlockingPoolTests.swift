@@ -1,5 +1,6 @@
 import Glibc
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import PushLoop
@@ -89,7 +90,7 @@ private final class Gate: Sendable {
             group.addTask { try await pool.run { gate.pass() } }
             await gate.waitUntilInside(1)
             for number in 0..<2 { group.addTask { try await pool.run { ran.add(number) } } }
-            while pool.load.waiting < 2 { await Task.yield() }
+            await wait(while: pool.load.waiting < 2)
             do {
                 try await pool.run { ran.add(99) }
                 Issue.record("the call was accepted")
@@ -113,7 +114,7 @@ private final class Gate: Sendable {
         await gate.waitUntilInside(1)
         let second = Task { try await pool.run { ran.add("second") } }
         let third = Task { try await pool.run { ran.add("third") } }
-        while pool.load.waiting < 2 { await Task.yield() }
+        await wait(while: pool.load.waiting < 2)
         second.cancel()
         // The call ends at once, while the thread is still blocked.
         await #expect(throws: CancellationError.self) { try await second.value }
@@ -129,7 +130,7 @@ private final class Gate: Sendable {
         let pool = BlockingPool(name: "late", threadCount: 1, queueLimit: 10)
         let ran = Atomic(false)
         let task = Task {
-            while !Task.isCancelled { await Task.yield() }
+            await waitForCancellation()
             try await pool.run { ran.store(true, ordering: .relaxed) }
         }
         task.cancel()
@@ -165,7 +166,7 @@ private final class Gate: Sendable {
             for _ in 0..<50 {
                 group.addTask { try await pool.run { ran.add(1) } }
             }
-            while pool.load.waiting < 50 { await Task.yield() }
+            await wait(while: pool.load.waiting < 50)
             gate.open()
             await pool.shutDown()
             #expect(ran.values.count == 50)

@@ -1,4 +1,5 @@
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import PushLoop
@@ -205,7 +206,7 @@ actor Pinned {
                 await short.shutDown()
             }
             // The thread releases the loop a moment after it has reported the stop.
-            while loop != nil { await Task.yield() }
+            await wait(while: loop != nil)
         }
     }
 

@@ -1,5 +1,6 @@
 import Synchronization
 import TestSupport
+import TestTraits
 import Testing
 
 @testable import PushLoop
@@ -163,7 +164,7 @@ import Testing
 
     /// libevent reads a coarse clock and may wake up some milliseconds before the deadline. The loop must then wait for
     /// the timer again; nothing else wakes it.
-    @Test("A timer is not lost when libevent wakes up early", .timeLimit(.minutes(10)))
+    @Test("A timer is not lost when libevent wakes up early", .waits)
     func noTimerIsLostToAnEarlyWakeUp() async {
         let loop = EventLoop(name: "early")
         var random = SeededRandom(seed: 11)

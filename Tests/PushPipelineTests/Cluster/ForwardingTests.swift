@@ -3,12 +3,13 @@ import PushModel
 import PushTransport
 import PushWire
 import TestSupport
+import TestTraits
 import Testing
 
 @testable import PushPipeline
 
 /// Nodes that pass each other what producers send, over real sockets.
-@Suite(.timeLimit(.minutes(10))) struct ForwardingTests {
+@Suite(.waits) struct ForwardingTests {
     @Test func `Each request is answered by the owner of its partition, in the order of the requests`() async throws {
         let nodes = [try await PeerNode("a"), try await PeerNode("b"), try await PeerNode("c")]
         await PeerNode.introduce(nodes)
@@ -46,11 +47,7 @@ import Testing
         }
         await PeerNode.introduce([a, b])
         // The connection takes a moment.
-        var answer = await a.peers.ask([1, 2], of: b.id, within: .seconds(30))
-        while answer != .success([1, 2, 9]), !Task.isCancelled {
-            await Task.yield()
-            answer = await a.peers.ask([1, 2], of: b.id, within: .seconds(30))
-        }
+        await wait(while: await a.peers.ask([1, 2], of: b.id, within: .seconds(30)) != .success([1, 2, 9]))
         let strange = await a.peers.ask([2], of: b.id, within: .seconds(30))
         #expect(strange.fault?.contains("does not understand the question") == true)
         let late = await a.peers.ask([3], of: b.id, within: .milliseconds(50))

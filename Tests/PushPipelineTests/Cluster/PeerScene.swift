@@ -73,11 +73,7 @@ final class PeerNode: Sendable {
 
     /// Repeats a request until another node has accepted it: a connection takes a moment.
     func acceptInTheEnd(_ requests: [PushRequest]) async -> [Acceptance] {
-        while true {
-            let answers = await accept(requests)
-            if !answers.contains(where: \.isFailure) || Task.isCancelled { return answers }
-            await Task.yield()
-        }
+        await wait(for: { await accept(requests) }, until: { !$0.contains(where: \.isFailure) })
     }
 
     func stop() async {

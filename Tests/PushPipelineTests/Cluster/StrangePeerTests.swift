@@ -3,12 +3,13 @@ import PushModel
 import PushTransport
 import PushWire
 import TestSupport
+import TestTraits
 import Testing
 
 @testable import PushPipeline
 
 /// Peers that hold the right key and say what no node says.
-@Suite(.timeLimit(.minutes(10))) struct StrangePeerTests {
+@Suite(.waits) struct StrangePeerTests {
     /// A socket of a test, with the handlers of its side.
     private struct Stranger {
         let loop = EventLoop(name: "stranger")

@@ -248,11 +248,11 @@ final class BusScene: Sendable {
 
     /// Waits until the bus knows exactly these prefixes.
     func until(_ prefixes: [String]) async {
-        while await bus.status.prefixes != prefixes.sorted() { await Task.yield() }
+        await wait(while: await bus.status.prefixes != prefixes.sorted())
     }
 
     func until(_ isMet: (EventBusStatus) -> Bool) async {
-        while !isMet(await bus.status) { await Task.yield() }
+        await wait(while: !isMet(await bus.status))
     }
 
     /// Appends a segment to the log and publishes it.

@@ -77,7 +77,7 @@ import Testing
             let subscriber = try await scene.subscriber("delivery/", "heartbeat")
             try await subscriber.connect(try #require(endpoints.publish))
             await scene.until(["delivery/", "heartbeat"])
-            while await second.status.prefixes.count < 2 { await Task.yield() }
+            await wait(while: await second.status.prefixes.count < 2)
             let committed = move(scene, buses, seed: seed)
             // The last heartbeats say what was not published.
             for bus in buses { _ = await bus.status }

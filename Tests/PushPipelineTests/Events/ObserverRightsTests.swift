@@ -5,10 +5,11 @@ import PushPipeline
 import PushTransport
 import PushWire
 import TestSupport
+import TestTraits
 import Testing
 
 /// Tests of rights to observe that change while subscribers are connected.
-@Suite(.timeLimit(.minutes(10))) struct ObserverRightsTests {
+@Suite(.waits) struct ObserverRightsTests {
     private struct Keys {
         let server: CurveKeyPair
         let grafana: CurveKeyPair

@@ -95,7 +95,7 @@ import Testing
             let late = try await scene.subscriber("delivery/late/")
             while late.got.events.isEmpty {
                 scene.commit(&writer) { note(.deliverySent, "late", into: &$0) }
-                await Task.yield()
+                await pace()
             }
         }
     }

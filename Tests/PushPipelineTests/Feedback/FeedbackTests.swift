@@ -56,11 +56,7 @@ import Testing
         }
 
         func settled(_ isMet: @Sendable (Feedback.Status) -> Bool) async -> Feedback.Status {
-            while true {
-                let status = await feedback.status
-                if isMet(status) { return status }
-                await Task.yield()
-            }
+            await wait(for: { await feedback.status }, until: isMet)
         }
 
         /// Waits until each taken candidate has been counted in a result.

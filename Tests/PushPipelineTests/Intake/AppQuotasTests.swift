@@ -1,11 +1,12 @@
 import PushModel
 import PushTime
+import TestTraits
 import Testing
 
 @testable import PushPipeline
 
 /// Tests of the decision whether an app has room for one more message.
-@Suite(.timeLimit(.minutes(10))) struct AppQuotasTests {
+@Suite(.waits) struct AppQuotasTests {
     private static let shop = AppID("shop")!
     private static let news = AppID("news")!
 

@@ -2,12 +2,13 @@ import PushLoop
 import PushModel
 import PushTransport
 import TestSupport
+import TestTraits
 import Testing
 
 @testable import PushPipeline
 
 /// Tests of starting and stopping intake, and of a producer in another language.
-@Suite(.timeLimit(.minutes(10))) struct IntakeLifeTests {
+@Suite(.waits) struct IntakeLifeTests {
     private typealias Scene = IntakeScene
 
     @Test func `at the end it answers what the ledger replies, and takes no more`() async throws {
@@ -23,9 +24,7 @@ import Testing
                 await producer.send("push/1", Scene.envelope("late-\(early)"))
                 // Wait until intake has read the request. The ledger has it and holds its reply, or it was answered
                 // `busy`.
-                while scene.ledger.facts.ids.count == early + 1, await scene.intake.counts.busy == 0 {
-                    await Task.yield()
-                }
+                await wait(while: await scene.intake.counts.busy == 0 && scene.ledger.facts.ids.count == early + 1)
                 if scene.ledger.facts.ids.count > early + 1 {
                     early += 1
                     continue

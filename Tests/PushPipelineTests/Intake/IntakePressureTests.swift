@@ -2,12 +2,13 @@ import PushLoop
 import PushModel
 import PushTransport
 import TestSupport
+import TestTraits
 import Testing
 
 @testable import PushPipeline
 
 /// Tests of a full intake: which requests are answered `busy`, and which are held back.
-@Suite(.timeLimit(.minutes(10))) struct IntakePressureTests {
+@Suite(.waits) struct IntakePressureTests {
     private typealias Scene = IntakeScene
 
     enum Mark: CaseIterable {

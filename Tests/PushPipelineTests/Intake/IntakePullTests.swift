@@ -3,12 +3,13 @@ import PushLoop
 import PushModel
 import PushTransport
 import TestSupport
+import TestTraits
 import Testing
 
 @testable import PushPipeline
 
 /// Tests of requests without an ack.
-@Suite(.timeLimit(.minutes(10))) struct IntakePullTests {
+@Suite(.waits) struct IntakePullTests {
     private typealias Scene = IntakeScene
 
     @Test func `the same frames, and no answers`() async throws {

@@ -2,12 +2,13 @@ import PushLoop
 import PushModel
 import PushTransport
 import TestSupport
+import TestTraits
 import Testing
 
 @testable import PushPipeline
 
 /// Tests of findings in acks, and of the events of rejected requests.
-@Suite(.timeLimit(.minutes(10))) struct IntakeRejectionTests {
+@Suite(.waits) struct IntakeRejectionTests {
     private typealias Scene = IntakeScene
 
     private static func envelope(_ id: String, _ payload: String) -> String {

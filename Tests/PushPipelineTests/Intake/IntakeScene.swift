@@ -2,6 +2,7 @@ import PushLoop
 import PushModel
 import PushTransport
 import PushWire
+import TestSupport
 
 @testable import PushPipeline
 
@@ -91,12 +92,8 @@ struct IntakeScene: Sendable {
     /// Returns when intake has processed all calls made before. A message that is sent afterwards arrives later.
     func settle() async { _ = await intake.counts }
 
-    /// Yields until the condition holds, and returns the counts.
+    /// Waits until the condition holds, and returns the counts.
     func until(_ isMet: @Sendable (IntakeCounts) -> Bool) async -> IntakeCounts {
-        while true {
-            let counts = await intake.counts
-            if isMet(counts) { return counts }
-            await Task.yield()
-        }
+        await wait(for: { await intake.counts }, until: isMet)
     }
 }

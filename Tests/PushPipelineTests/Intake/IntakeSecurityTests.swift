@@ -2,12 +2,13 @@ import PushLoop
 import PushModel
 import PushTransport
 import TestSupport
+import TestTraits
 import Testing
 
 @testable import PushPipeline
 
 /// Tests of the rights to push.
-@Suite(.timeLimit(.minutes(10))) struct IntakeSecurityTests {
+@Suite(.waits) struct IntakeSecurityTests {
     private typealias Scene = IntakeScene
 
     private struct Keys {

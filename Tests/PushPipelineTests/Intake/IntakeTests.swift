@@ -2,12 +2,13 @@ import PushLoop
 import PushModel
 import PushTransport
 import TestSupport
+import TestTraits
 import Testing
 
 @testable import PushPipeline
 
 /// Tests of requests and acks over real sockets.
-@Suite(.timeLimit(.minutes(10))) struct IntakeTests {
+@Suite(.waits) struct IntakeTests {
     private typealias Scene = IntakeScene
 
     @Test func `nothing is acknowledged before the ledger replies`() async throws {

@@ -1,12 +1,13 @@
 import PushLoop
 import PushTransport
 import TestSupport
+import TestTraits
 import Testing
 
 @testable import PushSimulator
 
 /// Faults that change or delay answers: what a client sees and what the record contains.
-@Suite(.timeLimit(.minutes(10))) struct AnswerFaultTests {
+@Suite(.waits) struct AnswerFaultTests {
     @Test("Each answer is delayed separately, and a random spread separates them")
     func latencyDelaysEachAnswerAndSpreadMovesThemApart() async throws {
         let script = """

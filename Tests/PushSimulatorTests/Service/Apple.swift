@@ -42,7 +42,7 @@ struct Apple: Sendable {
     /// Waits, without sleeping, until the service meets a condition. If it never does, the test's time limit ends the
     /// test.
     func until(_ condition: @escaping @Sendable (SimulatorService) -> Bool) async {
-        while await !with(condition) { await Task.yield() }
+        await wait(while: await !with(condition))
     }
 
     /// Waits until every connection is closed and recorded.

@@ -1,12 +1,13 @@
 import PushLoop
 import PushTransport
 import TestSupport
+import TestTraits
 import Testing
 
 @testable import PushSimulator
 
 /// Authorization over real TLS and HTTP/2, with real signatures.
-@Suite(.timeLimit(.minutes(10))) struct AuthorizationTests {
+@Suite(.waits) struct AuthorizationTests {
     @Test("A connection has one stream until the first valid token")
     func oneStreamUntilTheFirstValidToken() async throws {
         try await withApple { apple in

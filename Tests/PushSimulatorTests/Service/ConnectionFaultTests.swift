@@ -1,12 +1,13 @@
 import PushLoop
 import PushTransport
 import TestSupport
+import TestTraits
 import Testing
 
 @testable import PushSimulator
 
 /// Faults that end or prevent connections: what the client sees, and whether the record agrees.
-@Suite(.timeLimit(.minutes(10))) struct ConnectionFaultTests {
+@Suite(.waits) struct ConnectionFaultTests {
     @Test("A GOAWAY ends the streams above its last one")
     func goAwayWithALastStream() async throws {
         let script = "{ rules: [{ match: { request: 8 }, goaway: { back: 3, reason: \"Shutdown\" } }] }"
@@ -209,7 +210,7 @@ import Testing
         ) { apple in
             let client = try await apple.connect()
             await apple.until { $0.connectionCount == 1 }
-            while await client.peer.with({ $0.connection.session == nil }) { await Task.yield() }
+            await wait(while: await client.peer.with({ $0.connection.session == nil }))
             await apple.clientLoop.advance(by: .seconds(11))
             guard case .channel(.timedOut)? = await client.closure() else {
                 Issue.record("expected a connection given up, got \(client.events.events)")

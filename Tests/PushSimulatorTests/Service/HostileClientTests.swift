@@ -1,12 +1,13 @@
 import PushLoop
 import PushTransport
 import TestSupport
+import TestTraits
 import Testing
 
 @testable import PushSimulator
 
 /// Hostile and broken clients. After each of them, the simulator must still serve the next client.
-@Suite(.timeLimit(.minutes(10))) struct HostileClientTests {
+@Suite(.waits) struct HostileClientTests {
     private func expectItServes(_ apple: Apple, _ number: Int = 999) async throws {
         let client = try await apple.openWithCertificate()
         #expect(await client.outcome(of: Push(number))?.status == 200)

@@ -1,12 +1,13 @@
 import PushLoop
 import PushTransport
 import TestSupport
+import TestTraits
 import Testing
 
 @testable import PushSimulator
 
 /// The legacy gateway and the feedback service over real TLS.
-@Suite(.timeLimit(.minutes(10))) struct LegacyServiceTests {
+@Suite(.waits) struct LegacyServiceTests {
     private static let bad = "bad0" + String(repeating: "0", count: 60)
 
     private func forbidBad(_ apple: Apple) throws {

@@ -1,6 +1,7 @@
 import PushLoop
 import PushTransport
 import TestSupport
+import TestTraits
 import Testing
 
 @testable import PushSimulator
@@ -79,7 +80,7 @@ private final class LoadPeer: HTTP2ClientConnectionDelegate {
 }
 
 /// Faults under load: no request is lost, no request ends twice, and both sides agree.
-@Suite(.timeLimit(.minutes(10))) struct LoadTests {
+@Suite(.waits) struct LoadTests {
     private func run(script: String, total: Int, connections: Int) async throws -> (
         outcomes: [Int: SeenOutcome], records: [ControlPort.Received], counts: ControlPort.Counts
     ) {

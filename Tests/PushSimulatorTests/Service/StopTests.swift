@@ -1,12 +1,13 @@
 import PushLoop
 import PushTransport
 import TestSupport
+import TestTraits
 import Testing
 
 @testable import PushSimulator
 
 /// Connections during the stop of the simulator. `withApple` stops it and fails if something retains the service.
-@Suite(.timeLimit(.minutes(10))) struct StopTests {
+@Suite(.waits) struct StopTests {
     @Test("Stopping ends every kind of connection")
     func everyKindOfConnectionEnds() async throws {
         let script =
@@ -32,7 +33,7 @@ import Testing
             _ = try? shaking.rest()
             _ = try? control.rest()
             // A process that another test starts holds a copy of the listeners until it executes its program.
-            while try !apple.refusesConnections() { await Task.yield() }
+            try await wait(while: try !apple.refusesConnections())
             ends.record(true)
         }
         #expect(ends.events == [true])
@@ -42,7 +43,7 @@ import Testing
     func aConnectionThatWaitsIsClosed() async throws {
         try await withApple(script: #"{ rules: [{ on: "connect", latency: "1h" }] }"#, clock: .manual()) { apple in
             let waiting = try RawClient(port: apple.provider.port)
-            while try !apple.control.ask("GET", "/state").text.contains(#""connections":1,"#) { await Task.yield() }
+            try await wait(while: try !apple.control.ask("GET", "/state").text.contains(#""connections":1,"#))
             await apple.stopService()
             // The connection is closed now, not in an hour.
             #expect((try? waiting.rest()) ?? [] == [])

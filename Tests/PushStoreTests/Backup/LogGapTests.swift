@@ -1,11 +1,12 @@
 import PushModel
 import PushTime
+import TestTraits
 import Testing
 
 @testable import PushStore
 
 /// The numbers of a ledger that was restored from a backup.
-@Suite(.timeLimit(.minutes(5))) struct LogGapTests {
+@Suite(.waits) struct LogGapTests {
     private static let stride: UInt64 = 1_000_000_000
 
     /// Calls `body` with a ledger that had messages, was restored, and had more.

@@ -2,12 +2,13 @@ import PushLogic
 import PushModel
 import PushPostgreSQL
 import TestSupport
+import TestTraits
 import Testing
 
 @testable import PushStore
 
 /// Nodes and databases that fail.
-@Suite(.timeLimit(.minutes(10))) struct ClusterFaultTests {
+@Suite(.waits) struct ClusterFaultTests {
     private let checker = ServingChecker()
 
     private static func store(parts: Int = 16) async throws -> PostgreSQLOptions {

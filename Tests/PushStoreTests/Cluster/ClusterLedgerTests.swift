@@ -4,12 +4,13 @@ import PushModel
 import PushPostgreSQL
 import PushTime
 import TestSupport
+import TestTraits
 import Testing
 
 @testable import PushStore
 
 /// Nodes with a ledger each: what producers were told stays true while partitions change their owners.
-@Suite(.timeLimit(.minutes(10))) struct ClusterLedgerTests {
+@Suite(.waits) struct ClusterLedgerTests {
     /// A ledger whose partitions follow the leases of its node.
     private struct Node {
         let ledger: LedgerNode

@@ -2,12 +2,13 @@ import PushLogic
 import PushModel
 import PushPostgreSQL
 import TestSupport
+import TestTraits
 import Testing
 
 @testable import PushStore
 
 /// Nodes with real tables, and the partitions that they serve.
-@Suite(.timeLimit(.minutes(5))) struct ClusterShellTests {
+@Suite(.waits) struct ClusterShellTests {
     private let checker = ServingChecker()
     /// A lease that no pause of this machine ends.
     private static let long = Duration.seconds(30)

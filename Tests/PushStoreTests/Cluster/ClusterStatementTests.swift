@@ -2,13 +2,14 @@ import PushLoop
 import PushModel
 import PushPostgreSQL
 import TestSupport
+import TestTraits
 import Testing
 
 @testable import PushLogic
 @testable import PushStore
 
 /// The conditions of the operations, which the model of the walks in PushLogicTests has as well.
-@Suite(.timeLimit(.minutes(5))) struct ClusterStatementTests {
+@Suite(.waits) struct ClusterStatementTests {
     /// The connection of node `a`.
     private struct Desk {
         let loop = EventLoop(name: "desk")

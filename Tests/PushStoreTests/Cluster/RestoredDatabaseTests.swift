@@ -1,12 +1,13 @@
 import PushModel
 import PushPostgreSQL
 import TestSupport
+import TestTraits
 import Testing
 
 @testable import PushStore
 
 /// Databases that have lost what they had acknowledged, and standbys that have not.
-@Suite(.timeLimit(.minutes(10))) struct RestoredDatabaseTests {
+@Suite(.waits) struct RestoredDatabaseTests {
     private let checker = ServingChecker()
 
     /// A primary with a synchronous standby, and a store in it.

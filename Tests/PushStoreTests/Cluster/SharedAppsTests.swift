@@ -3,12 +3,13 @@ import PushPostgreSQL
 import PushTime
 import PushWire
 import TestSupport
+import TestTraits
 import Testing
 
 @testable import PushStore
 
 /// What nodes share about their apps, over a real database.
-@Suite(.timeLimit(.minutes(5))) struct SharedAppsTests {
+@Suite(.waits) struct SharedAppsTests {
     private static let shop = AppID("shop")!
 
     /// A node that records what it reads.

@@ -1,12 +1,13 @@
 import Foundation
 import PushModel
 import PushTime
+import TestTraits
 import Testing
 
 @testable import PushStore
 
 /// Directories of earlier versions open with all that they contain.
-@Suite(.timeLimit(.minutes(10))) struct FixtureTests {
+@Suite(.waits) struct FixtureTests {
     @Test func `The fixtures of all releases are there`() {
         let names = Set(FormatFixture.all.map(\.name))
         #expect(names.isSuperset(of: ["main-761ff57", "release-0.1.0"]), "a fixture is never removed: \(names)")

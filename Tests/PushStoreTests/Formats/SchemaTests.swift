@@ -3,13 +3,14 @@ import PushModel
 import PushTime
 import PushWire
 import TestSupport
+import TestTraits
 import Testing
 
 @testable import PushStore
 
 /// A change of a format needs the next version and a directory among the fixtures, so that later versions read what this
 /// one has written.
-@Suite(.timeLimit(.minutes(5))) struct SchemaTests {
+@Suite(.waits) struct SchemaTests {
     private static let remedy =
         "the format has changed: increase the version (LedgerSchema.version with a migration, or a migration in "
         + "RegistrySchema), and make a directory of the new version with Tools/fixture"

@@ -6,12 +6,13 @@ import PushPostgreSQL
 import PushTime
 import PushWire
 import TestSupport
+import TestTraits
 import Testing
 
 @testable import PushStore
 
 /// The import of a single node's directory, compared with what the node would do itself.
-@Suite(.timeLimit(.minutes(5))) struct StoreImportTests {
+@Suite(.waits) struct StoreImportTests {
     private static let shop = LedgerScene.shop
     private let directory: TemporaryDirectory
 

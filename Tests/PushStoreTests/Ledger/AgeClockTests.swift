@@ -1,11 +1,12 @@
 import PushModel
 import PushTime
 import TestSupport
+import TestTraits
 import Testing
 
 @testable import PushStore
 
-@Suite(.timeLimit(.minutes(15))) struct AgeClockTests {
+@Suite(.waits) struct AgeClockTests {
     private static let day: Int64 = 86_400_000
     private static let year = 365 * day
 

@@ -2,12 +2,13 @@ import Dispatch
 import PushLoop
 import PushModel
 import PushWire
+import TestTraits
 import Testing
 
 @testable import PushStore
 
 /// The numbers of waiting messages and remembered keys, and their limits.
-@Suite(.timeLimit(.minutes(15))) struct BacklogTests {
+@Suite(.waits) struct BacklogTests {
     private static let other = AppID("other")!
 
     private func backlog(_ waiting: Int, _ scheduled: Int) -> AppBacklog {

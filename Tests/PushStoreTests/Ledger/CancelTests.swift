@@ -1,12 +1,13 @@
 import PushLoop
 import PushModel
 import PushTime
+import TestTraits
 import Testing
 
 @testable import PushStore
 
 /// Cancellations on disk: what they end, what they answer, and what a crash leaves of them.
-@Suite(.timeLimit(.minutes(15))) struct LedgerCancelTests {
+@Suite(.waits) struct LedgerCancelTests {
     private static let shop = LedgerScene.shop
 
     @Test(arguments: LedgerKind.allCases)

@@ -1,9 +1,10 @@
 import PushModel
+import TestTraits
 import Testing
 
 @testable import PushStore
 
-@Suite(.timeLimit(.minutes(15))) struct FormatTests {
+@Suite(.waits) struct FormatTests {
     private static let hello = Array(#"{"aps":{"alert":"hello"}}"#.utf8)
 
     private func token(_ number: UInt8) -> DeviceToken {

@@ -1,11 +1,13 @@
 import PushModel
 import PushTime
 import PushWire
+import TestSupport
+import TestTraits
 import Testing
 
 @testable import PushStore
 
-@Suite(.timeLimit(.minutes(5))) struct HeadsTests {
+@Suite(.waits) struct HeadsTests {
     @Test(arguments: LedgerKind.allCases)
     func `An engine knows the last numbers of its part as of its opening`(kind: LedgerKind) async throws {
         try await withLedger(on: kind) { scene in
@@ -25,7 +27,7 @@ import Testing
     func `An engine without work is not busy`(kind: LedgerKind) async throws {
         try await withLedger(on: kind) { scene in
             _ = await scene.accept(push("a"))
-            while scene.ledger.busyTime(at: .current() + .seconds(60)) > .zero { await Task.yield() }
+            await wait(while: scene.ledger.busyTime(at: .current() + .seconds(60)) > .zero)
         }
     }
 }

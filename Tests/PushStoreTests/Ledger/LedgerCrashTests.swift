@@ -1,12 +1,13 @@
 import Foundation
 import PushModel
 import TestSupport
+import TestTraits
 import Testing
 
 @testable import PushStore
 
 /// A process with a busy ledger is killed repeatedly, each time at a random moment.
-@Suite struct LedgerCrashTests {
+@Suite(.startsProgram) struct LedgerCrashTests {
     @Test func `Acknowledged messages survive twenty kills, and no number is used twice`() async throws {
         try await withLedgerFolder { folder in
             var random = SeededRandom(seed: 20)
@@ -40,7 +41,7 @@ import Testing
             text += try #require(try await process.line(), "the process ended by itself") + "\n"
         }
         // The delay only varies the moment of the kill.
-        usleep(UInt32.random(in: 0..<5000, using: &random))
+        usleep(UInt32.random(in: 0..<5000, using: &random))  // timed: the moment of a kill is random
         process.send(SIGKILL)
         let ended = try await process.end()
         #expect(ended.status == 128 + SIGKILL, "\(ended.errors)")

@@ -1,10 +1,11 @@
 import PushModel
+import TestTraits
 import Testing
 
 @testable import PushStore
 
 /// Messages that wait for longer than their ids are remembered, and the cost while they wait.
-@Suite(.timeLimit(.minutes(15))) struct LongWaitTests {
+@Suite(.waits) struct LongWaitTests {
     private static let day = Duration.seconds(86_400)
 
     /// The arguments vary when the ledger is reopened and whether the message is scheduled.

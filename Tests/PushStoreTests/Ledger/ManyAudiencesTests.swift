@@ -1,10 +1,11 @@
 import PushModel
+import TestTraits
 import Testing
 
 @testable import PushStore
 
 /// One message id for many audiences, as when a producer names its devices one by one.
-@Suite(.timeLimit(.minutes(15))) struct ManyAudiencesTests {
+@Suite(.waits) struct ManyAudiencesTests {
     @Test(arguments: [false, true]) func `A resend is compared with all messages of its id`(reopens: Bool) async throws
     {
         try await withLedger { scene in

@@ -1,12 +1,13 @@
 import PushModel
 import PushWire
 import TestSupport
+import TestTraits
 import Testing
 
 @testable import PushStore
 
 /// The lookup of deliveries by their ids, in trace runs and in the log after them.
-@Suite(.timeLimit(.minutes(10))) struct SentDeliveriesTests {
+@Suite(.waits) struct SentDeliveriesTests {
     private static func id(_ message: String, _ number: Int) -> APNSID {
         APNSID.derived(app: LedgerScene.shop, message: MessageID(message)!, token: token(number))
     }

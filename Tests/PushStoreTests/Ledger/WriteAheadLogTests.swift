@@ -1,11 +1,12 @@
 import Foundation
 import PushModel
+import TestTraits
 import Testing
 
 @testable import PushStore
 
 /// The size of the write-ahead log file. Each commit writes whole pages, however few bytes it adds.
-@Suite(.timeLimit(.minutes(15))) struct WriteAheadLogTests {
+@Suite(.waits) struct WriteAheadLogTests {
     private static let pages = 16
     private static let pageBytes = 8192 + 24
 

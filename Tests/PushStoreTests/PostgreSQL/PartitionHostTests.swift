@@ -4,12 +4,13 @@ import PushPostgreSQL
 import PushTime
 import PushWire
 import TestSupport
+import TestTraits
 import Testing
 
 @testable import PushStore
 
 /// Parts of the ledger that come and go, over a real server.
-@Suite(.timeLimit(.minutes(10))) struct PartitionHostTests {
+@Suite(.waits) struct PartitionHostTests {
     private static func store(parts: Int) async throws -> (PostgreSQLOptions, TestSessions) {
         let options = try await SharedPostgreSQL.shared.store(parts: parts, at: .current())
         return (options, try await TestSessions.one(to: options.database))

@@ -4,12 +4,13 @@ import PushPostgreSQL
 import PushTime
 import PushWire
 import TestSupport
+import TestTraits
 import Testing
 
 @testable import PushStore
 
 /// What only a ledger with several parts, and a database that can be lost, has.
-@Suite(.timeLimit(.minutes(10))) struct PostgreSQLLedgerTests {
+@Suite(.waits) struct PostgreSQLLedgerTests {
     /// A ledger with its witness.
     private struct Opened {
         let ledger: PostgreSQLLedger
@@ -274,7 +275,7 @@ import Testing
         #expect(await node.accept([push("a")]).compactMap(\.seq).count == 1)
         standby.pause()
         async let waiting = node.accept(Self.requests(0..<10))
-        while node.listener.health.isEmpty { await Task.yield() }
+        await wait(while: node.listener.health.isEmpty)
         let fault = node.listener.health.last.flatMap { $0 }
         #expect(fault?.description.contains("does not commit") == true)
         let refused = await node.accept([push("later")])
@@ -282,7 +283,7 @@ import Testing
         #expect(node.listener.messages.count == 1)
         standby.resume()
         #expect(await waiting.compactMap(\.seq).count == 10)
-        while node.listener.health.last != .some(nil) { await Task.yield() }
+        await wait(while: node.listener.health.last != .some(nil))
         #expect(await node.accept([push("later")]).compactMap(\.seq).count == 1)
         await node.ledger.close()
     }
@@ -300,12 +301,12 @@ import Testing
         _ = try await admin.call.run(
             "CREATE TRIGGER refuse BEFORE INSERT ON carillon.groups FOR EACH ROW EXECUTE FUNCTION refuse()")
         async let waiting = node.accept([push("a")])
-        while node.listener.health.isEmpty { await Task.yield() }
+        await wait(while: node.listener.health.isEmpty)
         let fault = try #require(node.listener.health.last.flatMap { $0 })
         #expect(fault.description.contains("No space left on device (SQLSTATE 53100)"))
         _ = try await admin.call.run("DROP TRIGGER refuse ON carillon.groups")
         #expect(await waiting.compactMap(\.seq).count == 1)
-        while node.listener.health.last != .some(nil) { await Task.yield() }
+        await wait(while: node.listener.health.last != .some(nil))
         await node.ledger.close()
         await admin.close()
     }
@@ -320,12 +321,13 @@ import Testing
             "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'carillon'")
         async let waiting = node.accept([push("a")])
         // The first fault may name the end of the connection.
-        while !node.listener.health.contains(where: { $0?.description.contains("synchronous_commit = off") == true }) {
-            await Task.yield()
-        }
+        await wait(
+            while: !node.listener.health.contains(where: {
+                $0?.description.contains("synchronous_commit = off") == true
+            }))
         try await server.execute("ALTER ROLE carillon RESET synchronous_commit")
         #expect(await waiting.compactMap(\.seq).count == 1)
-        while node.listener.health.last != .some(nil) { await Task.yield() }
+        await wait(while: node.listener.health.last != .some(nil))
         await node.ledger.close()
     }
 }

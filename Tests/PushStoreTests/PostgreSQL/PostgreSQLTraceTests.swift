@@ -3,12 +3,13 @@ import PushPostgreSQL
 import PushTime
 import PushWire
 import TestSupport
+import TestTraits
 import Testing
 
 @testable import PushStore
 
 /// Searching the log of several parts.
-@Suite(.timeLimit(.minutes(10))) struct PostgreSQLTraceTests {
+@Suite(.waits) struct PostgreSQLTraceTests {
     private func carriedOut(_ options: PostgreSQLOptions) async throws -> LedgerNode {
         let admin = try await TestSessions.one(to: options.database)
         let node = try await LedgerNode(options)

@@ -4,12 +4,13 @@ import PushPostgreSQL
 import PushTime
 import PushWire
 import TestSupport
+import TestTraits
 import Testing
 
 @testable import PushStore
 
 /// The removal of partitions of tables, by a clock that the test moves.
-@Suite(.timeLimit(.minutes(10))) struct UpkeepTests {
+@Suite(.waits) struct UpkeepTests {
     private struct Scene {
         let options: PostgreSQLOptions
         let clock: Locked<Int64>

@@ -3,12 +3,13 @@ import PushPostgreSQL
 import PushTime
 import PushWire
 import TestSupport
+import TestTraits
 import Testing
 
 @testable import PushStore
 
 /// Events while the database does not store them, and damaged messages.
-@Suite(.timeLimit(.minutes(10))) struct WaitingEventsTests {
+@Suite(.waits) struct WaitingEventsTests {
     private static func events(_ count: Int) -> [EventDraft] {
         Array(repeating: EventDraft(.connectionDown, app: LedgerScene.shop), count: count)
     }
@@ -26,7 +27,7 @@ import Testing
         proxy.hold(.requests)
         // This one is under way while the others wait.
         ledger.note(Self.events(1), done: nil)
-        while listener.health.isEmpty { await Task.yield() }
+        await wait(while: listener.health.isEmpty)
         #expect(ledger.busyTime(at: .current()) > .zero)
         for _ in 0..<2 { ledger.note(Self.events(4000), done: nil) }
         #expect(await ledger.status().droppedEvents == 0 && dropped.events.isEmpty)
@@ -41,7 +42,7 @@ import Testing
         ledger.beginEnd()
         #expect(await awaited.wait(count: 1) == [nil])
         proxy.release(.requests)
-        while listener.health.last != .some(nil) { await Task.yield() }
+        await wait(while: listener.health.last != .some(nil))
         await ledger.flush()
         #expect(await ledger.status().newest == 8001)
         #expect(dropped.events == [4000, 8001])

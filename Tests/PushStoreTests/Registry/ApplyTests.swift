@@ -380,7 +380,7 @@ import Testing
                     (0..<20).map { Scene.deactivated(Scene.id(number * 20 + $0), evidence: 5) }, at: 10)
                 follower.committed([scene.log.segments[number]])
             }
-            while registry.status.applied < 4000 { await Task.yield() }
+            await wait(while: registry.status.applied < 4000)
             #expect(registry.status.inactive == 4000)
             await follower.stop()
             scene.log.note([Scene.deactivated(Scene.id(9999), evidence: 5)], at: 10)
@@ -395,7 +395,7 @@ import Testing
             for number in 0..<5 { scene.log.note([Scene.deactivated(Scene.id(number), evidence: 5)], at: 10) }
             let follower = RegistryFollower(registry, log: scene.log) { Issue.record("\($0)") }
             follower.committed([scene.log.segments[4]])
-            while registry.status.applied < 5 { await Task.yield() }
+            await wait(while: registry.status.applied < 5)
             #expect(registry.status.inactive == 5)
             await follower.stop()
         }
@@ -411,7 +411,7 @@ import Testing
             }
             scene.log.note([Scene.deactivated(Scene.id(1), evidence: 5)], at: 10)
             follower.committed([scene.log.segments[0]])
-            while registry.status.applied < 1 { await Task.yield() }
+            await wait(while: registry.status.applied < 1)
             #expect(failures.events.count == 3 && registry.inactive.contains(Scene.id(1)))
             await follower.stop()
         }
@@ -423,12 +423,12 @@ import Testing
             let follower = RegistryFollower(registry, log: scene.log) { Issue.record("\($0)") }
             scene.log.note([Scene.deactivated(Scene.id(1), evidence: 5)], at: 10)
             follower.committed([scene.log.segments[0]])
-            while registry.status.applied < 1 { await Task.yield() }
+            await wait(while: registry.status.applied < 1)
             let reads = scene.log.state.withLock { $0.reads }
             scene.log.note([Scene.deactivated(Scene.id(2), evidence: 5)], at: 10)
             // The segment claims more events than the follower keeps. Its bytes are never read.
             follower.committed([LogSegment(first: 2, count: 1_000_000, time: 10, bytes: [])])
-            while registry.status.applied < 2 { await Task.yield() }
+            await wait(while: registry.status.applied < 2)
             #expect(registry.inactive.contains(Scene.id(2)) && registry.status.applied == 2)
             #expect(scene.log.state.withLock { $0.reads } > reads)
             await follower.stop()

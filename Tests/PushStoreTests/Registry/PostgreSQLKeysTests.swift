@@ -2,12 +2,13 @@ import PushLoop
 import PushModel
 import PushTime
 import TestSupport
+import TestTraits
 import Testing
 
 @testable import PushStore
 
 /// The API keys that several nodes share.
-@Suite(.timeLimit(.minutes(5))) struct PostgreSQLKeysTests {
+@Suite(.waits) struct PostgreSQLKeysTests {
     private typealias Scene = RegistryScene
 
     private static func nodes(

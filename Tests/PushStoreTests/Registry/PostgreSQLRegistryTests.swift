@@ -4,12 +4,13 @@ import PushPostgreSQL
 import PushTime
 import PushWire
 import TestSupport
+import TestTraits
 import Testing
 
 @testable import PushStore
 
 /// What only a registry has that several nodes share, and whose database can be lost.
-@Suite(.timeLimit(.minutes(10))) struct PostgreSQLRegistryTests {
+@Suite(.waits) struct PostgreSQLRegistryTests {
     private typealias Scene = RegistryScene
 
     /// Runs `body` with two nodes of one store.
@@ -187,9 +188,9 @@ import Testing
             let log = PartLog(part: 3, segments: [Self.segment(3, 1...7, evidence: 5)])
             let follower = RegistryFollower(one, log: log) { Issue.record("\($0)") }
             follower.opened(try #require(PartitionID(3)))
-            while one.status.applied < 7 { await Task.yield() }
+            await wait(while: one.status.applied < 7)
             follower.committed([Self.segment(3, 8...9, evidence: 5)])
-            while one.status.applied < 9 { await Task.yield() }
+            await wait(while: one.status.applied < 9)
             #expect(one.status.inactive == 9 && log.firstRead == EventNumber.base(of: 3))
             await follower.stop()
         }

@@ -1,11 +1,12 @@
 import PushPostgreSQL
 import TestSupport
+import TestTraits
 import Testing
 
 @testable import PushStore
 
 /// The check of a store, on servers of its own.
-@Suite(.timeLimit(.minutes(5))) struct StoreCheckTests {
+@Suite(.waits) struct StoreCheckTests {
     private static func access(_ url: String, durability: PostgreSQLDurability = .single) throws -> StoreAccess {
         StoreAccess(try PostgreSQLURL.parse(url), durability: durability, resolver: { [$0.name] })
     }

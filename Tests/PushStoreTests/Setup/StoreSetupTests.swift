@@ -3,12 +3,13 @@ import PushModel
 import PushPostgreSQL
 import PushTime
 import TestSupport
+import TestTraits
 import Testing
 
 @testable import PushStore
 
 /// What operators do with a store, on real servers.
-@Suite(.timeLimit(.minutes(5))) struct StoreSetupTests {
+@Suite(.waits) struct StoreSetupTests {
     private static func access(
         _ options: PostgreSQLOptions, durability: PostgreSQLDurability = .single
     ) -> StoreAccess {

@@ -1,11 +1,12 @@
 import PushLoop
 import TestSupport
+import TestTraits
 import Testing
 
 @testable import PushTransport
 
 /// PKCS#12 files of other tools: the `openssl` command creates each of them.
-@Suite(.timeLimit(.minutes(10))) struct PKCS12Tests {
+@Suite(.waits) struct PKCS12Tests {
     private static let password = "s3same-Öffne"
 
     /// The encryption of a file, as options of `openssl pkcs12 -export`.

@@ -1,10 +1,11 @@
 import Glibc
 import PushTransport
 import TestSupport
+import TestTraits
 import Testing
 
 /// Files with keys: which are read, and which cause a warning.
-@Suite(.timeLimit(.minutes(10))) struct SecretFileTests {
+@Suite(.waits) struct SecretFileTests {
     @Test func `A named pipe is rejected at once`() throws {
         let directory = try TemporaryDirectory()
         let path = "\(directory.path)/key.pem"

@@ -1,9 +1,10 @@
 import PushLoop
 import PushTransport
 import TestSupport
+import TestTraits
 import Testing
 
-@Suite(.timeLimit(.minutes(10))) struct HTTP1ClientCallTests {
+@Suite(.waits) struct HTTP1ClientCallTests {
     /// Sends a request on a loop of its own. With `meanwhile`, the loop's clock stands still.
     private func call(
         _ text: String, body: String = "hello", trust: TLSTrust? = nil,

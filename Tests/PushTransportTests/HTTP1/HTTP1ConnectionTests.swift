@@ -2,10 +2,11 @@ import Glibc
 import PushLoop
 import PushTransport
 import TestSupport
+import TestTraits
 import Testing
 
 /// Tests of the life of a connection: what the application sees of it, half-closed clients, large and slow transfers.
-@Suite(.timeLimit(.minutes(10))) struct HTTP1ConnectionTests {
+@Suite(.waits) struct HTTP1ConnectionTests {
     private let get = "GET / HTTP/1.1\r\nHost: x\r\n\r\n"
 
     /// The context of a connection in these tests.

@@ -2,10 +2,11 @@ import Glibc
 import PushLoop
 import PushTransport
 import TestSupport
+import TestTraits
 import Testing
 
 /// Attacks on a server that accepts every client.
-@Suite(.timeLimit(.minutes(10))) struct HTTP1HostileTests {
+@Suite(.waits) struct HTTP1HostileTests {
     /// Uses one server for all requests: each must leave it usable.
     @Test("Input that is not a valid request is refused") func refusesWhatIsNotARequest() async throws {
         try await withServer { server in

@@ -2,10 +2,11 @@ import Foundation
 import PushLoop
 import PushTransport
 import TestSupport
+import TestTraits
 import Testing
 
 /// Tests of draining, closing and Unix sockets.
-@Suite(.timeLimit(.minutes(10))) struct HTTP1LifecycleTests {
+@Suite(.waits) struct HTTP1LifecycleTests {
     private let get = "GET / HTTP/1.1\r\nHost: x\r\n\r\n"
 
     @Test("Drain finishes requests in progress") func drainFinishesWhatIsInProgress() async throws {
@@ -26,7 +27,7 @@ import Testing
             #expect(try idle.isAtEnd())
             #expect(try silent.isAtEnd())
             // A child process that another test starts holds the listener until it executes its program.
-            while (try? server.client()) != nil { await Task.yield() }
+            await wait(while: (try? server.client()) != nil)
             await server.until { $0.open == 1 }
             #expect(await server.counts.accepted == 3)
             #expect(done.value == 0)

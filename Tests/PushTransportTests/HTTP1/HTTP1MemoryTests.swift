@@ -1,11 +1,12 @@
 import PushLoop
 import TestSupport
+import TestTraits
 import Testing
 
 @testable import PushTransport
 
 /// The bounds of the memory that all connections of a server use together.
-@Suite(.timeLimit(.minutes(10))) struct HTTP1MemoryTests {
+@Suite(.waits) struct HTTP1MemoryTests {
     private static let get = "GET / HTTP/1.1\r\nHost: x\r\n\r\n"
 
     /// More than the kernel takes for a client that does not read.
@@ -23,7 +24,7 @@ import Testing
             { server in
                 let stalled = try server.client()
                 try stalled.send("GET /large HTTP/1.1\r\nHost: x\r\n\r\n")
-                while await server.loop.run({ server.server.wrapped.outputBytes }) == 0 { await Task.yield() }
+                await wait(while: await server.loop.run({ server.server.wrapped.outputBytes }) == 0)
                 #expect(try server.answer(to: Self.get).status == 200)
                 #expect(await server.loop.run { server.server.wrapped.outputBytes } == 0)
                 #expect(throws: (any Error).self) { try stalled.answer() }
@@ -39,9 +40,9 @@ import Testing
             { server in
                 let stalled = try server.client()
                 try stalled.send(Self.get)
-                while await server.loop.run({ server.server.wrapped.outputBytes }) == 0 { await Task.yield() }
+                await wait(while: await server.loop.run({ server.server.wrapped.outputBytes }) == 0)
                 stalled.reset()
-                while await server.loop.run({ server.server.wrapped.outputBytes }) > 0 { await Task.yield() }
+                await wait(while: await server.loop.run({ server.server.wrapped.outputBytes }) > 0)
                 #expect(try server.answer(to: Self.get).status == 200)
             })
     }

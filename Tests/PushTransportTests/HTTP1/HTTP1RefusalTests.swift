@@ -2,10 +2,11 @@ import PushLoop
 import PushTransport
 import Synchronization
 import TestSupport
+import TestTraits
 import Testing
 
 /// The answers to requests that do not reach the handler, if the owner of the server writes them.
-@Suite(.timeLimit(.minutes(10))) struct HTTP1RefusalTests {
+@Suite(.waits) struct HTTP1RefusalTests {
     private static func json(_ refusal: HTTP1Refusal, _ method: HTTP1Method?) -> HTTP1Response {
         let text = "{\"status\":\(refusal.status),\"method\":\"\(method?.rawValue ?? "-")\"}"
         return HTTP1Response(

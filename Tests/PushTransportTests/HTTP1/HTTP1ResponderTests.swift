@@ -1,9 +1,10 @@
 import PushLoop
 import PushTransport
 import TestSupport
+import TestTraits
 import Testing
 
-@Suite(.timeLimit(.minutes(10))) struct HTTP1ResponderTests {
+@Suite(.waits) struct HTTP1ResponderTests {
     private let get = "GET / HTTP/1.1\r\nHost: x\r\n\r\n"
 
     @Test("A handler can answer later") func answersLater() async throws {

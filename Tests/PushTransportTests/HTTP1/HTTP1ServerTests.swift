@@ -1,9 +1,10 @@
 import PushLoop
 import PushTransport
 import TestSupport
+import TestTraits
 import Testing
 
-@Suite(.timeLimit(.minutes(10))) struct HTTP1ServerTests {
+@Suite(.waits) struct HTTP1ServerTests {
     @Test("Requests on one connection are answered in turn")
     func answersOneRequestAfterTheOtherOnOneConnection() async throws {
         try await withServer { server in

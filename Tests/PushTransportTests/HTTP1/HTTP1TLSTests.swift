@@ -2,9 +2,10 @@ import Foundation
 import PushLoop
 import PushTransport
 import TestSupport
+import TestTraits
 import Testing
 
-@Suite(.timeLimit(.minutes(10))) struct HTTP1TLSTests {
+@Suite(.waits) struct HTTP1TLSTests {
     private static func context() throws -> TLSContext {
         try .server(TLSServerConfiguration(identity: TestCertificates.shared.serverIdentity, alpn: ["http/1.1"]))
     }

@@ -32,12 +32,12 @@ struct TestServer: Sendable {
 
     /// Waits for a condition without sleeping. If it is never met, the test's time limit ends the wait.
     func until(_ condition: @Sendable (HTTP1Server.Counts) -> Bool) async {
-        while await !condition(counts) { await Task.yield() }
+        await wait(while: await !condition(counts))
     }
 
     /// Waits until the incomplete bodies have this size together.
     func receives(_ count: Int) async {
-        while await loop.run({ server.wrapped.bodyBytes }) != count { await Task.yield() }
+        await wait(while: await loop.run({ server.wrapped.bodyBytes }) != count)
     }
 
     func client() throws -> RawClient {
@@ -110,6 +110,6 @@ final class Tally: Sendable {
     }
 
     func reaches(_ target: Int) async {
-        while value < target { await Task.yield() }
+        await wait(while: value < target)
     }
 }

@@ -1,6 +1,7 @@
 import PushLoop
 import PushTransport
 import TestSupport
+import TestTraits
 import Testing
 
 /// A connection that stays open without any data.
@@ -48,7 +49,7 @@ private final class MuteServer: ChannelHandler, @unchecked Sendable {
 }
 
 /// Tests of client and server on real TLS sockets over loopback.
-@Suite(.timeLimit(.minutes(10))) struct HTTP2ConnectionTests {
+@Suite(.waits) struct HTTP2ConnectionTests {
     let pool = BlockingPool(name: "resolve", threadCount: 2, queueLimit: 16)
 
     /// Runs a test with a scene on its own loop and cleans up.
@@ -168,7 +169,7 @@ private final class MuteServer: ChannelHandler, @unchecked Sendable {
             await scene.with {
                 $0.connect(to: HostPort(host: "127.0.0.1", port: port), tls: tls, options: .init(), events: events)
             }
-            while await scene.with({ $0.clients[0].peer == nil }) { await Task.yield() }
+            await wait(while: await scene.with({ $0.clients[0].peer == nil }))
             await loop.advance(by: .seconds(9))
             #expect(events.events.isEmpty)
             await loop.advance(by: .seconds(2))
@@ -192,7 +193,7 @@ private final class MuteServer: ChannelHandler, @unchecked Sendable {
                 $0.connect(to: HostPort(host: "127.0.0.1", port: port), tls: tls, events: events)
             }
             await mute.handshakes.wait(count: 1)
-            while await scene.with({ $0.clients[0].session == nil }) { await Task.yield() }
+            await wait(while: await scene.with({ $0.clients[0].session == nil }))
             await scene.with { $0.clients[0].ping() }
             await loop.advance(by: .seconds(1))
             await loop.run { mute.dribble() }
@@ -215,10 +216,7 @@ private final class MuteServer: ChannelHandler, @unchecked Sendable {
                 scene.clients[0].ping()
             }
             await events.wait(count: 1)
-            while await scene.with({ $0.clients[0].lastRoundTrip == nil }) {
-                try Task.checkCancellation()
-                await Task.yield()
-            }
+            await wait(while: await scene.with({ $0.clients[0].lastRoundTrip == nil }))
         }
     }
 
@@ -230,7 +228,7 @@ private final class MuteServer: ChannelHandler, @unchecked Sendable {
             await events.wait(count: 1)
             await loop.advance(by: .seconds(61))
             // The response to the PING is real traffic, so wait for it and not for a time.
-            while await scene.with({ $0.clients[0].lastRoundTrip == nil }) { await Task.yield() }
+            await wait(while: await scene.with({ $0.clients[0].lastRoundTrip == nil }))
             #expect(events.events.count == 1)
             await scene.with { scene in
                 _ = scene.submit(7)

@@ -1,6 +1,7 @@
 import PushLoop
 import PushTransport
 import TestSupport
+import TestTraits
 import Testing
 
 @Suite struct AddressTests {
@@ -116,7 +117,7 @@ private final class Scene {
     }
 }
 
-@Suite(.timeLimit(.minutes(10))) struct TCPTests {
+@Suite(.waits) struct TCPTests {
     private func withScene(
         clock: LoopClock = .monotonic, _ body: (LoopBound<Scene>, EventRecorder<String>) async throws -> Void
     ) async throws {

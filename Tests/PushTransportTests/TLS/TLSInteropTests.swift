@@ -189,15 +189,12 @@ private final class OpenSSLProcess {
     }
 }
 
-/// A blocking socket on 127.0.0.1. If the peer sends nothing for five minutes, the read fails, so that the test run
-/// does not hang.
+/// A blocking socket on 127.0.0.1. A read fails when its ``Patience`` is exhausted.
 private final class TestSocket {
     let descriptor: CInt
 
     private init(_ descriptor: CInt) {
         self.descriptor = descriptor
-        var limit = timeval(tv_sec: 300, tv_usec: 0)
-        setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
     }
 
     deinit {
@@ -209,6 +206,7 @@ private final class TestSocket {
         var address = Self.loopback(port: 0)
         let result = Self.with(&address) { bind(socket.descriptor, $0, $1) }
         guard result == 0, listen(socket.descriptor, 1) == 0 else { throw UnexpectedEnd(what: "listen") }
+        Patience.prepare(socket.descriptor)
         return socket
     }
 
@@ -217,12 +215,14 @@ private final class TestSocket {
         var address = Self.loopback(port: port)
         let result = Self.with(&address) { connect(socket.descriptor, $0, $1) }
         guard result == 0 else { throw UnexpectedEnd(what: "connect") }
+        Patience.prepare(socket.descriptor)
         return socket
     }
 
     func accepted() throws -> TestSocket {
-        let accepted = accept(descriptor, nil, nil)
+        let accepted = CInt(Patience.persist { Int(accept(descriptor, nil, nil)) })
         guard accepted >= 0 else { throw UnexpectedEnd(what: "accept") }
+        Patience.prepare(accepted)
         return TestSocket(accepted)
     }
 
@@ -286,7 +286,7 @@ private final class TestConnection {
         try flush()
         var buffer = [UInt8](repeating: 0, count: 16_384)
         while !isDone(self) {
-            let count = recv(socket.descriptor, &buffer, buffer.count, 0)
+            let count = Patience.persist { recv(socket.descriptor, &buffer, buffer.count, 0) }
             guard count > 0 else { throw UnexpectedEnd(what: count == 0 ? "the peer closed" : "the peer sent nothing") }
             try engine.feed(Array(buffer[..<count]), into: &received)
             try flush()

@@ -1,12 +1,13 @@
 import Glibc
 import PushLoop
 import TestSupport
+import TestTraits
 import Testing
 
 @testable import PushTransport
 
 /// What protects the process from peers that would bring libzmq down, and from too many of them.
-@Suite(.timeLimit(.minutes(10))) struct ZMQGuardTests {
+@Suite(.waits) struct ZMQGuardTests {
     // MARK: Sockets without keys
 
     /// What a socket that asks for no keys says to the first bytes of a client, as far as it says anything.
@@ -182,7 +183,7 @@ import Testing
             let news = Locked<[ZMQDoor.Event]>([])
             let (socket, endpoint, door) = try await router(world, limits: ZMQDoorLimits(connections: 3), news: news)
             var inside = try (1...3).map { _ in try RawPeer(to: endpoint) }
-            while news.withLock({ $0.isEmpty }) { await Task.yield() }
+            await wait(while: news.withLock({ $0.isEmpty }))
             #expect(news.withLock { $0.last?.gate?.isClosed } == true)
             #expect(await socket.with { $0.isAccepting } == false)
             // Waits in the kernel, and nothing of it is seen here.
@@ -190,17 +191,17 @@ import Testing
             #expect(!outside.isConnected)
             #expect(await door.with { $0.gate.open } == 3)
             inside.removeLast()
-            while news.withLock({ $0.count < 2 }) { await Task.yield() }
+            await wait(while: news.withLock({ $0.count < 2 }))
             #expect(news.withLock { $0[1].gate?.isClosed } == false)
             // The kernel tries again a second after the first time; then the door is closed behind it.
-            while news.withLock({ $0.count < 3 }) { await Task.yield() }
+            await wait(while: news.withLock({ $0.count < 3 }))
             #expect(outside.isConnected)
             // Those that were inside stayed so.
             inside[0].write(RawPeer.greeting)
             #expect(inside[0].read(64) != nil)
             await socket.with { $0.close() }
             // With the socket its connections are gone.
-            while await door.with({ $0.gate.open }) > 0 { await Task.yield() }
+            await wait(while: await door.with({ $0.gate.open }) > 0)
         }
     }
 
@@ -230,7 +231,7 @@ import Testing
             /// Until it has arrived, or all connections were ended.
             func say(_ text: String, by raw: RawPeer, orUntil isOver: () -> Bool = { false }) async {
                 raw.write(RawPeer.frame(Array(text.utf8), more: false))
-                while texts.withLock({ $0.last != text }), !isOver() { await Task.yield() }
+                await wait(while: texts.withLock({ $0.last != text }) && !isOver())
             }
             // Not that it cannot be bound: a process that another test is about to start has the listener until it runs
             // its program, and the door tries again.
@@ -251,7 +252,7 @@ import Testing
                 // libzmq has nowhere to put it, and reads no more.
                 for _ in 0..<20 {
                     old.write(RawPeer.frame(Array("late".utf8), more: false))
-                    await Task.yield()
+                    await pace()
                 }
                 number += 1
             }
@@ -260,7 +261,7 @@ import Testing
             // Their connections are gone, and are made again.
             let again = try dealer(to: endpoint, routingID: "client 0")
             await say("again", by: again)
-            while await door.with({ $0.gate.open }) != 1 { await Task.yield() }
+            await wait(while: await door.with({ $0.gate.open }) != 1)
             await socket.with { $0.close() }
         }
     }
@@ -292,7 +293,7 @@ import Testing
             let frame = RawPeer.frame([UInt8](repeating: 0, count: size), more: true)
             let frames = [[UInt8]](repeating: frame, count: 4000 / frame.count).flatMap(\.self)
             while news.withLock({ $0.isEmpty }) {
-                if hoarder.canWrite { hoarder.write(frames) } else { await Task.yield() }
+                if hoarder.canWrite { hoarder.write(frames) } else { await pace() }
             }
             #expect(hoarder.readToEnd())
             let first = try #require(news.withLock { $0.first })
@@ -308,7 +309,7 @@ import Testing
             for sent in 1...messages {
                 #expect(honest.write(message))
                 guard sent % 200 == 0 || sent == messages else { continue }
-                while received.withLock({ $0 < sent }), news.withLock({ $0.count == 1 }) { await Task.yield() }
+                await wait(while: received.withLock({ $0 < sent }) && news.withLock({ $0.count == 1 }))
             }
             #expect(news.withLock { $0.count } == 1)
             #expect(await door.with { $0.gate.open } == 1)
@@ -329,10 +330,10 @@ import Testing
             for (number, hoarder) in hoarders.enumerated() {
                 hoarder.write(frames)
                 honest.write(RawPeer.frame([UInt8](repeating: 0, count: 200), more: false))
-                while received.withLock({ $0 <= number }) { await Task.yield() }
+                await wait(while: received.withLock({ $0 <= number }))
             }
             // Three have to go before the others have the room.
-            while news.withLock({ $0.count < 3 }) { await Task.yield() }
+            await wait(while: news.withLock({ $0.count < 3 }))
             for one in news.withLock({ $0 }) {
                 guard case .endedHoarder = one else {
                     Issue.record("\(one)")
@@ -340,8 +341,8 @@ import Testing
                 }
             }
             honest.write(RawPeer.frame([1], more: false))
-            while received.withLock({ $0 <= hoarders.count }) { await Task.yield() }
-            while await door.with({ $0.gate.open }) > 18 { await Task.yield() }
+            await wait(while: received.withLock({ $0 <= hoarders.count }))
+            await wait(while: await door.with({ $0.gate.open }) > 18)
             await socket.with { $0.close() }
         }
     }
@@ -362,7 +363,7 @@ import Testing
             let hoarders = try (1...10).map { try dealer(to: endpoint, routingID: "hoarder \($0)") }
             for (number, hoarder) in hoarders.enumerated() {
                 hoarder.write(messages)
-                while news.withLock({ $0.count <= number }) { await Task.yield() }
+                await wait(while: news.withLock({ $0.count <= number }))
             }
             let addresses = news.withLock { news in
                 news.compactMap { if case .endedHoarder(let address) = $0 { address } else { nil } }

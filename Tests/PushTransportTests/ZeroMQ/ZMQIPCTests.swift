@@ -1,11 +1,12 @@
 import Glibc
 import TestSupport
+import TestTraits
 import Testing
 
 @testable import PushTransport
 
 /// Files of `ipc://` endpoints: their permissions, and what is in the way of them.
-@Suite(.timeLimit(.minutes(10))) struct ZMQIPCTests {
+@Suite(.waits) struct ZMQIPCTests {
     private func mode(of path: String) -> mode_t {
         var status = stat()
         return stat(path, &status) == 0 ? status.st_mode & 0o777 : 0

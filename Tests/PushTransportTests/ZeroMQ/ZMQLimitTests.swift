@@ -1,10 +1,11 @@
 import PushLoop
 import PushTransport
 import TestSupport
+import TestTraits
 import Testing
 
 /// Peers that send too much, or no ZeroMQ at all, and ends that must come to an end.
-@Suite(.timeLimit(.minutes(10))) struct ZMQLimitTests {
+@Suite(.waits) struct ZMQLimitTests {
     /// Nothing tells the sender. The receiver sees a disconnection, the sender one too, and it connects again.
     @Test func oversizedFrameDisconnects() async throws {
         try await ZMQWorld.run { world in

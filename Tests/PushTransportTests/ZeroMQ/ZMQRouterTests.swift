@@ -1,10 +1,11 @@
 import PushLoop
 import PushTransport
 import TestSupport
+import TestTraits
 import Testing
 
 /// ROUTER: the socket that producers talk to, and the frames of messages.
-@Suite(.timeLimit(.minutes(10))) struct ZMQRouterTests {
+@Suite(.waits) struct ZMQRouterTests {
     @Test func unknownPeerIsUnreachableIfMandatory() async throws {
         try await ZMQWorld.run { world in
             let router = try await world.peer(.router) { $0.routerMandatory = true }

@@ -73,7 +73,7 @@ import Testing
             while seen == nil {
                 #expect(try await publisher.send("end", "is it there?") == .sent)
                 seen = await subscriber.takeReceived().first
-                if seen == nil { await Task.yield() }
+                if seen == nil { await pace() }
             }
             let topics = ["a", "abc", "b", "z", "ac", "", "end"]
             for (number, topic) in topics.enumerated() {
@@ -132,12 +132,12 @@ import Testing
             }
             try await subscriber.subscribe("a/b")
             try await subscriber.unsubscribe("a/b")
-            while received.withLock({ $0.count }) < 2 { await Task.yield() }
+            await wait(while: received.withLock({ $0.count }) < 2)
             #expect(received.withLock { $0 } == [.added(Array("a/b".utf8)), .cancelled(Array("a/b".utf8))])
             try await subscriber.subscribe("c")
-            while received.withLock({ $0.count }) < 3 { await Task.yield() }
+            await wait(while: received.withLock({ $0.count }) < 3)
             await subscriber.close()
-            while received.withLock({ $0.count }) < 4 { await Task.yield() }
+            await wait(while: received.withLock({ $0.count }) < 4)
             #expect(received.withLock { $0.last } == .removed(Array("c".utf8)))
         }
     }

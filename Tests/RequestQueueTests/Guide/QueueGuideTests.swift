@@ -1,11 +1,12 @@
 import Foundation
 import RequestQueue
 import TestSupport
+import TestTraits
 import Testing
 
 // The examples of Documentation/RequestQueue.md. `GuideTextTests` compares the page with them.
 
-@Suite(.timeLimit(.minutes(5))) struct QueueGuideTests {
+@Suite(.waits) struct QueueGuideTests {
     @Test func `The examples of requests work`() async throws {
         let server = try await FaultServer()
         let url = try server.url("/echo")

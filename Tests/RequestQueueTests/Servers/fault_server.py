@@ -6,13 +6,17 @@ The path selects the behavior; see the functions named after its first part."""
 import hashlib
 import json
 import os
+import select
 import socket
 import struct
 import sys
 import threading
-import time
 import urllib.parse
 import zlib
+
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "..", "Tools"))
+
+from lab.patience import pace
 
 counts = {}
 events = {}
@@ -142,7 +146,7 @@ def slow(exchange, *_):
     exchange.send(b"HTTP/1.1 200 X\r\nContent-Length: 20\r\n\r\n")
     for _ in range(20):
         exchange.send(b"s")
-        time.sleep(0.01)
+        pace()
 
 
 def silent(exchange, *_):
@@ -160,7 +164,7 @@ def hold(exchange, key, *_):
     with lock:
         event = events.setdefault(key, threading.Event())
         counts[key] = counts.get(key, 0) + 1
-    event.wait(60)
+    event.wait()
     if "if-none-match" in exchange.headers:
         return exchange.send(b"HTTP/1.1 304 X\r\n\r\n")
     exchange.answer(body=b"held", fields=[(k, v) for k, v in exchange.query.items()])
@@ -312,14 +316,10 @@ def main():
             threading.Thread(target=serve, args=(connection,), daemon=True).start()
 
     threading.Thread(target=accept, daemon=True).start()
-    # The parent is gone when its end of the pipe is closed.
-    while os.getppid() != 1:
-        time.sleep(0.5)
-        try:
-            sys.stdout.write("")
-            sys.stdout.flush()
-        except BrokenPipeError:
-            return
+    # A pipe whose other end is closed has an error, for which nobody needs to ask.
+    closed = select.poll()
+    closed.register(sys.stdout, 0)
+    closed.poll()
 
 
 if __name__ == "__main__":

@@ -3,7 +3,7 @@
 The module `ground` is the one that the scenes of the tests use."""
 import collections, json, threading, time, urllib.request
 import zmq
-from ground import PATIENCE, keyed, replay, text
+from ground import keyed, patience, replay, text
 
 
 class Peer(threading.Thread):
@@ -21,9 +21,10 @@ class Peer(threading.Thread):
 
     def finish(self):
         self.stopping.set()
-        self.join(PATIENCE)
-        if self.is_alive():
-            self.faults.append(f"{self.name}: it did not end within {PATIENCE} s")
+        try:
+            patience.find(f"{self.name} ends", lambda: not self.is_alive())
+        except patience.RanOut as fault:
+            self.faults.append(str(fault))
 
 
 class Sender(Peer):
@@ -197,7 +198,7 @@ class Prober(Peer):
     def work(self):
         while not self.stopping.wait(1):
             began = time.monotonic()
-            with urllib.request.urlopen(self.serve.places["http"] + "/healthz", timeout=PATIENCE) as answer:
+            with urllib.request.urlopen(self.serve.places["http"] + "/healthz") as answer:
                 answer.read()
             self.answers += 1
             self.slowest = max(self.slowest, time.monotonic() - began)

@@ -14,6 +14,12 @@ import subprocess
 import sys
 import tempfile
 
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), *[".."] * 4, "Tools"))
+
+from lab import patience
+
+# What the shell has shown.
+shown = bytearray()
 BASH = r"""
 PS1='READY> '
 bind 'set bell-style none' 'set enable-bracketed-paste off' 2>/dev/null
@@ -50,9 +56,8 @@ def with_keys(command, settings, directory, line):
     if child == 0:
         os.chdir(directory)
         os.execvpe(command[0], command, variables(settings))
-    shown = b""
     while b"READY> " not in shown:
-        shown += os.read(terminal, 4096)
+        shown.extend(os.read(terminal, 4096))
     os.write(terminal, line.encode() + b"\x18a\x18d")
     # The terminal has to be read as well, or the shell would wait for room in it.
     with os.fdopen(os.open(dump, os.O_RDONLY | os.O_NONBLOCK), "rb") as pipe:
@@ -62,7 +67,7 @@ def with_keys(command, settings, directory, line):
                 if source is pipe:
                     result += pipe.read() or b""
                 else:
-                    shown += os.read(terminal, 4096)
+                    shown.extend(os.read(terminal, 4096))
     os.close(terminal)
     os.waitpid(child, 0)
     return result.decode()[:-1]
@@ -70,7 +75,14 @@ def with_keys(command, settings, directory, line):
 
 def main():
     shell, script, directory, line = sys.argv[1:]
-    with tempfile.TemporaryDirectory() as own:
+    folder = tempfile.TemporaryDirectory()
+
+    def last_words():
+        print(f"the shell has shown {bytes(shown)}", file=sys.stderr)
+        folder.cleanup()
+
+    patience.watch(last_words)
+    with folder as own:
         settings = {"SCRIPT": script, "DUMP": os.path.join(own, "dump"), "ZDOTDIR": own, "XDG_CONFIG_HOME": own}
         settings["XDG_DATA_HOME"] = own
         if shell == "fish":

@@ -1,7 +1,6 @@
 """Requests over both doors of a running Carillon, also ones that no client library would send."""
 import base64, hashlib, hmac, http.client, itertools, json, os, secrets, socket as sockets, time
 from urllib.parse import urlencode, urlsplit
-from ground import PATIENCE
 
 FORM = "application/x-www-form-urlencoded"
 LINES = "application/x-ndjson"
@@ -35,11 +34,11 @@ class Door:
     def connect(self, source=None):
         if self.is_control:
             socket = sockets.socket(sockets.AF_UNIX)
-            socket.settimeout(PATIENCE)
             socket.connect(os.path.join(self.serve.scene.data, "control.sock"))
             return socket
         place = urlsplit(self.serve.places["http"])
-        return sockets.create_connection((place.hostname, place.port), PATIENCE, (source, 0) if source else None)
+        return sockets.create_connection(
+            (place.hostname, place.port), source_address=(source, 0) if source else None)
 
     def ask(self, method, path, body=None, kind=None, headers={}, bearer=None, source=None):
         """Sends a request. A body that is not bytes is written as `kind`."""

@@ -1,8 +1,7 @@
 """The books are held to the program: their commands are run, in order, with the output that they show."""
 import contextlib, glob, os, re, shlex, signal, subprocess, tempfile
-from ground import CARILLON, main, PATIENCE, take_port
+from ground import CARILLON, directories, endings, HOME, main, take_port, witnesses
 
-HOME = os.path.normpath(os.path.join(os.path.dirname(os.path.abspath(__file__)), *[".."] * 4))
 # Why a command of the books is not run by this test.
 REASONS = {
     "build": "it builds Carillon, or runs all tests",
@@ -35,18 +34,19 @@ PRELUDE = r"""
 set -euo pipefail
 set -m
 trap 'status=$?; set +e; kill $(jobs -p) 2>/dev/null; wait 2>/dev/null; exit $status' EXIT
+pace() { sleep 0.05; }
 until_output() {
     ( . "$1" ) >"$1.out" 2>&1 &
     local job=$! turn=0
     until [ -s "$1.out" ]; do
         kill -0 "$job" || return 1
         if [ $((turn++ % 20)) -eq 0 ]; then carillon send --app shop --user ada --title "$turn" >/dev/null; fi
-        sleep 0.05
+        pace
     done
     kill -- "-$job"
     wait "$job" || true
 }
-until_simulated() { until curl --silent --fail --output /dev/null http://127.0.0.1:8474/; do sleep 0.05; done; }
+until_simulated() { until curl --silent --fail --output /dev/null http://127.0.0.1:8474/; do pace; done; }
 """
 
 
@@ -172,13 +172,10 @@ class Session:
             shell = subprocess.Popen(
                 ["bash", "-c", self.placed("\n".join(self.lines))], cwd=self.folder, env=environment, stdout=output,
                 stderr=output, stdin=subprocess.DEVNULL, start_new_session=True)
-            try:
-                status = shell.wait(PATIENCE)
-            except subprocess.TimeoutExpired:
-                status = f"nothing after {PATIENCE} s"
-            finally:
-                end_session(shell.pid)
-                shell.wait()
+            endings.append(lambda: shell.poll() is None and end_session(shell.pid))
+            witnesses.append(lambda: "\n".join(self.last()))
+            status = shell.wait()
+            end_session(shell.pid)
             output.seek(0)
             if status:
                 place, texts = self.last()
@@ -220,17 +217,23 @@ def end_session(number):
                 os.kill(int(name), signal.SIGKILL)
 
 
+def folder():
+    """Makes a folder that is removed at the end."""
+    made = tempfile.TemporaryDirectory(prefix="carillon-book-", ignore_cleanup_errors=True)
+    directories.append(made)
+    return made.name
+
+
 def commands():
     """The commands of `PAGE` succeed, after those of the page that it begins after."""
     page = Page(os.environ["PAGE"])
-    with tempfile.TemporaryDirectory(prefix="carillon-book-", ignore_cleanup_errors=True) as folder:
-        session = Session(folder)
-        if page.after not in (None, "nothing"):
-            first = Page(os.path.normpath(os.path.join(os.path.dirname(page.name), page.after)))
-            session.add(first.blocks[:first.begin])
-        session.add(page.blocks)
-        assert any(block.page == page.name for block, _, _ in session.expected), f"{page.name} has no commands"
-        session.run()
+    session = Session(folder())
+    if page.after not in (None, "nothing"):
+        first = Page(os.path.normpath(os.path.join(os.path.dirname(page.name), page.after)))
+        session.add(first.blocks[:first.begin])
+    session.add(page.blocks)
+    assert any(block.page == page.name for block, _, _ in session.expected), f"{page.name} has no commands"
+    session.run()
 
 
 def failing():
@@ -238,16 +241,15 @@ def failing():
     for text, shown, words in (
             ("true\nfalse", "", "test.md:1 ended with 1"), ("echo one | grep two", "", "ended with 1"),
             ("echo one; echo two", "two\none", "has no line"), ("echo 12", "1", "has no line")):
-        with tempfile.TemporaryDirectory(prefix="carillon-book-") as folder:
-            session = Session(folder)
-            blocks = [Block("test.md", 1, "sh", text, "")]
-            session.add(blocks + [Block("test.md", 9, "output", shown, "")])
-            try:
-                session.run()
-            except AssertionError as error:
-                assert words in str(error), error
-            else:
-                raise AssertionError(f"not found: {text!r}")
+        session = Session(folder())
+        blocks = [Block("test.md", 1, "sh", text, "")]
+        session.add(blocks + [Block("test.md", 9, "output", shown, "")])
+        try:
+            session.run()
+        except AssertionError as error:
+            assert words in str(error), error
+        else:
+            raise AssertionError(f"not found: {text!r}")
 
 
 def complete():

@@ -2,7 +2,7 @@
 import json, os, shutil, signal, struct, subprocess
 import zmq
 from ground import (
-    apns_id, CARILLON, Child, children, context, main, Monitor, note, pick, Producer, replay, Scene, Simulator,
+    apns_id, CARILLON, Child, context, endings, main, Monitor, note, pick, Producer, replay, Scene, Simulator,
     text, token)
 
 SIZE = int(os.environ.get("CARILLON_SCENE_SIZE", "1"))
@@ -88,32 +88,26 @@ def disk_small():
     os.mkdir(scene.data)
     if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=4m,mode=700", "none", scene.data], capture_output=True).returncode:
         return print("skipped: cannot mount a file system")
-    try:
-        other = os.path.join(scene.data, "other")
-        with open(other, "wb") as file:
-            file.write(bytes(2_500_000))
-        serve = scene.serve()
-        producer, accepted, number, statuses = Producer(serve), [], 0, []
-        # A checkpoint may make room again for a moment.
-        while "busy" not in pick(statuses, "status") or serve.ready()[0] != 503:
-            statuses = producer.batch([
-                note(f"m{number}-{n}", token(1000 * number + n), custom={"filler": "x" * 1000}) for n in range(50)])
-            accepted += [s["id"] for s in statuses if s["status"] == "accepted"]
-            number += 1
-        serve.line("the ledger cannot write", "full")
-        serve.kill()
-        # On the full disk serve cannot start, or it starts and is busy; neither loses an acknowledged message.
-        os.remove(other)
-        serve = scene.serve()
-        all_delivered(scene, serve, accepted, exactly_once=False)
-        assert Producer(serve).push(note("room", token(1, "b0")))["status"] == "accepted"
-        serve.stop()
-    finally:
-        for child in children:
-            if child.process.poll() is None:
-                child.process.kill()
-                child.process.wait()
-        subprocess.run(["umount", "-l", scene.data], check=True)
+    endings.append(lambda: subprocess.run(["umount", "-l", scene.data], check=True))
+    other = os.path.join(scene.data, "other")
+    with open(other, "wb") as file:
+        file.write(bytes(2_500_000))
+    serve = scene.serve()
+    producer, accepted, number, statuses = Producer(serve), [], 0, []
+    # A checkpoint may make room again for a moment.
+    while "busy" not in pick(statuses, "status") or serve.ready()[0] != 503:
+        statuses = producer.batch([
+            note(f"m{number}-{n}", token(1000 * number + n), custom={"filler": "x" * 1000}) for n in range(50)])
+        accepted += [s["id"] for s in statuses if s["status"] == "accepted"]
+        number += 1
+    serve.line("the ledger cannot write", "full")
+    serve.kill()
+    # On the full disk serve cannot start, or it starts and is busy; neither loses an acknowledged message.
+    os.remove(other)
+    serve = scene.serve()
+    all_delivered(scene, serve, accepted, exactly_once=False)
+    assert Producer(serve).push(note("room", token(1, "b0")))["status"] == "accepted"
+    serve.stop()
 
 
 def killed():

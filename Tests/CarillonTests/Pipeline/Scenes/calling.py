@@ -1,6 +1,5 @@
 """Callers over HTTP, which write their bytes themselves: with API keys, signatures, and whatever no library sends."""
 import base64, hashlib, hmac, json, os, re, select, socket as sockets, struct, time
-from ground import PATIENCE
 
 COMPONENTS = ("@method", "@path", "@query", "content-digest")
 
@@ -84,7 +83,6 @@ class Wire:
                 self.socket.bind((source, 0))
             name, port = self.host.split(":")
             place = name, int(port)
-        self.socket.settimeout(PATIENCE)
         self.socket.connect(place)
         self.held = b""
 

@@ -59,11 +59,15 @@ def waiting():
     assert cancel(producer, "never")["reason"] == "unknown_message"
     scene.simulator = Simulator(scene.path("simulator"), ports=scene.simulator.ports)
     # A subscriber may miss events of a burst; replay has all of them.
-    while len(replay(serve, prefix="message/shop/completed")[0]) < len(names) + 1:
+    count = since = 0
+    while count < len(names) + 1:
         monitor.wait_for_heartbeat()
+        events, end = replay(serve, since=since, prefix="message/shop/completed")
+        count, since = count + len(events), end["next"]
     assert len(scene.simulator.accepted()) == len(names) - len(gone)
+    told = replay(serve, prefix="message/shop/")[0]
     for name in gone + ["later"]:
-        events = story(serve, name)
+        events = [event for event in told if event.get("message_id") == name]
         done = only(events, "completed", name)
         assert done["counts"]["cancelled"] == (2 if name == "later" else 1) and done["counts"]["sent"] == 0, done
         assert only(events, "cancelled", name)["seq"] < done["seq"]
@@ -146,12 +150,13 @@ def killed():
         serve = scene.serve(up=False)
         producer, monitor = Producer(serve), Monitor(serve)
         wide = note(f"wide-{turn}", *[token(n + 100_000 * turn) for n in range(20_000)])
+        devices = set(wide["to"]["tokens"])
         assert producer.push(wide)["status"] == "accepted"
         if turn % 2:
             monitor.wait("delivery/sent", wide["id"])
         answer = cancel(producer, wide["id"])
         serve.kill()
-        before = len([t for t in scene.simulator.accepted() if t in set(wide["to"]["tokens"])])
+        before = len([t for t in scene.simulator.accepted() if t in devices])
         assert before <= answer["sent"], (before, answer)
         serve = scene.serve()
         producer, monitor = Producer(serve), Monitor(serve, since=0)
@@ -164,7 +169,7 @@ def killed():
         assert monitor.completed(f"after-{turn}")[f"after-{turn}"]["sent"] == 1
         only(story(serve, wide["id"]), "cancelled", wide["id"])
         only(story(serve, wide["id"]), "completed", wide["id"])
-        after = len([t for t in scene.simulator.accepted() if t in set(wide["to"]["tokens"])])
+        after = len([t for t in scene.simulator.accepted() if t in devices])
         assert after <= answer["sent"], (before, after, answer)
         serve.stop()
 

@@ -1,12 +1,14 @@
 """A cluster as browsers and producers see it: two nodes with the database that the variable CARILLON_STORE names."""
-import json, os, subprocess, time, zlib
+import json, os, subprocess, zlib
 
 from asking import Door
 from auditing import Auditor
 from console import Console
-from ground import CARILLON, Child, main, Monitor, note, PATIENCE, Producer, Scene, token
+from ground import CARILLON, Child, endings, main, Monitor, note, pace, Producer, Scene, token, until
 
 PARTS = 8
+# The pace of looks by verbs, each of which is a process.
+VERB = 0.2
 DRIVER = os.path.join(os.path.dirname(CARILLON), "ClientDriver")
 
 
@@ -73,7 +75,6 @@ def pair(*, share=False):
         scene.more.update(node(name))
         serves.append(scene.serve())
     producer = Producer(serves[0])
-    until = time.monotonic() + PATIENCE
     while True:
         producer.send("cluster/1")
         kind, (answer,) = producer.answer()
@@ -81,7 +82,7 @@ def pair(*, share=False):
         if answer["partitions"] == PARTS and [len(one["parts"]) for one in answer["nodes"]] == [PARTS // 2] * 2 and \
                 all("router" in one and "http" in one for one in answer["nodes"]):
             return scenes, serves, producer, {one["node"]: one for one in answer["nodes"]}
-        assert time.monotonic() < until, answer
+        pace()
 
 
 def library():
@@ -134,22 +135,14 @@ def push(serve, parts, count, start):
     producer.close()
 
 
-def until(condition):
-    end = time.monotonic() + PATIENCE
-    while not condition():
-        assert time.monotonic() < end, "the condition was not met"
-
-
 def balanced(serve):
     """Waits until both nodes own their share, and returns the owner of each partition."""
-    found = []
 
-    def is_balanced():
-        found[:] = [one.get("owner") for one in json.loads(serve.verb("cluster", "--json"))["cluster"]["partitions"]]
-        return [found.count(name) for name in "ab"] == [PARTS // 2] * 2
+    def look():
+        found = [one.get("owner") for one in json.loads(serve.verb("cluster", "--json"))["cluster"]["partitions"]]
+        return found if [found.count(name) for name in "ab"] == [PARTS // 2] * 2 else None
 
-    until(is_balanced)
-    return found
+    return until(look, VERB)
 
 
 def brake_events(serve):
@@ -179,20 +172,20 @@ def together():
     assert brakes() == [False, False]
     push(serves[0], nodes["a"]["parts"], 35, "bad0")
     push(serves[1], nodes["b"]["parts"], 35, "bad1")
-    until(lambda: brakes() == [True, True])
-    until(lambda: events() == ["on"])
+    until(lambda: brakes() == [True, True], VERB)
+    until(lambda: events() == ["on"], VERB)
 
     release(serves[1])
-    until(lambda: brakes() == [False, False])
-    until(lambda: events() == ["on", "off"])
+    until(lambda: brakes() == [False, False], VERB)
+    until(lambda: events() == ["on", "off"], VERB)
 
     push(serves[0], nodes["a"]["parts"], 80, "bad2")
-    until(lambda: brakes() == [True, True] and events() == ["on", "off", "on"])
+    until(lambda: brakes() == [True, True] and events() == ["on", "off", "on"], VERB)
     for serve in serves:
         serve.kill()
     serves[:] = [scene.serve() for scene in scenes]
-    until(lambda: brakes() == [True, True])
-    until(lambda: events() == ["on", "off", "on"])
+    until(lambda: brakes() == [True, True], VERB)
+    until(lambda: events() == ["on", "off", "on"], VERB)
     for serve in reversed(serves):
         serve.stop()
 
@@ -204,6 +197,7 @@ class Database:
         self.process = subprocess.Popen(
             ["psql", "-XqAt", "-v", "ON_ERROR_STOP=1", os.environ["CARILLON_STORE"]], stdin=subprocess.PIPE,
             stdout=subprocess.PIPE, text=True)
+        endings.append(self.process.kill)
 
     def ask(self, statement):
         """Carries out a statement that returns one value."""
@@ -213,7 +207,7 @@ class Database:
 
     def close(self):
         self.process.stdin.close()
-        assert self.process.wait(PATIENCE) == 0
+        assert self.process.wait() == 0
 
 
 def surviving():
@@ -238,7 +232,7 @@ def surviving():
     decider.kill()
     assert brake_events(publisher) == [] and database.ask(pending) == "1"
     assert lock.ask("COMMIT; SELECT 1") == "1"
-    until(lambda: brake_events(publisher) == ["on"])
+    until(lambda: brake_events(publisher) == ["on"], VERB)
     assert database.ask(pending) == "0"
 
     serves[1 - owner] = scenes[1 - owner].serve()
@@ -255,7 +249,7 @@ def surviving():
     assert int(database.ask(f"SELECT count(pg_terminate_backend(pid, 60000)) {blocked}")) > 0
     assert database.ask(pending) == "1"
     assert lock.ask("COMMIT; SELECT 1") == "1"
-    until(lambda: brake_events(heir) == ["on", "off"])
+    until(lambda: brake_events(heir) == ["on", "off"], VERB)
     until(lambda: database.ask(pending) == "0")
     serves[owner] = scenes[owner].serve()
     balanced(heir)

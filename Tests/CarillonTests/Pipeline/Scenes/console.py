@@ -1,17 +1,20 @@
 """A running Carillon with devices, and a browser that looks at its console through `http.listen` with real API keys."""
-import http.client, json, os, socket, sys, time
+import http.client, json, os, socket, sys
 
 home = os.path.normpath(os.path.join(os.path.dirname(os.path.abspath(__file__)), *[".."] * 4))
 sys.path.append(os.path.join(home, "Tools", "console"))
 
+import browser
 from browser import Browser
 from doorway import Doorway
-from ground import PATIENCE, Scene, take_port, token, verb
+from ground import endings, Scene, take_port, token, until, verb, witnesses
 
 PICTURES = os.environ.get("CARILLON_PICTURES", os.path.join(home, ".build", "console"))
 # With a folder here, the browser takes the files of the console from there: changes can be tried without a build.
 ASSETS = os.environ.get("CARILLON_CONSOLE_ASSETS")
 ALL = ("operate", "push", "admin")
+endings.append(browser.close_all)
+witnesses.append(browser.tell_all)
 
 
 class Console:
@@ -45,7 +48,7 @@ class Console:
 
     def ask(self, method, path, body=None):
         """Asks the control socket, which needs no key."""
-        connection = http.client.HTTPConnection("localhost", timeout=PATIENCE)
+        connection = http.client.HTTPConnection("localhost")
         connection.sock = socket.socket(socket.AF_UNIX)
         connection.sock.connect(self.serve.places["control"])
         text = None if body is None else json.dumps(body)
@@ -91,10 +94,7 @@ class Console:
             "?.querySelector('.number')?.innerText.replaceAll(',', '')")
 
     def value_becomes(self, row, number):
-        limit = time.monotonic() + PATIENCE
-        while (now := self.value(row)) != str(number):
-            assert time.monotonic() < limit, (row, now, number)
-            time.sleep(0.05)
+        until(lambda: self.value(row) == str(number), 0.05)
 
     def picture(self, name):
         os.makedirs(PICTURES, exist_ok=True)

@@ -1,7 +1,7 @@
 """Peers that misbehave do not affect other peers, and memory stays limited."""
 import os, random, socket as sockets
 import zmq
-from ground import context, keyed, main, Monitor, note, PATIENCE, pick, Producer, Scene, text, token
+from ground import context, keyed, main, Monitor, note, pick, Producer, Scene, text, token
 
 SIZE = int(os.environ.get("CARILLON_SCENE_SIZE", "1"))
 # A sanitizer delays the release of memory, and keeps shadow memory.
@@ -17,7 +17,7 @@ def deaf_subscriber():
     deaf.linger, deaf.rcvhwm, deaf.rcvbuf = 0, 1, 4096
     deaf.connect(serve.places["publish"])
     deaf.subscribe("")
-    assert deaf.poll(PATIENCE * 1000)  # the subscription is active when the first heartbeat arrives
+    deaf.poll()  # the subscription is active when the first heartbeat arrives
     before = serve.resident
     for number in range(5):
         producer.push(note(f"m{number}", *(token(2000 * SIZE * number + n) for n in range(2000 * SIZE))))
@@ -148,7 +148,7 @@ def too_many():
     watch = million.get_monitor_socket(zmq.EVENT_DISCONNECTED)
     million.connect(serve.places["router"])
     million.send_multipart([b"push/1", text(note("million", *(token(n) for n in range(1_000_000))))])
-    assert watch.poll(PATIENCE * 1000), "a frame of 67 MB is accepted"
+    assert million not in zmq.select([watch, million], [], [])[0], "a frame of 67 MB is accepted"
     million.disable_monitor()
     million.close()
     assert producer.push(note("one", token(1)))["status"] == "accepted"

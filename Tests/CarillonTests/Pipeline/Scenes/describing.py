@@ -2,7 +2,7 @@
 import json, re, time
 from http.client import HTTPResponse
 from asking import addresses, Answer, Door, FORM, LINES, read, signed
-from ground import http, main, Monitor, note, Scene, token
+from ground import http, main, Monitor, note, pace, Scene, token
 from openapi import OpenAPI
 from waiting import away
 
@@ -335,7 +335,7 @@ def streams(scene):
     for socket in open_streams:
         socket.close()
     while scene.control.ask("GET", "/healthz").status != 200:
-        pass
+        pace()
 
 
 def rates(scene):

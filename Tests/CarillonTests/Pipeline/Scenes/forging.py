@@ -2,7 +2,7 @@
 differently. Each is refused before its body is parsed, and the owner of the key is served meanwhile."""
 import base64, itertools, json, time
 from calling import COMPONENTS, digest_of, make_key, metric, nonce, problem, signed, Wire
-from ground import main, Monitor, note, Scene, token
+from ground import main, Monitor, note, Scene, token, until
 
 PUSH = "POST", "/v1/messages"
 addresses = (f"127.0.{a}.{b}" for a in range(1, 250) for b in range(1, 250))
@@ -171,8 +171,7 @@ def copied():
             wire.close()
     # A kill forgets the nonces: copies of requests that were created before the second of the start are refused.
     serve.kill()
-    while int(time.time()) <= created:
-        time.sleep(0.02)
+    until(lambda: int(time.time()) > created)
     serve = scene.serve()
     with Wire(serve, source=next(addresses)) as wire:
         wire.send(fresh)

@@ -1,17 +1,27 @@
 """The base of all scenes: the program as child processes, and peers that use another ZeroMQ library.
 
 A scene is a function without arguments; `main` runs the scene that the command line names. Scenes do not sleep: they
-wait for a line, an event, a response or an exit code, with a timeout that only a hanging program exceeds."""
+wait for a line, an event, a response or an exit code. No wait has a limit of its own: `main` watches the whole process,
+and ends it when it has waited for so long that only a hang explains it (Tools/lab/patience.py)."""
 import contextlib, fcntl, json, os, signal, socket as sockets, subprocess, sys, tempfile, threading, time, traceback, uuid
 import urllib.error, urllib.request
 import zmq
 
+HOME = os.path.normpath(os.path.join(os.path.dirname(os.path.abspath(__file__)), *[".."] * 4))
+sys.path.append(os.path.join(HOME, "Tools"))
+
+from lab import patience
+
+pace, until = patience.pace, patience.until
 CARILLON = os.environ["CARILLON_PROGRAM"]
-PATIENCE = int(os.environ.get("CARILLON_SCENE_PATIENCE", "400"))
 context = zmq.Context()
 children = []
 directories = []
 taken_ports = []
+# Calls that end what is not a child, and calls that return what is known when a wait has run out.
+endings = []
+witnesses = []
+ran_out = threading.Event()
 
 
 class Child:
@@ -25,8 +35,8 @@ class Child:
         with contextlib.suppress(OSError):
             # A line longer than the usual 64 KiB would be split by a line of the log.
             fcntl.fcntl(self.process.stdout, fcntl.F_SETPIPE_SZ, 1 << 20)
+        self.words, self.lines, self.place, self.news, self.ended = words, [], 0, threading.Condition(), False
         children.append(self)
-        self.lines, self.place, self.news, self.ended = [], 0, threading.Condition(), False
         threading.Thread(target=self.read, daemon=True).start()
 
     def read(self):
@@ -40,7 +50,6 @@ class Child:
 
     def line(self, *words):
         """Waits for the next line that contains all these words; lines before it are not searched again."""
-        until = time.monotonic() + PATIENCE
         with self.news:
             while True:
                 while self.place < len(self.lines):
@@ -48,16 +57,19 @@ class Child:
                     if all(word in self.lines[self.place - 1] for word in words):
                         return self.lines[self.place - 1]
                 assert not self.ended, f"the process ended before {words}: {self.lines[-30:]}"
-                assert time.monotonic() < until, f"the process never printed {words}: {self.lines[-30:]}"
-                self.news.wait(1)
+                self.news.wait()
 
     def heard(self, *words):
         """Waits until there is a line that contains all these words, also among the lines already searched."""
-        until = time.monotonic() + PATIENCE
+        place = 0
         with self.news:
-            while not self.said(*words):
-                assert not self.ended and time.monotonic() < until, f"never printed {words}: {self.lines[-30:]}"
-                self.news.wait(1)
+            while True:
+                while place < len(self.lines):
+                    place += 1
+                    if all(word in self.lines[place - 1] for word in words):
+                        return
+                assert not self.ended, f"never printed {words}: {self.lines[-30:]}"
+                self.news.wait()
 
     def said(self, *words):
         return [line for line in self.lines if all(word in line for word in words)]
@@ -67,15 +79,20 @@ class Child:
 
     def end(self):
         """Waits for the end of the process and returns its exit code."""
-        code = self.process.wait(PATIENCE)
+        code = self.process.wait()
         with self.news:
             while not self.ended:
-                self.news.wait(1)
+                self.news.wait()
         return code
 
     def kill(self):
         self.signal(signal.SIGKILL)
         assert self.end() == -signal.SIGKILL
+
+    @property
+    def has_crashed(self):
+        """Whether the process has ended with a fault, and not by a stop or a kill."""
+        return self.process.poll() not in (None, 0, -signal.SIGKILL)
 
     @property
     def resident(self):
@@ -104,7 +121,7 @@ def verb(*words, code=0):
 def http(url, method="GET", body=None):
     request = urllib.request.Request(url, method=method, data=body and body.encode())
     try:
-        with urllib.request.urlopen(request, timeout=PATIENCE) as answer:
+        with urllib.request.urlopen(request) as answer:
             return answer.status, answer.read().decode()
     except urllib.error.HTTPError as error:
         return error.code, error.read().decode()
@@ -202,19 +219,30 @@ class Carillon(Child):
 
     def become_ready(self, *reason):
         """Waits until `/readyz` reports ready; or, with `reason`, until it reports not ready for that reason."""
-        until = time.monotonic() + PATIENCE
-        while time.monotonic() < until:
+
+        def look():
             status, answer = self.ready()
-            if not reason and status == 200:
-                return answer
-            if reason and status == 503 and all(word in json.dumps(answer) for word in reason):
-                return answer
-        raise AssertionError(f"it did not become ready, or not ready for {reason}: {answer}")
+            is_it = status == (503 if reason else 200) and all(word in json.dumps(answer) for word in reason)
+            return answer if is_it else None
+
+        return until(look)
 
     def stop(self, code=0):
         self.signal(signal.SIGTERM)
         ended = self.end()
         assert ended == code, (ended, self.lines[-30:])
+
+
+def has_message(socket):
+    """Whether a message has arrived."""
+    return bool(socket.getsockopt(zmq.EVENTS) & zmq.POLLIN)
+
+
+def receive(socket, child):
+    """Waits for a message of a child, and returns its frames. A crash of the child is noticed at once."""
+    while not socket.poll(100):  # timed: a pace
+        assert not child.has_crashed, f"the process crashed: {child.lines[-30:]}"
+    return socket.recv_multipart()
 
 
 def keyed(socket, keys):
@@ -228,16 +256,15 @@ class Producer:
     """A DEALER (or a REQ) without a limit of outstanding requests."""
 
     def __init__(self, serve, kind=zmq.DEALER, keys=None):
-        self.socket = keyed(context.socket(kind), keys)
+        self.serve, self.socket = serve, keyed(context.socket(kind), keys)
         self.socket.sndhwm = self.socket.rcvhwm = 0
         self.socket.connect(serve.places["router"])
 
     def send(self, *frames):
         self.socket.send_multipart([f if isinstance(f, bytes) else text(f) for f in frames])
 
-    def answer(self, patience=PATIENCE):
-        assert self.socket.poll(patience * 1000), "no response"
-        kind, *rest = self.socket.recv_multipart()
+    def answer(self):
+        kind, *rest = receive(self.socket, self.serve)
         return kind.decode(), [json.loads(line) for line in b"".join(rest).splitlines()]
 
     def push(self, envelope, payload=None):
@@ -273,6 +300,7 @@ class Monitor:
         self.socket.subscribe("heartbeat")
         self.events, self.kinds, self.seen = [], {}, set()
         self.heads, self.gaps, self.heartbeat = {}, [], None
+        witnesses.append(self.tell)
         self.wait_for_heartbeat()  # the subscription is active from now on
         if since is not None:
             for event in replay(serve, since=since, prefix=prefix, keys=keys)[0]:
@@ -286,9 +314,11 @@ class Monitor:
             self.events.append(event)
             self.kinds.setdefault(f"{event['family']}/{event['kind']}", []).append(event)
 
+    def tell(self):
+        return f"a monitor of '{self.prefix}' has {len(self.events)} events, the last of them: {self.events[-10:]}"
+
     def step(self):
-        assert self.socket.poll(PATIENCE * 1000), "nothing is published"
-        topic, lines = self.socket.recv_multipart()
+        topic, lines = receive(self.socket, self.serve)
         topic = topic.decode()
         if topic == "heartbeat":
             self.heartbeat = json.loads(lines)
@@ -307,9 +337,7 @@ class Monitor:
         return self.heartbeat
 
     def until(self, condition):
-        until = time.monotonic() + PATIENCE
         while not condition():
-            assert time.monotonic() < until, f"condition not met: {self.events[-10:]}, {self.serve.lines[-10:]}"
             self.step()
 
     def of(self, kind, message=None):
@@ -336,8 +364,7 @@ def ask_replay(serve, request, keys=None):
         socket.send_multipart([b"replay/1", text(request)])
         events = []
         while True:
-            assert socket.poll(PATIENCE * 1000), "no response to a replay request"
-            kind, *rest = socket.recv_multipart()
+            kind, *rest = receive(socket, serve)
             if kind != b"event/1":
                 return kind.decode(), events, json.loads(rest[0])
             topic, lines = rest
@@ -386,20 +413,49 @@ def pick(statuses, name):
     return [s.get(name) for s in statuses]
 
 
+def clean():
+    """Ends all that belongs to the scene, and removes its directories."""
+    for child in children:
+        if child.process.poll() is None:
+            child.process.kill()
+            child.process.wait()
+    for ending in endings:
+        ending()
+    for directory in directories:
+        directory.cleanup()
+
+
+def last_words():
+    """Prints what the children have printed last, and what the witnesses know, and ends all."""
+    try:
+        for child in children:
+            # Of those that have ended, the latest ones are enough.
+            if not child.ended or child in children[-10:]:
+                print(" ".join(map(str, child.words)), *child.lines[-30:], sep="\n    ", file=sys.stderr)
+        for witness in witnesses:
+            print(witness(), file=sys.stderr)
+    finally:
+        # What fails from now on, fails because its peers are killed.
+        ran_out.set()
+        threading.excepthook = lambda _: None
+        clean()
+
+
 def main(scenes):
+    patience.watch(last_words)
     code = 1
     try:
         scenes[sys.argv[1]]()
         code = 0
     except BaseException:
-        traceback.print_exc()
+        if not ran_out.is_set():
+            traceback.print_exc()
     finally:
-        for child in children:
-            if child.process.poll() is None:
-                child.process.kill()
-                child.process.wait()
-        for directory in directories:
-            directory.cleanup()
-        sys.stdout.flush()
-        sys.stderr.flush()
-        os._exit(code)  # does not wait for sockets that are half open
+        if ran_out.is_set():
+            threading.Event().wait()  # the watch ends this process
+        try:
+            clean()
+        finally:
+            sys.stdout.flush()
+            sys.stderr.flush()
+            os._exit(code)  # does not wait for sockets that are half open

@@ -1,6 +1,6 @@
 """Metrics, health checks, and the dashboard and rules that use them."""
 import json, os, re, subprocess, tempfile, time
-from ground import http, main, Monitor, note, PATIENCE, Producer, Scene, token
+from ground import http, main, Monitor, note, Producer, Scene, token, until
 
 ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__), "../../../.."))
 MONITORING = os.path.join(ROOT, "Config", "monitoring")
@@ -49,12 +49,12 @@ def promtool(*words, text=None):
 
 def settle(serve, condition):
     """Scrapes until the condition holds."""
-    until = time.monotonic() + PATIENCE
-    while True:
+
+    def look():
         text = page(serve)
-        if condition(series(text)):
-            return text
-        assert time.monotonic() < until, text
+        return text if condition(series(text)) else None
+
+    return until(look, 0.05)
 
 
 def busy_scene():

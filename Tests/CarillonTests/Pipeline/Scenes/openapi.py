@@ -17,10 +17,23 @@ def strict(schema):
     return result
 
 
+checked = set()
+
+
+def check_schema(schema):
+    """Checks a schema, once for all documents that have it."""
+    text = json.dumps(schema, sort_keys=True)
+    if text not in checked:
+        Draft202012Validator.check_schema(schema)
+        checked.add(text)
+
+
 class OpenAPI:
     def __init__(self, document):
         self.document = document
-        self.strict = {**document, "components": strict(document["components"])}
+        # A resolver searches all of a document before it resolves the first reference, and remembers the others.
+        self.resolvers = [
+            RefResolver("", root) for root in (document, {**document, "components": strict(document["components"])})]
         self.operations = {
             (method.upper(), path): operation
             for path, item in document["paths"].items() for method, operation in item.items()}
@@ -48,7 +61,7 @@ class OpenAPI:
         for name in [*document["components"]["schemas"], *document["components"]["responses"]]:
             assert re.fullmatch(r"[A-Za-z0-9._-]+", name), name
         for schema in document["components"]["schemas"].values():
-            Draft202012Validator.check_schema(schema)
+            check_schema(schema)
         names = [operation["operationId"] for operation in self.operations.values()]
         assert len(set(names)) == len(names), sorted(names)
         templates = [re.sub(r"{[^}]*}", "{}", path) for path in document["paths"]]
@@ -74,7 +87,7 @@ class OpenAPI:
         for one in parameters:
             assert one["in"] in ("path", "query", "header"), one
             assert one["in"] != "path" or one["required"] is True, one
-            Draft202012Validator.check_schema(one["schema"])
+            check_schema(one["schema"])
         if "requestBody" in operation:
             assert operation["requestBody"]["content"], path
             for kind, media in operation["requestBody"]["content"].items():
@@ -91,7 +104,7 @@ class OpenAPI:
     def check_media(self, kind, media):
         assert re.fullmatch(r"[a-z]+/[a-z0-9.+-]+", kind), kind
         assert set(media) <= {"schema", "example", "encoding", "x-line-schema"}, media
-        Draft202012Validator.check_schema(media["schema"])
+        check_schema(media["schema"])
 
     def check_example(self, kind, media):
         if "x-line-schema" in media:
@@ -104,8 +117,8 @@ class OpenAPI:
 
     def validate(self, value, schema):
         """Checks a value against a schema, as written and without undeclared members."""
-        for root, one in ((self.document, schema), (self.strict, strict(schema))):
-            errors = list(Draft202012Validator(one, resolver=RefResolver("", root)).iter_errors(value))
+        for resolver, one in zip(self.resolvers, (schema, strict(schema))):
+            errors = list(Draft202012Validator(one, resolver=resolver).iter_errors(value))
             assert not errors, [f"{'/'.join(map(str, e.absolute_path))}: {e.message}"[:500] for e in errors[:5]]
 
     def judge(self, method, path, answer):

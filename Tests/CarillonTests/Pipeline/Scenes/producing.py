@@ -2,9 +2,11 @@
 import json, os, shutil, subprocess, sys, threading
 import zmq
 from examples import TOOLS
-from ground import Child, context, main, Monitor, PATIENCE, Producer, Scene, note, take_port, token
+from ground import Child, clean, context, main, Monitor, note, pace, Producer, receive, Scene, take_port, token
 
 JNI = "/usr/lib/x86_64-linux-gnu/jni"
+# The time limit of a producer that waits for as long as it takes, in seconds.
+EVER = 1_000_000
 
 
 def compiled(scene):
@@ -40,12 +42,14 @@ class Example:
         self.command = COMMANDS[os.environ["LANGUAGE"]](scene)
         if self.command is None:
             print(f"skipped: {os.environ['LANGUAGE']} is not installed")
+            clean()
             os._exit(77)
 
-    def start(self, *words, patience=PATIENCE):
+    def start(self, *words, patience=EVER):
+        # timed: the examples have a time limit
         return Child("env", f"PATIENCE={patience}", *self.command, *words)
 
-    def run(self, *words, code=0, patience=PATIENCE):
+    def run(self, *words, code=0, patience=EVER):
         child = self.start(*words, patience=patience)
         ended = child.end()
         assert ended == code, (ended, child.lines)
@@ -75,8 +79,7 @@ class Proxy:
             peer, *request = self.front.recv_multipart()
             self.requests.append(request)
             self.back.send_multipart(request)
-            assert self.back.poll(PATIENCE * 1000), "no ack"
-            answer = self.back.recv_multipart()
+            answer = receive(self.back, self.serve)
             self.acks.append(json.loads(answer[-1]))
             if self.rule(self, len(self.acks), self.acks[-1]):
                 self.front.send_multipart([peer, *answer])
@@ -109,7 +112,8 @@ def statuses():
     serve.stop()
     assert sorted(scene.simulator.accepted()) == [token(1), token(2), token(2)]
     # Nobody listens any more: no answer, and the message is to be kept.
-    assert "same id" in example.run(router, "shop", token(3), "Hello", code=75, patience=1)
+    patience = 1  # timed: the example gives up when its time limit is over
+    assert "same id" in example.run(router, "shop", token(3), "Hello", code=75, patience=patience)
 
 
 def ack_lost():
@@ -183,7 +187,7 @@ def busy():
     # On a busy machine its time may be over before the first ack.
     patience = 0
     while not proxy.acks:
-        patience += 2.5
+        patience += 2.5  # timed: the example gives up when its time limit is over
         assert "same id" in example.run(
             proxy.endpoint, "broken", token(2), "Hello", "second", code=75, patience=patience)
     assert {ack["status"] for ack in proxy.acks} == {"busy"}, proxy.acks
@@ -193,7 +197,7 @@ def busy():
     heard = len(proxy.acks)
     while len(proxy.acks) == heard:
         assert child.process.poll() is None, child.lines
-        threading.Event().wait(0.05)
+        pace()
     scene.apps["broken"]["limits"]["waiting"] = 10
     serve.reload()
     assert child.end() == 0 and json.loads(child.lines[-1])["status"] == "accepted", child.lines

@@ -2,7 +2,7 @@
 import json, time
 import zmq
 from ground import (
-    apns_id, ask_replay, context, main, Monitor, note, PATIENCE, pick, Producer, replay, Scene, text, token)
+    apns_id, ask_replay, context, main, Monitor, note, pick, Producer, replay, Scene, text, token)
 
 
 def every_door():
@@ -13,6 +13,7 @@ def every_door():
     producer = Producer(serve)
     trace = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 
+    begun = time.time()
     one = producer.push(note("one", token(1), traceparent=trace))
     assert one["status"] == "accepted" and one["id"] == "one", one
     accepted = monitor.wait("message/accepted", "one")[0]
@@ -23,7 +24,10 @@ def every_door():
         "traceparent": trace}, sent
     assert sent["apns_id"] == apns_id("shop", "one", token(1)), sent
     assert len(sent["device"]) == 32 and set(sent["device"]) <= set("0123456789abcdef"), sent
-    assert 0 <= sent["latency_ms"] < PATIENCE * 1000 and abs(sent["ts"] / 1000 - time.time()) < PATIENCE, sent
+    # It was sent meanwhile; a second is more than the units of the clocks differ.
+    ended = time.time()
+    assert 0 <= sent["latency_ms"] <= (ended - begun + 1) * 1000, sent
+    assert begun - 1 <= sent["ts"] / 1000 <= ended + 1, sent
     assert sent["seq"] > accepted["seq"] and sent["prev"] == 0, sent
     (record,) = scene.simulator.received()
     assert record["id"].lower() == sent["apns_id"] and record["token"] == token(1), record

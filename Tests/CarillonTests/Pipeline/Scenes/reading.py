@@ -7,7 +7,7 @@ sys.path.append(os.path.join(home, "Tools", "console"))
 from auditing import Auditor, walk_by_tab
 from browser import Browser
 from console import PICTURES
-from ground import main
+from ground import directories, main
 
 # Pages with pictures of the run, and with every kind of part. The others are looked at in one width and scheme.
 CLOSE = ("index.html", "quickstart.html", "delivery.html", "securitymodel.html")
@@ -23,6 +23,7 @@ class Site:
 
     def __init__(self):
         self.folder = tempfile.TemporaryDirectory(prefix="carillon-site-")
+        directories.append(self.folder)
         self.place = os.path.join(self.folder.name, "docs", "carillon")
         subprocess.run([os.path.join(home, "Tools", "site"), "--output", self.place], check=True, stdout=sys.stderr)
         self.pages = sorted(name for name in os.listdir(self.place) if name.endswith(".html"))

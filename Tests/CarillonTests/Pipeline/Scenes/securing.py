@@ -2,7 +2,8 @@
 import json, os, re, signal, time
 import zmq
 from ground import (
-    ask_replay, context, http, keyed, main, Monitor, note, pick, Producer, replay, Scene, text, token, verb)
+    ask_replay, context, has_message, http, keyed, main, Monitor, note, pick, Producer, replay, Scene, text, token,
+    verb)
 
 
 def keys(directory, name):
@@ -58,7 +59,7 @@ def curve():
     assert producer.push(note("six", token(2)))["status"] == "accepted"
     monitor.completed("six")
     monitor.wait_for_heartbeat()
-    assert not any(socket.poll(0) for socket in (deaf, unknown.socket, open_one.socket, watching.socket))
+    assert not any(has_message(socket) for socket in (deaf, unknown.socket, open_one.socket, watching.socket))
     told = replay(serve, keys=(server, *grafana), prefix="message/")[0]
     assert not {"three", "four", "five"} & {e.get("message_id") for e in told}
     # A forbidden request has an event that names the client.
@@ -119,7 +120,7 @@ def revoked():
         keeps.add(event)
     assert keeps.completed("three")["three"]["sent"] == 1
     serve.line("connection refused", "no client", auditor[0].decode()[:10])
-    while loses.socket.poll(0):
+    while has_message(loses.socket):
         loses.step()
     assert not loses.of("message/accepted", "three")
     serve.stop()
@@ -217,7 +218,7 @@ def refused_replay(serve, keys):
         socket.connect(serve.places["replay"])
         socket.send_multipart([b"replay/1", b'{"since":0}'])
         serve.line("connection refused", keys[1].decode()[:10])
-        if not socket.poll(0):
+        if not has_message(socket):
             return None, None, None
         kind, text = socket.recv_multipart()
         return kind.decode(), None, json.loads(text)

@@ -2,7 +2,7 @@
 served meanwhile, over HTTP, over the control socket and over ZeroMQ."""
 import json, os, random, select, time
 from calling import descriptors, make_key, Wire
-from ground import main, Monitor, note, PATIENCE, Producer, Scene, token
+from ground import main, Monitor, note, pace, Producer, Scene, token, until
 
 # The connections that the program serves over HTTP with so many descriptors (`ConnectionLimits`).
 DESCRIPTORS, CONNECTIONS = 640, 80
@@ -83,13 +83,13 @@ def full():
         assert stream.until(b"message.accepted") is not None
     assert Producer(serve).push(note("zmq", token(1)))["status"] == "accepted"
     streams.pop().reset()
-    until = time.monotonic() + PATIENCE
     while True:
         with Wire(serve) as wire:
             answer = wire.ask("POST", "/v1/messages", json.dumps(note("again", token(1))), key=key)
             if answer.status == 202:
                 break
-        assert answer.status == 503 and time.monotonic() < until, answer
+        assert answer.status == 503, answer
+        pace()
     serve.stop()
 
 
@@ -98,23 +98,22 @@ def slow():
     scene = Scene()
     serve = scene.serve()
     key = make_key(serve, "orders", "push")
-    begun, at = time.monotonic(), 0
+    begun, at = time.monotonic(), 0  # timed: the server must wait for so long
     heads, bodies = [Wire(serve) for _ in range(40)], [Wire(serve) for _ in range(40)]
     slowly = json.dumps(note("slow", token(1), custom={"x": "y" * 900}))
     request = bodies[0].request("POST", "/v1/messages", slowly, key=key)
     for wire in bodies:
         wire.send(request[:-900])
     while heads:
-        assert time.monotonic() - begun < PATIENCE
         for wire in heads + bodies:
             wire.send(request[at % 200:at % 200 + 1] if wire in heads else b"y")
         at += 1
-        ready = select.select(heads, [], [], 0.2)[0]
+        ready = select.select(heads, [], [], 0.2)[0]  # a pace
         for wire in ready:
             answer = wire.answer()
             assert answer.status == 408 and answer.fields["connection"] == "close", answer
             heads.remove(wire)
-            assert time.monotonic() - begun >= HEAD_TIME, "ended too early"
+            assert time.monotonic() - begun >= HEAD_TIME, "ended too early"  # timed: see above
         if at % 10 == 0:
             serves(serve, key, f"slow-{at}")
     for wire in bodies:
@@ -160,7 +159,6 @@ def streams():
     # Half of them vanish without a word, the others close; there is room again at once for each that is gone.
     for number, wire in enumerate(wires):
         (wire.reset if number % 2 else wire.close)()
-    until = time.monotonic() + PATIENCE
     for _ in range(STREAMS):
         while True:
             wire, head = stream()
@@ -168,13 +166,11 @@ def streams():
                 wires.append(wire)
                 break
             wire.close()
-            assert time.monotonic() < until, head
+            pace()
     for wire in wires[STREAMS:]:
         wire.reset()
     serves(serve, key, "after")
-    while descriptors(serve) > open_files + 8:
-        assert time.monotonic() < until, (open_files, descriptors(serve))
-        time.sleep(0.05)
+    until(lambda: descriptors(serve) <= open_files + 8)
     serve.stop()
 
 
@@ -227,10 +223,7 @@ def resets():
         wire.send(wire.request("GET", "/healthz"))
         wire.socket.shutdown(1)
         assert wire.answer().status == 200
-    until = time.monotonic() + PATIENCE
-    while descriptors(serve) > open_files + 2:
-        assert time.monotonic() < until, (open_files, descriptors(serve))
-        time.sleep(0.05)
+    until(lambda: descriptors(serve) <= open_files + 2)
     serve.stop()
 
 

@@ -1,6 +1,6 @@
 """Stops, restarts and reloads."""
-import json, signal, time
-from ground import apns_id, main, Monitor, note, PATIENCE, pick, Producer, replay, Scene, token
+import json, signal
+from ground import apns_id, main, Monitor, note, pick, Producer, replay, Scene, token, until
 
 
 def drained():
@@ -82,9 +82,7 @@ def overdue():
 
 
 def until_received(scene, count):
-    until = time.monotonic() + PATIENCE
-    while len(scene.simulator.received()) < count:
-        assert time.monotonic() < until, "nothing was received"
+    until(lambda: len(scene.simulator.received()) >= count)
 
 
 def mended():

@@ -2,7 +2,7 @@
 out, each device once except for what was in flight, and a producer that repeats unanswered requests loses nothing."""
 import json, random, signal, subprocess, threading, time
 from calling import make_key, Wire
-from ground import apns_id, main, Monitor, note, PATIENCE, Scene, token
+from ground import apns_id, main, Monitor, note, pace, Scene, token, until
 
 LINES = [("Content-Type", "application/x-ndjson")]
 PUSH = "POST", "/v1/messages"
@@ -38,9 +38,7 @@ class Producer(threading.Thread):
         notes = [note(name, self.token(name), **more) for name in names]
         self.sent += len(names)
         body, fields = "\n".join(map(json.dumps, notes)), LINES if self.many else []
-        until = time.monotonic() + PATIENCE
         while names and not (self.stop and self.waits):
-            assert time.monotonic() < until, "no answer"
             answer = self.ask(body, fields)
             if answer is None or answer.status in (503, 401):
                 if answer is not None and answer.status == 503:
@@ -53,7 +51,7 @@ class Producer(threading.Thread):
                 if not self.repeats:
                     self.stop = True
                     return
-                time.sleep(0.02)
+                pace(0.02)
                 continue
             acks = [json.loads(line) for line in answer.body.splitlines()]
             assert answer.status == (200 if self.many or acks[0]["status"] == "duplicate" else 202), answer
@@ -101,18 +99,17 @@ def acked(producers):
 
 
 def wait_for(producers, condition):
-    until = time.monotonic() + PATIENCE
     while not condition():
-        assert time.monotonic() < until and not any(p.fault for p in producers), [p.fault for p in producers]
-        time.sleep(0.002)
+        assert not any(p.fault for p in producers), [p.fault for p in producers]
+        pace(0.002)
 
 
 def end(producers):
     for producer in producers:
         producer.stop = True
     for producer in producers:
-        producer.join(PATIENCE)
-        assert producer.fault is None and not producer.is_alive(), producer.fault
+        producer.join()
+        assert producer.fault is None, producer.fault
     return [name for producer in producers for name in producer.acked]
 
 
@@ -163,7 +160,8 @@ def drained():
             key = make_key(serve, "orders", "push")
         place = {"serve": serve, "key": key}
         producers = [Producer(place, number + 10 * life, repeats=False) for number in range(PRODUCERS)]
-        time.sleep(max(0, 1.01 - time.time() % 1))  # signatures of the second of the start are refused
+        second = int(time.time())
+        until(lambda: int(time.time()) > second)  # signatures of the second of the start are refused
         for producer in producers:
             producer.start()
         wait_for(producers, lambda: acked(producers) >= 150)
@@ -252,7 +250,7 @@ def registered():
                     answer = None
                 if answer is None:
                     wire = None
-                    time.sleep(0.02)
+                    pace(0.02)
                     continue
                 # A repetition of a request that was not answered is known.
                 assert answer.status in (200, 201), answer
@@ -266,10 +264,9 @@ def registered():
         thread.start()
 
     def reach(goal):
-        until = time.monotonic() + PATIENCE
         while sum(map(len, known)) < goal:
-            assert not faults and time.monotonic() < until, faults
-            time.sleep(0.002)
+            assert not faults, faults
+            pace(0.002)
 
     for _ in range(4):
         reach(sum(map(len, known)) + chance.randrange(1, 150))
@@ -278,7 +275,7 @@ def registered():
     reach(sum(map(len, known)) + 50)
     stop.set()
     for thread in threads:
-        thread.join(PATIENCE)
+        thread.join()
     assert not faults, faults
     found, after = {}, ""
     with Wire(serve) as wire:
@@ -324,7 +321,7 @@ def busy_stop():
     serve.signal(signal.SIGTERM)
     assert serve.end() == 0, serve.lines[-5:]
     for wire in wires:
-        wire.socket.settimeout(PATIENCE)
+        wire.socket.setblocking(True)
         wire.has_ended()
     serve = scene.serve()
     assert carried_out_alone(scene, serve, "last")

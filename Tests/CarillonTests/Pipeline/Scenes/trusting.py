@@ -1,7 +1,7 @@
 """The credentials of the apps, as GET /v1/credentials shows them."""
 import json, re, time
 from asking import Door
-from ground import http, main, note, Producer, Scene, token
+from ground import http, main, note, pace, Producer, Scene, token
 from openapi import OpenAPI
 from protocol import certificate
 
@@ -70,7 +70,7 @@ def states():
     scene.simulator.faults({"match": {"token": "ab*"}, "answer": {"status": 403, "reason": "InvalidProviderToken"}})
     assert Producer(serve).push(note("refused", token(1, "ab")))["status"] == "accepted"
     while "fault" not in (shop := credentials()["shop"]):
-        pass
+        pace(0.1)
     assert "InvalidProviderToken" in shop["fault"] and "failed_at" not in shop and shop["state"] == "in_use", shop
     serve.stop()
 

@@ -1,6 +1,7 @@
 """Log lines, verbs across a restart, tables on a narrow terminal, queries about one message, and `check`."""
-import fcntl, json, os, pty, re, signal, socket, struct, subprocess, termios, time
-from ground import apns_id, CARILLON, Child, context, main, Monitor, note, PATIENCE, pick, Producer, Scene, token, verb
+import fcntl, json, os, pty, re, signal, socket, struct, subprocess, termios
+from ground import (
+    apns_id, CARILLON, Child, context, main, Monitor, note, pace, pick, Producer, Scene, token, until, verb)
 
 
 def told():
@@ -26,10 +27,9 @@ def told():
     producer = Producer(first)
     statuses = producer.batch([note(f"m{n}", token(n)) for n in range(40)])
     assert set(pick(statuses, "status")) == {"accepted"}
-    until = time.monotonic() + PATIENCE
     with open(os.path.join(scene.data, "running.json")) as mark:
         while not re.search('"most_in_flight":[1-9]', mark.read()):
-            assert time.monotonic() < until
+            pace()
             mark.seek(0)
     first.kill()
     scene.simulator.faults()
@@ -98,7 +98,7 @@ def on_terminal(*words, columns=80):
             break
         output += piece
     os.close(ours)
-    process.wait(PATIENCE)
+    process.wait()
     return re.sub(r"\x1b\[[0-9;]*[A-Za-z]", "", output.decode()).replace("\r", "").split("\n")
 
 
@@ -166,9 +166,7 @@ def one_message():
     refused = serve.verb("send", "--app", "shop", "--user", "ada", "--payload", '{"aps":5}', code=65)
     assert "bad_payload: aps: it is a number" in refused, refused
     for name in ("known", "unknown", "tagged", "untagged", "bare", "slip"):
-        until = time.monotonic() + PATIENCE
-        while json.loads(serve.verb("messages", name, "--json"))["state"] != "completed":
-            assert time.monotonic() < until, name
+        until(lambda: json.loads(serve.verb("messages", name, "--json"))["state"] == "completed", 0.1)
     known = json.loads(serve.verb("messages", "known", "--json"))
     assert known["message_id"] == "known" and known["users"] == ["ada"] and known["priority"] == 5, known
     words = serve.verb("messages", "known")

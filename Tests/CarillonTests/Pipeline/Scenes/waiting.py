@@ -1,13 +1,12 @@
 """Messages that wait, and messages that must not wait for them."""
 import http.client, json, os, socket as sockets, sqlite3
-from ground import main, Monitor, note, PATIENCE, pick, Producer, Scene, take_port, token
+from ground import main, Monitor, note, pick, Producer, Scene, take_port, token
 
 
 def control(serve, method, path, body=None):
     """Sends a request over the control socket, as the verbs do."""
     connection = http.client.HTTPConnection("carillon")
     connection.sock = sockets.socket(sockets.AF_UNIX)
-    connection.sock.settimeout(PATIENCE)
     connection.sock.connect(os.path.join(serve.scene.data, "control.sock"))
     headers = {"Content-Type": "application/json"} if body is not None else {}
     connection.request(method, path, body=None if body is None else json.dumps(body), headers=headers)
