@@ -45,7 +45,7 @@ import Testing
         }
     }
 
-    @Test func `The site is read in Chromium, from a file and below a path`() async throws {
+    @Test(.long) func `The site is read in Chromium, from a file and below a path`() async throws {
         try await PythonScene.run("reading", "site")
     }
 

@@ -97,7 +97,7 @@ import Testing
         try await scene.server.stop()
     }
 
-    @Test func `The console shows nodes, partitions and a take-over as it happens`() async throws {
+    @Test(.long) func `The console shows nodes, partitions and a take-over as it happens`() async throws {
         let scene = try await Scene()
         try await PythonScene.run("clustering", "walk", variables: ["CARILLON_STORE=\(scene.store)"])
         try await scene.server.stop()

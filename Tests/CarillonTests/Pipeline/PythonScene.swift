@@ -24,9 +24,12 @@ enum PythonScene {
     /// Runs a scene with further variables (`NAME=VALUE`), and returns its output.
     @discardableResult
     static func run(_ file: String, _ scene: String, variables: [String] = []) async throws -> String {
+        // The scene ends before the test does, so that it can say what it waits for, and clean up.
+        let bound = Patience.bound * 0.8
         let ended = try await ChildProcess.run(
             "env",
             variables + [
+                "CARILLON_WAIT_BOUND=\(bound / .seconds(1))",
                 "CARILLON_PROGRAM=\(ChildProcess.carillon)", try await interpreter(), "-B", "\(directory)/\(file).py",
                 scene,
             ])
