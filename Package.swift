@@ -8,15 +8,7 @@ let house: [SwiftSetting] = [
     .enableUpcomingFeature("InternalImportsByDefault"),
 ]
 /// `Tools/test` sets this; a user with a newer compiler is not stopped by its new warnings.
-/// It also makes a build of everything shorter by a fifth: the driver hands out a large target in few batches, since each
-/// batch parses all files of the target, and debug information names places, not variables.
-let strict: [SwiftSetting] =
-    Context.environment["CARILLON_STRICT"] == nil
-    ? []
-    : [
-        .treatAllWarnings(as: .error),
-        .unsafeFlags(["-driver-batch-size-limit", "1000", "-gline-tables-only"], .when(configuration: .debug)),
-    ]
+let strict: [SwiftSetting] = Context.environment["CARILLON_STRICT"] == nil ? [] : [.treatAllWarnings(as: .error)]
 /// For the targets that import C or hold raw memory: every unsafe use is marked, and the compiler finds the one that is
 /// not.
 let settings = house + strict
