@@ -75,7 +75,8 @@ def watch(last_words):
         waiting = sys._current_frames()[threading.main_thread().ident]
         try:
             for thread, frame in sys._current_frames().items():
-                print(f"thread {thread}:", "".join(traceback.format_stack(frame)), file=sys.stderr)
+                if thread != threading.get_ident():
+                    print(f"thread {thread}:", "".join(traceback.format_stack(frame)), file=sys.stderr)
             last_words()
         finally:
             place = traceback.extract_stack(waiting)
