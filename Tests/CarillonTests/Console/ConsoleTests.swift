@@ -2,8 +2,8 @@ import TestTraits
 import Testing
 
 /// Tests of the operator console in Chromium, through `http.listen` and with API keys: a walk through it, rights, hostile
-/// texts, and a restart; the full tour is part of `Tools/test --long`. The pictures of a run are in the
-/// folder that `CARILLON_PICTURES` names, otherwise in `.build/console`.
+/// texts, and a restart; the full tour is part of `Tools/test --long`. The pictures of a run are in the folder that
+/// `CARILLON_PICTURES` names, otherwise in `.build/console`.
 @Suite(.waits) struct ConsoleTests {
     @Test func `Numbers move, devices and messages are found, read and changed, and a test is sent`() async throws {
         try await PythonScene.run("viewing", "walk")

@@ -2,7 +2,8 @@ import TestSupport
 import TestTraits
 import Testing
 
-/// Runs `Tools/fuzz/peers` for some seconds, and in `Tools/test --long` for a minute, with thousands of hostile peers and some honest ones.
+/// Runs `Tools/fuzz/peers` for some seconds, and in `Tools/test --long` for a minute, with thousands of hostile peers and
+/// some honest ones.
 @Suite(.waits) struct HostilePeersTests {
     @Test(arguments: ["none", "curve"])
     func `Hostile peers do not affect honest peers, and the process leaks neither memory nor descriptors`(
