@@ -21,6 +21,8 @@ package final class FakeEvents: EventLog {
     package let waiting = CommittedEvents()
 
     package let partCount: Int
+    /// Called before the range of stored numbers is read.
+    package let beforeBounds = Locked<(@Sendable () async throws -> Void)?>(nil)
 
     package init(parts: Int = 1) { partCount = parts }
 
@@ -47,7 +49,8 @@ package final class FakeEvents: EventLog {
     private static func writer(of part: Int) -> LogWriter { LogWriter(next: EventNumber.base(of: part) + 1) }
 
     package func bounds() async throws -> [LogBounds] {
-        state.withLock { state in
+        try await beforeBounds.withLock { $0.take() }?()
+        return state.withLock { state in
             state.reads += 1
             return (0..<partCount).map { Self.bounds(of: $0, state) }
         }

@@ -212,6 +212,12 @@ package final class RawClient {
         return received
     }
 
+    /// Whether nothing can be read now, not even the end.
+    package var isQuiet: Bool {
+        var byte: UInt8 = 0
+        return received.isEmpty && recv(descriptor, &byte, 1, CInt(MSG_PEEK | MSG_DONTWAIT)) < 0
+    }
+
     /// Returns true if nothing more arrives and the server closes gracefully.
     package func isAtEnd() throws -> Bool {
         try rest().isEmpty

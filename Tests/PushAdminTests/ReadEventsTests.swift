@@ -197,6 +197,44 @@ import Testing
         ("?since=99999999999999999999", "since: a whole number"),
     ]
 
+    /// A client that has the head of a live stream gets each event from then on, however late its task runs.
+    @Test func `The head of a live stream is sent when its place is known`() async throws {
+        try await withPipeline { scene in
+            nonisolated(unsafe) let client = try scene.control.raw()
+            scene.events.beforeBounds.withLock {
+                $0 = {
+                    // The loop has done what came before this request.
+                    _ = try await scene.control.client.send("GET", to: "/healthz")
+                    #expect(client.isQuiet)
+                    scene.events.commit { $0.add(.connectionUp, at: $1) }
+                }
+            }
+            try client.send("GET /v1/events HTTP/1.1\r\nHost: x\r\nAccept: text/event-stream\r\n\r\n")
+            let pool = BlockingPool(name: "raw", threadCount: 1, queueLimit: 2)
+            let read = { (end: String) in
+                try await pool.run {
+                    var text = ""
+                    while !text.contains(end) { text += String(decoding: try client.some(), as: UTF8.self) }
+                    return text
+                }
+            }
+            #expect(try await read("\r\n\r\n").hasPrefix("HTTP/1.1 200 "))
+            scene.events.commit { $0.add(.connectionDown, at: $1) }
+            let text = try await read("data: ")
+            #expect(text.contains("event: connection.down\n") && !text.contains("event: connection.up\n"))
+        }
+    }
+
+    @Test func `A live stream of a log that cannot be read is refused`() async throws {
+        try await withPipeline { scene in
+            nonisolated(unsafe) let client = try scene.control.raw()
+            scene.events.beforeBounds.withLock { $0 = { throw RawClient.Failure(what: "the log is damaged") } }
+            try client.send("GET /v1/events HTTP/1.1\r\nHost: x\r\nAccept: text/event-stream\r\n\r\n")
+            let answer = try await BlockingPool(name: "raw", threadCount: 1, queueLimit: 1).run { try client.answer() }
+            #expect(answer.status == 500, "\(answer)")
+        }
+    }
+
     @Test func `A wrong query is answered with the reason`() async throws {
         try await withPipeline { scene in
             for (query, message) in Self.refused {

@@ -2,6 +2,7 @@ import PushLoop
 import PushModel
 import PushStore
 import PushTime
+import PushTransport
 import PushWire
 
 /// One live stream of events (`text/event-stream`). An event is sent with its number as `id`, `family.kind` as `event`,
@@ -19,20 +20,26 @@ struct EventStream: Sendable {
     let prefix: String
     let caller: Caller
 
-    /// Sends events until the client disconnects or the task is cancelled.
+    /// Answers with events until the client disconnects or the task is cancelled.
     ///
     /// - Parameter since: the place after which to begin; nil begins with the next new event.
-    func run(since: LogPosition?, to writer: StreamWriter) async {
+    func run(since: LogPosition?, to writer: StreamWriter, headers: HTTP1Headers) async {
+        let place: LogPosition
         do {
-            var at: LogPosition
-            if let since {
-                at = since
-            } else {
-                at = try await reader.last(0, prefix: prefix).newest
-            }
-            // The first bytes tell the client that the stream has begun.
+            if let since { place = since } else { place = try await reader.last(0, prefix: prefix).newest }
+        } catch {
+            return await writer.answer(AdminAnswer(failedBy: error))
+        }
+        // The place is known before the head is sent: a client that has the head gets every event from then on.
+        guard await writer.start(headers: headers) else { return }
+        await send(from: place, isReplay: since != nil, to: writer)
+    }
+
+    private func send(from place: LogPosition, isReplay: Bool, to writer: StreamWriter) async {
+        var at = place
+        do {
             guard await writer.send(Array("retry: 2000\n\n".utf8)) else { return }
-            var isFirst = since != nil
+            var isFirst = isReplay
             var lastSent = MonotonicTime.current()
             while !Task.isCancelled {
                 let found = try await reader.forward(since: at, prefix: prefix, limit: Self.pageSize)

@@ -141,15 +141,13 @@ package struct ReadEvents: RespondingEndpoint {
         let stream = EventStream(reader: reader, waiting: waiting, prefix: input.prefix, caller: caller)
         let task = Locked<Task<Void, Never>?>(nil)
         let writer = StreamWriter(responder, on: loop) { task.withLock { $0?.cancel() } }
-        let begun = streams.begin { [since] in await stream.run(since: since, to: writer) }
+        let begun = streams.begin { [since] in await stream.run(since: since, to: writer, headers: headers) }
         guard let begun else {
             throw Problem(
                 .tooManyRequests,
                 detail: "\(EventStreams.limit) streams of events are open, or the server stops; try again later")
         }
         task.withLock { $0 = begun }
-        // It throws if the client has gone; then the first chunk is refused, and the stream ends.
-        try? responder.start(status: 200, headers: headers)
     }
 
     private func answer(_ input: Input, for caller: Caller) async throws -> Reply<Output> {

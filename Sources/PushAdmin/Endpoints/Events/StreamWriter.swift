@@ -12,7 +12,7 @@ final class StreamWriter: Sendable {
     private let responder: LoopBound<HTTP1Responder>
     private let state = Locked(State())
 
-    /// Creates a writer of an answer that has started. On the loop.
+    /// Creates a writer of an answer. On the loop.
     ///
     /// - Parameter onClose: called on the loop if the client disconnects.
     init(_ responder: HTTP1Responder, on loop: EventLoop, onClose: @escaping () -> Void) {
@@ -22,6 +22,16 @@ final class StreamWriter: Sendable {
             self?.wake { $0.isClosed = true }
             onClose()
         }
+    }
+
+    /// Starts the answer. Returns false if the client has gone.
+    func start(headers: HTTP1Headers) async -> Bool {
+        await responder.with { (try? $0.start(status: 200, headers: headers)) != nil }
+    }
+
+    /// Sends a whole answer in place of a stream.
+    func answer(_ answer: AdminAnswer) async {
+        await responder.with { answer.send(to: $0) }
     }
 
     /// Sends a chunk, and waits until there is room for the next one. Returns false if the client has gone.
