@@ -14,7 +14,7 @@ package struct Patience: Sendable {
     private static let longestStep: Duration = .seconds(5)
 
     private var last = ContinuousClock.now
-    package private(set) var spent: Duration = .zero
+    private var spent: Duration = .zero
 
     package init() {}
 

@@ -63,7 +63,7 @@ class Server:
             file.writelines(f"{key} = '{value}'\n" for key, value in lines.items())
 
     def launch(self):
-        self.run("pg_ctl", "-D", self.data, "-l", self.directory / "log", "-w", "-t", PATIENCE, "start")
+        self.run("pg_ctl", "-D", self.data, "-l", self.directory / "log", "-w", "-t", 86400, "start")
 
     def create(self):
         self.run("initdb", "-D", self.data, "-U", "carillon", "-A", "trust", "--no-sync", "-E", "UTF8", "--locale", "C")

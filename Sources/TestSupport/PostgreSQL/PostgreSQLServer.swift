@@ -68,7 +68,7 @@ package final class PostgreSQLServer: Sendable {
         let log = directory.path + "/log"
         do {
             try await Self.check(
-                Self.command([Self.program("pg_ctl"), "-D", data, "-l", log, "-w", "-t", "120", "start"]))
+                Self.command([Self.program("pg_ctl"), "-D", data, "-l", log, "-w", "-t", "86400", "start"]))
         } catch {
             let text = (try? String(contentsOfFile: log, encoding: .utf8)) ?? ""
             throw Failure(description: "PostgreSQL does not start: \(error): \(text.suffix(2000))")
@@ -159,7 +159,7 @@ package final class PostgreSQLServer: Sendable {
     /// Ends the server in an orderly way, without waiting for its clients.
     package func stop() async throws {
         try await Self.check(
-            Self.command([Self.program("pg_ctl"), "-D", data, "-m", "fast", "-w", "-t", "120", "stop"]))
+            Self.command([Self.program("pg_ctl"), "-D", data, "-m", "fast", "-w", "-t", "86400", "stop"]))
     }
 
     // MARK: SQL
@@ -175,18 +175,26 @@ package final class PostgreSQLServer: Sendable {
         return String(ended.output.drop { $0.isNewline }.reversed().drop { $0.isNewline }.reversed())
     }
 
-    /// Waits at the server until a condition holds.
+    /// Waits until a condition holds.
     package func wait(until condition: String) async throws {
+        try await TestSupport.wait(while: try await !wasMet(condition))
+    }
+
+    /// Looks at the server for a second, so that a state that is soon over is seen.
+    private func wasMet(_ condition: String) async throws -> Bool {
         try await execute(
             """
             DO $$ BEGIN
-                FOR round IN 1..30000 LOOP
-                    IF \(condition) THEN RETURN; END IF;
+                PERFORM set_config('test.met', 'no', false);
+                FOR round IN 1..100 LOOP
+                    IF \(condition) THEN
+                        PERFORM set_config('test.met', 'yes', false);
+                        RETURN;
+                    END IF;
                     PERFORM pg_sleep(0.01), pg_stat_clear_snapshot();
                 END LOOP;
-                RAISE EXCEPTION 'the condition was not met';
             END $$
-            """)
+            """, "SELECT current_setting('test.met')") == "yes"
     }
 
     /// Returns a URL of this server, and of others behind it.

@@ -201,7 +201,8 @@ def killed():
     while not os.path.exists(f"{copy}.partial/ledger.db"):
         assert not slow.ended, slow.lines
         pace()
-    # A second one to the same place is refused while the first one runs.
+    # A second one to the same place is refused while the first one runs; it cannot end meanwhile.
+    slow.process.send_signal(signal.SIGSTOP)
     assert "another backup" in verb("backup", copy, "--data", scene.data, code=75)
     slow.kill()
     assert not os.path.exists(copy) and os.path.exists(f"{copy}.partial")

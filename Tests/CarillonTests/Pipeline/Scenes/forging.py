@@ -195,10 +195,11 @@ def visible():
         with Wire(serve, source=next(addresses)) as wire:
             return wire.ask(method, target, value, **more)
 
-    def until_refused(*words, **more):
-        while (answer := ask(*words, **more)).status == 200:
-            pass
-        return answer
+    def flood(key):
+        """Sends requests faster than one a second, and returns all answers."""
+        with Wire(serve, source=next(addresses)) as wire:
+            wire.send(wire.request("GET", "/v1/stats", key=key) * 100)
+            return [wire.answer() for _ in range(100)]
 
     twice = signed(push, *PUSH, data)
     now = int(time.time())
@@ -218,14 +219,17 @@ def visible():
         "app_not_allowed": [lambda: ask("GET", "/v1/apps/bank/messages/x", key=watch)],
         "unknown_host": [lambda: ask("GET", "/v1/stats", key=watch, host="evil.example")],
         "cross_origin": [lambda: ask("GET", "/v1/stats", key=watch, fields=[("Origin", "https://evil.example")])],
-        "too_many_requests": [lambda: until_refused("GET", "/v1/stats", key=slow)],
+        "too_many_requests": [lambda: flood(slow)],
     }
     assert ask(*PUSH, data, fields=twice).status == 202
     for reason, calls in cases.items():
         before = metric(serve, "carillon_http_refusals_total", reason=reason)
         others = metric(serve, "carillon_http_refusals_total") - before
-        refused = sum(call().status in (401, 403, 421, 429) for call in calls)
-        assert refused == len(calls), (reason, refused)
+        answers = [call() for call in calls]
+        if reason == "too_many_requests":
+            answers = [answer for answer in answers[0] if answer.status != 200]
+        refused = sum(answer.status in (401, 403, 421, 429) for answer in answers)
+        assert refused == len(answers) > 0, (reason, refused)
         assert metric(serve, "carillon_http_refusals_total", reason=reason) == before + refused, reason
         assert metric(serve, "carillon_http_refusals_total") == others + before + refused, reason
     with Wire(serve, "control") as wire:

@@ -1,5 +1,6 @@
 """Peers that try to crash or exhaust the process: they lose their connection, and other peers are served."""
 import os, re, socket as sockets, struct, subprocess, sys, time
+from calling import Wire
 from ground import endings, http, main, Monitor, note, pace, pick, Producer, Scene, text, token, until
 from securing import keys
 
@@ -178,22 +179,29 @@ def check_growth(serve, calm):
     assert peak(serve) - calm < limit, (calm, peak(serve), limit)
 
 
+def let_it_look(wire):
+    """Gives the program a turn of its loop, in which it can see what a peer does."""
+    pace(0.02)
+    assert wire.ask("GET", "/healthz").status == 200
+
+
 def endless():
     """The connection of a peer that sends an endless message is closed, and the memory of the message is freed."""
     scene = Scene()
     serve = scene.serve()
     works(scene, serve, "before", 1)
-    calm = peak(serve)
+    calm, turns = peak(serve), Wire(serve)
     for name, kind, size in (
             ("router", b"DEALER", 1 << 20), ("pull", b"PUSH", 1 << 20), ("router", b"DEALER", 0), ("publish", b"SUB", 600),
             ("replay", b"DEALER", 0)):
         with raw(serve, name, kind) as peer:
-            # The peer is as slow as a distant one; a local peer could fill a gigabyte between two checks. libzmq needs 64
-            # bytes for a frame, so that this many empty ones take 100 MB a second.
+            # The peer is as slow as a distant one, and slower on a machine where the program is: a local peer could fill a
+            # gigabyte between two checks. libzmq needs 64 bytes for a frame, so that this many empty ones take 100 MB a
+            # second.
             part = frame(bytes(size), 1) * min(max(1, (1 << 20) // (size + 2)), 1 << 15)
             peer.setblocking(False)
             while offer(peer, part) is not None:
-                pace(0.02)
+                let_it_look(turns)
         serve.line("ZeroMQ connection closed")
     works(scene, serve, "after", 2)
     check_growth(serve, calm)
@@ -220,14 +228,14 @@ def many_endless():
     for peer in peers:
         peer.setblocking(False)
     left = {peer: 1_000_000 for peer in peers}
-    part = frame(b"", 1) * 1000
+    part, turns = frame(b"", 1) * 1000, Wire(serve)
     while left:
         for peer in list(left):
             taken = offer(peer, part)
             left[peer] -= left[peer] if taken is None else taken
             if left[peer] <= 0:
                 del left[peer]
-        pace(0.02)
+        let_it_look(turns)
     serve.line("ZeroMQ connection closed")
     works(scene, serve, "after", 2)
     assert any(was_closed(peer) for peer in peers)

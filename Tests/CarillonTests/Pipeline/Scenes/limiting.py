@@ -123,10 +123,10 @@ def limited():
         assert codes[0] == 401 and codes[-1] == 429 and answer.code == "too_many_requests", codes
         assert int(answer.fields["retry-after"]) >= 1
         assert wire.ask(*PUSH, body("fast-0"), key=fast).status == 200
-        # Its rate has recovered since the flood; a few requests use it up again.
-        while (answer := wire.ask(*PUSH, body("fast-0"), key=slow)).status == 200:
-            pass
-        problem(answer, 429)
+        # Its rate may have recovered since the flood, and is used up again.
+        wire.send(wire.request(*PUSH, body("fast-0"), key=slow) * 100)
+        statuses = {wire.answer().status for _ in range(100)}
+        assert 429 in statuses <= {200, 429}, statuses
     serve.stop()
 
 
