@@ -278,7 +278,8 @@ package final class RunningCarillon: Sendable {
                 waiting: pipeline.waiting,
                 statistics: statistics,
                 identities: pipeline.ledger.identities, apps: { await gateways.statuses().map(\.app.id) },
-                environment: environment, seen: pipeline.seen, registry: pipeline.registry)
+                environment: environment, seen: pipeline.seen, registry: pipeline.registry,
+                obstacles: ServedObstacles(pipeline: pipeline, gateways: gateways))
         return EndpointTable(
             all + [AnyEndpoint(now: GetOpenAPI(describing: all, version: Release.version))] + ConsoleEndpoints.all())
     }

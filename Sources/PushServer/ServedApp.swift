@@ -54,6 +54,11 @@ struct ServedStatus: Sendable {
         }
     }
 
+    /// The time until the gateway tries again; nil if it is not known.
+    var nextAttempt: Duration? {
+        if case .paused(let time, _)? = gateway?.state { time } else { nil }
+    }
+
     /// The reason why pushes cannot be sent now; nil if they can.
     var obstacle: String? {
         if pausedAt != nil { return Self.paused }

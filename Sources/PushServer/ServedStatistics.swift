@@ -44,6 +44,10 @@ struct ServedStatistics: PipelineStatistics {
             case .gateway:
                 guard let app else { return nil }
                 return await NodeQuestion.answer { try await gateways.known(app, in: gateways.ownGateway(app)) }
+            case .obstacle:
+                guard let app, let message = question.message else { return nil }
+                let obstacles = ServedObstacles(pipeline: pipeline, gateways: gateways)
+                return await NodeQuestion.answer { await obstacles.own(message, of: app) }
             case .scale:
                 guard let app, let low = question.min, let high = question.max, low >= 1, low <= high else {
                     return nil

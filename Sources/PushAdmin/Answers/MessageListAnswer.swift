@@ -13,3 +13,4 @@ package struct MessageListAnswer: JSONAnswer, Equatable {
 
 extension MessageSummary: JSONAnswer {}
 extension MessageSummary.State: SchemaChoice {}
+extension MessageObstacle.Code: SchemaChoice {}

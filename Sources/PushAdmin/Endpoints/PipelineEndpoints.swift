@@ -12,6 +12,7 @@ package enum PipelineEndpoints {
     ///   - apps: returns the apps of the configuration in force; if it is nil, any app is accepted.
     ///   - environment: returns the environment of an app, or nil if there is no such app.
     ///   - seen: takes reports of displayed notifications; if it is nil, there is no endpoint for them.
+    ///   - obstacles: knows what holds up messages; if it is nil, messages do not say it.
     ///   - registry: resolves audiences; if it is nil, there is no endpoint that counts them.
     ///   - maxWait: the maximum wait for events, in seconds.
     package static func all(
@@ -19,12 +20,13 @@ package enum PipelineEndpoints {
         waiting: any EventWaiting,
         statistics: any PipelineStatistics, identities: Identities, apps: (@Sendable () async -> [AppID])? = nil,
         environment: (@Sendable (AppID) -> PushEnvironment?)? = nil, seen: SeenReports? = nil,
-        registry: (any DeviceRegistry)? = nil,
+        registry: (any DeviceRegistry)? = nil, obstacles: (any MessageObstacles)? = nil,
         maxWait: UInt64 = ReadEvents.maxWait
     ) -> [AnyEndpoint] {
         let apps = KnownApps(apps, environment: environment)
         let history = MessageHistory(log: events)
         let traces = Traces(log: events, devices: devices)
+        let obstacles = ObstacleSearch(devices: devices, live: obstacles)
         return [
             AnyEndpoint(ListDevices(devices: devices, apps: apps)),
             AnyEndpoint(raw: RegisterDevices(devices: devices, identities: identities, apps: apps)),
@@ -39,8 +41,8 @@ package enum PipelineEndpoints {
             AnyEndpoint(ExportDevices(devices: devices, apps: apps)),
             AnyEndpoint(TraceDevice(traces: traces)),
             AnyEndpoint(ListMessages(history: history)),
-            AnyEndpoint(FindMessage(history: history)),
-            AnyEndpoint(GetMessage(history: history)),
+            AnyEndpoint(FindMessage(history: history, obstacles: obstacles)),
+            AnyEndpoint(GetMessage(history: history, obstacles: obstacles)),
             AnyEndpoint(ListDeliveries(history: DeliveryHistory(log: events))),
             AnyEndpoint(
                 responding: ReadEvents(
@@ -60,6 +62,7 @@ package enum PipelineEndpoints {
         let apps = KnownApps(nil)
         let history = MessageHistory(log: events)
         let traces = Traces(log: events, devices: devices)
+        let obstacles = ObstacleSearch(devices: devices, live: nil)
         return [
             AnyEndpoint(ListDevices(devices: devices, apps: apps)),
             AnyEndpoint(FindDevice(devices: devices, identities: identities)),
@@ -67,8 +70,8 @@ package enum PipelineEndpoints {
             AnyEndpoint(ExportDevices(devices: devices, apps: apps)),
             AnyEndpoint(TraceDevice(traces: traces)),
             AnyEndpoint(ListMessages(history: history)),
-            AnyEndpoint(FindMessage(history: history)),
-            AnyEndpoint(GetMessage(history: history)),
+            AnyEndpoint(FindMessage(history: history, obstacles: obstacles)),
+            AnyEndpoint(GetMessage(history: history, obstacles: obstacles)),
             AnyEndpoint(ListDeliveries(history: DeliveryHistory(log: events))),
             AnyEndpoint(responding: ReadEvents(on: loop, events: events, waiting: waiting, streams: streams)),
             AnyEndpoint(GetTrace(traces: traces)),

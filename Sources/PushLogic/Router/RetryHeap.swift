@@ -45,6 +45,15 @@ struct RetryHeap {
         return delivery
     }
 
+    /// Returns the earliest of the deliveries for which `isMeant` returns true. It looks at all of them.
+    func first(where isMeant: (Delivery) -> Bool) -> (delivery: Delivery, at: MonotonicTime)? {
+        var found: Entry?
+        for entry in heap where found.map({ entry.isBefore($0) }) ?? true {
+            if let delivery = held[Int(entry.slot)], isMeant(delivery) { found = entry }
+        }
+        return found.flatMap { entry in held[Int(entry.slot)].map { ($0, entry.at) } }
+    }
+
     /// Removes the deliveries for which `isMeant` returns true, and returns them.
     mutating func removeAll(where isMeant: (Delivery) -> Bool) -> [Delivery] {
         var removed: [Delivery] = []

@@ -165,6 +165,9 @@ package actor Router {
     /// Returns what waits, for each app that the router knows.
     package func waits() -> [AppWaits] { machine.waits() }
 
+    /// Returns how far the message with this number is; nil if it is not in memory.
+    package func progress(of seq: UInt64) -> MessageProgress? { machine.progress(of: seq) }
+
     /// The time at which the next scheduled message is due; nil if none is scheduled.
     package var nextDue: UnixSeconds? { machine.nextDue }
 

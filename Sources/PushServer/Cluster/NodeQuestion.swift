@@ -5,16 +5,19 @@ import PushModel
 /// What one node of a cluster asks another one about itself, and what comes back, as JSON between the nodes.
 struct NodeQuestion: Codable, Sendable, Equatable {
     enum Kind: String, Codable {
-        case statistics, gateways, gateway, scale
+        case statistics, gateways, gateway, scale, obstacle
     }
 
     let kind: Kind
     var app: String?
     var min: Int?
     var max: Int?
+    /// The number of a message.
+    var message: UInt64?
 
-    init(_ kind: Kind, app: AppID? = nil, connections: ClosedRange<Int>? = nil) {
+    init(_ kind: Kind, app: AppID? = nil, connections: ClosedRange<Int>? = nil, message: UInt64? = nil) {
         self.kind = kind
+        self.message = message
         self.app = app?.name
         (min, max) = (connections?.lowerBound, connections?.upperBound)
     }

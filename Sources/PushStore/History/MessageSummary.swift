@@ -70,9 +70,11 @@ package struct MessageSummary: Codable, Sendable, Equatable {
     package var cancelledBy: String?
     /// Whether all kept events of the message were examined. If not, the counts are lower bounds.
     package var isWhole: Bool
+    /// Why it has not gone out, or not to all of its devices; left out in lists, and if nothing holds it up.
+    package var obstacle: MessageObstacle?
 
     package enum CodingKeys: String, CodingKey {
-        case app, state, seq, part, acceptances, duplicates, devices, counts, retries, reason, detail
+        case app, state, seq, part, acceptances, duplicates, devices, counts, retries, reason, detail, obstacle
         case id = "message_id"
         case acceptedAt = "accepted_at"
         case completedAt = "completed_at"
@@ -130,6 +132,7 @@ extension MessageSummary {
         detail = try fields.decodeIfPresent(String.self, forKey: .detail)
         cancelledBy = try fields.decodeIfPresent(String.self, forKey: .cancelledBy)
         isWhole = try fields.decode(Bool.self, forKey: .isWhole)
+        obstacle = try fields.decodeIfPresent(MessageObstacle.self, forKey: .obstacle)
         request = try Request(from: decoder)
     }
 
@@ -151,6 +154,7 @@ extension MessageSummary {
         try fields.encodeIfPresent(detail, forKey: .detail)
         try fields.encodeIfPresent(cancelledBy, forKey: .cancelledBy)
         try fields.encode(isWhole, forKey: .isWhole)
+        try fields.encodeIfPresent(obstacle, forKey: .obstacle)
         try request.encode(to: encoder)
     }
 }

@@ -45,7 +45,9 @@ enum CancelVerb {
     static func sentence(_ answer: CancelledAnswer) -> String {
         let sent = EventDescription.count(Int64(clamping: answer.sent), of: "delivery", plural: "deliveries")
         let cancelled = EventDescription.count(Int64(clamping: answer.cancelled), of: "delivery", plural: "deliveries")
-        return "The message \(PlainText.line(answer.id, limit: 128)) is cancelled: \(sent) had gone out, \(cancelled) "
+        let name = "The message \(PlainText.line(answer.id, limit: 128)) is cancelled"
+        if answer.sent == 0, answer.cancelled == 0 { return "\(name): its devices had not been looked up.\n" }
+        return "\(name): \(sent) had gone out, \(cancelled) "
             + "\(answer.cancelled == 1 ? "was" : "were") not sent.\n"
     }
 }

@@ -29,7 +29,7 @@ enum MessagesVerb {
             Option("since", value: "TIME", about: "only messages accepted since this time: \(Moment.about)"),
             Option("until", value: "TIME", about: "only messages accepted until this time"),
             Option("limit", value: "N", about: "the maximum number of messages (50)"),
-        ] + ControlOptions.options + [ControlOptions.json],
+        ] + ControlOptions.options + [TableDetail.option, ControlOptions.json],
         examples: [
             ("carillon messages --app shop", "list the recent messages of an app"),
             ("carillon messages --state waiting,sending", "list the messages that are not completed"),
@@ -99,7 +99,7 @@ enum MessagesVerb {
             Terminal.output.write(
                 messages.isEmpty
                     ? "There are no matching messages in the stored events.\n"
-                    : MessageTable(Terminal.output).list(messages))
+                    : MessageTable(Terminal.output).list(messages, in: TableDetail(.output, arguments)))
             if cursor != nil { Terminal.output.write("There may be more than \(limit); raise --limit.\n") }
             if arguments.has("user") {
                 Terminal.output.write(
@@ -137,17 +137,20 @@ struct MessageTable {
         "cancelled",
     ]
 
-    func list(_ messages: [MessageSummary]) -> String {
+    private static let outcomes: Set = ["devices", "sent", "rejected", "expired", "suppressed", "unknown", "cancelled"]
+
+    func list(_ messages: [MessageSummary], in detail: TableDetail) -> String {
         let rows = messages.map { message in
             [
-                DeviceTable.time(message.acceptedAt) ?? "-", PlainText.line(message.app, limit: 64),
+                detail.time(message.acceptedAt), PlainText.line(message.app, limit: 64),
                 PlainText.line(message.id, limit: 60), message.state.rawValue,
                 message.devices.map { "\($0)" } ?? "-", "\(message.counts.sent)", "\(message.counts.rejected)",
                 "\(message.counts.expired)", "\(message.counts.suppressed)", "\(message.counts.unknown)",
                 "\(message.counts.cancelled)",
             ]
         }
-        return terminal.table(Self.heading, rows: rows) { column, cell in
+        let table = detail.table(Self.heading, rows: rows, optional: Self.outcomes)
+        return terminal.table(table.heading, rows: table.rows) { column, cell in
             column == 3 ? MessageSummary.State(rawValue: cell).flatMap(Self.color) : nil
         }
     }

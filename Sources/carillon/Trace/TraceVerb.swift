@@ -29,6 +29,7 @@ enum TraceVerb {
             Option("user", value: "NAME", about: "instead of WHAT: the current devices of this user"),
             Option("since", value: "TIME", about: "only events since this time: \(Moment.about)"),
             Option("until", value: "TIME", about: "only events until this time"),
+            Option("all", about: "show each delivery, also if many in a row are alike"),
         ] + ControlOptions.options + [Option("json", about: "print each event as stored, one JSON object per line")],
         examples: [
             ("carillon trace order-4711-shipped", "show which devices got a message, and why others did not"),
@@ -74,9 +75,20 @@ enum TraceVerb {
             }
             if page.leavesOut.devices { Terminal.error.write("carillon trace: \(TraceTarget.moreDevices)\n") }
         } else {
-            Terminal.output.write(TraceStory(Terminal.output, of: subject).text(page))
+            let obstacle = await obstacle(of: subject, from: client)
+            let story = TraceStory(
+                Terminal.output, of: subject, obstacle: obstacle, foldsAlike: !arguments.has("all"))
+            Terminal.output.write(story.text(page))
         }
         return .done
+    }
+
+    /// Returns why a message has not gone out; nil if it has, or if there is no such message.
+    private static func obstacle(of subject: TraceTarget, from client: ControlClient) async -> MessageObstacle? {
+        guard subject.kind == .message else { return nil }
+        let path = "/v1/messages/\(AdminQuery.escaped(subject.text))"
+        let query = AdminQuery.encoded(subject.query.filter { $0.name == "app" })
+        return try? await client.ask("GET", at: path + query, for: MessageSummary.self).obstacle
     }
 }
 
@@ -178,12 +190,18 @@ struct TraceTarget: Sendable {
 struct TraceStory {
     private let terminal: Terminal
     private let target: TraceTarget
+    private let obstacle: MessageObstacle?
+    private let foldsAlike: Bool
     /// The maximum number of deliveries without a summary at the top.
     private static let maxWithoutSummary = 16
 
-    init(_ terminal: Terminal, of target: TraceTarget) {
+    init(
+        _ terminal: Terminal, of target: TraceTarget, obstacle: MessageObstacle? = nil, foldsAlike: Bool = true
+    ) {
+        self.foldsAlike = foldsAlike
         self.terminal = terminal
         self.target = target
+        self.obstacle = obstacle
     }
 
     func text(_ page: EventPage) -> String {
@@ -191,15 +209,17 @@ struct TraceStory {
         let apps = Set(events.compactMap(\.app)).sorted()
         let description = EventDescription(
             target.kind == .device ? .device : target.kind == .message ? .message : .none)
-        let start = events.first?.time
         let head =
             terminal.colored(target.title, in: .bold)
             + (apps.isEmpty ? "" : " of \(apps.map { PlainText.line($0, limit: 64) }.joined(separator: ", "))") + "\n"
-        let elapsed = events.map { event in "+" + Self.elapsed(start.map { event.time.milliseconds(since: $0) } ?? 0) }
+        let runs = foldsAlike ? AlikeEvents.runs(of: events) : events.map { AlikeEvents($0) }
+        let elapsed = runs.map { "+" + Self.elapsed(Self.time(of: $0.first, in: events)) }
         let width = elapsed.map(\.count).max() ?? 0
-        let lines = zip(events, elapsed).map { event, elapsed in
+        let lines = zip(runs, elapsed).map { run, elapsed in
+            let event = run.first
             let app = apps.count > 1 ? event.app.map { "\(PlainText.line($0, limit: 64)): " } ?? "" : ""
-            let sentence = app + description.sentence(event)
+            let until = run.count > 1 ? ", until +\(Self.elapsed(Self.time(of: run.last, in: events)))" : ""
+            let sentence = app + (run.sentence ?? description.sentence(event)) + until
             let time = event.time.iso8601
             let painted = terminal.hanging(sentence, indent: time.count + width + 6) { line in
                 description.color(event).map { terminal.colored(line, in: $0) } ?? line
@@ -207,6 +227,11 @@ struct TraceStory {
             return "  \(terminal.colored(time, in: .dim))  \(Terminal.padded(elapsed, to: width))  \(painted)\n"
         }
         return head + summary(events, of: page) + lines.joined() + end(events, of: page) + advice(events)
+    }
+
+    /// The milliseconds since the first event.
+    private static func time(of event: EventRecord, in events: [EventRecord]) -> Int64 {
+        events.first.map { event.time.milliseconds(since: $0.time) } ?? 0
     }
 
     /// Returns a summary of the audience and the outcomes of a message to many devices.
@@ -257,14 +282,21 @@ struct TraceStory {
         if !more.isEmpty { return more.map { $0 + "\n" }.joined() }
         let accepted = events.count { $0.family == "message" && $0.kind == "accepted" }
         let completed = events.count { $0.family == "message" && $0.kind == "completed" }
-        return target.kind == .message && accepted > completed
-            ? terminal.colored("The message is not completed yet.", in: .yellow) + "\n" : ""
+        guard target.kind == .message, accepted > completed || obstacle != nil else { return "" }
+        let text =
+            (accepted > completed ? "The message is not completed yet" : "Nothing was sent")
+            + (obstacle.map { ": \($0.sentence(at: .current()))" } ?? "") + "."
+        return terminal.hanging(text, indent: 0) { terminal.colored($0, in: .yellow) } + "\n"
     }
 
-    /// Returns the advice for each reason of the push service that occurs in the events.
+    /// Returns the advice for each reason of the push service that occurs in the events. A deferral of a message that is
+    /// completed needs none.
     private func advice(_ events: [EventRecord]) -> String {
         var seen: [String] = []
-        for event in events where event.family == "delivery" && ["rejected", "retry"].contains(event.kind) {
+        let isCompleted =
+            target.kind == .message && events.contains { $0.family == "message" && $0.kind == "completed" }
+        let kinds = isCompleted ? ["rejected"] : ["rejected", "retry"]
+        for event in events where event.family == "delivery" && kinds.contains(event.kind) {
             if let reason = event.reason, ReasonDescription.advice(reason: reason) != nil, !seen.contains(reason) {
                 seen.append(reason)
             }
@@ -281,5 +313,18 @@ struct TraceStory {
         if time < 1000 { return "\(time)ms" }
         if time < 60_000 { return "\(time / 1000).\(time % 1000 / 100)s" }
         return GatewayTable.age(time / 1000)
+    }
+}
+
+extension MessageObstacle {
+    /// The reason with its times, without a period.
+    func sentence(at now: WallTime) -> String {
+        var text = PlainText.line(detail, limit: 1000)
+        if let since { text += ", for \(TraceStory.elapsed(now.milliseconds(since: since)))" }
+        guard let nextAttemptAt else { return text }
+        let wait = nextAttemptAt.milliseconds(since: now)
+        return text + "; next attempt "
+            + (wait > 0 ? "in \(TraceStory.elapsed(wait))" : "now")
+            + (wait > 60_000 ? ", at \(nextAttemptAt.iso8601)" : "")
     }
 }

@@ -160,6 +160,10 @@ import Testing
         try await PythonScene.run("waiting", "too_deep")
     }
 
+    @Test func `A message that has not gone out says why`() async throws {
+        try await PythonScene.run("waiting", "explained")
+    }
+
     @Test func `The waiting messages of an app can be dropped`() async throws {
         try await PythonScene.run("waiting", "dropped")
     }

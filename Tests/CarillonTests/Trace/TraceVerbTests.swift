@@ -57,7 +57,6 @@ import Testing
                       2026-01-01T00:01:10.000Z  +1m 10s  device \(Self.two) deactivated because the push service answered Unregistered: the device no longer takes notifications of this app
 
                     What to do:
-                      ServiceUnavailable: nothing to do: the delivery is retried later
                       Unregistered: stop sending to it; the device registers again if the app is reinstalled
 
                     """)

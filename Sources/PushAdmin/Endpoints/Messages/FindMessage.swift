@@ -18,9 +18,11 @@ package struct FindMessage: Endpoint {
         summary: "Returns a message by its id, whatever its app.", problems: [.unknownMessage])
 
     private let history: MessageHistory
+    private let obstacles: ObstacleSearch
 
-    package init(history: MessageHistory) {
+    init(history: MessageHistory, obstacles: ObstacleSearch) {
         self.history = history
+        self.obstacles = obstacles
     }
 
     package func answer(_ input: Input, for caller: Caller) async throws -> Reply<MessageSummary> {
@@ -34,7 +36,7 @@ package struct FindMessage: Endpoint {
                     .missing, at: .parameter("app"),
                     detail: "the apps \(apps) each have a message with this id; name the app"))
         }
-        return Reply(message)
+        return Reply(await obstacles.explained(message))
     }
 
     static func unknown(_ id: MessageID) -> Problem {

@@ -18,9 +18,11 @@ package struct GetMessage: Endpoint {
         summary: "Returns a message with its audience, options, client and counts.", problems: [.unknownMessage])
 
     private let history: MessageHistory
+    private let obstacles: ObstacleSearch
 
-    package init(history: MessageHistory) {
+    init(history: MessageHistory, obstacles: ObstacleSearch) {
         self.history = history
+        self.obstacles = obstacles
     }
 
     package func answer(_ input: Input, for caller: Caller) async throws -> Reply<MessageSummary> {
@@ -28,6 +30,6 @@ package struct GetMessage: Endpoint {
         guard let message = try await history.one(input.id, app: input.app).first else {
             throw FindMessage.unknown(input.id)
         }
-        return Reply(message)
+        return Reply(await obstacles.explained(message))
     }
 }

@@ -1,6 +1,6 @@
 """Messages that wait, and messages that must not wait for them."""
-import http.client, json, os, socket as sockets, sqlite3
-from ground import main, Monitor, note, pick, Producer, Scene, take_port, token
+import http.client, json, os, signal, socket as sockets, sqlite3, time
+from ground import main, Monitor, note, pick, Producer, Scene, take_port, token, until
 
 
 def control(serve, method, path, body=None):
@@ -140,6 +140,69 @@ def spellings():
     assert producer.push({"id": "all", "app": "shop", "to": {"tags": {"all": names}}, "alert": "Hi"})["status"] == "accepted"
     assert monitor.completed("all")["all"]["sent"] == 1
     serve.stop()
+
+
+def obstacle(serve, name):
+    """Returns what the message and its trace say about why it has not gone out."""
+    status, message = control(serve, "GET", f"/v1/messages/{name}")
+    assert status == 200, message
+    return message.get("obstacle", {}), serve.verb("trace", name)
+
+
+def await_obstacle(serve, name, code):
+    return until(lambda: (found := obstacle(serve, name))[0].get("code") == code and found)
+
+
+def explained():
+    """A message that has not gone out says why, and when the next attempt is, over HTTP and in its trace."""
+    scene = Scene()
+    # A connection on which one request has no answer holds up others, so that it has an app of its own.
+    scene.apps["away"], scene.apps["quiet"] = away(scene, "away"), scene.app("quiet")
+    scene.simulator.faults(
+        {"match": {"token": "aa*"}, "silence": True},
+        {"match": {"token": "bb*"}, "answer": {"status": 429, "reason": "TooManyRequests", "retry_after": 3600}})
+    serve = scene.serve()
+    producer, monitor = Producer(serve), Monitor(serve)
+    for name, (to, more) in {
+        "silent": (token(1, "aa"), {"app": "quiet"}), "later": (token(2), {"not_before": int(time.time()) + 3600}),
+        "refused": (token(3, "bb"), {}), "alone": (token(4), {"app": "away"}), "fine": (token(5), {})}.items():
+        assert producer.push(note(name, to, **more))["status"] == "accepted", name
+    monitor.completed("fine")
+    assert obstacle(serve, "fine")[0] == {}
+    # Each has its own reason; times are those of the next attempt, in milliseconds.
+    now = time.time() * 1000
+    found, text = await_obstacle(serve, "silent", "unanswered")
+    assert "1 delivery is at the gateway, no answer yet, for " in text and found["since_at"] < now, (found, text)
+    found, text = await_obstacle(serve, "later", "scheduled")
+    assert 0 < found["next_attempt_at"] - now <= 3_600_000 and "; next attempt in " in text, (found, text)
+    found, text = await_obstacle(serve, "refused", "retry")
+    assert found["next_attempt_at"] > now and "waits for attempt 2; next attempt in " in text, (found, text)
+    found, text = await_obstacle(serve, "alone", "connection")
+    assert "nothing listens" in found["detail"] and "away: no connection is open" in text or "paused" in text, text
+    # What holds up all messages of an app comes first.
+    serve.verb("pause", "shop")
+    assert producer.push(note("held", token(6)))["status"] == "accepted"
+    found, text = await_obstacle(serve, "held", "paused")
+    assert found["since_at"] and "an operator has paused the app shop, for " in text, (found, text)
+    serve.verb("resume", "shop")
+    monitor.completed("held")
+    # Nothing was sent, because the user has no active device; because the message was cancelled in time.
+    serve.verb("devices", "add", "shop", token(7), "--user", "ada")
+    device = json.loads(serve.verb("devices", "list", "--app", "shop", "--user", "ada", "--json"))["device"]
+    serve.verb("devices", "deactivate", device)
+    assert producer.push({"id": "nobody", "app": "shop", "to": {"users": ["ada"]}, "alert": "Hi"})["status"] == "accepted"
+    monitor.completed("nobody")
+    found, text = await_obstacle(serve, "nobody", "no_devices")
+    assert "the user ada has 0 active and 1 inactive (by_hand" in text and "Nothing was sent" in text, text
+    early = {"id": "early", "app": "shop", "to": {"all": True}, "alert": "Hi", "not_before": int(time.time()) + 3600}
+    assert producer.push(early)["status"] == "accepted"
+    assert "its devices had not been looked up" in serve.verb("messages", "cancel", "early")
+    monitor.completed("early")
+    found, text = await_obstacle(serve, "early", "cancelled")
+    assert "cancelled before its devices were looked up" in text, text
+    scene.simulator.faults()
+    serve.signal(signal.SIGTERM)
+    serve.end()
 
 
 if __name__ == "__main__":
