@@ -37,9 +37,9 @@ enum BackupVerb {
         try await BackupAnswer.run(arguments) {
             let directory = arguments.word("DIR")
             let start = MonotonicTime.current()
-            let progress = CopyScreen(isShown: !arguments.has("json"))
+            let progress = ProgressLine(isShown: !arguments.has("json"))
             if arguments.has("check") {
-                let manifest = try BackupCheck.run(directory) { progress.show($0, done: $1, of: $2, doing: "checking") }
+                let manifest = try BackupCheck.run(directory) { progress.show("checking", $0, done: $1, of: $2) }
                 progress.clear()
                 Terminal.output.write(
                     arguments.has("json")
@@ -49,7 +49,7 @@ enum BackupVerb {
             }
             var settings = Backup.Settings(of: try source(arguments), to: directory)
             if let rate = try rate(arguments) { settings.bytesPerSecond = rate }
-            let manifest = try Backup(settings) { progress.show($0, done: $1, of: $2, doing: "copying") }.run()
+            let manifest = try Backup(settings) { progress.show("copying", $0, done: $1, of: $2) }.run()
             progress.clear()
             let took = MonotonicTime.current() - start
             Terminal.output.write(

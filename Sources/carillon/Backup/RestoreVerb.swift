@@ -55,8 +55,8 @@ enum RestoreVerb {
             }
             if arguments.has("cancel-waiting") { settings.waiting = .cancel }
             if arguments.has("pause") { settings.waiting = .pause }
-            let progress = CopyScreen(isShown: !arguments.has("json"))
-            let summary = try await Restore(settings) { progress.show($0, done: $1, of: $2, doing: "restoring") }.run()
+            let progress = ProgressLine(isShown: !arguments.has("json"))
+            let summary = try await Restore(settings) { progress.show("restoring", $0, done: $1, of: $2) }.run()
             progress.clear()
             Terminal.output.write(
                 arguments.has("json")

@@ -128,7 +128,7 @@ struct Verb: Sendable {
             "  \(Terminal.padded(name, to: width))  \(terminal.help(about, indent: width + 4))"
         }
         let samples = (runs ? examples + verbs.flatMap(\.examples) : examples).map {
-            "  \($0.command)\n      \(terminal.help($0.about, indent: 6))"
+            "  \(CommandExample.text($0.command, indent: 2))\n      \(terminal.help($0.about, indent: 6))"
         }
         return """
             \(terminal.help("carillon \(name): \(summary)", indent: 2))

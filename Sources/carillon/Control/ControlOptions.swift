@@ -37,8 +37,8 @@ enum ControlOptions {
         defer { copy.remove() }
         // The copy is removed after an interruption as well.
         return try await Interruption.end {
-            let progress = CopyScreen(isShown: true)
-            try copy.fill { progress.show($0, done: $1, of: $2, doing: "copying") }
+            let progress = ProgressLine()
+            try copy.fill { progress.show("copying", $0, done: $1, of: $2) }
             progress.clear()
             let reader = try await StoppedReader.open(copy)
             Terminal.error.write(

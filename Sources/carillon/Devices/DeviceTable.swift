@@ -34,16 +34,17 @@ struct DeviceTable {
 
     private static let heading = ["device", "app", "state", "user", "platform", "last seen", "tags"]
 
-    func list(_ devices: [DeviceAnswer]) -> String {
+    func list(_ devices: [DeviceAnswer], in detail: TableDetail) -> String {
         let rows = devices.map { device in
             [
-                PlainText.line(device.id), PlainText.line(device.app), device.active ? "active" : "inactive",
+                detail.id(PlainText.line(device.id)), PlainText.line(device.app), device.active ? "active" : "inactive",
                 PlainText.line(device.user ?? "-", limit: 40), PlainText.line(device.platform ?? "-", limit: 20),
-                Self.time(device.seenAt ?? device.registeredAt) ?? "-",
+                detail.time(device.seenAt ?? device.registeredAt),
                 device.tags.isEmpty ? "-" : PlainText.line(device.tags.joined(separator: ", "), limit: 60),
             ]
         }
-        return terminal.table(Self.heading, rows: rows) { column, cell in
+        let table = detail.table(Self.heading, rows: rows, optional: ["user", "platform", "tags"])
+        return terminal.table(table.heading, rows: table.rows) { column, cell in
             column == 2 && cell == "inactive" ? .yellow : nil
         }
     }

@@ -35,6 +35,7 @@ enum DevicesExport {
         from client: ControlClient, as format: DeviceFormat, to path: String?, with arguments: Arguments
     ) async throws -> ExitCode {
         var run = ExportRun(format: format, output: try OutputFile(path))
+        run.expected = try await number(of: client, with: arguments)
         var cursor: String?
         repeat {
             let page = try await client.ask(
@@ -48,12 +49,21 @@ enum DevicesExport {
         try run.finish()
         return .done
     }
+
+    /// Returns how many devices there are; nil if only some of them are exported.
+    private static func number(of client: ControlClient, with arguments: Arguments) async throws -> UInt64? {
+        let all = try DevicesVerb.query(arguments, after: nil, limit: DeviceSearch.maxPageSize)
+        guard all == AdminQuery.encoded([("limit", "\(DeviceSearch.maxPageSize)")]) else { return nil }
+        return try? await client.ask("GET", at: "/v1/stats", for: StatsAnswer.self).registry?.devices
+    }
 }
 
 private struct ExportRun {
     private let format: DeviceFormat
     private let output: OutputFile
-    private let terminal = Terminal.error
+    private let progress = ProgressLine()
+    /// The number of all devices, if it is known.
+    var expected: UInt64?
     private var count = 0
     private var withoutToken = 0
     private var hasHeading = false
@@ -78,16 +88,19 @@ private struct ExportRun {
             }
         }
         try output.write(text)
-        if terminal.isInteractive { terminal.write("\r\u{1b}[K\(terminal.colored("\(count) devices", in: .dim))") }
+        let done = count + withoutToken
+        progress.show(
+            "\(StatsScreen.number(count))\(expected.map { " of \(StatsScreen.number($0))" } ?? "") devices",
+            share: expected.flatMap { $0 > 0 ? min(1, Double(done) / Double($0)) : nil })
     }
 
     mutating func finish() throws(Failure) {
         try output.finish()
-        if terminal.isInteractive { terminal.write("\r\u{1b}[K") }
+        progress.clear()
         let left =
             withoutToken == 0
             ? "" : "; left out \(withoutToken) \(withoutToken == 1 ? "device" : "devices") without a token"
-        terminal.write(
+        Terminal.error.write(
             "exported \(count) \(count == 1 ? "device" : "devices") with tokens\(output.name.map { " to \($0)" } ?? "")\(left)\n"
         )
     }

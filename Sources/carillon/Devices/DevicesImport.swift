@@ -52,10 +52,10 @@ enum DevicesImport {
         do {
             while let piece = try input.read() {
                 reader.received(piece)
-                while let item = try reader.next() { try await run.take(item) }
+                while let item = try reader.next() { try await run.take(item, at: input.share) }
             }
             reader.ended()
-            while let item = try reader.next() { try await run.take(item) }
+            while let item = try reader.next() { try await run.take(item, at: input.share) }
             try await run.finish()
         } catch let failure as Failure {
             run.report()
@@ -70,11 +70,17 @@ enum DevicesImport {
 private final class InputFile {
     private let descriptor: CInt
     private let name: String
+    /// The size of a file; nil for what is no file.
+    private let size: Int?
+    private var done = 0
+
+    /// How much of the file is read, from 0 to 1; nil if its size is not known.
+    var share: Double? { size.map { min(1, Double(done) / Double($0)) } }
 
     init(_ path: String) throws(Failure) {
         name = path
         guard path != "-" else {
-            descriptor = 0
+            (descriptor, size) = (0, nil)
             return
         }
         descriptor = open(path, O_RDONLY | O_CLOEXEC)
@@ -85,6 +91,9 @@ private final class InputFile {
                 "cannot read \(path): "
                     + (error.number == ENOENT ? "no such file" : "\(error)"))
         }
+        var facts = stat()
+        let isFile = fstat(descriptor, &facts) == 0 && facts.st_mode & S_IFMT == S_IFREG && facts.st_size > 0
+        size = isFile ? Int(facts.st_size) : nil
     }
 
     deinit {
@@ -96,7 +105,10 @@ private final class InputFile {
         var piece = [UInt8](repeating: 0, count: 65_536)
         while true {
             let count = Glibc.read(descriptor, &piece, piece.count)
-            if count > 0 { return Array(piece[..<count]) }
+            if count > 0 {
+                done += count
+                return Array(piece[..<count])
+            }
             if count == 0 { return nil }
             if errno != EINTR { throw Failure(.badInput, "cannot read \(name): \(SystemError.current)") }
         }
@@ -140,9 +152,9 @@ struct ImportRun {
     private let isTrial: Bool
     private let isJSON: Bool
     private let terminal = Terminal.error
+    private let progress = ProgressLine()
     private var lines: [Int] = []
     private var body: [UInt8] = []
-    private var lastShown: MonotonicTime?
     private var lastDone = 0
     private var refusals: [Refusal] = []
     private(set) var counts = Counts()
@@ -153,7 +165,8 @@ struct ImportRun {
         self.isJSON = isJSON
     }
 
-    mutating func take(_ item: DeviceFileReader.Item) async throws {
+    /// - Parameter share: how much of the file is read; nil if its size is not known.
+    mutating func take(_ item: DeviceFileReader.Item, at share: Double?) async throws {
         switch item {
         case .device(let line, let device):
             let text = device.json.bytes
@@ -166,7 +179,7 @@ struct ImportRun {
         case .inactive: counts.inactive += 1
         case .refused(let line, let reason): refuse(line, because: reason)
         }
-        showProgress()
+        progress.show("\(StatsScreen.number(counts.total)) devices", share: share)
     }
 
     mutating func finish() async throws {
@@ -199,17 +212,9 @@ struct ImportRun {
         guard refusals.count < Self.maxReported else { return }
         refusals.append(Refusal(line: line, reason: PlainText.line(reason)))
         if !isJSON {
-            if terminal.isInteractive { terminal.write("\r\u{1b}[K") }
+            progress.clear()
             terminal.write("line \(line): \(terminal.colored("rejected", in: .red)): \(PlainText.line(reason))\n")
         }
-    }
-
-    private mutating func showProgress() {
-        guard terminal.isInteractive, counts.total.isMultiple(of: 64) else { return }
-        let now = MonotonicTime.current()
-        if let last = lastShown, now - last < .milliseconds(200) { return }
-        lastShown = now
-        terminal.write("\r\u{1b}[K\(terminal.colored("\(counts.total) devices", in: .dim))")
     }
 
     var whereItStopped: String {
@@ -219,7 +224,7 @@ struct ImportRun {
     }
 
     func report() {
-        if terminal.isInteractive { terminal.write("\r\u{1b}[K") }
+        progress.clear()
         if isJSON {
             ControlOptions.write(Report(dryRun: isTrial, counts: counts, refusals: refusals))
             return

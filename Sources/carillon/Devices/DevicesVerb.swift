@@ -146,7 +146,7 @@ enum DevicesVerb {
     private static let list = Verb(
         name: "devices list", summary: "list devices (never their tokens)",
         options: filters + [
-            Option("limit", value: "N", about: "the maximum number of devices (100)")
+            Option("limit", value: "N", about: "the maximum number of devices (100)"), TableDetail.option,
         ] + options,
         examples: [
             ("carillon devices list --app shop --tag beta", "list the devices of an app with a tag"),
@@ -169,6 +169,7 @@ enum DevicesVerb {
         var cursor: String?
         var count = 0
         let table = DeviceTable(Terminal.output)
+        let detail = TableDetail(.output, arguments)
         repeat {
             let page = try await client.ask(
                 "GET",
@@ -177,7 +178,7 @@ enum DevicesVerb {
             let text =
                 arguments.has("json")
                 ? page.devices.map { String(decoding: AdminAnswer.json($0).body, as: UTF8.self) }.joined()
-                : page.devices.isEmpty ? "" : table.list(page.devices)
+                : page.devices.isEmpty ? "" : table.list(page.devices, in: detail)
             guard Terminal.output.write(text) else { return .done }
             count += page.devices.count
             left -= page.devices.count

@@ -32,7 +32,7 @@ struct VerbPage {
         roff.heading("EXAMPLES")
         for example in verb.examples {
             roff.paragraphs("\(ManualPage.sentence(example.about).dropLast()):")
-            roff.literal(example.command)
+            roff.literal(CommandExample.text(example.command, indent: 0))
         }
         addExits(to: &roff)
         Self.add(files, under: "FILES", to: &roff)

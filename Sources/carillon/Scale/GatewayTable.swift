@@ -38,13 +38,13 @@ struct GatewayTable {
             if gateway.connections.isEmpty { return first + nodes + "  no connections\n" + fault }
             // The head names the node if there is only one.
             let hasNodes = gateway.nodes != nil
+            let table = TableDetail(isShort: terminal.width != nil, now: .current()).table(
+                (hasNodes ? ["node"] : []) + Self.heading,
+                rows: gateway.connections.map { connection in
+                    (hasNodes ? [PlainText.line(connection.node ?? "-", limit: 64)] : []) + Self.row(connection)
+                }, optional: ["waiting", "oldest", "goaway"])
             return first + nodes + fault
-                + terminal.table(
-                    (hasNodes ? ["node"] : []) + Self.heading,
-                    rows: gateway.connections.map { connection in
-                        (hasNodes ? [PlainText.line(connection.node ?? "-", limit: 64)] : []) + Self.row(connection)
-                    }
-                ) { column, cell in
+                + terminal.table(table.heading, rows: table.rows) { column, cell in
                     column == (hasNodes ? 2 : 1) && cell != "open" ? .yellow : nil
                 }
         }.joined(separator: "\n")
@@ -74,16 +74,7 @@ struct GatewayTable {
         ]
     }
 
-    /// Formats an age with its two largest units: `2d 3h`, `4m 10s`.
-    static func age(_ seconds: Int64) -> String {
-        let units: [(String, Int64)] = [("d", 86_400), ("h", 3600), ("m", 60), ("s", 1)]
-        guard let first = units.firstIndex(where: { seconds >= $0.1 }) else { return "0s" }
-        let (name, length) = units[first]
-        let whole = "\(seconds / length)\(name)"
-        guard first + 1 < units.count else { return whole }
-        let rest = seconds % length / units[first + 1].1
-        return rest == 0 ? whole : "\(whole) \(rest)\(units[first + 1].0)"
-    }
+    static func age(_ seconds: Int64) -> String { PlainText.age(seconds) }
 
     private static func milliseconds(_ value: Double?) -> String { value.map { PlainText.milliseconds($0) } ?? "-" }
 }

@@ -35,13 +35,13 @@ struct SendVerb {
         examples: [
             ("carillon send --app shop --token 00fc13… --title Hello", "through an app of the configuration"),
             (
-                "carillon send --topic com.example.shop --environment sandbox --key AuthKey_ABC123DEFG.p8 \\\n"
-                    + "      --team-id DEF123GHIJ --token 00fc13… --title Hello",
+                "carillon send --topic com.example.shop --environment sandbox --key AuthKey_ABC123DEFG.p8 "
+                    + "--team-id DEF123GHIJ --token 00fc13… --title Hello",
                 "without a configuration"
             ),
             (
-                "carillon send --topic com.example.shop --environment production --certificate simulator/push.pem \\\n"
-                    + "      --host 127.0.0.1 --port 2197 --trust simulator/ca.pem --token 00fc13… --body Hello",
+                "carillon send --topic com.example.shop --environment production --certificate simulator/push.pem "
+                    + "--host 127.0.0.1 --port 2197 --trust simulator/ca.pem --token 00fc13… --body Hello",
                 "to a running simulator"
             ),
             ("carillon send --app shop --channel dHN0LXNyY2gtY2hubA== --payload update.json", "a broadcast"),

@@ -40,8 +40,8 @@ struct SendVia {
             "through a running Carillon; a repetition with the same id sends nothing twice"
         ),
         (
-            "carillon send --via tcp://push.example.com:5560 --server-key 'rq:rM>}U?@Lns47E1%kR.o@n%FcmmsL/@{H8]yf7' \\\n"
-                + "      --key-file orders.curve --app shop --user ada --user grace --title Hello",
+            "carillon send --via tcp://push.example.com:5560 --server-key 'rq:rM>}U?@Lns47E1%kR.o@n%FcmmsL/@{H8]yf7' "
+                + "--key-file orders.curve --app shop --user ada --user grace --title Hello",
             "through a Carillon with security.curve"
         ),
     ]

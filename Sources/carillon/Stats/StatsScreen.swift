@@ -86,7 +86,11 @@ struct StatsScreen: Sendable {
                 Self.quantile(latency, at: 0.5), Self.quantile(latency, at: 0.99),
             ]
         }
-        return terminal.table(Self.heading, rows: rows) { column, cell in column == 1 && cell != "up" ? .yellow : nil }
+        let table = TableDetail(isShort: terminal.width != nil, now: now.at)
+            .table(Self.heading, rows: rows, optional: ["queue", "in flight", "rejected", "retries", "unknown"])
+        return terminal.table(table.heading, rows: table.rows) { column, cell in
+            column == 1 && cell != "up" ? .yellow : nil
+        }
     }
 
     private func rest(_ now: StatsAnswer, since before: StatsAnswer?, rates: Rates) -> String {

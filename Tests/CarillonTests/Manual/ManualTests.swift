@@ -86,7 +86,8 @@ import Testing
             }
             for example in verb.examples {
                 let command = example.command.split(whereSeparator: \.isWhitespace).joined(separator: " ")
-                #expect(words.contains(command), "\(command)")
+                // A long command is on several lines.
+                #expect(words.replacing(" \\ ", with: " ").contains(command), "\(command)")
             }
         }
     }
