@@ -45,7 +45,7 @@ enum StageBenchmark {
                 machine.deliver(deliveries)
                 var tags: [UInt64] = []
                 tags.reserveCapacity(100)
-                _ = machine.send(now: now) { _, tag in
+                _ = machine.send(now: now, at: WallTime(milliseconds: 0)) { _, tag in
                     tags.append(tag)
                     return .taken
                 }

@@ -8,7 +8,14 @@ package protocol PushConnection: AnyObject, Sendable {
     var id: ConnectionID { get }
 
     /// Sends the deliveries in this order, as soon as the peer's limit allows. Each of them ends in exactly one report.
+    /// A delivery that expires, or whose message is cancelled, before it is sent is reported as not processed.
     func deliver(_ deliveries: [Delivery])
+
+    /// Reports the unsent deliveries of cancelled messages as not processed, and then ``ConnectionEvent/recalled(_:)``.
+    func recall(_ number: UInt64)
+
+    /// Reports all unsent deliveries as not processed. The connection takes further ones.
+    func giveBack()
 
     /// Uses this token for later requests. It has no effect if a certificate authenticates the connection.
     func use(_ token: ProviderToken)

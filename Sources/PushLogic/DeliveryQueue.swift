@@ -57,11 +57,7 @@ package struct DeliveryQueue: Sendable {
         var taken: [Delivery] = []
         taken.reserveCapacity(min(limit, count))
         while taken.count < limit, let delivery = popFirst() {
-            if delivery.isExpired(at: time) || delivery.message.isWithdrawn {
-                drop(delivery)
-            } else {
-                taken.append(delivery)
-            }
+            if delivery.mayBegin(at: time) { taken.append(delivery) } else { drop(delivery) }
         }
         return taken
     }

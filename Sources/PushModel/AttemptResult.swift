@@ -29,6 +29,9 @@ package struct Refusal: Sendable, Equatable {
         self.retryAfter = retryAfter
     }
 
+    /// Whether the provider gave it. Status 0 stands for a delivery that was never processed.
+    package var isAnswer: Bool { status != 0 }
+
     package var disposition: Disposition { Disposition.of(status: status, reason: reason) }
 }
 

@@ -41,6 +41,9 @@ package struct Delivery: Sendable {
     package func isExpired(at time: WallTime) -> Bool {
         deadlineSeconds != 0 && time.seconds >= Int64(deadlineSeconds)
     }
+
+    /// Whether an attempt may begin: it is not too late, and the message was not cancelled.
+    package func mayBegin(at time: WallTime) -> Bool { !isExpired(at: time) && !message.isWithdrawn }
 }
 
 /// The report of a gateway about one delivery, which is the only one for this submission.

@@ -23,10 +23,12 @@ package enum DeliveryOutcome: Sendable, Equatable {
         case unknownDevice = "unknown_device"
     }
 
-    /// Returns the outcome of a temporary refusal: the end if the message has a single attempt.
+    /// Returns the outcome of a temporary refusal: the end if the message has a single attempt. Without an answer there
+    /// was no attempt.
     package static func refused(_ refusal: Refusal, retryAfter delay: Duration, of message: Message) -> DeliveryOutcome
     {
-        message.expiry.isSingleAttempt ? .rejected(refusal, deactivates: false) : .retry(refusal, after: delay)
+        message.expiry.isSingleAttempt && refusal.isAnswer
+            ? .rejected(refusal, deactivates: false) : .retry(refusal, after: delay)
     }
 
     /// Returns the outcome of an attempt that was never answered: the end if the message has a single attempt or its
@@ -50,7 +52,8 @@ package enum DeliveryOutcome: Sendable, Equatable {
     /// Whether the provider answered the last attempt.
     package var isAnswer: Bool {
         switch self {
-        case .sent, .rejected, .retry: true
+        case .sent, .rejected: true
+        case .retry(let refusal, _): refusal.isAnswer
         case .unknown, .expired, .suppressed: false
         }
     }

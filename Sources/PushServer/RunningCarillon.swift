@@ -147,7 +147,6 @@ package final class RunningCarillon: Sendable {
                     log: log))
             self.gateways = gateways
             forcedStop.gateways = gateways
-            pipeline.node?.whenPausesChange { [weak gateways] in Task { await gateways?.followPauses() } }
             pipeline.node?.whenSharedRead { [weak gateways] shared in Task { await gateways?.follow(shared) } }
 
             // The control server stops before the parts that its requests use are closed.

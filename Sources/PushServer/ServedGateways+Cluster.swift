@@ -125,12 +125,26 @@ extension ServedGateways {
 
     // MARK: What the nodes share
 
-    /// Takes what the nodes share, about once a second: follows numbers of connections, also when nodes come and go,
-    /// believes what others report about push services, and reports the same.
+    /// Carries out the pauses that other nodes of the cluster have begun or ended.
+    private func followPauses(_ shared: SharedApps) {
+        for app in pauses.follow(shared.paused, readAt: shared.readAt) {
+            let isPaused = pauses.contains(app)
+            dependencies.pipeline.router.setPaused(isPaused, app: app)
+            apps[app]?.gateway?.setPaused(isPaused)
+            dependencies.log.notice(
+                isPaused
+                    ? "app paused on another node: nothing is sent until it is resumed" : "app resumed on another node",
+                [.app: app.name, .event: isPaused ? "app.paused" : "app.resumed"])
+        }
+    }
+
+    /// Takes what the nodes share, about once a second: follows pauses and numbers of connections, also when nodes come
+    /// and go, believes what others report about push services, and reports the same.
     func follow(_ shared: SharedApps) {
         guard let node = dependencies.pipeline.node, !isEnding else { return }
         // A reading from before a change of this node does not have it.
         if shared.readAt >= scalesChangedAt { scales = shared.scales }
+        followPauses(shared)
         for (id, served) in apps {
             let wanted = range(of: served.app)
             guard wanted != served.connections else { continue }

@@ -33,8 +33,7 @@ actor ServedGateways {
     private let metrics: GatewayMetrics
     private let lookUps: SharedLookUps
     private(set) var apps: [AppID: ServedApp] = [:]
-    /// The apps that operators have paused, and since when.
-    private var paused: [AppID: WallTime]
+    let pauses: AppPauses
     private var leaving: [ObjectIdentifier: (gateway: Gateway, task: Task<Void, Never>)] = [:]
     /// The pollers that are ending, by app. The next poller of an app waits for them, because they use the same spool.
     private var retiring: [AppID: (number: UInt64, task: Task<Void, Never>)] = [:]
@@ -55,7 +54,7 @@ actor ServedGateways {
         self.dependencies = dependencies
         metrics = GatewayMetrics(in: dependencies.metrics)
         lookUps = SharedLookUps(dependencies.resolver)
-        paused = dependencies.pipeline.pausedAtOpen
+        pauses = AppPauses(dependencies.pipeline.pausedAtOpen)
         scales = dependencies.pipeline.node?.scalesAtOpen ?? []
     }
 
@@ -164,7 +163,7 @@ actor ServedGateways {
             tokens: tokens(loaded, reportingTo: journal))
         apps[app.id] = ServedApp(
             app: app, loaded: loaded, gateway: gateway, fault: nil, connections: connections, journal: journal)
-        if paused[app.id] != nil { gateway.setPaused(true) }
+        if pauses.contains(app.id) { gateway.setPaused(true) }
         watch(loaded, reportingTo: journal)
         dependencies.pipeline.gatewayChanged(gateway, app: app.id)
         pollFeedback(loaded)
@@ -309,7 +308,7 @@ actor ServedGateways {
     func status(_ served: ServedApp) async -> ServedStatus {
         ServedStatus(
             app: served.app, connections: served.connections, fault: served.fault,
-            gateway: await served.gateway?.status(), pausedAt: paused[served.app.id])
+            gateway: await served.gateway?.status(), pausedAt: pauses.since[served.app.id])
     }
 
     /// Updates the metrics that show the current state, and returns the statuses. Other metrics count events as they
@@ -356,36 +355,21 @@ extension ServedGateways: GatewayControl {
         return await ownGateway(app)
     }
 
-    /// Carries out the pauses that other nodes of the cluster have begun or ended.
-    func followPauses() {
-        guard let all = dependencies.pipeline.node?.pauses else { return }
-        for app in Set(paused.keys).union(all.keys) where (paused[app] == nil) != (all[app] == nil) {
-            let isPaused = all[app] != nil
-            paused[app] = all[app]
-            dependencies.pipeline.router.setPaused(isPaused, app: app)
-            apps[app]?.gateway?.setPaused(isPaused)
-            dependencies.log.notice(
-                isPaused
-                    ? "app paused on another node: nothing is sent until it is resumed" : "app resumed on another node",
-                [.app: app.name, .event: isPaused ? "app.paused" : "app.resumed"])
-        }
-    }
-
     func setPaused(_ isPaused: Bool, app: AppID) async throws -> GatewayAnswer? {
         guard apps[app] != nil else { return nil }
-        if (paused[app] != nil) != isPaused {
-            let time = isPaused ? WallTime.current() : nil
-            if let fault = await dependencies.pipeline.setPaused(app, since: time) {
-                throw Problem(
-                    .unavailable,
-                    detail: "the \(isPaused ? "pause" : "end of the pause") cannot be stored: \(fault); try again")
-            }
-            paused[app] = time
+        let fault = await pauses.change(app, to: isPaused, at: .current()) { time in
+            await dependencies.pipeline.setPaused(app, since: time)
+        } apply: {
             apps[app]?.gateway?.setPaused(isPaused)
             dependencies.log.notice(
                 isPaused
                     ? "app paused by an operator: nothing is sent until it is resumed" : "app resumed by an operator",
                 [.app: app.name, .event: isPaused ? "app.paused" : "app.resumed"])
+        }
+        if let fault {
+            throw Problem(
+                .unavailable,
+                detail: "the \(isPaused ? "pause" : "end of the pause") cannot be stored: \(fault); try again")
         }
         // The gateway applies the change on its own loop.
         await apps[app]?.gateway?.loop.run {}

@@ -1,5 +1,4 @@
 import PushLogic
-import PushLoop
 import PushModel
 import PushTime
 import Testing
@@ -27,16 +26,5 @@ import Testing
         #expect(state.obstacle == nil && !state.isStopped)
         state.ended()
         #expect(state.obstacle?.contains("left") == true)
-    }
-
-    @Test func `The observer of pauses is called for those that came before it`() throws {
-        let (state, count) = (NodeState(), Locked(0))
-        let app = try #require(AppID("shop"))
-        #expect(state.pauses == nil)
-        state.take(pauses: [app: WallTime(milliseconds: 1)])
-        state.whenPausesChange { count.withLock { $0 += 1 } }
-        #expect(count.withLock { $0 } == 1)
-        state.take(pauses: [:])
-        #expect(count.withLock { $0 } == 2 && state.pauses == [:])
     }
 }

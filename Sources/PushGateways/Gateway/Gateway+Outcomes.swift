@@ -12,16 +12,25 @@ extension Gateway {
             // A busy tick brings about as many results as the one before.
             if reports.isEmpty { reports.reserveCapacity(max(report.ended.count, lastReportSize)) }
             for ended in report.ended { take(ended, from: id, into: &tally) }
-            if !resends.isEmpty {
-                counts.requeued += UInt64(resends.count)
-                queue.prepend(resends)
-                machine.requeued(resends.count)
-                resends.removeAll(keepingCapacity: true)
-            }
+            if !resends.isEmpty { putBack() }
             run(machine.ended(tally, on: id, now: loop.now))
         }
         if let event = report.event { happened(event, to: id) }
         askForFlush()
+    }
+
+    /// Moves what is sent again to the front of the queue, without what expired or was cancelled meanwhile.
+    private func putBack() {
+        let time = settings.wallClock()
+        resends.removeAll { delivery in
+            if delivery.mayBegin(at: time) { return false }
+            report(delivery, as: delivery.message.isWithdrawn ? nil : .expired)
+            return true
+        }
+        counts.requeued += UInt64(resends.count)
+        queue.prepend(resends)
+        machine.requeued(resends.count)
+        resends.removeAll(keepingCapacity: true)
     }
 
     private func happened(_ event: ConnectionEvent, to id: ConnectionID) {
@@ -38,6 +47,8 @@ extension Gateway {
             run(machine.retiring(id, now: now))
         case .alive:
             run(machine.alive(id, now: now))
+        case .recalled(let number):
+            if let index = held.firstIndex(where: { $0.id == id }) { held[index].recalled = number }
         case .closed(let end):
             held.removeAll { $0.id == id }
             run(machine.closed(id, end: end, disposition: disposition(ofEnd: end.reason), now: now))
@@ -58,7 +69,13 @@ extension Gateway {
             tally.accepted += 1
             report(delivery, as: .sent(uniqueID: uniqueID), latency: ended.latency)
         case .unknown(let cause):
-            tally.unknown += 1
+            if cause == .reset {
+                // The peer is there, has taken the request, and does not answer it: the service itself fails.
+                tally.failed += 1
+                tally.failedDevices.note(delivery.token)
+            } else {
+                tally.unknown += 1
+            }
             report(delivery, as: .unanswered(cause, of: delivery.message), latency: ended.latency)
         case .notProcessed:
             tally.notProcessed += 1
@@ -91,6 +108,11 @@ extension Gateway {
             tokens?.mintedTooOften()
             retryLater(ended, after: refusal)
         case .reconnect:
+            // The answer is about the connection. If another one gives it, too, it may be about the delivery.
+            if delivery.attempt > 1 {
+                tally.turnedAway += 1
+                return retryLater(ended, after: refusal)
+            }
             tally.asksForAnother = true
             requeue(delivery, orRetry: refusal, latency: ended.latency)
         case .renewToken:
@@ -142,8 +164,11 @@ extension Gateway {
     }
 
     private func requeue(_ delivery: Delivery, orRetry refusal: Refusal, latency: Duration) {
+        // A delivery that was not written, or that the peer discarded because of another one, waits as before.
+        if delivery.attempt == marks[delivery.ticket]?.attempt ?? 0 { return resends.append(delivery) }
         var mark = marks[delivery.ticket] ?? Mark()
         mark.requeues += 1
+        mark.attempt = delivery.attempt
         guard mark.requeues <= settings.policy.requeueLimit else {
             // Many requeues count as one failed attempt for the delay, because they may all have happened within a
             // moment.

@@ -19,11 +19,15 @@ package actor Gateway: DeliveryGate {
         /// The index of the connection's loop in `connectionLoops`.
         let loopIndex: Int
         let connection: any PushConnection
+        /// The last recall that it has answered.
+        var recalled: UInt64
     }
 
     /// The state of a delivery that was requeued. Few deliveries have one.
     struct Mark {
         var requeues = 0
+        /// The number of attempts at the last requeue.
+        var attempt: UInt16 = 0
         var refusedToken: UInt64?
         var tokenWasRefused = false
     }
@@ -51,7 +55,8 @@ package actor Gateway: DeliveryGate {
     var reports: [DeliveryReport] = []
     private var events: [GatewayEvent] = []
     private var lastWindow: UInt64?
-    private var recalled: UInt64 = 0
+    /// The last recall that the owner has asked for.
+    private var recallAsked: UInt64 = 0
     private var lastRecalled: UInt64 = 0
     var lastReportSize = 0
 
@@ -90,11 +95,12 @@ package actor Gateway: DeliveryGate {
     package nonisolated func recall(_ number: UInt64) {
         enter { gateway in
             for delivery in gateway.queue.removeWithdrawn() { gateway.report(delivery, as: nil) }
-            gateway.recalled = max(gateway.recalled, number)
+            gateway.recallAsked = max(gateway.recallAsked, number)
+            for held in gateway.held { held.connection.recall(number) }
         }
     }
 
-    /// Stops giving deliveries to connections, or continues. Those in flight end as usual, and connections stay open.
+    /// Stops sending, or continues. What is in flight ends as usual, and connections stay open.
     package nonisolated func setPaused(_ isPaused: Bool) {
         enter { $0.run($0.machine.setPaused(isPaused, now: $0.loop.now)) }
     }
@@ -249,6 +255,7 @@ package actor Gateway: DeliveryGate {
             case .connect(let id, let address): connect(id, to: address)
             case .drain(let id): connection(id)?.drain()
             case .close(let id): connection(id)?.close()
+            case .giveBack(let id): connection(id)?.giveBack()
             case .ping(let id): connection(id)?.ping()
             case .useToken(let id):
                 if let token { connection(id)?.use(token) }
@@ -285,7 +292,8 @@ package actor Gateway: DeliveryGate {
             address: HostPort(host: address, port: settings.endpoint.port), serverName: settings.serverName,
             token: token,
             outlet: ConnectionOutlet(on: loop) { report in self.assumeIsolated { $0.receive(report) } })
-        held.append(Held(id: id, loopIndex: loopIndex, connection: settings.connect(request)))
+        held.append(
+            Held(id: id, loopIndex: loopIndex, connection: settings.connect(request), recalled: recallAsked))
     }
 
     private var leastUsedLoop: Int {
@@ -366,6 +374,8 @@ package actor Gateway: DeliveryGate {
         let credit = credit(now)
         // Taking deliveries within the credit changes both numbers but not their sum, so it needs no report.
         let window = counts.taken &+ UInt64(credit)
+        // A recall is answered when no connection has an unsent delivery of a cancelled message any more.
+        let recalled = recallAsked == lastRecalled ? recallAsked : held.reduce(recallAsked) { min($0, $1.recalled) }
         guard !reports.isEmpty || !events.isEmpty || window != lastWindow || recalled != lastRecalled else { return }
         lastWindow = window
         lastRecalled = recalled

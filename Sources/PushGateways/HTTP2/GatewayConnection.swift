@@ -50,6 +50,14 @@ package actor GatewayConnection: PushConnection {
         onLoop { $0.session?.drain() }
     }
 
+    package nonisolated func recall(_ number: UInt64) {
+        onLoop { $0.session?.recall(number) }
+    }
+
+    package nonisolated func giveBack() {
+        onLoop { $0.session?.giveBack() }
+    }
+
     package nonisolated func close() {
         onLoop { $0.session?.close() }
     }

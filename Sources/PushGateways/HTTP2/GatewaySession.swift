@@ -51,6 +51,16 @@ final class GatewaySession: HTTP2ClientConnectionDelegate {
         turn()
     }
 
+    func recall(_ number: UInt64) {
+        machine.recall()
+        report(.recalled(number))
+    }
+
+    func giveBack() {
+        machine.giveBack()
+        turn()
+    }
+
     func close() {
         connection?.close()
     }
@@ -149,7 +159,8 @@ final class GatewaySession: HTTP2ClientConnectionDelegate {
             if machine.waitingCount > 0 { connection.close() }
             return
         }
-        let event = machine.send(now: loop.now) { delivery, tag in
+        guard machine.waitingCount > 0 else { return }
+        let event = machine.send(now: loop.now, at: .current()) { delivery, tag in
             let submission = unsafe connection.submit(
                 shapes.request(for: delivery.message), values: values.write(delivery), body: delivery.message.payload,
                 tag: tag)

@@ -97,6 +97,18 @@ package actor LegacyConnection: PushConnection {
         loop.execute { self.assumeIsolated { $0.perform($0.machine.drain(now: $0.loop.now)) } }
     }
 
+    package nonisolated func recall(_ number: UInt64) {
+        loop.execute {
+            self.assumeIsolated {
+                $0.outlet.send(ConnectionReport($0.id, ended: $0.machine.recall(), event: .recalled(number)))
+            }
+        }
+    }
+
+    package nonisolated func giveBack() {
+        loop.execute { self.assumeIsolated { $0.perform($0.machine.giveBack()) } }
+    }
+
     package nonisolated func close() {
         loop.execute { self.assumeIsolated { $0.perform($0.machine.close(now: $0.loop.now)) } }
     }
@@ -164,12 +176,17 @@ package actor LegacyConnection: PushConnection {
 
     private func fill() {
         guard let channel, !isEnded else { return }
+        let time = WallTime.current()
+        var unsent: [AttemptReport] = []
         while !channel.isCongested {
             gathered.removeAll(keepingCapacity: true)
-            while gathered.count < Self.gatherSize, let frame = machine.nextFrame(now: loop.now) { encode(frame) }
+            while gathered.count < Self.gatherSize,
+                let frame = machine.nextFrame(now: loop.now, at: time, unsent: &unsent)
+            { encode(frame) }
             if gathered.isEmpty { break }
             channel.write(gathered)
         }
+        if !unsent.isEmpty { outlet.send(ConnectionReport(id, ended: unsent)) }
         requestCheck()
         armTimer()
     }

@@ -90,6 +90,14 @@ package struct ConnectionMachine: ~Copyable {
         }
     }
 
+    /// Gives back the deliveries of cancelled messages that were not sent.
+    package mutating func recall() {
+        for delivery in waiting.removeWithdrawn() { end(delivery, as: .notProcessed) }
+    }
+
+    /// Gives back everything that was not sent. The session goes on.
+    package mutating func giveBack() { returnWaiting() }
+
     // MARK: Sending
 
     /// The response of the transport to a request.
@@ -104,10 +112,18 @@ package struct ConnectionMachine: ~Copyable {
     /// Passes each delivery that may be sent now to `submit`, with the tag that identifies its end. If the transport
     /// takes no more requests, the session drains and the returned event is `retiring`. If it has no room for now, the
     /// delivery waits for the next call.
+    ///
+    /// A delivery may have waited for a stream for long. If its message has expired or was cancelled meanwhile, it goes
+    /// back to its owner.
     package mutating func send(
-        now: MonotonicTime, _ submit: (_ delivery: borrowing Delivery, _ tag: UInt64) -> Submission
+        now: MonotonicTime, at time: WallTime,
+        _ submit: (_ delivery: borrowing Delivery, _ tag: UInt64) -> Submission
     ) -> ConnectionEvent? {
         while phase == .open, inFlight.count < limit, var delivery = waiting.popFirst() {
+            guard delivery.mayBegin(at: time) else {
+                end(delivery, as: .notProcessed)
+                continue
+            }
             let submission = requests < settings.maxRequests ? submit(delivery, inFlight.nextTag) : .over
             switch submission {
             case .taken: break

@@ -17,6 +17,9 @@ package struct AnswerTally: Sendable, Equatable {
     package var pause: Duration?
     /// Whether an answer asked for another connection.
     package var asksForAnother = false
+    /// The number of such answers to deliveries that were sent before, which may be about the delivery. They count as
+    /// other answers, too.
+    package var turnedAway = 0
     /// The newest provider token that was refused as expired or invalid.
     package var refusedToken: UInt64?
     /// The reason to halt, from an answer that no retry can change.

@@ -78,6 +78,9 @@ package struct ConnectBudget: Sendable {
         return true
     }
 
+    /// Gives back the token of a connection.
+    mutating func giveBack() { saved = min(saved + interval, burst * interval) }
+
     /// Returns the time at which the next connection may be started, which is not before `now`.
     func nextFree(now: MonotonicTime) -> MonotonicTime {
         guard isLimited, saved < interval else { return now }

@@ -134,6 +134,8 @@ extension GatewayMachine {
             actions.append(
                 .raise(.down(slot.id, address: slot.address, end, age: now - slot.begunAt, answered: slot.answered)))
         }
+        // The legacy protocol ends a connection for each bad token. That is no reason to connect more slowly.
+        if end.kind == .errorPacket { budget.giveBack() }
         if let address = slot.address, end.kind == .silent || isFailure {
             addresses.failed(address, now: now, random: random.unit())
         }

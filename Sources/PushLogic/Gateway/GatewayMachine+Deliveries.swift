@@ -75,17 +75,27 @@ extension GatewayMachine {
         if tally.accepted > 0 { tokens.disbelievedEnds = 0 }
         if tally.answers > 0 { reached() }
         let wasHalfOpen = breaker.isHalfOpen
-        announce(breaker.answered(tally, on: id, now: now, random: random.unit()))
+        let opening = breaker.answered(tally, on: id, now: now, random: random.unit())
+        announce(opening)
+        if opening != nil { takeBackUnsent() }
         if wasHalfOpen, breaker.isClosed { actions.append(.raise(.breakerClosed)) }
 
         let isCurrent = slots[index].epoch == epoch
-        if tally.halt != nil || tally.refusedToken != nil || tally.asksForAnother { drain(at: index, now: now) }
+        let isTurnedAway = slots[index].turnedAway(tally) >= policy.turnedAwayLimit
+        if tally.halt != nil || tally.refusedToken != nil || tally.asksForAnother || isTurnedAway {
+            drain(at: index, now: now)
+        }
         // An answer for an older credential has no meaning for the current one.
         if isCurrent, let credentialFault = tally.credentialFault { refused(credentialFault, at: index) }
         if isCurrent, let halt = tally.halt { stop(halt, now: now) }
         if isCurrent, let generation = tally.refusedToken { refuseToken(generation, now: now) }
         slots.removeAll { $0.id == id && $0.phase == .gone && $0.given == 0 }
         return settle(now)
+    }
+
+    /// Takes back what connections have not sent, because nothing is to be sent for now.
+    mutating func takeBackUnsent() {
+        for slot in slots where slot.phase == .open && slot.given > 0 { actions.append(.giveBack(slot.id)) }
     }
 
     /// Returns the number of deliveries that the owner may still submit.

@@ -15,6 +15,8 @@ package struct GatewayMachine: ~Copyable {
         case connect(ConnectionID, address: String)
         case drain(ConnectionID)
         case close(ConnectionID)
+        /// Take back the deliveries that the connection has not sent.
+        case giveBack(ConnectionID)
         /// Send a PING. Then call ``alive(_:now:)``, or the connection ends as silent.
         case ping(ConnectionID)
         /// Get a newer token, because the provider refused this generation.
@@ -149,6 +151,7 @@ package struct GatewayMachine: ~Copyable {
     package mutating func setPaused(_ isPaused: Bool, now: MonotonicTime) -> [Action] {
         self.isPaused = isPaused
         load.reset()
+        if isPaused { takeBackUnsent() }
         return settle(now)
     }
 

@@ -38,6 +38,9 @@ package struct GatewayPolicy: Sendable, Equatable {
     package var queueLimit = 20_000
     /// The number of times that a delivery returns to the front of the queue before it is returned for a later retry.
     package var requeueLimit = 16
+    /// The number of answers in a row that ask for another connection, to deliveries that were sent before, after which
+    /// the connection is replaced.
+    package var turnedAwayLimit = 3
     /// The delay after an answer that asks for a retry without a time, by attempt.
     package var retry = Backoff(first: .seconds(2), maxDelay: .seconds(900))
     /// The longest `Retry-After` that is obeyed.

@@ -29,6 +29,7 @@ struct PoolSlot {
     /// The number of deliveries that were given to it and have not ended.
     var given = 0
     var answered: UInt64 = 0
+    private var turnedAwayInARow = 0
     /// The time at which the peer first answered a PING.
     var aliveSince: MonotonicTime?
     /// The reason why it takes no more deliveries, if its end would not show that.
@@ -45,6 +46,13 @@ struct PoolSlot {
         self.token = token
         begunAt = now
         tokenSince = now
+    }
+
+    /// Returns how many answers in a row have asked for another connection.
+    mutating func turnedAway(_ tally: AnswerTally) -> Int {
+        if tally.answers > tally.turnedAway { turnedAwayInARow = 0 }
+        turnedAwayInARow += tally.turnedAway
+        return turnedAwayInARow
     }
 
     /// Whether it takes deliveries or will.

@@ -162,6 +162,18 @@ package struct LegacyMachine: ~Copyable {
         return action
     }
 
+    /// Gives back the deliveries of cancelled messages that were not sent.
+    package mutating func recall() -> [AttemptReport] {
+        waiting.removeWithdrawn().map { AttemptReport(of: $0, .notProcessed, latency: .zero) }
+    }
+
+    /// Gives back everything that was not sent. The connection goes on.
+    package mutating func giveBack() -> Action {
+        var action = Action()
+        returnWaiting(into: &action)
+        return action
+    }
+
     package mutating func close(now: MonotonicTime) -> Action {
         var action = Action()
         if case .ended = state { return action }
@@ -171,11 +183,16 @@ package struct LegacyMachine: ~Copyable {
 
     // MARK: Sending
 
-    /// Returns the next frame to write, or nil if there is none or the ring is full.
-    package mutating func nextFrame(now: MonotonicTime) -> Frame? {
+    /// Returns the next frame to write, or nil if there is none or the ring is full. Deliveries that have waited until
+    /// their message expired or was cancelled are added to `unsent` instead.
+    package mutating func nextFrame(
+        now: MonotonicTime, at time: WallTime, unsent: inout [AttemptReport]
+    ) -> Frame? {
         switch state {
         case .open:
-            guard ring.count < options.ringSize, var delivery = waiting.popFirst() else { return nil }
+            guard ring.count < options.ringSize, var delivery = nextDelivery(at: time, unsent: &unsent) else {
+                return nil
+            }
             delivery.attempt &+= 1
             ring.append(delivery)
             if unmarkedSince == nil { unmarkedSince = now }
@@ -187,6 +204,14 @@ package struct LegacyMachine: ~Copyable {
         case .connecting, .draining, .ended:
             return nil
         }
+    }
+
+    private mutating func nextDelivery(at time: WallTime, unsent: inout [AttemptReport]) -> Delivery? {
+        while let delivery = waiting.popFirst() {
+            if delivery.mayBegin(at: time) { return delivery }
+            unsent.append(AttemptReport(of: delivery, .notProcessed, latency: .zero))
+        }
+        return nil
     }
 
     /// Records that all frames so far were handed to the kernel, and that the stream has `bytes` bytes now.
@@ -306,13 +331,14 @@ package struct LegacyMachine: ~Copyable {
             endRing(as: .accepted(uniqueID: nil), upTo: named - 1, now: now, into: &action)
             endNext(now: now, into: &action) { status.result(attempt: $0.attempt) }
         }
-        endRing(as: .notProcessed, now: now, into: &action)
+        returnDiscarded(into: &action)
         var message = "the peer ended the connection: \(status) at notification \(identifier)"
         if wronglySettled > 0 {
             message += "; \(wronglySettled) deliveries after it were wrongly presumed accepted"
         }
         let reason = status == .shutdown ? ProviderReason(rawValue: "Shutdown") : nil
-        return finish(ConnectionEnd(.goAway, message: message, reason: reason), into: &action)
+        let kind: ConnectionEnd.Kind = accepted > 0 ? .errorPacket : .goAway
+        return finish(ConnectionEnd(kind, message: message, reason: reason), into: &action)
     }
 
     /// Takes the end of the connection with the reason from the transport. `isWordless` is true if the peer closed it
@@ -337,6 +363,16 @@ package struct LegacyMachine: ~Copyable {
         while let delivery = waiting.popFirst() {
             action.ended.append(AttemptReport(of: delivery, .notProcessed, latency: .zero))
         }
+    }
+
+    /// Returns what the peer discarded because of the delivery before it. That was no attempt.
+    private mutating func returnDiscarded(into action: inout Action) {
+        while var delivery = ring.popFirst() {
+            delivery.attempt &-= 1
+            answered += 1
+            action.ended.append(AttemptReport(of: delivery, .notProcessed, latency: .zero))
+        }
+        marks = []
     }
 
     private mutating func finish(_ end: ConnectionEnd, into action: inout Action, isOrderly: Bool = false) -> Action {

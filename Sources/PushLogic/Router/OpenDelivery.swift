@@ -9,6 +9,8 @@ struct OpenDelivery {
     var givenAt: WallTime
     /// Whether the delivery is at the gateway. Otherwise it waits for another attempt.
     var isOut = true
+    /// The number of attempts whose answer was lost.
+    var lostAnswers: UInt8 = 0
 
     init(to device: DeviceID, of message: MessageHandle, givenAt: WallTime) {
         self.device = device

@@ -31,6 +31,9 @@ package struct RouterActions: Sendable {
         package let limit: Int
     }
 
+    /// The outcomes and completions that precede the answers in ``cancelEnds``. There are some only with answers.
+    package var earlierRecords: [DeliveryRecord] = []
+    package var earlierCompleted: [CompletedMessage] = []
     package var records: [DeliveryRecord] = []
     package var completed: [CompletedMessage] = []
     /// The answers of push services that gateways reported, one element for each report with answers.
@@ -64,5 +67,23 @@ package struct RouterActions: Sendable {
         }
     }
 
-    package var hasRecords: Bool { !records.isEmpty || !completed.isEmpty }
+    /// Adds the answers to orders that are carried out. What was recorded until now precedes them.
+    mutating func add(_ ends: [CancelEnd]) {
+        earlierRecords += exchange(&records, with: [])
+        earlierCompleted += exchange(&completed, with: [])
+        cancelEnds += ends
+    }
+
+    /// Hands outcomes and the ends of cancellations to the ledger in the order in which they came about.
+    ///
+    /// The ledger completes a message that is absent here, as one that was never sent. It must therefore know of the
+    /// completion of a message before it gets this answer about it. A message that is stopped is completed after the
+    /// answer, so that the event of its cancellation comes first.
+    package func record(in ledger: some Ledger) {
+        if !earlierRecords.isEmpty || !earlierCompleted.isEmpty {
+            ledger.record(earlierRecords, completed: earlierCompleted)
+        }
+        if !cancelEnds.isEmpty || !releases.isEmpty { ledger.ended(cancelEnds, releasing: releases) }
+        if !records.isEmpty || !completed.isEmpty { ledger.record(records, completed: completed) }
+    }
 }

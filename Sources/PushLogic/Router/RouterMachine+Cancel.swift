@@ -285,12 +285,14 @@ extension RouterMachine {
             }
         }
         recalls = waiting
-        for order in answered {
-            actions.cancelEnds.append(
+        if answered.isEmpty { return }
+        actions.add(
+            answered.map { order in
                 CancelEnd(
                     number: order.number,
-                    parts: order.parts.map { CancelEnd.Part(seq: $0.seq, fate: fate(of: $0.part)) }
-                ))
+                    parts: order.parts.map { CancelEnd.Part(seq: $0.seq, fate: fate(of: $0.part)) })
+            })
+        for order in answered {
             for case (_, .held(let message)) in order.parts {
                 if case .cancelled(let named, _)? = stopped[message] {
                     stopped[message] = .cancelled(named: named, isAwaited: false)

@@ -52,19 +52,29 @@ extension RouterMachine {
             record(.retry(refusal, after: delay), of: delivery)
             if isStopped(delivery) { return dropDelivery(delivery) }
             retry(delivery, after: delay, of: app)
-        case .unknown(let cause, isFinal: false)? where isCancelled(delivery):
-            // It was written, and it is not sent again.
-            end(delivery, as: .unknown(cause, isFinal: true), of: app)
-        case .unknown(let cause, isFinal: false)?:
-            record(.unknown(cause, isFinal: false), of: delivery)
-            if isStopped(delivery) { return dropDelivery(delivery) }
-            retryNow(delivery)
+        case .unknown(let cause, isFinal: false)?: answerLost(delivery, because: cause, of: app)
         case let outcome?:
             if case .rejected(let refusal, deactivates: true) = outcome {
                 candidates.append(candidate(after: refusal, of: delivery))
             }
             end(delivery, as: outcome, of: app)
         }
+    }
+
+    /// Takes an attempt whose answer was lost. The service may have processed it, so that each further attempt may be a
+    /// duplicate: they follow at growing intervals, and their number is limited.
+    private mutating func answerLost(_ delivery: Delivery, because cause: UnknownCause, of app: AppIndex) {
+        let lost = deliveries[delivery.handle].lostAnswers + 1
+        deliveries[delivery.handle].lostAnswers = lost
+        if lost >= policy.maxLostAnswers || isCancelled(delivery) {
+            return end(delivery, as: .unknown(cause, isFinal: true), of: app)
+        }
+        record(.unknown(cause, isFinal: false), of: delivery)
+        if isStopped(delivery) { return dropDelivery(delivery) }
+        // The id is a hash, so that deliveries which lost their answers together are not sent together.
+        let spread = Double(delivery.apnsID.low & 0xffff) / 65_536
+        retry(
+            delivery, after: policy.lostAnswerBackoff.delay(afterFailures: Int(lost), random: spread), of: app)
     }
 
     /// Ends a delivery for good.

@@ -40,6 +40,10 @@ package struct RouterPolicy: Sendable, Equatable {
     package var expiry = Expiry.Policy(unlimited: .seconds(7 * 86400), singleAttempt: .seconds(10))
     /// The delay before the router retries after the ledger or the registry failed.
     package var retryBackoff = Backoff()
+    /// The delay before a delivery is sent again whose answer was lost, by the number of lost answers.
+    package var lostAnswerBackoff = Backoff(first: .seconds(2), maxDelay: .seconds(900))
+    /// The number of lost answers after which a delivery ends as unknown. The service may have processed each attempt.
+    package var maxLostAnswers: UInt8 = 16
     /// The interval at which the router ends expired messages that wait.
     package var sweep: Duration = .seconds(5)
     /// The maximum number of messages that are read back together only to find the expired ones. Fewer are read if they

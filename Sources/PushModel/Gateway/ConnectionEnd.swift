@@ -11,6 +11,9 @@ package struct ConnectionEnd: Sendable, Equatable {
         case silent
         /// The peer ended the connection in good order.
         case goAway
+        /// The same, in a protocol that ends the connection with each notification that it refuses. The connection had
+        /// been of use.
+        case errorPacket
         /// The connection was lost, reset or closed without a notice.
         case lost
         /// This side closed the connection.
@@ -44,7 +47,7 @@ extension ConnectionEnd.Kind {
         case .credential: .certificateRefused
         case .broken: .badProtocol
         case .silent: .silent
-        case .goAway: .goAway
+        case .goAway, .errorPacket: .goAway
         case .lost: .reset
         case .byUs: .closed
         }

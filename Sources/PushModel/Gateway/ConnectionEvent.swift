@@ -10,5 +10,7 @@ package enum ConnectionEvent: Sendable, Equatable {
     case retiring
     /// The peer answered the PING that the gateway requested.
     case alive
+    /// The connection has given back the deliveries of cancelled messages that it had not sent.
+    case recalled(UInt64)
     case closed(ConnectionEnd)
 }

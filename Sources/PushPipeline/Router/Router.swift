@@ -206,11 +206,7 @@ package actor Router {
     }
 
     private func carryOut(_ actions: RouterActions) {
-        // The event of a cancellation comes before the completion of its message.
-        if !actions.cancelEnds.isEmpty || !actions.releases.isEmpty {
-            ledger.ended(actions.cancelEnds, releasing: actions.releases)
-        }
-        if actions.hasRecords { ledger.record(actions.records, completed: actions.completed) }
+        actions.record(in: ledger)
         for part in actions.closed { for done in closings.removeValue(forKey: part) ?? [] { done() } }
         for fault in actions.damaged { settings.damaged(fault) }
         if !actions.answers.isEmpty { settings.answered(actions.answers) }

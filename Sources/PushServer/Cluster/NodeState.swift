@@ -10,8 +10,6 @@ final class NodeState: Sendable {
         var shell: ClusterShell?
         var owners = OwnerTable()
         var isStopped = false
-        var pauses: [AppID: WallTime]?
-        var pauseObserver: (@Sendable () -> Void)?
         var sharedObservers: [@Sendable (SharedApps) -> Void] = []
         var answer: NodeAnswer?
         var journal = ClusterJournal()
@@ -51,28 +49,6 @@ final class NodeState: Sendable {
     var endpoints: NodeEndpoints {
         get { values.withLock { $0.endpoints } }
         set { values.withLock { $0.endpoints = newValue } }
-    }
-
-    // MARK: Pauses
-
-    /// The apps that are paused on all nodes; nil before another node has changed them.
-    var pauses: [AppID: WallTime]? { values.withLock { $0.pauses } }
-
-    func take(pauses: [AppID: WallTime]) {
-        let observer = values.withLock { values in
-            values.pauses = pauses
-            return values.pauseObserver
-        }
-        observer?()
-    }
-
-    /// Sets the function that is called after another node has begun or ended a pause.
-    func whenPausesChange(_ observer: @escaping @Sendable () -> Void) {
-        let isLate = values.withLock { values in
-            values.pauseObserver = observer
-            return values.pauses != nil
-        }
-        if isLate { observer() }
     }
 
     // MARK: What the nodes share

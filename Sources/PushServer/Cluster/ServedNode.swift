@@ -121,7 +121,6 @@ final class ServedNode: Sendable {
                 "a late write was refused: other nodes have taken the partitions, and nothing of it is stored",
                 [.event: "partition.late", .count: parts])
         }
-        settings.pausesChanged = { state.take(pauses: $0) }
         settings.sharedRead = { state.take($0) }
         settings.failed = { [trouble = RepeatedWarning(log)] in trouble.report($0) }
         return settings
@@ -203,14 +202,6 @@ final class ServedNode: Sendable {
     func announce(router: String?, http: String?) {
         state.endpoints = NodeEndpoints(boundRouter: router, boundHTTP: http, reachedAt: host)
     }
-
-    // MARK: State
-
-    /// The apps that are paused on all nodes; nil before another node has changed them.
-    var pauses: [AppID: WallTime]? { state.pauses }
-
-    /// Sets the function that is called after another node has begun or ended a pause.
-    func whenPausesChange(_ observer: @escaping @Sendable () -> Void) { state.whenPausesChange(observer) }
 
     // MARK: What the nodes share
 

@@ -150,7 +150,10 @@ extension PostgreSQLCore {
                 putBack(order[index...], epochs)
                 break
             }
-            guard let part = part(of: seq, epochs), part.lookup.due.key(of: seq) != nil else { continue }
+            // It may have been cancelled, or its part lost, while the database answered.
+            guard let part = part(of: seq, epochs), part.lookup.due.key(of: seq) != nil,
+                !part.machine.cancels.contains(seq)
+            else { continue }
             guard let found = stored[seq] else {
                 // The messages before it are returned first, and the next call reports this one.
                 if messages.isEmpty { unreadable.insert(seq) }

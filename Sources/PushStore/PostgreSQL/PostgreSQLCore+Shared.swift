@@ -172,9 +172,7 @@ extension PostgreSQLCore {
                 let brakeEvents = try? Self.brakeEvents(in: results[1])
             else { return }
             for report in reports { shared.known[report.node] = (report.run, report.number) }
-            let isPauseChanged = apps.paused != shared.apps.paused
             shared.apps = apps
-            if isPauseChanged { settings.pausesChanged(apps.paused) }
             apps.reports = reports
             apps.readAt = now
             settings.sharedRead(apps)

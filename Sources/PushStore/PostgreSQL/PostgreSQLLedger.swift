@@ -34,9 +34,6 @@ package final class PostgreSQLLedger: LedgerEngine, Sendable {
         /// far when the first ones are dropped, and with the number of all of them when writes succeed again or the
         /// ledger closes.
         package var eventsDropped: @Sendable (UInt64) -> Void = { _ in }
-        /// Called on the ledger's loop with all apps that are paused, and since when, after another node has begun or ended
-        /// a pause.
-        package var pausesChanged: @Sendable ([AppID: WallTime]) -> Void = { _ in }
         /// Called on the ledger's loop about once a second, with what the nodes share.
         package var sharedRead: @Sendable (SharedApps) -> Void = { _ in }
         /// Called on the ledger's loop with failed attempts to connect.

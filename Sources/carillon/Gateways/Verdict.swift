@@ -207,7 +207,7 @@ extension Verdict {
                 advice:
                     "check that \(address) is the push service, and that no proxy or firewall interrupts the connection"
             )
-        case .goAway:
+        case .goAway, .errorPacket:
             self.init(.tryAgain, end.message, advice: "send it again later")
         }
     }

@@ -15,6 +15,14 @@ import Testing
         try await PythonScene.run("cancelling", "racing")
     }
 
+    @Test func `A cancellation that comes together with the answer says what happened`() async throws {
+        try await PythonScene.run("cancelling", "answered")
+    }
+
+    @Test func `What waits for a stream does not start after a pause or a cancellation was answered`() async throws {
+        try await PythonScene.run("cancelling", "held")
+    }
+
     @Test func `Nothing of a cancelled message goes out after a kill, and it is completed once`() async throws {
         try await PythonScene.run("cancelling", "killed")
     }

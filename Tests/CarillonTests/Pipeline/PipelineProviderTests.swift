@@ -11,6 +11,10 @@ import Testing
         try await PythonScene.run("providing", "outage")
     }
 
+    @Test func `Notifications whose streams are reset are sent again after pauses`() async throws {
+        try await PythonScene.run("providing", "unanswered")
+    }
+
     @Test func `A key that the push service refuses is reported at once`() async throws {
         try await PythonScene.run("providing", "wrong_key")
     }

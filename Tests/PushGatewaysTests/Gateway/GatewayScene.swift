@@ -15,6 +15,7 @@ final class GatewayScene: @unchecked Sendable {
     private(set) var outcomes: [UInt64: [DeliveryReport]] = [:]
     private(set) var events: [GatewayEvent] = []
     private(set) var credit = 0
+    private(set) var recalled: UInt64 = 0
     private var taken: UInt64 = 0
     private(set) var submitted: UInt64 = 0
     private(set) var renewals = 0
@@ -62,24 +63,29 @@ final class GatewayScene: @unchecked Sendable {
         events += report.events
         credit = report.credit
         taken = report.taken
+        recalled = report.recalled
     }
 
     /// The number of deliveries that may be submitted now.
     var window: Int { max(0, credit - Int(submitted - taken)) }
 
-    /// Submits deliveries. Called on the loop.
-    @discardableResult
-    func submit(_ count: Int, expiresAt: Int64? = nil) -> [UInt64] {
-        let message = Message(
+    func message(expiresAt: Int64? = nil) -> Message {
+        Message(
             id: MessageID("m-\(lastTicket)")!, app: Self.app, expiry: Expiry(expiresAt: expiresAt),
             payload: Array("{}".utf8))
+    }
+
+    /// Submits deliveries. Called on the loop.
+    @discardableResult
+    func submit(_ count: Int, expiresAt: Int64? = nil, of known: Message? = nil, attempt: UInt16 = 0) -> [UInt64] {
+        let message = known ?? message(expiresAt: expiresAt)
         var batch: [Delivery] = []
         for _ in 0..<count {
             lastTicket += 1
             batch.append(
                 Delivery(
                     ticket: lastTicket, message: message, token: DeviceToken(words: (lastTicket, 0, 0, 0)),
-                    apnsID: APNSID(high: 0, low: lastTicket)))
+                    apnsID: APNSID(high: 0, low: lastTicket), attempt: attempt))
         }
         submitted += UInt64(count)
         gateway.submit(batch)

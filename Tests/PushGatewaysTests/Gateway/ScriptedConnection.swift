@@ -106,6 +106,22 @@ final class ScriptedConnection: PushConnection, @unchecked Sendable {
         }
     }
 
+    func recall(_ number: UInt64) {
+        world.loop.execute {
+            let back = self.waiting.filter(\.message.isWithdrawn)
+            self.waiting.removeAll(where: \.message.isWithdrawn)
+            self.report(back.map { AttemptReport(of: $0, .notProcessed, latency: .zero) }, .recalled(number))
+        }
+    }
+
+    func giveBack() {
+        world.loop.execute {
+            let back = self.waiting
+            self.waiting = []
+            self.report(back.map { AttemptReport(of: $0, .notProcessed, latency: .zero) })
+        }
+    }
+
     func close() {
         world.loop.execute { self.end(ConnectionEnd(.byUs, message: "closed")) }
     }

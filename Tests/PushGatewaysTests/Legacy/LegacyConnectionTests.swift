@@ -177,7 +177,7 @@ import Testing
             let first = try Line(apple)
             first.connection.deliver(Self.deliveries(1...200))
             let (end, ended) = await first.untilClosed()
-            #expect(end.kind == .goAway && end.reason?.rawValue == "Shutdown")
+            #expect(end.kind == .errorPacket && end.reason?.rawValue == "Shutdown")
             #expect(ended.prefix(70).allSatisfy { $0.result == .accepted(uniqueID: nil) })
             #expect(ended.count == 200 && ended.dropFirst(70).allSatisfy { $0.result == .notProcessed })
             let second = try Line(apple, number: 2)
@@ -289,7 +289,7 @@ import Testing
             let (end, ended) = await line.untilClosed()
             #expect(ended.map(\.delivery.ticket) == Array(1...50))
             #expect(ended.allSatisfy { $0.result == .unknown(.connectionLost) || $0.result == .notProcessed })
-            #expect([.broken, .lost, .goAway].contains(end.kind))
+            #expect([.broken, .lost, .goAway, .errorPacket].contains(end.kind))
         }
     }
 }

@@ -168,6 +168,43 @@ import Testing
         #expect(bench.send() == [4, 5])
     }
 
+    @Test func `A delivery that waits for a stream is not sent after its message was cancelled or has expired`() {
+        let bench = MachineBench(limit: 1)
+        let gone = Message(id: MessageID("gone")!, app: AppID("a")!, payload: [])
+        let brief = Message(
+            id: MessageID("brief")!, app: AppID("a")!, expiry: Expiry(expiresAt: bench.wall.seconds + 5), payload: [])
+        bench.deliver(1...2, of: gone)
+        bench.deliver(3...3, of: brief)
+        bench.deliver(4...4)
+        #expect(bench.send() == [1])
+        gone.withdraw()
+        bench.wall = WallTime(seconds: bench.wall.seconds + 5)
+        bench.answer(1, .accepted(uniqueID: nil))
+        #expect(bench.send() == [4])
+        #expect(
+            bench.takeEnded() == [
+                .init(1, .accepted(uniqueID: nil)), .init(2, .notProcessed), .init(3, .notProcessed),
+            ])
+    }
+
+    @Test func `A recall returns what was cancelled, and a pause everything that was not sent`() {
+        let bench = MachineBench(limit: 1)
+        let gone = Message(id: MessageID("gone")!, app: AppID("a")!, payload: [])
+        bench.deliver(1...2)
+        bench.deliver(3...4, of: gone)
+        bench.deliver(5...5)
+        #expect(bench.send() == [1])
+        gone.withdraw()
+        bench.recall()
+        #expect(bench.takeEnded() == [.init(3, .notProcessed), .init(4, .notProcessed)])
+        bench.giveBack()
+        #expect(bench.takeEnded() == [.init(2, .notProcessed), .init(5, .notProcessed)])
+        #expect(bench.inFlightCount == 1 && bench.waitingCount == 0 && bench.phase == .open)
+        bench.deliver(6...6)
+        bench.answer(1, .accepted(uniqueID: nil))
+        #expect(bench.send() == [6])
+    }
+
     @Test func `The attempt number and the latency start when a request is sent`() {
         let bench = MachineBench()
         bench.deliver(1...1)
@@ -211,6 +248,7 @@ final class MachineBench {
 
     private var machine: ConnectionMachine
     var now = MonotonicTime(nanoseconds: 0)
+    var wall = WallTime(milliseconds: 1_000_000)
     /// The number of requests after which the transport takes no more, for good or for now.
     var refusesAfter = Int.max
     var refusal = ConnectionMachine.Submission.over
@@ -222,21 +260,24 @@ final class MachineBench {
         if let limit { _ = machine.settingsReceived(limit: limit, now: now) }
     }
 
-    static func delivery(_ number: UInt64) -> Delivery {
+    static func delivery(_ number: UInt64, of message: Message = message) -> Delivery {
         Delivery(
             ticket: number, message: message, token: DeviceToken(words: (number, 0, 0, 0)),
             apnsID: APNSID(high: 0, low: number))
     }
 
-    func deliver(_ numbers: ClosedRange<UInt64>) {
-        machine.deliver(numbers.map(Self.delivery))
+    func deliver(_ numbers: ClosedRange<UInt64>, of message: Message = message) {
+        machine.deliver(numbers.map { Self.delivery($0, of: message) })
     }
+
+    func recall() { machine.recall() }
+    func giveBack() { machine.giveBack() }
 
     func send() -> [UInt64] {
         var sent: [UInt64] = []
         var tags = tags
         let (most, refusal) = (refusesAfter, refusal)
-        lastEvent = machine.send(now: now) { delivery, tag in
+        lastEvent = machine.send(now: now, at: wall) { delivery, tag in
             guard sent.count < most else { return refusal }
             sent.append(delivery.ticket)
             tags[delivery.ticket] = tag

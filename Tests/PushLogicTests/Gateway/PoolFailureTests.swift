@@ -31,6 +31,24 @@ import Testing
         #expect(pool.take().lookUps.count == 1)
     }
 
+    /// A protocol without answers ends a connection for each delivery that it refuses.
+    @Test(arguments: [ConnectionEnd.Kind.errorPacket, .goAway])
+    func `A connection that was of use and ended with an error packet costs nothing`(_ kind: ConnectionEnd.Kind) {
+        let pool = PoolScript { $0.connects.perMinute = 1 }
+        var made = 0
+        for _ in 0..<100 {
+            guard let id = pool.bringUp().first else { break }
+            made += 1
+            pool.hand(2)
+            pool.end(id) {
+                $0.accepted = 1
+                $0.refused = 1
+            }
+            pool.close(id, kind)
+        }
+        #expect(kind == .errorPacket ? made == 100 : made < 10)
+    }
+
     @Test func `While attempts fail, only one at a time is made`() {
         let pool = PoolScript { $0.minimum = 4 }
         let begun = pool.lookUps()

@@ -86,6 +86,8 @@ private final class PoolWalk {
             case .close(let id):
                 check(peers[id] != nil, "close \(id), which is gone")
                 peers[id]?.phase = .closing
+            case .giveBack(let id):
+                guard case .open? = peers[id]?.phase else { return check(false, "\(id) is not open and gives back") }
             case .ping(let id):
                 guard case .open? = peers[id]?.phase else { return check(false, "ping \(id), which is not open") }
             case .renewToken(let refused):

@@ -39,8 +39,53 @@ import Testing
         #expect(scene.endings[1] == .accepted(uniqueID: nil) && scene.endings[2] == .accepted(uniqueID: nil))
         #expect(scene.endings[3] == third)
         #expect((4...6).allSatisfy { scene.endings[$0] == .notProcessed })
-        #expect(scene.end?.kind == .goAway && scene.end?.reason == nil)
+        #expect(scene.end?.kind == .errorPacket && scene.end?.reason == nil)
         #expect(scene.order == [1, 2, 3, 4, 5, 6])
+        // What the peer discarded was not tried.
+        #expect((4...5).allSatisfy { scene.attempts[$0] == attempt - 1 })
+    }
+
+    /// The first bad token of a connection proves nothing about the frames before it, of which there are none.
+    @Test func `Only an end after an accepted delivery is that of a connection that was of use`() {
+        var scene = LegacyScene()
+        scene.open()
+        scene.deliver(1...3)
+        #expect(scene.frames().count == 3)
+        scene.take(scene.machine.errorReceived(status: 8, identifier: 1, now: scene.now))
+        #expect(scene.end?.kind == .goAway)
+    }
+
+    @Test func `A delivery that waits for the ring is not sent after its message was cancelled or has expired`() {
+        var scene = LegacyScene { $0.ringSize = 1 }
+        let gone = Message(id: MessageID("gone")!, app: AppID("shop")!, payload: [0x20])
+        let brief = Message(
+            id: MessageID("brief")!, app: AppID("shop")!, expiry: Expiry(expiresAt: scene.wall.seconds + 5),
+            payload: [0x20])
+        scene.open()
+        scene.deliver(1...2, of: gone)
+        scene.deliver(3...3, of: brief)
+        scene.deliver(4...4)
+        #expect(scene.frames() == [.sent(1, 1)])
+        gone.withdraw()
+        scene.wall = WallTime(seconds: scene.wall.seconds + 5)
+        scene.machine.handedOver(bytes: 100, now: scene.now)
+        scene.pass(.seconds(2), acknowledged: 100)
+        #expect(scene.frames() == [.sent(4, 2)])
+        #expect(scene.endings == [1: .accepted(uniqueID: nil), 2: .notProcessed, 3: .notProcessed])
+    }
+
+    @Test func `A recall returns what was cancelled, and a pause everything that was not sent`() {
+        var scene = LegacyScene { $0.ringSize = 1 }
+        let gone = Message(id: MessageID("gone")!, app: AppID("shop")!, payload: [0x20])
+        scene.open()
+        scene.deliver(1...2)
+        scene.deliver(3...4, of: gone)
+        #expect(scene.frames() == [.sent(1, 1)])
+        gone.withdraw()
+        #expect(scene.machine.recall().map(\.delivery.ticket) == [3, 4])
+        scene.take(scene.machine.giveBack())
+        #expect(scene.endings == [2: .notProcessed])
+        #expect(scene.machine.inFlight == 1 && scene.machine.status == .open)
     }
 
     @Test func `Only status 8 has the reason that deactivates a device`() {
@@ -61,7 +106,7 @@ import Testing
         scene.take(scene.machine.errorReceived(status: 10, identifier: 3, now: scene.now))
         #expect((1...3).allSatisfy { scene.endings[$0] == .accepted(uniqueID: nil) })
         #expect((4...5).allSatisfy { scene.endings[$0] == .notProcessed })
-        #expect(scene.end?.kind == .goAway && scene.end?.reason?.rawValue == "Shutdown")
+        #expect(scene.end?.kind == .errorPacket && scene.end?.reason?.rawValue == "Shutdown")
     }
 
     @Test(arguments: [(UInt8(8), UInt32(0)), (10, 0), (8, 6), (8, .max), (2, 0), (0, 3)])
@@ -305,6 +350,8 @@ struct LegacyScene: ~Copyable {
     var now = MonotonicTime(nanoseconds: 1_000_000_000)
     var endings: [UInt64: AttemptResult] = [:]
     var latencies: [UInt64: Duration] = [:]
+    var attempts: [UInt64: UInt16] = [:]
+    var wall = WallTime(milliseconds: 1_000_000)
     var order: [UInt64] = []
     var end: ConnectionEnd?
     var ends = 0
@@ -318,9 +365,13 @@ struct LegacyScene: ~Copyable {
 
     mutating func open() { take(machine.opened(now: now)) }
 
-    mutating func deliver(_ tickets: ClosedRange<UInt64>, attempt: UInt16 = 1, payload: Int = 2) {
-        let app = AppID("shop")!
-        let message = Message(id: MessageID("m")!, app: app, payload: Array(repeating: 0x20, count: payload))
+    mutating func deliver(
+        _ tickets: ClosedRange<UInt64>, attempt: UInt16 = 1, payload: Int = 2, of known: Message? = nil
+    ) {
+        let message =
+            known
+            ?? Message(
+                id: MessageID("m")!, app: AppID("shop")!, payload: Array(repeating: 0x20, count: payload))
         let deliveries = tickets.map { ticket in
             Delivery(
                 ticket: ticket, message: message, token: DeviceToken(words: (ticket, 0, 0, 1)),
@@ -331,12 +382,14 @@ struct LegacyScene: ~Copyable {
 
     mutating func frames(_ limit: Int = .max) -> [Frame] {
         var frames: [Frame] = []
-        while frames.count < limit, let frame = machine.nextFrame(now: now) {
+        var unsent: [AttemptReport] = []
+        while frames.count < limit, let frame = machine.nextFrame(now: now, at: wall, unsent: &unsent) {
             switch frame {
             case .notification(let delivery, let identifier): frames.append(.sent(delivery.ticket, identifier))
             case .probe(let identifier): frames.append(.probe(identifier))
             }
         }
+        take(unsent)
         return frames
     }
 
@@ -346,14 +399,19 @@ struct LegacyScene: ~Copyable {
     }
 
     mutating func take(_ action: LegacyMachine.Action) {
-        for ended in action.ended {
-            #expect(endings.updateValue(ended.result, forKey: ended.delivery.ticket) == nil, "ended twice")
-            latencies[ended.delivery.ticket] = ended.latency
-            order.append(ended.delivery.ticket)
-        }
+        take(action.ended)
         guard let end = action.end else { return }
         self.end = end
         ends += 1
         isOrderly = action.isOrderly
+    }
+
+    private mutating func take(_ ended: [AttemptReport]) {
+        for ended in ended {
+            #expect(endings.updateValue(ended.result, forKey: ended.delivery.ticket) == nil, "ended twice")
+            latencies[ended.delivery.ticket] = ended.latency
+            attempts[ended.delivery.ticket] = ended.delivery.attempt
+            order.append(ended.delivery.ticket)
+        }
     }
 }

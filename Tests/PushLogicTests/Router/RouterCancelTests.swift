@@ -83,6 +83,39 @@ import Testing
         #expect(desk.machine.leftovers() == [])
     }
 
+    /// The ledger takes a message that it does not know to be complete for one that was never sent.
+    @Test func `The completion of a message precedes the answer to an order that comes in the same tick`() {
+        let desk = RouterDesk()
+        let (first, second) = (F.accepted(1, to: F.tokens(0..<1)), F.accepted(2, to: F.tokens(1..<2)))
+        desk.accept(first, second)
+        let sent = DeliveryReport(of: desk.out[0], .sent(uniqueID: nil), latency: .zero)
+        desk.machine.reported(GatewayReport(app: F.shop, deliveries: [sent], credit: 1000, taken: 2))
+        desk.machine.cancelled([order(first, named: 1), order(second, named: 1)])
+        let asking = desk.machine.run().actions
+        // Nothing of the first message is at a gateway, so that its order is answered at once.
+        #expect(asking.earlierCompleted.map(\.seq) == [1] && asking.completed.isEmpty)
+        #expect(asking.cancelEnds.map(\.number) == [1])
+        let later = DeliveryReport(of: desk.out[1], .sent(uniqueID: nil), latency: .zero)
+        desk.machine.reported(GatewayReport(app: F.shop, deliveries: [later], credit: 1000, taken: 2, recalled: 1))
+        let ending = desk.machine.run().actions
+        #expect(ending.earlierRecords.map(\.seq) == [2] && ending.earlierCompleted.isEmpty)
+        #expect(ending.cancelEnds.map(\.number) == [2])
+        // The event of a cancellation comes before the completion of its message.
+        #expect(ending.records.isEmpty && ending.completed.map(\.seq) == [2])
+    }
+
+    @Test func `An order without a delivery under way is answered after what the tick has recorded`() {
+        let desk = RouterDesk()
+        let only = F.accepted(1, to: F.tokens(0..<1))
+        desk.accept(only)
+        let sent = DeliveryReport(of: desk.out[0], .sent(uniqueID: nil), latency: .zero)
+        desk.machine.reported(GatewayReport(app: F.shop, deliveries: [sent], credit: 1000, taken: 1))
+        desk.machine.cancelled([order(only, named: 1)])
+        let actions = desk.machine.run().actions
+        #expect(actions.cancelEnds.map(\.parts) == [[.init(seq: 1, fate: .absent)]])
+        #expect(actions.earlierCompleted.map(\.seq) == [1] && actions.completed.isEmpty)
+    }
+
     @Test func `A message that is not in memory is left to the ledger, and its number is removed later`() {
         var policy = RouterPolicy()
         policy.loadedMessages = 1

@@ -47,8 +47,8 @@ final class RouterDesk {
             machine.tick(now: now, wall: wall)
             let (actions, hasMore) = machine.run()
             goesOn = hasMore
-            records += actions.records
-            completed += actions.completed
+            records += actions.earlierRecords + actions.records
+            completed += actions.earlierCompleted + actions.completed
             candidates += actions.answers.flatMap(\.candidates)
             for submission in actions.submissions {
                 out += submission.deliveries

@@ -207,9 +207,40 @@ import Testing
         let desk = Desk()
         desk.accept(F.accepted(1, to: F.tokens(0..<1), expiresAt: expiresAt, onUnknown: policy))
         desk.endAll { .unanswered(.timeout, of: $0) }
+        #expect(desk.out.isEmpty)
+        desk.pass(.seconds(2))
         desk.endAll()
         #expect(kinds(desk.records) == expected)
         #expect(desk.completed.count == 1)
+    }
+
+    /// The service may have processed each attempt.
+    @Test func `A delivery whose answers are lost is sent again at growing intervals, and ends as unknown`() {
+        let desk = Desk()
+        desk.accept(F.accepted(1, to: F.tokens(0..<1)))
+        var waits: [Int] = []
+        while desk.completed.isEmpty, waits.count < 100 {
+            desk.endAll { .unanswered(.reset, of: $0) }
+            var wait = 0
+            while desk.out.isEmpty, desk.completed.isEmpty, wait < 1000 {
+                desk.pass(.seconds(1))
+                wait += 1
+            }
+            waits.append(wait)
+        }
+        #expect(kinds(desk.records) == Array(repeating: "again", count: 15) + ["unknown"])
+        #expect(desk.completed.map(\.counts.unknown) == [1])
+        #expect(waits.dropLast() == waits.dropLast().sorted()[...] && waits[0] >= 1 && waits[14] >= 450)
+    }
+
+    @Test func `A lost answer does not count as an answer of the service, and a refusal that has none neither`() {
+        let desk = Desk()
+        desk.accept(F.accepted(1, to: F.tokens(0..<1), expiresAt: 0))
+        desk.endAll { .refused(Refusal(status: 0, reason: nil), retryAfter: .seconds(1), of: $0) }
+        #expect(kinds(desk.records) == ["retry"])
+        desk.pass(.seconds(1))
+        desk.endAll()
+        #expect(kinds(desk.records) == ["retry", "sent"])
     }
 
     @Test func `A message with expires_at 0 is not retried`() {

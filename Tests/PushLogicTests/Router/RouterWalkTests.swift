@@ -202,6 +202,8 @@ private final class RouterWalk {
             if chance(12) { changePart(Int.random(in: 0..<parts.count, using: &random)) }
             if chance(30) { suspend(!isSuspended) }
         }
+        // A tick may have several inputs, in any order.
+        if chance(4) { return }
         run()
         checkWaits()
     }
@@ -647,8 +649,10 @@ private final class RouterWalk {
             machine.tick(now: now, wall: wall)
             let (actions, more) = machine.run()
             hasMore = more
-            for record in actions.records { note(record) }
+            for record in actions.earlierRecords { note(record) }
+            for completed in actions.earlierCompleted { note(completed) }
             for end in actions.cancelEnds { note(end) }
+            for record in actions.records { note(record) }
             for completed in actions.completed { note(completed) }
             for page in actions.releases { release(page) }
             for recall in actions.recalls {

@@ -1,6 +1,6 @@
 """Cancelled messages, and apps that an operator pauses."""
 import json, time, zmq
-from ground import http, main, Monitor, note, Producer, push_before_expiry, replay, Scene, Simulator, token
+from ground import http, main, Monitor, note, Producer, push_before_expiry, replay, Scene, Simulator, token, until
 from waiting import control
 
 
@@ -139,6 +139,55 @@ def racing():
     completed = [e["message_id"] for e in replay(serve, prefix="message/shop/completed")[0]]
     assert len(completed) == len(set(completed)) == len(names)
     serve.stop()
+
+
+def answered():
+    """A cancellation that comes together with the answer: it says what happened, and the message is completed once."""
+    scene = Scene()
+    serve = scene.serve()
+    producer, monitor = Producer(serve), Monitor(serve)
+    answers = {}
+    for number in range(600):
+        name = f"close-{number}"
+        assert producer.push(note(name, token(number)))["status"] == "accepted"
+        answers[name] = cancel(producer, name)
+    counts = monitor.completed(*answers)
+    for name, answer in answers.items():
+        gone = counts[name]["sent"], counts[name].get("cancelled", 0)
+        assert gone == ((1, 0) if answer["status"] == "too_late" else (answer["sent"], answer["cancelled"])), (
+            name, answer, counts[name])
+    completed = [e["message_id"] for e in replay(serve, prefix="message/shop/completed")[0]]
+    assert len(completed) == len(set(completed)) == len(answers), sorted(completed)
+    assert len(scene.simulator.accepted()) == sum(c["sent"] for c in counts.values())
+    serve.stop()
+
+
+def held():
+    """A push service that holds its answers: what waits for a stream does not start after a pause or a cancellation was
+    answered, and the answer counts what had started."""
+    scene = Scene("--streams", "20")
+    scene.apps["shop"]["gateway"] |= {"connections": {"min": 1, "max": 1}, "answer_timeout": "10m"}
+    serve = scene.serve()
+    producer, monitor = Producer(serve), Monitor(serve)
+    # The first answer lets the connection use all its streams.
+    producer.push(note("first", token(1)))
+    monitor.completed("first")
+    scene.simulator.faults({"match": {"token": "bb*"}, "silence": True})
+    producer.push(note("wide", *[token(number, "bb") for number in range(600)]))
+
+    def streams():
+        (connection,) = control(serve, "GET", "/v1/gateways/shop")[1]["connections"]
+        return connection["in_flight"], connection["waiting"]
+
+    until(lambda: streams() == (20, 16))
+    serve.verb("pause", "shop")
+    assert streams() == (20, 0), streams()
+    serve.verb("resume", "shop")
+    until(lambda: streams() == (20, 16))
+    assert cancel(producer, "wide") == {"id": "wide", "status": "cancelled", "sent": 20, "cancelled": 580}
+    assert streams() == (20, 0), streams()
+    # Nothing ends the silent streams.
+    serve.kill()
 
 
 def killed():

@@ -1,6 +1,6 @@
 """Faults of the push service: rate limits, outages and refused credentials; and many apps at once."""
 import json, os, socket, subprocess
-from ground import http, main, Monitor, note, Producer, Scene, Simulator, token
+from ground import http, main, Monitor, note, Producer, replay, Scene, Simulator, token
 
 
 def rate_limited():
@@ -41,6 +41,28 @@ def outage():
     scene.simulator = Simulator(scene.path("simulator"), ports=ports)
     serve.become_ready()
     assert scene.simulator.received() == []
+    serve.stop()
+
+
+def unanswered():
+    """A push service that takes each request and resets its stream: the circuit breaker opens, and the notifications are
+    sent again after pauses, until they are answered."""
+    scene = Scene()
+    serve = scene.serve()
+    producer, monitor = Producer(serve), Monitor(serve)
+    producer.push(note("first", token(1)))
+    monitor.completed("first")
+    scene.simulator.faults({"match": {"token": "aa*"}, "reset": "INTERNAL_ERROR"})
+    names = [f"m{n}" for n in range(30)]
+    producer.batch([note(name, token(n, "aa")) for n, name in enumerate(names)])
+    assert "of the last" in serve.line("breaker.opened")
+    scene.simulator.faults()
+    counts = monitor.completed(*names)
+    assert all(counts[name]["sent"] == 1 for name in names), counts
+    # Each was sent once, and few of them again before the breaker opened or to find out whether it may close.
+    lost = replay(serve, prefix="delivery/shop/unknown")[0]
+    assert lost and len(lost) <= 3 * len(names), len(lost)
+    assert {e["reason"] for e in lost} == {"reset"} and all(e["resend"] for e in lost), lost[:3]
     serve.stop()
 
 
