@@ -41,8 +41,8 @@ package enum InstallationFacts {
     /// Returns which database is missing or empty where the other one has something. A start makes an empty one in its
     /// place.
     ///
-    /// - Parameter hasRun: Whether Carillon is known to have run. Without this, a missing ledger is not a loss: an API
-    ///   key may be made before the first start.
+    /// - Parameter hasRun: Whether Carillon is known to have run on the directory. Without this, a missing ledger is not a
+    ///   loss: an API key may be made before the first start.
     package static func lostFile(ledger: StoredFile?, registry: StoredFile?, hasRun: Bool) -> LostFile? {
         func holdsNothing(_ file: StoredFile?) -> Bool { file == nil || file == .empty }
         if holdsNothing(registry), !holdsNothing(ledger) { return .registry }
@@ -54,7 +54,7 @@ package enum InstallationFacts {
     static func reportLoss(in directory: String, to log: Logger) {
         let lost = lostFile(
             ledger: storedFile("\(directory)/ledger.db"), registry: storedFile("\(directory)/registry.db"),
-            hasRun: hasRunMark(in: directory))
+            hasRun: hasRun(in: directory))
         switch lost {
         case .ledger:
             log.error(
@@ -90,7 +90,8 @@ package enum InstallationFacts {
         defer { close(descriptor) }
         var header = [UInt8](repeating: 0, count: 100)
         let count = unsafe read(descriptor, &header, header.count)
-        if count == 0 { return .empty }
+        // SQLite takes a file of one byte for an empty one, too.
+        if count == 0 || count == 1 { return .empty }
         guard count == header.count, header.starts(with: Array("SQLite format 3\0".utf8)) else {
             return .damaged("it does not begin like a database of SQLite")
         }
@@ -101,6 +102,14 @@ package enum InstallationFacts {
     /// Returns whether the last run on a directory has left its mark.
     package static func hasRunMark(in directory: String) -> Bool {
         access("\(directory)/\(RunMark.fileName)", F_OK) == 0
+    }
+
+    /// Returns whether Carillon has run on a directory: the last run has left its mark, or the registry has devices or
+    /// has applied events.
+    package static func hasRun(in directory: String) -> Bool {
+        if hasRunMark(in: directory) { return true }
+        let history = RegistryFacts.history(of: "\(directory)/registry.db")
+        return history.applied > 0 || history.hasDevices
     }
 
     /// Returns the process that has locked the directory; nil if none has, or if this user may not know.

@@ -13,6 +13,8 @@ extension LogKey {
     static let expires = LogKey("expires")
     static let fingerprint = LogKey("fingerprint")
     static let maximum = LogKey("maximum")
+    static let newest = LogKey("newest")
+    static let next = LogKey("next")
     static let minimum = LogKey("minimum")
     static let socket = LogKey("socket")
     static let streams = LogKey("streams")

@@ -68,6 +68,10 @@ package final class RunningCarillon: Sendable {
         let log = logs.log
         self.logs = logs
         let start = StartCheck(configuration)
+        let descriptors = DescriptorLimit.raise()
+        if let fault = StartCheck.limitFault(descriptors: descriptors, addressSpace: StartCheck.addressSpace) {
+            throw fault
+        }
         // The directory is checked before it is created and locked. The rest is checked when no other process can use
         // it.
         if let fault = start.directoryFault { throw fault }
@@ -115,7 +119,6 @@ package final class RunningCarillon: Sendable {
 
         var isMarked = false
         do {
-            let descriptors = DescriptorLimit.raise()
             let limits = ConnectionLimits(descriptors: descriptors, http: configuration.http.connections)
             if configuration.http.listen != nil {
                 limits.reportHTTP(wanted: configuration.http.connections, descriptors: descriptors, to: log)

@@ -31,6 +31,35 @@ package struct StartCheck: Sendable {
         return [check.directoryFault].compactMap { $0 } + check.faults
     }
 
+    /// The smallest limit of open files with which Carillon starts. With fewer, libzmq and the loops end the process.
+    static let minDescriptors: UInt64 = 128
+    /// The smallest limit of the address space, of which each thread needs a part for its stack.
+    static let minAddressSpace: UInt64 = 1 << 30
+
+    /// The limit of the address space of this process.
+    static var addressSpace: UInt64 {
+        var limit = rlimit()
+        return getrlimit(CInt(RLIMIT_AS.rawValue), &limit) == 0 ? UInt64(limit.rlim_cur) : .max
+    }
+
+    /// The reason why the limits of this process do not suffice, or nil.
+    static func limitFault(descriptors: UInt64, addressSpace: UInt64) -> StartError? {
+        if descriptors < minDescriptors {
+            return StartError(
+                .failed,
+                "the limit of open files is \(descriptors), and Carillon needs at least \(minDescriptors): raise it (ulimit "
+                    + "-n, or LimitNOFILE of systemd)")
+        }
+        if addressSpace < minAddressSpace {
+            return StartError(
+                .failed,
+                "the limit of the address space is \(addressSpace >> 20) MiB, and Carillon needs at least "
+                    + "\(minAddressSpace >> 20): raise or remove it (ulimit -v, or LimitAS of systemd); to limit memory, "
+                    + "use MemoryMax of systemd")
+        }
+        return nil
+    }
+
     private static func controlPath(of configuration: Configuration) -> String {
         "\(configuration.data)/\(ControlSocket.fileName)"
     }

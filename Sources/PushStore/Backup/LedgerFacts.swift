@@ -24,7 +24,7 @@ package struct LedgerFacts: Sendable, Equatable {
         guard version > 0 else {
             throw StoreError(.damaged, "\(path) is not a ledger of Carillon: it has no version")
         }
-        newest = try Self.newest(in: connection, version: version)
+        newest = try LogGap.newest(in: connection, version: version)
         events = try Self.count(connection.prepare("SELECT coalesce(sum(count), 0) FROM log"))
         scheduled = try Self.count(connection.prepare("SELECT count(*) FROM scheduled"))
         let keyBytes = try Self.count(connection.prepare("SELECT coalesce(sum(length(accepted)), 0) FROM keys"))
@@ -43,22 +43,7 @@ package struct LedgerFacts: Sendable, Equatable {
         guard let connection = try? SQLiteConnection(path, mode: hasLog ? .readOnly : .immutable) else { return nil }
         connection.keepLogAtClose()
         guard let version = try? LedgerSchema.version(of: connection), version > 0 else { return nil }
-        return try? newest(in: connection, version: version)
-    }
-
-    static func newest(in connection: SQLiteConnection, version: Int64) throws(StoreError) -> UInt64 {
-        let last = try connection.prepare(
-            """
-            SELECT max(coalesce((SELECT first + count - 1 FROM log ORDER BY first DESC LIMIT 1), 0),
-                coalesce((SELECT max(seq) FROM heads), 0))
-            """)
-        defer { last.reset() }
-        var newest = try last.step() ? last.word(0) : 0
-        if version > 1 { newest = max(newest, try LogGap.all(in: connection).last?.upperBound ?? 0) }
-        guard newest <= FingerprintTable.maximumValue else {
-            throw StoreError(.damaged, "\(connection.path) is damaged: its newest event has the number \(newest)")
-        }
-        return newest
+        return try? LogGap.newest(in: connection, version: version)
     }
 
     fileprivate static func count(_ statement: SQLiteStatement) throws(StoreError) -> Int {
@@ -79,6 +64,23 @@ package struct RegistryFacts: Sendable, Equatable {
     package static var knownVersion: Int64 { RegistrySchema.version }
 
     package init() {}
+
+    /// Returns the number of the last event that a registry has applied, and whether it has devices. Both are proof of a
+    /// ledger beside it. The write-ahead log is not read, so that the file may be behind.
+    package static func history(of path: String) -> (applied: UInt64, hasDevices: Bool) {
+        guard unsafe access(path, R_OK) == 0, let connection = try? SQLiteConnection(path, mode: .immutable) else {
+            return (0, false)
+        }
+        let devices = try? connection.prepare("SELECT 1 FROM devices LIMIT 1")
+        let marks = try? connection.prepare("SELECT coalesce(max(number), 0) FROM applied_marks")
+        defer {
+            devices?.reset()
+            marks?.reset()
+        }
+        let hasDevices = (try? devices?.step()) ?? false
+        let hasMark = (try? marks?.step()) ?? false
+        return (hasMark ? marks?.word(0) ?? 0 : 0, hasDevices)
+    }
 
     /// Reads the facts of a file. It is not changed.
     package init(of path: String) throws(StoreError) {

@@ -26,13 +26,6 @@ package struct RestoredLedger: Sendable {
         package var gap: ClosedRange<UInt64> = 1...1
     }
 
-    /// More events than a process can write in a second.
-    static let eventsInSecond: UInt64 = 1_000_000
-    /// The smallest gap, which allows for a clock that was wrong by a quarter of an hour.
-    static let smallestGap: UInt64 = 1_000_000_000
-    /// The largest gap, eleven days of events at that rate and months at the rate of any real load.
-    static let largestGap: UInt64 = 1_000_000_000_000
-
     private let directory: String
     private let clock: @Sendable () -> WallTime
 
@@ -42,34 +35,6 @@ package struct RestoredLedger: Sendable {
     }
 
     private var path: String { "\(directory)/ledger.db" }
-
-    /// Returns the numbers that are left out after a backup. The last one is a multiple of a thousand million, so that
-    /// people recognize the first one after it.
-    ///
-    /// - Parameters:
-    ///   - newest: The newest number in the backup.
-    ///   - known: A number that the lost process had reached, if one is known.
-    ///   - elapsed: The time since the backup.
-    /// - Throws: ``StoreError`` if there are not so many numbers left.
-    static func gap(
-        after newest: UInt64, known: UInt64, elapsed: Duration
-    ) throws(StoreError) -> ClosedRange<UInt64> {
-        let seconds = UInt64(clamping: max(0, elapsed.components.seconds))
-        let assigned = seconds.multipliedReportingOverflow(by: eventsInSecond)
-        let width = min(max(assigned.overflow ? .max : assigned.partialValue, smallestGap), largestGap)
-        let limit = FingerprintTable.maximumValue - smallestGap
-        // The file of the lost process may be damaged. What no process can have reached is not believed.
-        let reached = known > newest && known - newest <= largestGap ? known : newest
-        let least = reached + width
-        let last = (least + smallestGap - 1) / smallestGap * smallestGap
-        guard last < limit else {
-            throw StoreError(
-                .unsuitable,
-                "the numbers of events end at \(FingerprintTable.maximumValue), and a restore after number \(newest) needs "
-                    + "\(width) of them; start with a new data directory")
-        }
-        return (newest + 1)...last
-    }
 
     /// Migrates the ledger, leaves out the numbers that may have been assigned since the backup, and decides on the
     /// messages that wait. The registry needs no change: it continues to read the ledger where it was.
@@ -110,9 +75,9 @@ package struct RestoredLedger: Sendable {
             throw StoreError(.damaged, "\(path) is not a ledger of Carillon: it has no version")
         }
         try LedgerSchema.prepare(connection)
-        let newest = try LedgerFacts.newest(in: connection, version: LedgerSchema.version)
+        let newest = try LogGap.newest(in: connection, version: LedgerSchema.version)
         let now = clock()
-        let gap = try Self.gap(after: newest, known: known, elapsed: .milliseconds(now.milliseconds(since: time)))
+        let gap = try LogGap.after(newest, known: known, elapsed: .milliseconds(now.milliseconds(since: time)))
         try connection.run("BEGIN IMMEDIATE")
         try LogGap.add(gap, to: connection, at: now)
         try RestoreMark.add(gap, to: connection, madeAt: time)

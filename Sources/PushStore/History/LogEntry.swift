@@ -58,4 +58,14 @@ extension LogSegment {
             unsafe visit(LogEntry(event, apps: apps, bytes: bytes))
         }
     }
+
+    /// Does the same, and returns false if the segment is damaged.
+    package func couldBeRead(since: UInt64 = 0, _ visit: (borrowing LogEntry) -> Bool) -> Bool {
+        do {
+            try entries(since: since, visit)
+            return true
+        } catch {
+            return false
+        }
+    }
 }

@@ -96,8 +96,9 @@ package struct MessageHistory: Sendable {
     private func list(
         _ filter: Filter, before: UInt64?, limit: Int, _ walk: LogBackwards, mostScanned: Int
     ) async throws -> PartPage {
-        var backwards = walk
-        var page = PartPage()
+        var (backwards, page) = (walk, PartPage())
+        // Whether all events could be read. A damaged segment may have some of any message.
+        var isWhole = true
         var tallies: Tallies = [:]
         var listed: Set<Name> = []
         // The outcomes of messages on this page may be after the position where the page begins.
@@ -105,21 +106,20 @@ package struct MessageHistory: Sendable {
         if let before {
             try await backwards.begin()
             asksForEach = backwards.newest > before && backwards.newest - before > nearby
-            if !asksForEach { try await read(since: before - 1, upTo: backwards.newest, filter, into: &tallies) }
+            if !asksForEach {
+                isWhole = try await read(since: before - 1, upTo: backwards.newest, filter, into: &tallies)
+            }
         }
         while backwards.scanned < mostScanned, let segments = try await backwards.next() {
             var names: Set<Name> = []
             for segment in segments {
-                // A damaged segment is skipped.
-                try? segment.entries(since: backwards.low) { entry in
-                    let event = entry.event
-                    guard event.seq <= backwards.high else { return false }
+                let isSound = segment.couldBeRead(since: backwards.low) { entry in
+                    if entry.event.seq > backwards.high { return false }
                     let name = Self.add(entry, filter: filter, to: &tallies)
-                    if let name, event.kind == .messageAccepted || event.kind == .messageRejected {
-                        names.insert(name)
-                    }
+                    if let name, Self.isBegin(entry) { names.insert(name) }
                     return true
                 }
+                isWhole = isWhole && isSound
             }
             let found = names.subtracting(listed)
                 .map { (name: $0, place: tallies[$0]?.place ?? 0) }.sorted { $0.place > $1.place }
@@ -127,7 +127,7 @@ package struct MessageHistory: Sendable {
                 listed.insert(name)
                 // A message that was accepted again later was on an earlier page.
                 if let before, place >= before { continue }
-                var answer = tallies[name]!.answer(app: name.app?.name ?? "-", id: name.id)
+                var answer = tallies[name]!.answer(app: name.app?.name ?? "-", id: name.id, isWhole: isWhole)
                 if asksForEach, let id = MessageID(name.id) {
                     answer = try await one(id, app: name.app).first ?? answer
                 }
@@ -145,22 +145,30 @@ package struct MessageHistory: Sendable {
         return page
     }
 
+    private static func isBegin(_ entry: borrowing LogEntry) -> Bool {
+        entry.event.kind == .messageAccepted || entry.event.kind == .messageRejected
+    }
+
+    /// Adds the events of a stretch to the tallies. Returns whether all of them could be read.
     private func read(
         since: UInt64, upTo newest: UInt64, _ filter: Filter, into tallies: inout Tallies
-    ) async throws {
+    ) async throws -> Bool {
         var at = since
+        var isWhole = true
         while at < newest {
             let page = try await log.read(since: at, limit: 5000)
-            guard let last = page.segments.last, last.last > at else { return }
+            guard let last = page.segments.last, last.last > at else { return isWhole }
             for segment in page.segments {
                 // Acceptances in these events belong to messages of earlier pages. They count for the same message.
-                try? segment.entries(since: since) { entry in
+                let isSound = segment.couldBeRead(since: since) { entry in
                     _ = Self.add(entry, filter: filter, to: &tallies)
                     return true
                 }
+                isWhole = isWhole && isSound
             }
             at = last.last
         }
+        return isWhole
     }
 
     /// Adds the event to the tally of its message and returns the message, or nil if the event is not of a message that

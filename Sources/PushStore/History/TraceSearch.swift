@@ -120,23 +120,25 @@ package struct TraceSearch: Sendable {
         }
         var found: (message: MessageID, app: AppID?, device: DeviceID?)?
         var open = Array(walks.indices)
+        var isDamaged = false
         // The newest stretch of each part is read before an older one of any.
         while found == nil, !open.isEmpty, walks.reduce(0, { $0 + $1.scanned }) < Self.mostScanned {
             let index = open.removeFirst()
             guard let segments = try await walks[index].next() else { continue }
             open.append(index)
             for segment in segments {
-                // A damaged segment is skipped.
-                try? segment.entries { entry in
+                // A damaged segment may be the one that has the delivery.
+                let isSound = segment.couldBeRead { entry in
                     guard entry.event.apnsID == id, let message = entry.messageID.flatMap({ MessageID($0) }) else {
                         return true
                     }
                     found = (message, entry.app, entry.event.device)
                     return false
                 }
+                isDamaged = isDamaged || !isSound
             }
         }
-        guard let found else { return Found(isComplete: walks.allSatisfy(\.isAtBeginning)) }
+        guard let found else { return Found(isComplete: !isDamaged && walks.allSatisfy(\.isAtBeginning)) }
         let wanted = Array(found.message.text.utf8)
         let (lines, isComplete) = try await collect(.message(found.message, app: found.app)) { entry in
             guard entry.concerns(wanted), entry.app == found.app else { return false }

@@ -91,13 +91,14 @@ final class SourceLedger {
 
     func forEachMessages(_ visit: (MessageRow) async throws -> Void) async throws {
         let rows = try connection.prepare(
-            "SELECT first, count, time, apps, heads, bodies FROM messages ORDER BY first")
+            "SELECT first, count, time, apps, heads, bodies, sums FROM messages ORDER BY first")
         defer { rows.reset() }
         while try rows.step() {
             try await visit(
                 MessageRow(
                     first: rows.word(0), count: max(0, Int(clamping: rows.number(1))), time: rows.time(2),
-                    apps: MessageRow.apps(rows.text(3)), heads: rows.blob(4), bodies: rows.blob(5)))
+                    apps: MessageRow.apps(rows.text(3)), heads: rows.blob(4), bodies: rows.blob(5),
+                    sums: rows.isNull(6) ? nil : rows.blob(6)))
         }
     }
 
@@ -114,15 +115,20 @@ final class SourceLedger {
 
     func forEachScheduled(_ visit: (Scheduled) async throws -> Void) async throws {
         let rows = try connection.prepare(
-            "SELECT seq, due, time, fingerprint, content, audience, app, body FROM scheduled ORDER BY seq")
+            "SELECT seq, due, time, fingerprint, content, audience, app, body, sum FROM scheduled ORDER BY seq")
         defer { rows.reset() }
         while try rows.step() {
             guard let app = AppID(rows.text(6)) else { throw damaged("scheduled", row: rows.word(0)) }
+            let row = LedgerRows.ScheduledRow(
+                seq: rows.word(0), due: rows.seconds(1),
+                key: AcceptedKey(fingerprint: rows.word(3), storedContent: rows.word(4), audience: rows.word(5)),
+                app: app, body: rows.blob(7))
+            let time = rows.time(2)
+            guard rows.isNull(8) || rows.number(8) == Int64(row.sum(at: time)) else {
+                throw damaged("scheduled", row: row.seq)
+            }
             try await visit(
-                Scheduled(
-                    seq: rows.word(0), due: rows.seconds(1), time: rows.time(2),
-                    key: AcceptedKey(fingerprint: rows.word(3), storedContent: rows.word(4), audience: rows.word(5)),
-                    app: app, body: rows.blob(7)))
+                Scheduled(seq: row.seq, due: row.due, time: time, key: row.key, app: app, body: row.body))
         }
     }
 

@@ -115,7 +115,7 @@ extension LedgerCore {
         var size = messages.reduce(0) { $0 + $1.size }
         while size < Self.answerSize, try due.step() {
             let seq = due.word(0)
-            let stored = rows.scheduled(due, time: 2, app: 3, body: 4)
+            let stored = rows.scheduled(due)
             if stored == nil, !unreadable.contains(seq) {
                 // Return the messages before it first. The next call reports the damaged one.
                 if !messages.isEmpty { return }

@@ -6,23 +6,12 @@ import PushWire
 /// Opening the ledger: its state in memory is rebuilt from the rows.
 extension LedgerCore {
     static func open(_ settings: SQLiteLedger.Settings) throws(StoreError) -> (LedgerCore, LedgerBacklog) {
-        let connection = try SQLiteConnection(settings.path)
-        try connection.run("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA temp_store = MEMORY")
-        // Some builds of SQLite overwrite deleted content with zeros, which writes each page once more.
-        try connection.run("PRAGMA secure_delete = OFF")
-        // Another thread copies pages out of the write-ahead log. A log file that has grown is truncated when the log
-        // restarts.
-        try connection.run("PRAGMA wal_autocheckpoint = 0")
-        try connection.run("PRAGMA journal_size_limit = \(settings.logLimit)")
-        connection.followLog()
-        try LedgerSchema.prepare(connection)
-        try ImportMark.refuse(connection)
-        // Truncate a large log that a killed process has left. If the disk fails here, the next write reports it.
-        try? connection.checkpoint(.truncate)
+        let connection = try connect(settings)
         let identities = try identities(connection)
         let core = LedgerCore(
             try SQLiteRows(connection), identities, try numbering(connection), age: try storedAge(connection),
             settings: settings)
+        core.logDate = try LogDate.read(connection, next: core.machine.writer.next)
         try core.readLog()
         try core.readTraces()
         let (lanes, times) = try core.readMessages()
@@ -46,6 +35,30 @@ extension LedgerCore {
         }
         core.publish(isWhole: true)
         return (core, backlog)
+    }
+
+    private static func connect(_ settings: SQLiteLedger.Settings) throws(StoreError) -> SQLiteConnection {
+        let lost = try LostTransactions.saved(of: settings.path)
+        let connection = try SQLiteConnection(settings.path)
+        try connection.run("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA temp_store = MEMORY")
+        // Some builds of SQLite overwrite deleted content with zeros, which writes each page once more.
+        try connection.run("PRAGMA secure_delete = OFF")
+        // Another thread copies pages out of the write-ahead log. A log file that has grown is truncated when the log
+        // restarts.
+        try connection.run("PRAGMA wal_autocheckpoint = 0")
+        try connection.run("PRAGMA journal_size_limit = \(settings.logLimit)")
+        connection.followLog()
+        try LedgerSchema.prepare(connection)
+        try ImportMark.refuse(connection)
+        if let missing = try MissingEvents.leaveOut(
+            lost, applied: settings.applied, in: connection, at: settings.clock())
+        {
+            settings.eventsMissing(missing)
+        }
+        // Truncate a large log that a killed process has left. If the disk fails here, the next write reports it.
+        try? connection.checkpoint(.truncate)
+        settings.files.add(database: settings.path)
+        return connection
     }
 
     private static func identities(_ connection: SQLiteConnection) throws(StoreError) -> Identities {

@@ -8,13 +8,15 @@ extension LedgerCore {
     private static let rowsAtOnce = 32
     /// The number of keys in these rows at which a step ends, because other calls wait for it.
     private static let keysAtOnce = 16_384
-    /// A row with a time further ahead than this was written while the wall clock was wrong.
-    private static let tolerance: Duration = .seconds(3600)
 
     /// Removes some expired rows and returns whether there are more: the transactions are small, and other work runs
     /// between them.
     func trim(_ retention: LedgerRetention) -> Bool {
         self.retention = retention
+        if let lost = files.fault {
+            healthIs(LedgerFault("\(lost)"))
+            return false
+        }
         do {
             let log = try trimLog()
             let keys = try trimKeys()
@@ -36,6 +38,7 @@ extension LedgerCore {
         var removed = 0
         var bytes: Int64 = 0
         var first = oldest
+        var date = logDate
         try statements.begin.run()
         while removed < Self.rowsAtOnce {
             let row = statements.oldestLog
@@ -43,12 +46,16 @@ extension LedgerCore {
                 row.reset()
                 break
             }
-            let (number, count, time, size) = (row.word(0), row.number(1), row.time(2), row.number(3))
+            let (number, count, size) = (row.word(0), row.number(1), row.number(3))
+            let time = date.time(of: number, writtenAt: row.time(2))
             row.reset()
             first = number
             let isLast = number &+ UInt64(clamping: count) >= machine.writer.next
             guard !isLast, time < limit || logBytes - bytes > retention.logBytes else {
-                if time > now + Self.tolerance { try date(statements.dateLog, now) }
+                if logAhead.mustBeDated(time, at: now, steady: steady()) {
+                    date = LogDate(last: machine.writer.next - 1, time: now)
+                    try store(date: now)
+                }
                 break
             }
             statements.removeLog.bind(1, number)
@@ -59,16 +66,24 @@ extension LedgerCore {
         }
         if removed > 0 { try trimTraces(before: first) }
         try statements.commit.run()
+        logDate = date
         logBytes -= bytes
         oldest = min(first, machine.writer.next)
         return removed == Self.rowsAtOnce
     }
 
-    /// Sets times in the future to the current time. Rows that were written while the clock was ahead would otherwise
-    /// stay for as long as it was ahead.
+    /// Gives all rows of the log the current time if theirs is later. Rows that were written while the clock was ahead
+    /// would otherwise stay for as long as it was ahead.
+    private func store(date now: WallTime) throws(StoreError) {
+        statements.setLogDate.bind(1, now)
+        statements.setLogDate.bind(2, machine.writer.next - 1)
+        try statements.setLogDate.run()
+    }
+
+    /// Does the same for rows without a checksum.
     private func date(_ update: SQLiteStatement, _ now: WallTime) throws(StoreError) {
         update.bind(1, now)
-        update.bind(2, now + Self.tolerance)
+        update.bind(2, now + RowsAhead.tolerance)
         try update.run()
     }
 
@@ -122,7 +137,7 @@ extension LedgerCore {
             let (number, time) = (row.word(0), row.time(1))
             guard machine.dedupe.isBeyondWindow(time, at: age.time) else {
                 row.reset()
-                if time > now + Self.tolerance {
+                if keysAhead.mustBeDated(time, at: now, steady: steady()) {
                     try date(statements.dateKeys, now)
                     try date(statements.dateCancels, now)
                 }

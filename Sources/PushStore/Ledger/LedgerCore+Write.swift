@@ -16,6 +16,7 @@ extension LedgerCore {
         var written = group
         written.outcomes = retained.outcomes + group.outcomes
         written.notes = retained.notes + group.notes
+        if let lost = files.fault { return refused(group, written, LedgerFault("\(lost)")) }
         // A transaction whose rollback failed would block all later ones.
         if connection.isInTransaction { try? statements.rollBack.run() }
         do {

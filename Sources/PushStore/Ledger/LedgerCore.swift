@@ -20,7 +20,7 @@ import PushWire
 final class LedgerCore {
     let rows: SQLiteRows
     let clock: @Sendable () -> WallTime
-    private let steady: @Sendable () -> MonotonicTime
+    let steady: @Sendable () -> MonotonicTime
     private var ageClock: AgeClock
     /// The state of `ageClock` that is on disk.
     var storedAge: AgeClock.Stored?
@@ -44,6 +44,12 @@ final class LedgerCore {
     /// The scheduled messages that were accepted after that, although they are due before this position.
     var overtaken = OvertakenMessages()
     var logBytes: Int64 = 0
+    /// The date of log rows that were written while the wall clock was ahead, if there are any.
+    var logDate: LogDate?
+    var logAhead = RowsAhead()
+    var keysAhead = RowsAhead()
+    /// The files that must keep their names. Without them, nothing is written.
+    let files: OpenedFiles
     /// The number of the oldest event in the log.
     var oldest: UInt64 = 1
     /// The outcomes and notes of failed writes, in order. They are written first when the disk accepts writes again.
@@ -68,6 +74,7 @@ final class LedgerCore {
     ) {
         self.rows = rows
         retention = settings.retention
+        files = settings.files
         machine = LedgerMachine(
             identities, writer: writer,
             dedupe: DedupeMachine(window: settings.retention.window, limit: settings.retention.keyLimit),

@@ -7,15 +7,15 @@ import PushWire
 enum LedgerSchema {
     /// The version of the file, in `PRAGMA user_version`. A change of the tables, or of what is in their columns, has
     /// the next number, an entry in ``migrations``, and a directory among the fixtures of the tests.
-    static let version: Int64 = 2
+    static let version: Int64 = 3
 
     /// What makes a file of each version one of the next. All steps that a file needs are one transaction.
-    static let migrations: [Int64: String] = [1: laterTables]
+    static let migrations: [Int64: String] = [1: laterTables, 2: checksums]
 
     /// - `meta`: named values. `secret` is the key of the hashes in ``LedgerCore/identities``; `age` is the time of
-    ///   ``AgeClock``; `age_ahead_since` is when the wall clock was found to be ahead of it; `probe` is written to test
-    ///   for free space; `paused/APP` is when an operator paused the app; `restored_…` are the values of
-    ///   ``RestoreMark``.
+    ///   ``AgeClock``; `age_ahead_since` is when the wall clock was found to be ahead of it; `log_date…` are the values of
+    ///   ``LogDate``; `probe` is written to test for free space; `paused/APP` is when an operator paused the app;
+    ///   `restored_…` are the values of ``RestoreMark``.
     /// - `log`: events, one `LogSegment` per row.
     /// - `heads`: the number of the newest event of each topic.
     /// - `messages`: accepted messages, many per row. A row is removed when all of its messages are done. The column
@@ -64,6 +64,13 @@ enum LedgerSchema {
             app TEXT NOT NULL, id TEXT NOT NULL, time INTEGER NOT NULL, PRIMARY KEY (app, id)) WITHOUT ROWID;
         CREATE INDEX IF NOT EXISTS receipts_by_time ON receipts (time);
         CREATE TABLE IF NOT EXISTS gaps (first INTEGER PRIMARY KEY, last INTEGER NOT NULL, time INTEGER NOT NULL);
+        """
+
+    /// The columns that were added with version 3: the checksums of stored messages (``MessageChecksum``). They are null in
+    /// rows of earlier versions.
+    static let checksums = """
+        ALTER TABLE messages ADD COLUMN sums BLOB;
+        ALTER TABLE scheduled ADD COLUMN sum INTEGER;
         """
 
     /// Returns the version of a file; 0 if it has no tables.

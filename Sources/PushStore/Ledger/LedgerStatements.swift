@@ -23,7 +23,7 @@ struct LedgerStatements {
     let oldestLog: SQLiteStatement
     let removeLog: SQLiteStatement
     let dateKeys: SQLiteStatement
-    let dateLog: SQLiteStatement
+    let setLogDate: SQLiteStatement
     let setAge: SQLiteStatement
     let setAheadSince: SQLiteStatement
     let removeAheadSince: SQLiteStatement
@@ -53,24 +53,25 @@ struct LedgerStatements {
         setHead = try connection.prepare(
             "INSERT INTO heads (app, kind, seq) VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET seq = excluded.seq")
         addMessages = try connection.prepare(
-            "INSERT INTO messages (first, count, time, apps, heads, bodies) VALUES (?, ?, ?, ?, ?, ?)")
+            "INSERT INTO messages (first, count, time, apps, heads, bodies, sums) VALUES (?, ?, ?, ?, ?, ?, ?)")
         removeMessages = try connection.prepare("DELETE FROM messages WHERE first = ?")
         findMessages = try connection.prepare(
             """
-            SELECT first, count, time, apps, heads, bodies FROM messages WHERE first <= ? ORDER BY first DESC LIMIT 1
+            SELECT first, count, time, apps, heads, bodies, sums FROM messages
+            WHERE first <= ? ORDER BY first DESC LIMIT 1
             """)
         addScheduled = try connection.prepare(
             """
-            INSERT INTO scheduled (seq, due, time, fingerprint, content, audience, app, body)
-            VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+            INSERT INTO scheduled (seq, due, time, fingerprint, content, audience, app, body, sum)
+            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
             """)
         removeScheduled = try connection.prepare("DELETE FROM scheduled WHERE seq = ?")
         findScheduled = try connection.prepare(
-            "SELECT seq, due, time, fingerprint, content, audience, app, body FROM scheduled WHERE seq = ?")
+            "SELECT seq, due, time, app, body, sum, fingerprint, content, audience FROM scheduled WHERE seq = ?")
         scheduledBetween = try connection.prepare("SELECT seq FROM scheduled WHERE seq >= ? AND seq < ? ORDER BY seq")
         due = try connection.prepare(
             """
-            SELECT seq, due, time, app, body FROM scheduled
+            SELECT seq, due, time, app, body, sum FROM scheduled
             WHERE (due, seq) > (?, ?) AND due <= ? ORDER BY due, seq LIMIT ?
             """)
         nextDue = try connection.prepare(
@@ -125,6 +126,7 @@ struct LedgerStatements {
             """)
         setPaused = try connection.prepare("INSERT OR REPLACE INTO meta (name, value) VALUES ('paused/' || ?, ?)")
         removePaused = try connection.prepare("DELETE FROM meta WHERE name = 'paused/' || ?")
-        dateLog = try connection.prepare("UPDATE log SET time = ? WHERE time > ?")
+        setLogDate = try connection.prepare(
+            "INSERT OR REPLACE INTO meta (name, value) VALUES ('log_date', ?), ('log_date_last', ?)")
     }
 }

@@ -56,13 +56,21 @@ final class LedgerTraces {
     }
 
     /// Builds a run from the events after `last`. Returns nil if there are too few.
+    ///
+    /// A run has no damaged row, which could have events of any subject: it ends before one, or begins after it, so that
+    /// a look-up reads the row itself.
     func build(after last: UInt64) throws(StoreError) -> TraceRun? {
         var builder = TraceRunBuilder()
+        var isOver = false
         try walk(after: last) { segment in
-            builder.add(segment)
-            return !builder.isFull
+            do {
+                try builder.add(segment)
+            } catch {
+                isOver = !builder.isEmpty
+            }
+            return !isOver && !builder.isFull
         }
-        return builder.isFull ? builder.finish() : nil
+        return isOver || builder.isFull ? builder.finish() : nil
     }
 
     /// Returns the oldest rows of the log that end after an event and contain events of the subject, at most `limit`.
@@ -99,15 +107,22 @@ final class LedgerTraces {
     }
 
     /// Adds the rows of the log that begin after `from` and before `end`, end after an event, and contain events of the
-    /// subject.
+    /// subject. The first damaged row is among them, because it may contain some: whoever reads it learns that events
+    /// are missing.
     private func read(
         _ subject: TraceSubject, from: UInt64, to end: UInt64, after: UInt64, limit: Int,
         into found: inout [LogSegment]
     ) throws(StoreError) {
         if found.count >= limit { return }
+        var hasDamaged = false
         try walk(after: from) { segment in
             if segment.first >= end { return false }
-            if segment.last > after, tells(segment, of: subject) { found.append(segment) }
+            guard segment.last > after else { return true }
+            do {
+                if try tells(segment, of: subject) { found.append(segment) }
+            } catch {
+                if !exchange(&hasDamaged, with: true) { found.append(segment) }
+            }
             return found.count < limit
         }
     }
@@ -174,17 +189,17 @@ final class LedgerTraces {
         return unsafe rowNumbers.withBlob(0) { unsafe TraceRun.rows(places, in: $0) }
     }
 
-    private func tells(_ segment: LogSegment, of subject: TraceSubject) -> Bool {
+    private func tells(_ segment: LogSegment, of subject: TraceSubject) throws(DamagedSegment) -> Bool {
         var isFound = false
         switch subject {
         case .device(let device):
-            try? unsafe segment.walk { event, _, _ in
+            try unsafe segment.walk { event, _, _ in
                 isFound = event.device == device
                 return !isFound
             }
         case .message(let id, _):
             let text = Array(id.text.utf8)
-            try? unsafe segment.walk { event, _, bytes in
+            try unsafe segment.walk { event, _, bytes in
                 guard let id = event.messageID, id.count == text.count else { return true }
                 // Compare the last byte first: the ids of one producer often have the same prefix.
                 if let end = text.last, unsafe bytes[id.upperBound - 1] != end { return true }

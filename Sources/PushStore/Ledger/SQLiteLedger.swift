@@ -18,8 +18,9 @@ package import PushWire
 ///   error that names the cause.
 /// - A message or segment is damaged: reading it reports an error that names it; all others stay readable.
 /// - The clock is set back: event numbers still ascend and nothing is sent again; the times of new events are earlier.
-///   Rows that were written while the clock was ahead get the current time as soon as the ledger notices, and are kept
-///   for the usual time from then on.
+///   Rows that were written while the clock was ahead age from a day later on, if the clock is still behind them then.
+/// - A file loses its name or belongs to another directory: nothing is written, as on a full disk, until it is back.
+/// - Transactions of the write-ahead log are lost behind a damaged place: their numbers are left out.
 package final class SQLiteLedger: LedgerEngine, Sendable {
     package struct Settings: Sendable {
         package var directory: String
@@ -41,6 +42,12 @@ package final class SQLiteLedger: LedgerEngine, Sendable {
         /// Called on the reading thread with the name of a part of the index of the log that is damaged, once for each
         /// part. Look-ups read the log instead.
         package var indexDamaged: @Sendable (String) -> Void = { _ in }
+        /// The open files of the directory, to which the ledger adds its own.
+        package var files = OpenedFiles()
+        /// The number of the last event that the registry has applied, as far as it is known.
+        package var applied: UInt64 = 0
+        /// Called on the writing thread while the ledger is opened, if events are missing at its end.
+        package var eventsMissing: @Sendable (MissingEvents) -> Void = { _ in }
 
         package init(directory: String) {
             self.directory = directory

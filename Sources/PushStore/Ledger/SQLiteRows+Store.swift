@@ -36,6 +36,7 @@ extension SQLiteRows {
             add.bind(4, row.apps.map(\.name).joined(separator: "\n"))
             add.bind(5, row.heads)
             add.bind(6, row.bodies)
+            add.bind(7, row.sums(at: rows.time))
             try add.run()
         }
         for message in rows.scheduled {
@@ -48,6 +49,7 @@ extension SQLiteRows {
             add.bind(6, message.key.audience)
             add.bind(7, message.app.name)
             add.bind(8, message.body)
+            add.bind(9, Int64(message.sum(at: rows.time)))
             try add.run()
         }
     }

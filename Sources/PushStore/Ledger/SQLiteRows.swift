@@ -39,7 +39,7 @@ final class SQLiteRows: LedgerLookup {
         defer { find.reset() }
         find.bind(1, seq)
         guard try find.step() else { return nil }
-        return AcceptedKey(fingerprint: find.word(3), storedContent: find.word(4), audience: find.word(5))
+        return AcceptedKey(fingerprint: find.word(6), storedContent: find.word(7), audience: find.word(8))
     }
 
     /// Returns which of `count` numbers from the given one belong to scheduled messages.
@@ -77,18 +77,25 @@ final class SQLiteRows: LedgerLookup {
         defer { find.reset() }
         find.bind(1, seq)
         guard try find.step() else { return nil }
-        guard let message = scheduled(find, time: 2, app: 6, body: 7) else { throw damaged(seq) }
+        guard let message = scheduled(find) else { throw damaged(seq) }
         return message
     }
 
-    /// Reads a scheduled message from the current row of a statement; nil if it is damaged.
-    func scheduled(_ statement: SQLiteStatement, time: CInt, app: CInt, body: CInt) -> StoredMessage? {
-        guard let app = AppID(statement.text(app)) else { return nil }
-        let content = unsafe statement.withBlob(body) { bytes in
+    /// Reads a scheduled message from the current row of a statement that selects `seq`, `due`, `time`, `app`, `body` and
+    /// `sum`; nil if it is damaged.
+    func scheduled(_ statement: SQLiteStatement) -> StoredMessage? {
+        guard let app = AppID(statement.text(3)) else { return nil }
+        let time = statement.time(2)
+        let content = unsafe statement.withBlob(4) { bytes -> MessageRecord.Read? in
+            let sum = unsafe MessageChecksum.of(
+                bytes, seq: statement.word(0), place: Int(truncatingIfNeeded: statement.number(1)),
+                app: MessageChecksum.of(app), time: time)
+            // A row of an earlier version has no checksum.
+            guard statement.isNull(5) || statement.number(5) == Int64(sum) else { return nil }
             var reader = unsafe ByteReader(bytes)
             return MessageRecord.read(&reader, app: app)
         }
-        return content.map { StoredMessage(time: statement.time(time), content: $0) }
+        return content.map { StoredMessage(time: time, content: $0) }
     }
 
     private func row(of seq: UInt64) throws(StoreError) -> MessageRow? {
@@ -99,7 +106,7 @@ final class SQLiteRows: LedgerLookup {
         return MessageRow(
             first: find.word(0), count: max(0, Int(clamping: find.number(1))), time: find.time(2),
             apps: MessageRow.apps(find.text(3)),
-            heads: find.blob(4), bodies: find.blob(5))
+            heads: find.blob(4), bodies: find.blob(5), sums: find.isNull(6) ? nil : find.blob(6))
     }
 
     func damaged(_ seq: UInt64) -> StoreError {

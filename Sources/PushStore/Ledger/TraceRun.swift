@@ -147,13 +147,11 @@ struct TraceRunBuilder {
     private var rows: [UInt64] = []
     private var last: UInt64 = 0
 
-    /// Adds a log row. Of a damaged row it adds the events before the damage.
-    mutating func add(_ segment: LogSegment) {
+    /// Adds a log row. A damaged row is not added.
+    mutating func add(_ segment: LogSegment) throws(DamagedSegment) {
         let place = UInt64(rows.count)
-        rows.append(segment.first)
-        last = segment.last
         var id = 0..<0
-        try? unsafe segment.walk { event, _, bytes in
+        try unsafe segment.walk { event, _, bytes in
             if let range = event.messageID, range != id {
                 id = range
                 let hash = unsafe TraceRun.hash(UnsafeRawBufferPointer(rebasing: bytes[range]))
@@ -163,7 +161,11 @@ struct TraceRunBuilder {
             if let id = event.apnsID { entries.append(UInt64(TraceRun.hash(id)) << 32 | place) }
             return true
         }
+        rows.append(segment.first)
+        last = segment.last
     }
+
+    var isEmpty: Bool { rows.isEmpty }
 
     var isFull: Bool { !rows.isEmpty && last >= (rows.first ?? 0) &+ TraceRun.length - 1 }
 

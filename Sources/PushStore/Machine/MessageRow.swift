@@ -75,6 +75,9 @@ struct MessageHead {
     let isBroad: Bool
     let app: Int
 
+    /// The priority and the breadth as one value.
+    var lane: Int { Int(priority.rawValue) | (isBroad ? 1 << 8 : 0) }
+
     /// Creates a head from its 8 bytes. Returns nil if the number belongs to a scheduled message or the bytes are
     /// invalid.
     init?(_ bytes: UnsafeRawBufferPointer, at index: Int) {
@@ -97,6 +100,8 @@ struct MessageRow {
     let apps: [AppID]
     let heads: [UInt8]
     let bodies: [UInt8]
+    /// The checksums of the messages (``MessageChecksum``); nil in a row without.
+    var sums: [UInt8]?
 
     func covers(_ seq: UInt64) -> Bool {
         seq >= first && seq - first < UInt64(min(count, heads.count / MessageRowBuilder.headSize))
@@ -112,7 +117,9 @@ struct MessageRow {
         let app = apps[head.app]
         return unsafe bodies.withUnsafeBytes { bytes in
             var reader = unsafe ByteReader(bytes, at: head.offset)
-            return MessageRecord.read(&reader, app: app)
+            guard let message = MessageRecord.read(&reader, app: app) else { return nil }
+            let record = unsafe UnsafeRawBufferPointer(rebasing: bytes[head.offset..<reader.offset])
+            return unsafe isSound(record, at: index, head) ? message : nil
         }
     }
 

@@ -11,13 +11,15 @@ package final class RegistryKeys: KeyBook {
     package static let keepsEnded = Duration.seconds(90 * 86_400)
 
     private let database: Database
+    private let files: OpenedFiles
     private let turn = WriteTurn(limit: 64)
     private let memory: Locked<[StoredKey]>
 
     package var keys: [StoredKey] { memory.withLock { $0 } }
 
-    init(in database: Database) async throws {
+    init(in database: Database, among files: OpenedFiles = OpenedFiles()) async throws {
         self.database = database
+        self.files = files
         // Use a write transaction: it creates the table in a file of an earlier version.
         let rows = try await database.write { transaction in
             try APIKeyRow.query.order(by: \.objectId).all(in: transaction)
@@ -66,9 +68,9 @@ package final class RegistryKeys: KeyBook {
             let before = keys
             let change = try decide(before)
             // Use a separate task: a caller that is canceled must not leave file and memory different.
-            let database = database
+            let (database, files) = (database, files)
             let work = Task {
-                try await database.change { transaction in
+                try await database.change(among: files) { transaction in
                     for id in change.forgotten {
                         try APIKeyRow.remove(where: \.keyId == id.description, in: transaction)
                     }

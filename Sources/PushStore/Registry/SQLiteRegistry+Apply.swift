@@ -30,7 +30,7 @@ extension SQLiteRegistry {
             let isDue = number.map { $0 >= marked + options.markEvery } ?? false
             if !marks.isEmpty || isDue {
                 let batch = DeactivationBatch(marks)
-                let (result, changes) = try await database.change { transaction in
+                let (result, changes) = try await database.change(among: files) { transaction in
                     var changes = try DeviceChanges(batch.ids, in: transaction)
                     let result = batch.decide(&changes)
                     try changes.write(in: transaction)

@@ -21,7 +21,7 @@ extension SQLiteRegistry {
         _ ids: Set<DeviceID>, tagged: Set<DeviceID>,
         _ decide: @escaping @Sendable (inout DeviceChanges) -> Outcome
     ) async throws -> (Outcome, DeviceChanges) {
-        let (outcome, changes) = try await database.change { transaction in
+        let (outcome, changes) = try await database.change(among: files) { transaction in
             var changes = try DeviceChanges(ids, tagged: tagged, in: transaction)
             let outcome = decide(&changes)
             try changes.write(in: transaction)

@@ -25,6 +25,8 @@ package final class SQLiteRegistry: RegistryEngine, DeviceWriter {
     let calls = RegistrationCalls()
     let named = NamedAudiences()
     let choices = TagChoices()
+    /// The files that must keep their names. Without them, nothing is written.
+    let files: OpenedFiles
     let state = Locked(State())
 
     struct State {
@@ -50,18 +52,21 @@ package final class SQLiteRegistry: RegistryEngine, DeviceWriter {
     /// afterwards.
     ///
     /// - Parameters:
+    ///   - files: the open files of the directory, to which this adds its own.
     ///   - note: hands events to the ledger.
     ///   - now: returns the current time.
     package static func open(
         directory: String, identities: Identities, options: RegistryOptions = RegistryOptions(),
-        note: @escaping RegistryNote,
+        files: OpenedFiles = OpenedFiles(), note: @escaping RegistryNote,
         now: @escaping @Sendable () -> WallTime = { .current() }
     ) async throws -> SQLiteRegistry {
-        let database = try await RegistrySchema.open(directory + "/registry.db", cacheBytes: options.cacheBytes)
+        let path = directory + "/registry.db"
+        let database = try await RegistrySchema.open(path, cacheBytes: options.cacheBytes)
         do {
             let registry = SQLiteRegistry(
-                database, try await RegistryKeys(in: database), identities, options, note, now)
+                database, try await RegistryKeys(in: database, among: files), identities, options, files, note, now)
             try await registry.recall()
+            files.add(database: path)
             return registry
         } catch {
             await database.close()
@@ -71,9 +76,10 @@ package final class SQLiteRegistry: RegistryEngine, DeviceWriter {
 
     private init(
         _ database: Database, _ keys: RegistryKeys, _ identities: Identities, _ options: RegistryOptions,
-        _ note: @escaping RegistryNote, _ now: @escaping @Sendable () -> WallTime
+        _ files: OpenedFiles, _ note: @escaping RegistryNote, _ now: @escaping @Sendable () -> WallTime
     ) {
         self.database = database
+        self.files = files
         keyBook = keys
         self.identities = identities
         self.options = options

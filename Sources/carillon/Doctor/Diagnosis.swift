@@ -76,7 +76,7 @@ struct Diagnosis {
     }
 
     private var missing: [Finding] {
-        let hasRun = facts.hasRunMark || facts.process != .none
+        let hasRun = facts.hasRun || facts.process != .none
         let lost = InstallationFacts.lostFile(ledger: facts.ledger, registry: facts.registry, hasRun: hasRun)
         let (name, file, content) =
             switch lost {

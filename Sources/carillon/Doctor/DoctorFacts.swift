@@ -53,6 +53,8 @@ struct DoctorFacts: Sendable {
     var registry: InstallationFacts.StoredFile?
     /// Whether the last run ended without removing its mark.
     var hasRunMark = false
+    /// Whether Carillon is known to have run on the directory.
+    var hasRun = false
     /// The last `carillon backup` of a directory that has a ledger.
     var lastBackup: BackupRecord.Last?
     var databaseFaults: [String] = []

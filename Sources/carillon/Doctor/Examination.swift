@@ -35,6 +35,7 @@ struct Examination {
                 if facts.ledger != nil { facts.lastBackup = BackupRecord(in: directory).last }
             }
             facts.hasRunMark = InstallationFacts.hasRunMark(in: directory)
+            facts.hasRun = InstallationFacts.hasRun(in: directory)
             await askRunning(in: directory, &facts)
         }
         if let configuration {

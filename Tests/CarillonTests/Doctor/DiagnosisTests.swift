@@ -64,10 +64,10 @@ import Testing
     @Test func `A database that is missing beside the other one is a fault`() {
         let (some, none) = (InstallationFacts.StoredFile.version(2), InstallationFacts.StoredFile?.none)
         func found(
-            _ ledger: InstallationFacts.StoredFile?, _ registry: InstallationFacts.StoredFile?, hasRunMark: Bool = false
+            _ ledger: InstallationFacts.StoredFile?, _ registry: InstallationFacts.StoredFile?, hasRun: Bool = false
         ) -> [String] {
             codes {
-                ($0.ledger, $0.registry, $0.hasRunMark, $0.process) = (ledger, registry, hasRunMark, .none)
+                ($0.ledger, $0.registry, $0.hasRun, $0.process) = (ledger, registry, hasRun, .none)
                 $0.directory = nil
             }
         }
@@ -75,7 +75,7 @@ import Testing
         #expect(found(some, none) == ["fault store_damaged"] && found(some, .empty) == ["fault store_damaged"])
         #expect(found(.empty, some) == ["fault store_damaged"])
         // An API key may be made before the first start.
-        #expect(found(none, some) == [] && found(none, some, hasRunMark: true) == ["fault store_damaged"])
+        #expect(found(none, some) == [] && found(none, some, hasRun: true) == ["fault store_damaged"])
         #expect(codes { $0.registry = some } == ["fault store_damaged"])
     }
 

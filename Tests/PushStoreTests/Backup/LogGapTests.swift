@@ -151,15 +151,15 @@ import Testing
 
     @Test func `The gap is larger than what a process can have assigned`() throws {
         let day = Duration.seconds(86_400)
-        #expect(try RestoredLedger.gap(after: 5, known: 0, elapsed: .zero) == 6...(2 * Self.stride))
-        #expect(try RestoredLedger.gap(after: 5, known: 0, elapsed: .seconds(-9)).upperBound == 2 * Self.stride)
-        let daily = try RestoredLedger.gap(after: 5, known: 0, elapsed: day)
+        #expect(try LogGap.after(5, known: 0, elapsed: .zero) == 6...(2 * Self.stride))
+        #expect(try LogGap.after(5, known: 0, elapsed: .seconds(-9)).upperBound == 2 * Self.stride)
+        let daily = try LogGap.after(5, known: 0, elapsed: day)
         #expect(daily.upperBound >= 86_400_000_000 && daily.upperBound % Self.stride == 0)
-        #expect(try RestoredLedger.gap(after: 5, known: 0, elapsed: day * 3650).upperBound == 1001 * Self.stride)
-        #expect(try RestoredLedger.gap(after: 5, known: 7 * Self.stride, elapsed: .zero).upperBound == 8 * Self.stride)
+        #expect(try LogGap.after(5, known: 0, elapsed: day * 3650).upperBound == 1001 * Self.stride)
+        #expect(try LogGap.after(5, known: 7 * Self.stride, elapsed: .zero).upperBound == 8 * Self.stride)
         // A number that a damaged file claims does not use up the rest.
-        #expect(try RestoredLedger.gap(after: 5, known: .max, elapsed: .zero).upperBound == 2 * Self.stride)
-        #expect(throws: StoreError.self) { try RestoredLedger.gap(after: 35_184_000_000_000, known: 0, elapsed: .zero) }
+        #expect(try LogGap.after(5, known: .max, elapsed: .zero).upperBound == 2 * Self.stride)
+        #expect(throws: StoreError.self) { try LogGap.after(35_184_000_000_000, known: 0, elapsed: .zero) }
     }
 
     @Test(arguments: [

@@ -94,7 +94,9 @@ import Testing
                 try base.write(to: URL(filePath: folder + "/ledger.db"))
                 try log.write(to: URL(filePath: folder + "/ledger.db-wal"))
                 let torn = try await LedgerScene(folder)
-                let newest = await torn.settled().newest
+                // Damage before the last transaction is found, and numbers go on above it.
+                let status = await torn.settled()
+                let newest = torn.missing.first?.newest ?? status.newest
                 #expect((20...40).contains(newest))
                 let replies = await torn.accept((0..<40).map { push("m\($0)", to: [$0]) })
                 #expect(replies.prefix(Int(newest)) == (1...newest).map { .duplicate(seq: $0) }[...])
@@ -153,7 +155,8 @@ import Testing
             #expect(segments.map(\.first) == [1, 2, 3])
             #expect(throws: (any Error).self) { try segments[1].events() }
             #expect(try segments[2].events().count == 1)
-            #expect(try await scene.ledger.trace(.message(MessageID("m2")!), limit: 5).map(\.first) == [3])
+            // The damaged segment may have events of the message.
+            #expect(try await scene.ledger.trace(.message(MessageID("m2")!), limit: 5).map(\.first) == [2, 3])
             #expect(await scene.accept(push("m1")) == .duplicate(seq: 2))
             #expect(await scene.accept(push("next")).seq == 5)
         }

@@ -89,8 +89,9 @@ final class LedgerScene {
         switch kind {
         case .sqlite:
             options = nil
-            (ledger, backlog) = try await SQLiteLedger.open(
-                Self.settings(folder, clock, passed, LedgerRetention(), checkpointPages))
+            var settings = Self.settings(folder, clock, passed, LedgerRetention(), checkpointPages)
+            settings.eventsMissing = { [found] missing in found.withLock { $0.append(missing) } }
+            (ledger, backlog) = try await SQLiteLedger.open(settings)
         case .postgresql:
             let options = try await SharedPostgreSQL.shared.store(parts: 1, at: WallTime(milliseconds: time))
             self.options = options
@@ -132,6 +133,12 @@ final class LedgerScene {
     private let dropped = Locked<[UInt64]>([])
     var droppedEvents: [UInt64] { dropped.withLock { $0 } }
 
+    /// What was missing at the last opening.
+    private let found = Locked<[MissingEvents]>([])
+    var missing: [MissingEvents] { found.withLock { $0 } }
+    /// What the registry is said to have applied.
+    var applied: UInt64 = 0
+
     private static func settings(
         _ folder: String, _ clock: Locked<Int64>, _ passed: Locked<Int64>, _ retention: LedgerRetention, _ pages: Int
     ) -> SQLiteLedger.Settings {
@@ -148,6 +155,8 @@ final class LedgerScene {
         var settings = Self.settings(folder, clock, passed, retention, checkpointPages)
         settings.indexDamaged = { [damaged] part in damaged.withLock { $0.append(part) } }
         settings.eventsDropped = { [dropped] count in dropped.withLock { $0.append(count) } }
+        settings.eventsMissing = { [found] missing in found.withLock { $0.append(missing) } }
+        settings.applied = applied
         return settings
     }
 
@@ -159,6 +168,7 @@ final class LedgerScene {
     /// Opens the ledger again after it was closed.
     func reopenOnly() async throws {
         damaged = Locked([])
+        found.withLock { $0 = [] }
         if let options {
             (ledger, backlog) = try await PostgreSQLLedger.openTakingAll(Self.settings(options, clock, retention))
         } else {

@@ -157,6 +157,8 @@ import Testing
             _ = await scene.accept(push("b"))
             scene.carryOut(scene.listener.messages[1])
             #expect(await scene.trim().messageKeys == 2)
+            scene.advance(Self.day)
+            #expect(await scene.trim().messageKeys == 2)
             scene.advance(Self.day * 8)
             let status = await scene.trim()
             #expect(status.messageKeys == 0)

@@ -32,7 +32,7 @@ import Testing
                 }
                 writer.add(draft, at: 0)
             }
-            builder.add(writer.finish())
+            try builder.add(writer.finish())
         }
         let run = try #require(builder.finish())
         #expect(run.first == 77)
@@ -97,6 +97,41 @@ import Testing
             await scene.trim()
             #expect(try await runs(scene) <= 1)
             #expect(try await events(message).isEmpty)
+        }
+    }
+
+    /// A damaged row of the log may have events of any subject, also where a run covers those around it.
+    @Test(arguments: [2, 100_000, 150_000] as [UInt64])
+    func `A look-up that skips a damaged segment is not complete`(place: UInt64) async throws {
+        try await withLedger { scene in
+            let fill = EventDraft(.connectionUp, app: nil)
+            _ = await scene.accept(push("first"))
+            for _ in 0..<40 { _ = await scene.note(Array(repeating: fill, count: 4000)) }
+            while try await runs(scene) == 0 { _ = await scene.note([fill]) }
+            await scene.ledger.close()
+            do {
+                let connection = try SQLiteConnection(scene.path)
+                try connection.run(
+                    """
+                    DELETE FROM trace_runs; DELETE FROM trace_blocks;
+                    UPDATE log SET time = time + 1
+                    WHERE first = (SELECT max(first) FROM log WHERE first <= \(place))
+                    """)
+            }
+            try await scene.reopenOnly()
+            for round in 0..<2 {
+                let search = TraceSearch(log: scene.ledger)
+                let found = try await search.message(MessageID("first")!, app: nil)
+                #expect(!found.isComplete && found.lines.count == 1, "\(round)")
+                #expect(try await !search.message(MessageID("unknown")!, app: nil).isComplete)
+                #expect(try await !search.device(scene.device(token(7))).isComplete)
+                let page = try await MessageHistory(log: scene.ledger).list(
+                    MessageHistory.Filter(), before: nil, limit: 10)
+                #expect(page.messages.map(\.isWhole) == [false])
+                // The second time, runs cover the rows around the damaged one.
+                _ = await scene.note([fill])
+                while try await runs(scene) == 0 { _ = await scene.note([fill]) }
+            }
         }
     }
 

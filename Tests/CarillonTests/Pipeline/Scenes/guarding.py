@@ -325,7 +325,7 @@ def ended_badly():
 def no_descriptors():
     """With more HTTP connections than descriptors, requests get a response."""
     scene = Scene()
-    serve = scene.serve(wrap=("prlimit", "--nofile=120:120"))
+    serve = scene.serve(wrap=("prlimit", "--nofile=128:128"))
     crowd = [sockets.create_connection(place_of(serve, "http")) for _ in range(150)]
     crowd[-1].sendall(b"GET /healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
     assert take(crowd[-1], 12) == b"HTTP/1.1 200"

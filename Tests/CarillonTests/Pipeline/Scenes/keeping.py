@@ -63,7 +63,7 @@ def opened():
         monitor.completed("new")
         serve.stop()
         with contextlib.closing(sqlite3.connect(f"{scene.data}/ledger.db")) as ledger:
-            assert ledger.execute("PRAGMA user_version").fetchone()[0] == 2
+            assert ledger.execute("PRAGMA user_version").fetchone()[0] == 3
         # A file of a newer version is refused by name.
         for file, words in (("ledger.db", "file version 99"), ("registry.db", "a newer program ran it")):
             change(f"{scene.data}/{file}", file, 99)
