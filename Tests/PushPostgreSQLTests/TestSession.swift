@@ -11,7 +11,7 @@ final class TestSession: Sendable {
 
     init(
         _ url: String, durability: PostgreSQLDurability = .replicated, checkInterval: Duration = .seconds(60),
-        connectTimeout: Duration = .seconds(60),
+        connectTimeout: Duration = .seconds(60), primary: SeenPrimary? = SeenPrimary(),
         resolver: @escaping PostgreSQLSession.Resolver = { host in throw PostgreSQLError(message: "no name \(host)") },
         before: @Sendable (EventLoop) async -> Void = { _ in }
     ) async throws {
@@ -24,6 +24,7 @@ final class TestSession: Sendable {
             settings.durability = durability
             settings.checkTimeout = .seconds(60)
             settings.checkInterval = checkInterval
+            settings.primary = primary
             let session = PostgreSQLSession(
                 on: loop, options: options, settings: settings, resolver: resolver,
                 retryDelay: { $0 == 0 ? .zero : .milliseconds(20) })

@@ -26,4 +26,14 @@ package enum Audience: Hashable, Sendable {
         case .users, .tags, .everyone: nil
         }
     }
+
+    /// The approximate number of bytes in memory.
+    package var size: Int {
+        switch self {
+        case .tokens(let tokens): tokens.count * 48
+        case .devices(let devices): devices.count * 16
+        case .users(let users): users.reduce(0) { $0 + 32 + $1.utf8.count }
+        case .tags, .everyone: 512
+        }
+    }
 }

@@ -34,16 +34,7 @@ package struct AcceptedMessage: Sendable {
     package var begin: WallTime { max(acceptedAt, message.notBefore.map { WallTime($0) } ?? .distantPast) }
 
     /// The approximate number of bytes in memory.
-    package var size: Int {
-        let named =
-            switch audience {
-            case .tokens(let tokens): tokens.count * 48
-            case .devices(let devices): devices.count * 16
-            case .users(let users): users.reduce(0) { $0 + 32 + $1.utf8.count }
-            case .tags, .everyone: 512
-            }
-        return 512 + message.payload.count + named
-    }
+    package var size: Int { 512 + message.payload.count + audience.size }
 }
 
 /// A lane of waiting messages: one app, one priority, and either few or many devices.

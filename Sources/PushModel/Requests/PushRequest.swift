@@ -16,6 +16,9 @@ package struct PushRequest: Sendable {
         self.again = again
         self.findings = findings
     }
+
+    /// The approximate number of bytes in memory.
+    package var size: Int { 512 + message.payload.count + audience.size }
 }
 
 /// Why a request is rejected: a closed set, which the ack uses.

@@ -3,8 +3,8 @@ package import PushLoop
 
 /// A connection that is opened again when it is lost, to whichever host is the primary. Confined to its loop.
 ///
-/// At each connect it checks that the server keeps what it acknowledges, and repeats the check while it is up. It never
-/// sends a section twice: the owner decides what to do with an unknown outcome.
+/// At each connect it checks that the server keeps what it acknowledges, and is not a primary that was replaced. It repeats
+/// the check while it is up. It never sends a section twice: the owner decides what to do with an unknown outcome.
 package final class PostgreSQLSession {
     package struct Settings: Sendable {
         package var durability = PostgreSQLDurability.replicated
@@ -15,6 +15,9 @@ package final class PostgreSQLSession {
         package var checkInterval = Duration.seconds(10)
         /// Whether a server that fails the check is refused. Otherwise ``ServerInfo/faults`` has the reasons.
         package var refusesFaults = true
+        /// What the sessions with these settings, and with copies of them, know about the primary; nil if the owner of
+        /// the session judges its servers.
+        package var primary: SeenPrimary? = SeenPrimary()
 
         package init() {}
     }
@@ -48,6 +51,7 @@ package final class PostgreSQLSession {
     private let section = PostgreSQLSection()
     private var retry = DeadlineTimer()
     private var nextCheck = DeadlineTimer()
+    private var watch: Int?
 
     /// - Parameter retryDelay: The delay after a number of failed rounds; after none, a session that was lost is opened
     ///   again.
@@ -69,6 +73,7 @@ package final class PostgreSQLSession {
     /// Starts connecting.
     package func start() {
         loop.assertOnLoop()
+        watch = settings.primary?.watch(on: loop) { [weak self] in self?.primaryChanged() }
         perform(machine.started())
     }
 
@@ -77,10 +82,17 @@ package final class PostgreSQLSession {
     package func stop() {
         loop.assertOnLoop()
         retry.disarm(on: loop)
+        if let watch = watch.take() { settings.primary?.endWatch(watch) }
         onChange = nil
         onFailure = nil
         perform(machine.stopped())
         onNotice = nil
+    }
+
+    /// Leaves the server, as if it had failed the check, and looks for another one.
+    package func reject(_ reason: String) {
+        loop.assertOnLoop()
+        failed(reason)
     }
 
     /// Sends a section on the current connection; see ``PostgreSQLConnection/send(_:timeout:reply:)``. While the
@@ -181,6 +193,11 @@ package final class PostgreSQLSession {
         }
     }
 
+    /// Another session has seen a newer primary.
+    private func primaryChanged() {
+        if machine.isUp, let info, let fault = settings.primary?.fault(of: info) { failed(fault) }
+    }
+
     private func checked(_ reply: PostgreSQLReply, target: PostgreSQLTarget, sent: WallTime) {
         switch reply {
         case .done(let results):
@@ -191,6 +208,7 @@ package final class PostgreSQLSession {
                 if settings.refusesFaults, let fault = faults.first { return failed(fault) }
                 var info = facts.info(at: target, sent: sent, received: .current())
                 info.faults = faults
+                if settings.refusesFaults, let fault = settings.primary?.fault(of: info) { return failed(fault) }
                 if machine.isUp {
                     self.info = info
                     scheduleCheck()

@@ -157,6 +157,7 @@ final class ServedNode: Sendable {
             policy: ClusterPolicy(lease: cluster.lease), directory: dependencies.directory, options: store.options,
             resolver: ledger.resolver)
         settings.session.durability = ledger.session.durability
+        settings.session.primary = ledger.session.primary
         settings.version = dependencies.version
         settings.endpoints = { state.endpoints }
         let log = dependencies.log

@@ -26,6 +26,7 @@ final class ClusterLink {
     private var isUp = false
     private var again = DeadlineTimer()
     private var cleaning: TimerHandle?
+    private var watch: Int?
     private var hasWarnedOfClock = false
     /// The last renewal that a database has acknowledged.
     private var seen: SeenRenewal?
@@ -50,6 +51,7 @@ final class ClusterLink {
 
     func start() {
         cleaning = loop.scheduleRepeating(every: .seconds(3600)) { [weak self] in self?.removeOldNodes() }
+        watch = settings.session.primary?.watch(on: loop) { [weak self] in self?.primaryChanged() }
         connect()
     }
 
@@ -60,19 +62,18 @@ final class ClusterLink {
         onFault = nil
         again.disarm(on: loop)
         if let cleaning { loop.cancel(cleaning) }
+        if let watch = watch.take() { settings.session.primary?.endWatch(watch) }
         session.take()?.stop()
     }
 
-    /// Closes the connection, and looks for the primary again.
-    func reconnect(because reason: String = "a newer primary was seen before") {
-        session.take()?.stop()
-        lost(reason)
-        connect()
-    }
+    /// Closes the connection, and looks for the primary again, at the other hosts first.
+    func reconnect(because reason: String = "a newer primary was seen before") { session?.reject(reason) }
 
     private func connect() {
         var limits = settings.session
         limits.limits.maxSections = max(limits.limits.maxSections, 64)
+        // The store is read before the server is judged: a node whose store was restored ends, also on an earlier timeline.
+        limits.primary = nil
         let session = PostgreSQLSession(
             on: loop, options: settings.options, settings: limits, resolver: settings.resolver,
             retryDelay: settings.retryDelay)
@@ -102,6 +103,20 @@ final class ClusterLink {
         if exchange(&isUp, with: false) { onDown?() }
     }
 
+    /// Another session has seen a newer primary.
+    private func primaryChanged() {
+        guard isUp, let info = session?.info, let cluster = identity?.cluster,
+            let fault = settings.session.primary?.fault(of: info, cluster: cluster)
+        else { return }
+        leave(because: fault)
+    }
+
+    /// Leaves a primary that was replaced.
+    private func leave(because fault: String) {
+        warn(.store, fault)
+        reconnect(because: fault)
+    }
+
     // MARK: The store
 
     private func readStore(_ info: ServerInfo) {
@@ -124,19 +139,19 @@ final class ClusterLink {
                 case .restored(let fault)?:
                     self.fault = fault
                     return onFault?(fault) ?? ()
-                case .replaced(let fault)?:
-                    self.fault = fault
-                    warn(.store, fault)
-                    again.arm(
-                        at: loop.now + .seconds(1), on: loop, action: { [unowned self] in reconnect(because: fault) })
-                    return
+                case .replaced(let fault)?: return leave(because: fault)
                 case nil: break
+                }
+                if let fault = settings.session.primary?.fault(of: info, cluster: identity.cluster) {
+                    return leave(because: fault)
                 }
                 self.identity = identity
                 isUp = true
                 fault = nil
                 onUp?(identity)
                 removeOldNodes()
+            case .refused(let failure) where failure.sqlState == .unknownTable:
+                throw StoreError(.unsuitable, StoreSchema.absence(in: "\(settings.options)"))
             case .refused(let failure): throw StoreError(.cannotRead, "\(settings.options): \(failure)")
             // The session reports the loss of its connection.
             case .unknown, .notSent: break
@@ -194,6 +209,8 @@ final class ClusterLink {
             "stop all nodes, run 'carillon store restored --yes', and start them again "
             + "(Documentation/Cluster.md#after-a-restore-from-a-backup)"
         if verdict == .replaced {
+            settings.session.primary?.saw(
+                system: Int64(bitPattern: seen.system), timeline: Int64(seen.timeline), cluster: seen.cluster)
             return .replaced(
                 "the database has timeline \(identity.timeline), and timeline \(seen.timeline) was seen before; \(lost). It "
                     + "is a primary that was replaced, and another server is looked for; if it was restored from a "

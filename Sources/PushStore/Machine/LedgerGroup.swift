@@ -36,6 +36,52 @@ struct LedgerGroup {
     }
 }
 
+/// The calls of one part that are stored at once.
+extension LedgerGroup {
+    /// The number of cancellations that are stored at once. Each reads its messages, of which one may name 100,000 tokens.
+    static let maxCancels = 16
+    /// The bytes of requests after which a group ends. A request that is larger is stored alone.
+    static let byteLimit = 16 << 20
+
+    /// The approximate number of bytes of what ``takeFirst()`` takes.
+    var firstBytes: Int {
+        var bytes = 0
+        for batch in requests where bytes < Self.byteLimit { bytes += batch.byteCount }
+        return bytes
+    }
+
+    /// Removes and returns the calls that are stored at once. Requests and cancellations keep their order; whatever else
+    /// waits is small, and is taken as a whole.
+    mutating func takeFirst() -> LedgerGroup {
+        var count = 0
+        var bytes = 0
+        while count < requests.count, bytes < Self.byteLimit {
+            bytes += requests[count].byteCount
+            count += 1
+        }
+        // The first cancellation that is left, and the requests after it.
+        if cancels.count > Self.maxCancels { count = min(count, cancels[Self.maxCancels].place) }
+        let taken = min(Self.maxCancels, cancels.count { $0.place <= count })
+        if count == requests.count, taken == cancels.count { return exchange(&self, with: LedgerGroup()) }
+        var first = self
+        first.requests = Array(requests[..<count])
+        first.cancels = Array(cancels[..<taken])
+        var rest = LedgerGroup()
+        rest.requests = Array(requests[count...])
+        rest.cancels = cancels[taken...].map { ($0.place - count, $0.request, $0.reply) }
+        self = rest
+        return first
+    }
+
+    /// Puts calls back that ``takeFirst()`` has taken.
+    mutating func putBack(_ first: LedgerGroup) {
+        var all = first
+        all.requests += requests
+        all.cancels += cancels.map { ($0.place + first.requests.count, $0.request, $0.reply) }
+        self = all
+    }
+}
+
 extension LedgerGroup {
     /// Answers the calls of a group that is stored, and notifies the witness. `cancelled` ends the group's cancellations
     /// and returns the orders that follow from them.

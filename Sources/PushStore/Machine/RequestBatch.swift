@@ -7,6 +7,9 @@ struct RequestBatch {
     /// The places of this batch in `requests`; nil if it has all of them.
     private let places: ArraySlice<Int>?
     private let reply: Reply
+    /// The approximate number of bytes of a share. A call that is not shared is not measured, because a log of one part
+    /// has no bound of bytes.
+    let byteCount: Int
 
     private enum Reply {
         case call(@Sendable ([Acceptance]) -> Void)
@@ -16,6 +19,7 @@ struct RequestBatch {
     init(_ requests: [PushRequest], reply: @escaping @Sendable ([Acceptance]) -> Void) {
         self.requests = requests
         places = nil
+        byteCount = 0
         self.reply = .call(reply)
     }
 
@@ -24,6 +28,7 @@ struct RequestBatch {
         self.requests = requests
         self.places = places
         self.reply = .share(reply)
+        byteCount = places.reduce(0) { $0 + requests[$1].size }
     }
 
     var count: Int { places?.count ?? requests.count }

@@ -66,7 +66,7 @@ final class LedgerLane {
     /// Called with a flush and its outcome.
     var onEnd: ((Flush, Outcome, Duration) -> Void)?
 
-    /// Called when the tables have no partition for the time of the flush, which is then to be stored again.
+    /// Called when the tables have no partition for the time of the flush. ``partitionsAdded(fault:)`` follows.
     var onMissingPartition: (() -> Void)?
 
     init(_ session: PostgreSQLSession) {
@@ -96,6 +96,14 @@ final class LedgerLane {
         send()
     }
 
+    /// Stores a flush again for which the tables had no partition.
+    ///
+    /// - Parameter fault: Why the partitions cannot be made; nil if they were made.
+    func partitionsAdded(fault: String?) {
+        if let fault { refusal = fault }
+        sendLater(after: fault == nil ? Self.pause : Self.faultPause)
+    }
+
     /// Stores a flush again whose outcome is not known. Called when the session is up again.
     func sessionIsUp() {
         if !flush.entries.isEmpty, !isSending { send() }
@@ -111,7 +119,9 @@ final class LedgerLane {
         switch reply {
         case .done(let results): stored(results)
         case .refused(let failure) where failure.sqlState == .checkViolation:
-            if let onMissingPartition { onMissingPartition() } else { end(.refused("\(failure)")) }
+            guard let onMissingPartition else { return end(.refused("\(failure)")) }
+            refusal = "\(failure)"
+            onMissingPartition()
         case .refused(let failure):
             if isDoubtful || failure.sqlState.mayPass {
                 refusal = "\(failure)"
@@ -124,15 +134,18 @@ final class LedgerLane {
             refusal = nil
             timeout = min(timeout * 2, Self.longestTimeout)
             sendLater()
-        case .notSent: sendLater()
+        case .notSent(let reason):
+            if session.isUp { refusal = reason }
+            sendLater()
         }
     }
 
     private static let pause: Duration = .milliseconds(100)
+    private static let faultPause: Duration = .seconds(1)
 
     /// Sends the flush again after a pause, or when the session is up again.
-    private func sendLater() {
-        if session.isUp { session.loop.schedule(after: Self.pause) { [weak self] in self?.sessionIsUp() } }
+    private func sendLater(after pause: Duration = pause) {
+        if session.isUp { session.loop.schedule(after: pause) { [weak self] in self?.sessionIsUp() } }
     }
 
     private func stored(_ results: [PostgreSQLResult]) {

@@ -6,6 +6,8 @@ import PushTime
 extension PostgreSQLCore {
     /// The maximum weight of a flush. Without it, callers would wait until a backlog of a minute is stored as a whole.
     private static let flushLimit = 8192
+    /// The bytes of requests after which no further part is added to a flush. The database takes a section of 256 MiB.
+    private static let flushBytes = 32 << 20
 
     /// Begins a flush of the parts of a lane that have calls.
     func flush(_ lane: LedgerLane) {
@@ -26,19 +28,20 @@ extension PostgreSQLCore {
     /// with another part, so that no part waits for the others when there is too much for one flush.
     private func partsToFlush(of lane: Int) -> [LedgerPart] {
         var chosen: [LedgerPart] = []
-        var weight = 0
+        var (weight, bytes) = (0, 0)
         var number = turns[lane] / lanes.count * lanes.count + lane
         if number >= partCount { number = lane }
         turns[lane] = number + lanes.count
         var seen = 0
         var turn = 0
-        while seen < partCount, weight < Self.flushLimit {
+        while seen < partCount, weight < Self.flushLimit, bytes < Self.flushBytes {
             if let part = parts[number], examines(part) {
                 trim(part)
             } else if let part = parts[number], part.isUpkeepDue, part.isOpen, !part.isBusy {
                 upkeep(part)
             } else if let part = parts[number], part.isWritten, !part.isBusy, !part.waiting.isEmpty {
                 weight += part.waiting.weight
+                bytes += part.waiting.firstBytes
                 chosen.append(part)
             }
             number += lanes.count
@@ -62,14 +65,14 @@ extension PostgreSQLCore {
     private func decide(
         _ part: LedgerPart, at now: WallTime, appending accepted: inout [AcceptedMessage]
     ) -> LedgerLane.Entry? {
-        let group = exchange(&part.waiting, with: LedgerGroup())
+        let group = part.waiting.takeFirst()
         let first = accepted.count
         do throws(MissingRow) {
             defer { part.lookup.isComplete = false }
             let decided = try part.decide(group, at: now, appending: &accepted)
             return LedgerLane.Entry(part, group, decided, accepted: first..<accepted.count)
         } catch {
-            part.waiting = group
+            part.waiting.putBack(group)
         }
         let needs = PartNeeds(of: group, part.machine, part.lookup)
         if needs.isEmpty {

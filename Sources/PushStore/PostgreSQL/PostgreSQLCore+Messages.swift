@@ -11,6 +11,8 @@ extension PostgreSQLCore {
 
     /// The approximate size in memory at which an answer ends.
     private static let answerSize = 4 << 20
+    /// The bytes of scheduled messages after which a reading ends.
+    static let readSize: Int64 = 4 << 20
     /// The number of rows that one answer reads. A row of bodies has 2 MiB at most.
     private static let rowsAtOnce = 16
 
@@ -26,11 +28,11 @@ extension PostgreSQLCore {
             if part.machine.dedupe.pending.contains(seq), let row = part.machine.dedupe.pending.row(of: seq) {
                 wanted.add(seq, row: row, part: part.part)
             } else if part.lookup.due.key(of: seq) != nil {
-                wanted.add(seq, part: part.part)
+                wanted.add(scheduled: seq)
             }
         }
         let epochs = epochs
-        read(wanted) { [weak self] result in
+        read(wanted, owned: epochs) { [weak self] result in
             guard let self else { return reply(.failure(LedgerFault("the ledger is closed"))) }
             switch result {
             case .failure(let fault): reply(.failure(fault))
@@ -50,16 +52,17 @@ extension PostgreSQLCore {
     }
 
     private func loaded(
-        _ seqs: [UInt64], _ stored: [UInt64: StoredMessage], _ epochs: [Int: Int64]
+        _ seqs: [UInt64], _ stored: ReadMessages, _ epochs: [Int: Int64]
     ) -> Result<[AcceptedMessage], LedgerFault> {
         var messages: [AcceptedMessage] = []
         var size = 0
         for seq in seqs where size < Self.answerSize {
             // It may have been completed, or its part lost, while the database answered.
             guard let part = part(of: seq, epochs), !part.machine.cancels.contains(seq),
-                part.machine.dedupe.pending.contains(seq) || part.lookup.due.key(of: seq) != nil
+                part.machine.dedupe.pending.contains(seq) || part.lookup.due.key(of: seq) != nil,
+                !stored.unread.contains(seq)
             else { continue }
-            guard let found = stored[seq] else {
+            guard let found = stored.found[seq] else {
                 unreadable.insert(seq)
                 return .failure(damaged(seq))
             }
@@ -121,11 +124,11 @@ extension PostgreSQLCore {
             while order.count < limit, let seq = part.lookup.due.next(at: time) {
                 if unreadable.contains(seq) || part.machine.cancels.contains(seq) { continue }
                 order.append(seq)
-                wanted.add(seq, part: part.part)
+                wanted.add(scheduled: seq)
             }
         }
         let epochs = epochs
-        read(wanted) { [weak self] result in
+        read(wanted, owned: epochs) { [weak self] result in
             guard let self else { return reply(.failure(LedgerFault("the ledger is closed"))) }
             switch result {
             case .failure(let fault):
@@ -141,12 +144,12 @@ extension PostgreSQLCore {
     }
 
     private func released(
-        _ order: [UInt64], _ stored: [UInt64: StoredMessage], _ epochs: [Int: Int64]
+        _ order: [UInt64], _ stored: ReadMessages, _ epochs: [Int: Int64]
     ) -> Result<DueMessages, LedgerFault> {
         var messages: [AcceptedMessage] = []
         var size = 0
         for (index, seq) in order.enumerated() {
-            if size >= Self.answerSize {
+            if size >= Self.answerSize || stored.unread.contains(seq) {
                 putBack(order[index...], epochs)
                 break
             }
@@ -154,7 +157,7 @@ extension PostgreSQLCore {
             guard let part = part(of: seq, epochs), part.lookup.due.key(of: seq) != nil,
                 !part.machine.cancels.contains(seq)
             else { continue }
-            guard let found = stored[seq] else {
+            guard let found = stored.found[seq] else {
                 // The messages before it are returned first, and the next call reports this one.
                 if messages.isEmpty { unreadable.insert(seq) }
                 putBack(order[(messages.isEmpty ? index + 1 : index)...], epochs)
@@ -183,32 +186,94 @@ extension PostgreSQLCore {
             if let row = part.machine.dedupe.pending.row(of: seq), part.machine.dedupe.pending.contains(seq) {
                 wanted.add(seq, row: row, part: part.part)
             } else {
-                wanted.add(seq, part: part.part)
+                wanted.add(scheduled: seq)
             }
         }
-        read(wanted, done: done)
+        readAll(wanted, owned: [part.part: part.epoch], [:], done: done)
     }
 
-    private func read(
-        _ wanted: WantedMessages, done: @escaping (Result<[UInt64: StoredMessage], LedgerFault>) -> Void
+    private func readAll(
+        _ wanted: WantedMessages, owned: [Int: Int64], _ earlier: [UInt64: StoredMessage],
+        done: @escaping (Result<[UInt64: StoredMessage], LedgerFault>) -> Void
     ) {
-        if wanted.seqs.isEmpty { return done(.success([:])) }
+        read(wanted, owned: owned) { [weak self] result in
+            switch result {
+            case .failure(let fault): done(.failure(fault))
+            case .success(let read):
+                let found = earlier.merging(read.found) { $1 }
+                guard let self, !read.unread.isEmpty else { return done(.success(found)) }
+                readAll(wanted.only(read.unread), owned: owned, found, done: done)
+            }
+        }
+    }
+
+    /// Reads messages. One that is missing is looked for once more, in a section that shows that the database is the
+    /// current one and that this node owns the parts: what a primary that was replaced does not have is not damaged.
+    ///
+    /// - Parameter owned: The epochs of the parts.
+    private func read(
+        _ wanted: WantedMessages, owned: [Int: Int64],
+        done: @escaping (Result<ReadMessages, LedgerFault>) -> Void
+    ) {
+        send(wanted) { [weak self] result in
+            guard let self, case .success(var read) = result else { return done(result) }
+            let missing = wanted.only(Set(wanted.seqs.filter { !read.has($0) }))
+            if missing.seqs.isEmpty { return done(result) }
+            send(missing, holding: owned.filter { missing.parts.contains($0.key) }) { result in
+                done(
+                    result.map { again in
+                        read.add(again)
+                        return read
+                    })
+            }
+        }
+    }
+
+    private func send(
+        _ wanted: WantedMessages, holding held: [Int: Int64] = [:],
+        done: @escaping (Result<ReadMessages, LedgerFault>) -> Void
+    ) {
+        if wanted.seqs.isEmpty { return done(.success(ReadMessages())) }
         let section = PostgreSQLSection()
+        hold(held, in: section)
         for (part, rows) in wanted.rows {
             add(rows.keys, to: section, StoreStatements.findBodies, part: Int32(part))
         }
-        for (part, seqs) in wanted.scheduled { add(seqs, to: section, StoreStatements.findLater, part: Int32(part)) }
-        reads.send(section, timeout: Self.timeout) { reply in
+        findLater(wanted.scheduled, in: section)
+        reads.send(section, timeout: Self.timeout) { [storeName] reply in
             switch reply {
             case .done(let results):
+                guard held.isEmpty || results[0].rowCount == held.count else {
+                    return done(.failure(LedgerFault("\(storeName): \(Self.notOwned)")))
+                }
                 do {
-                    done(.success(try Self.messages(results, wanted)))
+                    done(.success(try Self.messages(results[(held.isEmpty ? 0 : 1)...], wanted)))
                 } catch {
                     done(.failure(LedgerFault("\(error)")))
                 }
             case .refused(let failure): done(.failure(LedgerFault("\(failure)")))
             case .unknown(let reason), .notSent(let reason): done(.failure(LedgerFault(reason)))
             }
+        }
+    }
+
+    static let notOwned =
+        "rows are missing, and it does not show this node as the owner of their partitions; they are looked for again"
+
+    /// Adds the proof that parts are owned, as the first call of a section; none if there are no parts.
+    func hold(_ parts: [Int: Int64], in section: PostgreSQLSection) {
+        if parts.isEmpty { return }
+        section.call(StoreStatements.holdParts) { parameters in
+            parameters.append(int4Array: parts.lazy.map { Int32($0.key) })
+            parameters.append(int8Array: parts.lazy.map { $0.value })
+        }
+    }
+
+    func findLater(_ seqs: [UInt64], in section: PostgreSQLSection) {
+        section.call(StoreStatements.findLater) { parameters in
+            parameters.append(int4Array: seqs.lazy.map { Int32(EventNumber.part(of: $0)) })
+            parameters.append(int8Array: seqs.lazy.map { Int64(bitPattern: $0) })
+            parameters.append(int8: Self.readSize)
         }
     }
 
@@ -224,36 +289,52 @@ extension PostgreSQLCore {
         return (stored, number)
     }
 
-    /// Reads a row of scheduled messages; the message is nil if it is damaged.
-    static func later(_ row: PostgreSQLRow) throws -> (seq: UInt64, message: StoredMessage?) {
+    /// Reads a row of scheduled messages. The message is nil if it is damaged, and not read if the reading was full.
+    static func later(_ row: PostgreSQLRow) throws -> (seq: UInt64, message: StoredMessage?, isRead: Bool) {
         let seq = UInt64(bitPattern: try row.value(0, as: Int64.self))
-        guard let app = AppID(try row.value(2, as: String.self)) else { return (seq, nil) }
+        guard try row.value(3) else { return (seq, nil, false) }
+        guard let app = AppID(try row.value(2, as: String.self)) else { return (seq, nil, true) }
         let time = WallTime(milliseconds: try row.value(1))
-        let content = unsafe try row.withBytes(3) { bytes in
+        let content = unsafe try row.withBytes(4) { bytes in
             var reader = unsafe ByteReader(bytes)
             return MessageRecord.read(&reader, app: app)
         }
-        return (seq, content.map { StoredMessage(time: time, content: $0) })
+        return (seq, content.map { StoredMessage(time: time, content: $0) }, true)
     }
 
     private static func messages(
-        _ results: [PostgreSQLResult], _ wanted: WantedMessages
-    ) throws -> [UInt64: StoredMessage] {
-        var found: [UInt64: StoredMessage] = [:]
-        for (index, result) in results.enumerated() {
+        _ results: ArraySlice<PostgreSQLResult>, _ wanted: WantedMessages
+    ) throws -> ReadMessages {
+        var read = ReadMessages()
+        for result in results.prefix(wanted.rows.count) {
             for row in result.rows {
-                if index < wanted.rows.count {
-                    let (stored, number) = try bodies(row)
-                    for seq in wanted.rows[EventNumber.part(of: number)]?[number] ?? [] {
-                        found[seq] = stored.message(seq).map { StoredMessage(time: stored.time, content: $0) }
-                    }
-                } else {
-                    let (seq, message) = try later(row)
-                    found[seq] = message
+                let (stored, number) = try bodies(row)
+                for seq in wanted.rows[EventNumber.part(of: number)]?[number] ?? [] {
+                    read.found[seq] = stored.message(seq).map { StoredMessage(time: stored.time, content: $0) }
                 }
             }
         }
-        return found
+        guard let scheduled = results.dropFirst(wanted.rows.count).first else { return read }
+        for row in scheduled.rows {
+            let (seq, message, isRead) = try later(row)
+            read.found[seq] = message
+            if !isRead { read.unread.insert(seq) }
+        }
+        return read
+    }
+}
+
+/// What a reading has found.
+private struct ReadMessages {
+    var found: [UInt64: StoredMessage] = [:]
+    /// The messages that are stored and were not read, because those before them were large enough.
+    var unread: Set<UInt64> = []
+
+    func has(_ seq: UInt64) -> Bool { found[seq] != nil || unread.contains(seq) }
+
+    mutating func add(_ other: ReadMessages) {
+        found.merge(other.found) { $1 }
+        unread.formUnion(other.unread)
     }
 }
 
@@ -263,8 +344,8 @@ private struct WantedMessages {
     private(set) var seqs: [UInt64] = []
     /// The waiting ones, by part and by the first number of their row.
     private(set) var rows: [Int: [UInt64: [UInt64]]] = [:]
-    /// The scheduled ones, by part.
-    private(set) var scheduled: [Int: [UInt64]] = [:]
+    /// The scheduled ones, in the order of the caller.
+    private(set) var scheduled: [UInt64] = []
     private(set) var rowCount = 0
 
     mutating func add(_ seq: UInt64, row: UInt64, part: Int) {
@@ -273,8 +354,23 @@ private struct WantedMessages {
         rows[part, default: [:]][row, default: []].append(seq)
     }
 
-    mutating func add(_ seq: UInt64, part: Int) {
+    mutating func add(scheduled seq: UInt64) {
         seqs.append(seq)
-        scheduled[part, default: []].append(seq)
+        scheduled.append(seq)
     }
+
+    /// Returns those of the given numbers.
+    func only(_ wanted: Set<UInt64>) -> WantedMessages {
+        var some = WantedMessages()
+        some.seqs = seqs.filter(wanted.contains)
+        some.scheduled = scheduled.filter(wanted.contains)
+        for (part, rows) in rows {
+            let found = rows.mapValues { $0.filter(wanted.contains) }.filter { !$0.value.isEmpty }
+            if !found.isEmpty { some.rows[part] = found }
+            some.rowCount += found.count
+        }
+        return some
+    }
+
+    var parts: Set<Int> { Set(seqs.map { EventNumber.part(of: $0) }) }
 }

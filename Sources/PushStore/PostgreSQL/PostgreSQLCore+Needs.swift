@@ -10,13 +10,15 @@ extension PostgreSQLCore {
     private static let timeout: Duration = .seconds(30)
 
     /// Reads rows into the memory of a part and then calls `done`. If that fails, the calls of the part are refused,
-    /// because they cannot be decided upon.
-    func read(_ needs: PartNeeds, for part: LedgerPart, done: @escaping () -> Void) {
+    /// because they cannot be decided upon. If rows are missing, it reads once more, in a section that shows that the
+    /// database is the current one and that this node owns the part.
+    func read(_ needs: PartNeeds, for part: LedgerPart, isHeld: Bool = false, done: @escaping () -> Void) {
         let section = PostgreSQLSection()
         let number = Int32(part.part)
+        hold(isHeld ? [part.part: part.epoch] : [:], in: section)
         add(needs.keys, to: section, StoreStatements.findKeys, part: number)
         add(needs.waiting.keys, to: section, StoreStatements.findBodies, part: number)
-        add(needs.scheduled, to: section, StoreStatements.findLater, part: number)
+        findLater(needs.scheduled, in: section)
         add(needs.cancellations, to: section, StoreStatements.findCancels, part: number)
         section.call(StoreStatements.findReceipts) { parameters in
             parameters.append(textArray: needs.receipts.lazy.map(\.app.name))
@@ -26,12 +28,17 @@ extension PostgreSQLCore {
             guard let self else { return }
             switch reply {
             case .done(let results):
+                readsFailSince = nil
+                if isHeld, results[0].rowCount == 0 {
+                    refuse(part, Self.notOwned)
+                    return done()
+                }
                 do {
-                    try take(results, of: needs, for: part)
+                    let isComplete = try take(Array(results.dropFirst(isHeld ? 1 : 0)), of: needs, for: part, isHeld)
+                    if !isComplete { return read(needs, for: part, isHeld: true, done: done) }
                 } catch {
                     refuse(part, "\(error)")
                 }
-                readsFailSince = nil
             case .refused(let failure): refuse(part, "\(failure)")
             case .unknown(let reason), .notSent(let reason):
                 // The calls wait while the connection is opened again, but not for long.
@@ -58,7 +65,10 @@ extension PostgreSQLCore {
         part.refuseCalls(LedgerFault("cannot read \(storeName): \(reason)"))
     }
 
-    private func take(_ results: [PostgreSQLResult], of needs: PartNeeds, for part: LedgerPart) throws {
+    /// Takes what was read. Returns false, and takes nothing as missing, if rows are missing and `isHeld` is false.
+    private func take(
+        _ results: [PostgreSQLResult], of needs: PartNeeds, for part: LedgerPart, _ isHeld: Bool
+    ) throws -> Bool {
         let lookup = part.lookup
         lookup.makeRoom()
         for row in results[0].rows {
@@ -68,7 +78,6 @@ extension PostgreSQLCore {
             }
             lookup.add(stored.row, wanted: needs.keys)
         }
-        for seq in needs.keys where !lookup.isKnown(key: seq) { lookup.addMissing(key: seq) }
         for row in results[1].rows {
             let (stored, number) = try Self.bodies(row)
             for seq in needs.waiting[number] ?? [] {
@@ -77,15 +86,13 @@ extension PostgreSQLCore {
                 }
             }
         }
+        // The next reading begins with those that are not read now.
+        var unread: Set<UInt64> = []
         for row in results[2].rows {
-            let (seq, message) = try Self.later(row)
+            let (seq, message, isRead) = try Self.later(row)
             if let message { lookup.add(message, seq: seq) }
+            if !isRead { unread.insert(seq) }
         }
-        for seqs in needs.waiting.values {
-            for seq in seqs where !lookup.isKnown(message: seq) { lookup.addMissing(message: seq) }
-        }
-        for seq in needs.scheduled where !lookup.isKnown(message: seq) { lookup.addMissing(message: seq) }
-        for number in needs.cancellations { lookup.add(nil, number: number) }
         for row in results[3].rows {
             let sent: Int64? = try row.optional(1)
             let cancelled: Int64? = try row.optional(2)
@@ -94,10 +101,18 @@ extension PostgreSQLCore {
             }
             lookup.add(StoredCancellation(counts: counts), number: UInt64(bitPattern: try row.value(0, as: Int64.self)))
         }
+        let messages = needs.waiting.values.flatMap(\.self) + needs.scheduled.filter { !unread.contains($0) }
+        guard isHeld || lookup.has(needs.keys, messages, needs.cancellations) else { return false }
+        for seq in needs.keys where !lookup.isKnown(key: seq) { lookup.addMissing(key: seq) }
+        for seq in messages where !lookup.isKnown(message: seq) { lookup.addMissing(message: seq) }
+        for number in needs.cancellations where !lookup.isKnown(cancellation: number) {
+            lookup.add(nil, number: number)
+        }
         for receipt in needs.receipts { lookup.add(receipt, isKnown: false) }
         for row in results[4].rows {
             guard let app = AppID(try row.value(0, as: String.self)) else { continue }
             lookup.add(PartLookup.ReceiptID(app: app, id: try row.value(1)), isKnown: true)
         }
+        return true
     }
 }

@@ -85,9 +85,13 @@ final class PostgreSQLCore {
         let (tables, time, gate) = (tables, partitionTime, gate)
         let again = LoopBound(lane, on: loop)
         Task {
-            // If it fails, the flush is refused once more, and this is tried again.
-            try? await tables.addPartitions(at: time)
-            _ = gate.execute { gate.loop.schedule(after: .milliseconds(10)) { again.wrapped.sessionIsUp() } }
+            var fault: String?
+            do {
+                try await tables.addPartitions(at: time)
+            } catch {
+                fault = "cannot add the partitions of its tables: \(error)"
+            }
+            _ = gate.execute { [fault] in again.wrapped.partitionsAdded(fault: fault) }
         }
     }
 

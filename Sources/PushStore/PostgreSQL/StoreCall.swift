@@ -34,7 +34,12 @@ struct StoreCall: Sendable {
     func run(
         timeout: Duration = .seconds(60), _ write: @escaping @Sendable (PostgreSQLSection) -> Void
     ) async throws(StoreError) -> [PostgreSQLResult] {
-        switch await reply(within: timeout, write) {
+        try results(of: await reply(within: timeout, write))
+    }
+
+    /// Returns the results of a section.
+    func results(of reply: PostgreSQLReply) throws(StoreError) -> [PostgreSQLResult] {
+        switch reply {
         case .done(let results): return results
         case .refused(let failure): throw StoreError(.cannotOpen, "\(name): \(failure)")
         case .unknown(let reason), .notSent(let reason): throw StoreError(.cannotOpen, "\(name): \(reason)")

@@ -38,6 +38,11 @@ enum StoreSchema {
         }
     }
 
+    /// Why a database without tables cannot be used, and what to do.
+    static func absence(in database: String) -> String {
+        "the database \(database) has no store; make one with 'carillon store init'"
+    }
+
     static let tables = [
         "CREATE SCHEMA carillon",
         """

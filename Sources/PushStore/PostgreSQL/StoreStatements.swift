@@ -88,6 +88,16 @@ enum StoreStatements {
 
     // MARK: Reading
 
+    /// Locks the leases of parts, and returns those whose epoch is the current one. The lock is a write: its commit waits for
+    /// the standby, which a primary that was replaced does not have.
+    static let holdParts = PostgreSQLStatement(
+        "hold-parts",
+        sql: """
+            SELECT part FROM carillon.leases
+            JOIN unnest($1::int[], $2::bigint[]) AS mine (p, e) ON part = p AND epoch = e FOR SHARE OF leases
+            """,
+        parameters: [.int4Array, .int8Array])
+
     /// The rows of keys that contain the given numbers.
     static let findKeys = PostgreSQLStatement(
         "find-keys",
@@ -105,10 +115,19 @@ enum StoreStatements {
             ORDER BY number
             """,
         parameters: [.int4, .int8Array])
+    /// The scheduled messages in the order of the numbers. Once they have a number of bytes, those that follow have no
+    /// body: one may name 100,000 tokens.
     static let findLater = PostgreSQLStatement(
         "find-later",
-        sql: "SELECT seq, time, app, body FROM carillon.later WHERE part = $1 AND seq = ANY($2)",
-        parameters: [.int4, .int8Array])
+        sql: """
+            SELECT seq, time, app, earlier < $3, CASE WHEN earlier < $3 THEN body END FROM (
+                SELECT seq, time, app, body, place,
+                    sum(octet_length(body)) OVER (ORDER BY place) - octet_length(body) AS earlier
+                FROM unnest($1::int[], $2::bigint[]) WITH ORDINALITY AS wanted (p, s, place)
+                JOIN carillon.later ON part = p AND seq = s) AS found
+            ORDER BY place
+            """,
+        parameters: [.int4Array, .int8Array, .int8])
     static let findCancels = PostgreSQLStatement(
         "find-cancels",
         sql: "SELECT number, sent, cancelled FROM carillon.cancels WHERE part = $1 AND number = ANY($2)",

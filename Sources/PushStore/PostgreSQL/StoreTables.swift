@@ -78,7 +78,11 @@ package struct StoreTables: Sendable {
     }
 
     func read() async throws -> Facts {
-        let result = try await call.run { $0.call(StoreStatements.store) }[0]
+        let reply = await call.reply { $0.call(StoreStatements.store) }
+        if case .refused(let failure) = reply, failure.sqlState == .unknownTable {
+            throw StoreError(.unsuitable, StoreSchema.absence(in: call.name))
+        }
+        let result = try call.results(of: reply)[0]
         guard result.rowCount == 1 else {
             throw StoreError(.damaged, "the table carillon.store has \(result.rowCount) rows; expected one")
         }

@@ -39,8 +39,7 @@ package struct StoreCheck: Sendable {
         let presence = try await StoreSetup.presence(call)
         if let fault = presence.encodingFault { report.faults.append(fault) }
         guard presence.hasStore else {
-            report.faults.append(
-                "the database \(presence.database) has no store; make one with 'carillon store init'")
+            report.faults.append(StoreSchema.absence(in: presence.database))
             return report
         }
         let facts = try await StoreSetup.facts(call)

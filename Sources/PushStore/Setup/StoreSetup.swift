@@ -194,8 +194,7 @@ package struct StoreSetup: Sendable {
     private static func presentFacts(_ call: StoreCall) async throws -> StoreFacts {
         let presence = try await presence(call)
         guard presence.hasStore else {
-            throw StoreError(
-                .unsuitable, "the database \(presence.database) has no store; make one with 'carillon store init'")
+            throw StoreError(.unsuitable, StoreSchema.absence(in: presence.database))
         }
         return try await facts(call)
     }

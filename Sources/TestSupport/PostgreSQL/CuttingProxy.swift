@@ -22,6 +22,7 @@ package final class CuttingProxy: Sendable {
         var heldIfMarked: Set<Direction> = []
         var marked: Set<ObjectIdentifier> = []
         var connections: [Connection] = []
+        var passed: [Direction: Int] = [:]
 
         func holds(_ direction: Direction, _ connection: Connection) -> Bool {
             held.contains(direction)
@@ -97,6 +98,9 @@ package final class CuttingProxy: Sendable {
     package func holdMarked(_ direction: Direction) {
         state.withLock { _ = $0.heldIfMarked.insert(direction) }
     }
+
+    /// The number of bytes of a direction that were passed on.
+    package func passed(_ direction: Direction) -> Int { state.withLock { $0.passed[direction] ?? 0 } }
 
     /// Passes the held bytes on, and all that follow.
     package func release(_ direction: Direction) {
@@ -191,7 +195,9 @@ package final class CuttingProxy: Sendable {
         if state.withLock({ $0.holds(direction, connection) }) { held.record(Held(direction: direction, bytes: count)) }
         return state.wait { state -> Bool? in
             guard state.connections.contains(where: { $0 === connection }) else { return false }
-            return state.holds(direction, connection) ? nil : true
+            if state.holds(direction, connection) { return nil }
+            state.passed[direction, default: 0] += count
+            return true
         }
     }
 

@@ -120,6 +120,13 @@ import Testing
         #expect(node.ends.events.count == 1 && checker.violations.isEmpty)
     }
 
+    @Test func `A database without tables is named with the command that makes them`() async throws {
+        let node = try await ClusterMember("a", try await SharedPostgreSQL.shared.emptyDatabase(), checker)
+        let warnings = await node.warnings.wait(count: 1)
+        #expect(warnings[0].contains("has no store; make one with 'carillon store init'"))
+        await node.shell.close()
+    }
+
     // MARK: The files
 
     @Test func `Incarnations survive the process, and the list stays short`() throws {

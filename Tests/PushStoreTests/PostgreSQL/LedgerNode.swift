@@ -23,10 +23,13 @@ final class PartListener: LedgerWitness {
     }
 
     let heard = EventRecorder<Heard>()
+    let orders = EventRecorder<CancelOrder>()
     private let closing = Locked(Closing())
 
     func accepted(_ messages: [AcceptedMessage]) { heard.record(.accepted(messages.map(\.seq))) }
-    func cancelled(_ orders: [CancelOrder]) {}
+    func cancelled(_ orders: [CancelOrder]) {
+        for order in orders { self.orders.record(order) }
+    }
     func healthChanged(_ fault: LedgerFault?) {}
     func suspended(_ isSuspended: Bool) { heard.record(.suspended(isSuspended)) }
 
@@ -119,6 +122,19 @@ struct LedgerNode {
     func accept(_ requests: [PushRequest]) async -> [Acceptance] {
         await withCheckedContinuation { continuation in
             ledger.accept(requests) { continuation.resume(returning: $0) }
+        }
+    }
+
+    func due(at time: Int64, limit: Int = 256) async throws -> DueMessages {
+        try await withCheckedContinuation { continuation in
+            ledger.due(at: UnixSeconds(time), limit: limit) { continuation.resume(returning: $0) }
+        }.get()
+    }
+
+    func cancel(_ id: String) async -> Cancellation {
+        await withCheckedContinuation { continuation in
+            guard let id = MessageID(id) else { return continuation.resume(returning: .unknown) }
+            ledger.cancel(CancelRequest(id, of: LedgerScene.shop, by: nil)) { continuation.resume(returning: $0) }
         }
     }
 

@@ -330,4 +330,44 @@ import Testing
         await wait(while: node.listener.health.last != .some(nil))
         await node.ledger.close()
     }
+
+    @Test func `While the partitions of the tables cannot be made, the fault says why`() async throws {
+        let options = try await Self.store(parts: 1)
+        let admin = try await TestSessions.one(to: options.database)
+        let node = try await Opened(options)
+        _ = try await admin.call.run(
+            """
+            CREATE FUNCTION refuse() RETURNS event_trigger LANGUAGE plpgsql
+            AS $$ BEGIN RAISE 'permission denied for schema carillon' USING ERRCODE = '42501'; END $$
+            """)
+        _ = try await admin.call.run(
+            "CREATE EVENT TRIGGER refuse ON ddl_command_start WHEN TAG IN ('CREATE TABLE') EXECUTE FUNCTION refuse()")
+        _ = try await admin.call.run(
+            """
+            DO $$ DECLARE name text; BEGIN
+                FOR name IN SELECT relname FROM pg_class WHERE relname ~ '^(groups|bodies)_[0-9]+$' LOOP
+                    EXECUTE 'DROP TABLE carillon.' || name;
+                END LOOP;
+            END $$
+            """)
+        async let waiting = node.accept([push("a")])
+        await wait(
+            while: !node.listener.health.contains(where: {
+                $0?.description.contains("cannot add the partitions of its tables") == true
+                    && $0?.description.contains("permission denied for schema carillon") == true
+            }))
+        _ = try await admin.call.run("DROP EVENT TRIGGER refuse")
+        #expect(await waiting.compactMap(\.seq).count == 1)
+        await wait(while: node.listener.health.last != .some(nil))
+        await node.ledger.close()
+        await admin.close()
+    }
+
+    @Test func `A database without tables is named with the command that makes them`() async throws {
+        let options = try await SharedPostgreSQL.shared.emptyDatabase()
+        let error = await #expect(throws: StoreError.self) {
+            _ = try await PostgreSQLLedger.open(SharedPostgreSQL.settings(options))
+        }
+        #expect(error?.description.contains("has no store; make one with 'carillon store init'") == true)
+    }
 }

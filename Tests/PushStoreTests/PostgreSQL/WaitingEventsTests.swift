@@ -80,4 +80,34 @@ import Testing
         await node.ledger.close()
         await admin.close()
     }
+
+    @Test func `A message that is missing is damaged only if the database shows the part as owned`() async throws {
+        let options = try await SharedPostgreSQL.shared.store(parts: 1, at: .current())
+        let admin = try await TestSessions.one(to: options.database)
+        let node = try await LedgerNode(options)
+        let epoch = try await admin.raise(0)
+        try await node.open(0, epoch: epoch)
+        let due = WallTime.current().seconds + 1000
+        let seqs = await node.accept([push("a"), push("b", notBefore: due)]).compactMap(\.seq)
+        // A database that does not have what was acknowledged last.
+        _ = try await admin.call.run("DELETE FROM carillon.bodies")
+        _ = try await admin.call.run("DELETE FROM carillon.later")
+        _ = try await admin.raise(0)
+        for _ in 0..<2 {
+            let first = await #expect(throws: LedgerFault.self) { _ = try await node.load([seqs[0]]) }
+            let second = await #expect(throws: LedgerFault.self) { _ = try await node.due(at: due) }
+            for fault in [first, second] {
+                #expect(fault?.damaged == nil && fault?.description.contains("looked for again") == true)
+            }
+        }
+        guard case .failed(let reason) = await node.cancel("a") else { Issue.record("it was cancelled"); return }
+        #expect(reason.contains("looked for again"))
+        _ = try await admin.call.run("UPDATE carillon.leases SET epoch = \(epoch.value)")
+        let first = await #expect(throws: LedgerFault.self) { _ = try await node.load([seqs[0]]) }
+        #expect(first?.damaged == DamagedMessage(seq: seqs[0], app: LedgerScene.shop, id: MessageID("a")))
+        let second = await #expect(throws: LedgerFault.self) { _ = try await node.due(at: due) }
+        #expect(second?.damaged?.seq == seqs[1])
+        await node.ledger.close()
+        await admin.close()
+    }
 }
