@@ -95,7 +95,7 @@ final class LedgerScene {
             let options = try await SharedPostgreSQL.shared.store(parts: 1, at: WallTime(milliseconds: time))
             self.options = options
             (ledger, backlog) = try await PostgreSQLLedger.openTakingAll(
-                Self.settings(options, clock, LedgerRetention()))
+                Self.settings(options, clock, passed, LedgerRetention()))
         }
         await ledger.start(listener)
     }
@@ -106,7 +106,7 @@ final class LedgerScene {
         clock.withLock { $0 = time }
         options = store
         (ledger, backlog) = try await PostgreSQLLedger.openTakingAll(
-            Self.settings(store, clock, LedgerRetention()))
+            Self.settings(store, clock, passed, LedgerRetention()))
         await ledger.start(listener)
     }
 
@@ -117,11 +117,12 @@ final class LedgerScene {
     }
 
     private static func settings(
-        _ options: PostgreSQLOptions, _ clock: Locked<Int64>, _ retention: LedgerRetention
+        _ options: PostgreSQLOptions, _ clock: Locked<Int64>, _ passed: Locked<Int64>, _ retention: LedgerRetention
     ) -> PostgreSQLLedger.Settings {
         var settings = SharedPostgreSQL.settings(options)
         settings.retention = retention
         settings.clock = { WallTime(milliseconds: clock.withLock { $0 }) }
+        settings.steadyClock = { MonotonicTime(nanoseconds: passed.withLock { $0 } * 1_000_000) }
         return settings
     }
 
@@ -160,7 +161,8 @@ final class LedgerScene {
     func reopenOnly() async throws {
         damaged = Locked([])
         if let options {
-            (ledger, backlog) = try await PostgreSQLLedger.openTakingAll(Self.settings(options, clock, retention))
+            (ledger, backlog) = try await PostgreSQLLedger.openTakingAll(
+                Self.settings(options, clock, passed, retention))
         } else {
             (ledger, backlog) = try await SQLiteLedger.open(settings)
         }
