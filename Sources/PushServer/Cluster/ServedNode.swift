@@ -283,6 +283,14 @@ final class ServedNode: Sendable {
             + "and see the log of the node"
     }
 
+    /// Why this node answers every push busy although it is a member; nil if it carries out a partition, or reaches a node
+    /// that owns one.
+    var isolation: String? {
+        if ledger.servesParts || state.owners.isOwned(byOneOf: peers.connected.withLock { $0 }) { return nil }
+        return "node \(name) carries out no partition and reaches no node that owns one: every push is answered busy "
+            + "until it has taken partitions, at the end of their owners' leases; see the log of the node"
+    }
+
     var owners: OwnerTable { state.owners }
 
     var journal: ClusterJournal { state.journal }

@@ -121,6 +121,9 @@ package final class PostgreSQLLedger: LedgerEngine, Sendable {
 
     package func busyTime(at now: MonotonicTime) -> Duration { published.withLock { $0 }.busyTime(at: now) }
 
+    /// Whether this node carries out a part.
+    package var servesParts: Bool { published.withLock { !$0.heads.isEmpty } }
+
     package func beginEnd() { _ = gate.execute { [core] in core.wrapped.beginEnd() } }
 
     package func status() async -> LedgerStatus { await gate.run { [core] in core.wrapped.status() } ?? latest }
