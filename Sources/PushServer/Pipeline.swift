@@ -253,8 +253,9 @@ final class Pipeline: Sendable {
                     ? "the disk: check the disk of \(dependencies.directory)"
                     : "the database: \(fault ?? "check it")")
         }
+        let ofNode = node?.obstacle ?? node?.isolation
         return state.withLock { state in
-            state.fault?.description ?? node?.obstacle ?? troubles.everywhere.first
+            state.fault?.description ?? ofNode ?? troubles.everywhere.first
                 ?? (state.isTakingIn ? nil : "intake is closed")
         }
     }

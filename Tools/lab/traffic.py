@@ -67,13 +67,14 @@ class Producers:
         except Exception as error:  # The waiting thread reports it.
             self.faults.append(f"a producer failed: {error!r}")
 
-    def ask(self, sockets, node, message, token, patience=None):
+    def ask(self, sockets, node, message, token, patience=None, **more):
         asking = sockets.get(node.name)
         if asking is None:
             asking = sockets[node.name] = self.context.socket(self.zmq.DEALER)
             asking.linger = 0
             asking.connect(node.router)
-        envelope = {"id": message, "app": APP, "to": {"tokens": [token]}, "alert": "Your order is on its way"}
+        envelope = {"id": message, "app": APP, "to": {"tokens": [token]}, "alert": "Your order is on its way",
+                    **more}
         asking.send_multipart([b"push/1", json.dumps(envelope).encode()])
         deadline = time.monotonic() + (patience or self.patience)
         while asking.poll(max(0, (deadline - time.monotonic()) * 1000)):

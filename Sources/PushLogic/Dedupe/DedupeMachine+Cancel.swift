@@ -54,6 +54,11 @@ extension DedupeMachine {
     /// could be cancelled after all.
     package func forgetCancelled(_ fingerprint: UInt64) { cancelledIDs.remove(fingerprint) }
 
+    /// Forgets a cancelled id that is older than the window, unless it was cancelled anew under another number.
+    package func forgetCancelled(_ fingerprint: UInt64, number: UInt64) {
+        if cancelledIDs.value(of: fingerprint) == number { cancelledIDs.remove(fingerprint) }
+    }
+
     /// Releases claims of deliveries that were not sent and never will be, because their message was cancelled. The
     /// claims are in memory only.
     package func release(_ fingerprints: [UInt64]) {

@@ -24,6 +24,11 @@ package struct OwnerTable: Sendable, Equatable {
         self.endpoints = endpoints
     }
 
+    /// Whether a node among the given ones owns a partition.
+    package func isOwned(byOneOf nodes: Set<NodeID>) -> Bool {
+        owners.contains { if case .other(let node, _) = $0 { nodes.contains(node) } else { false } }
+    }
+
     package subscript(part: PartitionID) -> Owner {
         owners.indices.contains(part.number) ? owners[part.number] : .nobody
     }

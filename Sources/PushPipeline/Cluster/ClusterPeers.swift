@@ -54,6 +54,8 @@ package actor ClusterPeers {
     private let handler: ZAPHandler
     private let desk: PeerDesk
     private var links: [NodeID: PeerLink] = [:]
+    /// The other nodes that this one is connected to, for other threads.
+    package nonisolated let connected = Locked(Set<NodeID>())
     private var newestLink = 0
     private var members: [NodeID: NodeContact] = [:]
     private var isStopped = false
@@ -124,7 +126,7 @@ package actor ClusterPeers {
             settings.warning("cannot admit the nodes of the cluster: \(error)")
         }
         for (node, link) in links where members[node] != link.contact {
-            links[node] = nil
+            remove(link)
             link.close("node \(node) has left or moved; repeat the request")
         }
         for (node, contact) in members where links[node] == nil { connect(to: node, at: contact) }
@@ -137,10 +139,20 @@ package actor ClusterPeers {
             let number = newestLink
             link.number = number
             link.onRefused = { [weak self] in self?.assumeIsolated { $0.connectLater(to: node, instead: number) } }
+            link.onChange = { [connected] isConnected in
+                connected.withLock { nodes in
+                    if isConnected { nodes.insert(node) } else { nodes.remove(node) }
+                }
+            }
             links[node] = link
         } catch {
             settings.warning("cannot connect to node \(node) at \(contact.address): \(error)")
         }
+    }
+
+    private func remove(_ link: PeerLink) {
+        links[link.node] = nil
+        connected.withLock { _ = $0.remove(link.node) }
     }
 
     /// Connects anew after a moment: the other node has not yet read that this one joined.
@@ -148,7 +160,7 @@ package actor ClusterPeers {
         loop.schedule(after: Self.retryAfter) { [weak self] in
             self?.assumeIsolated { peers in
                 guard !peers.isStopped, let link = peers.links[node], link.number == number else { return }
-                peers.links[node] = nil
+                peers.remove(link)
                 link.close("node \(node) refuses the key of this node; repeat the request")
                 peers.connect(to: node, at: link.contact)
             }

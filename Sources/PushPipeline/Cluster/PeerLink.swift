@@ -21,6 +21,8 @@ final class PeerLink {
     let contact: NodeContact
     /// Distinguishes the connection from an earlier one to the same node.
     var number = 0
+    /// Called with whether the other node can be reached, after each change.
+    var onChange: ((Bool) -> Void)?
     /// Called when the node does not know the key of this one. libzmq does not try again by itself.
     var onRefused: (() -> Void)?
 
@@ -33,7 +35,6 @@ final class PeerLink {
     /// The calls up to this one have been answered.
     private var oldest: UInt64 = 1
     private(set) var unansweredBytes = 0
-    private(set) var isConnected = false
     private var timer = DeadlineTimer()
 
     init(
@@ -63,16 +64,16 @@ final class PeerLink {
 
     func close(_ reason: String) {
         timer.disarm(on: loop)
-        onRefused = nil
+        (onRefused, onChange) = (nil, nil)
         socket.close()
         failAll(reason)
     }
 
     private func changed(_ kind: ZMQMonitorEvent.Kind) {
         switch kind {
-        case .handshakeSucceeded: isConnected = true
+        case .handshakeSucceeded: onChange?(true)
         case .disconnected:
-            isConnected = false
+            onChange?(false)
             failAll("the connection to node \(node) was lost; repeat the request")
         case .handshakeFailedAuthentication, .handshakeFailedProtocol: onRefused?()
         default: break

@@ -112,7 +112,7 @@ final class ServedNode: Sendable {
         settings.clock = { [clock = dependencies.clock] in clock.now }
         // The node joins its cluster after the gateways have signed their first provider tokens, which the push service
         // refuses if the clock of this machine is an hour off.
-        settings.clockRead = { [clock = dependencies.clock] in clock.observed($0, error: $1) }
+        settings.clockRead = { [clock = dependencies.clock] in clock.observed($0) }
         settings.committed = { [commits = dependencies.commits] in commits.observe($0) }
         settings.eventsDropped = { log.eventsLost($0) }
         settings.lost = { part, epoch in state.shell?.fenced(part, epoch: epoch) }
@@ -166,7 +166,7 @@ final class ServedNode: Sendable {
             log.report(event)
         }
         settings.hooks.warning = { [trouble = RepeatedWarning(log)] in trouble.report($0) }
-        settings.hooks.clock = { [clock = dependencies.clock] in clock.observed($0, error: $1) }
+        settings.hooks.clock = { [clock = dependencies.clock] in clock.observed($0) }
         settings.hooks.renewed = { state.renewedAt = $0 }
         settings.hooks.hint = { node, _ in peers.hint(node) }
         settings.hooks.owners = { table in
@@ -273,6 +273,14 @@ final class ServedNode: Sendable {
         guard state.isStopped else { return nil }
         return "the lease of node \(name) has run out, because the database does not renew it: check the database, "
             + "and see the log of the node"
+    }
+
+    /// Why this node answers every push busy although it is a member; nil if it carries out a partition, or reaches a node
+    /// that owns one.
+    var isolation: String? {
+        if ledger.servesParts || state.owners.isOwned(byOneOf: peers.connected.withLock { $0 }) { return nil }
+        return "node \(name) carries out no partition and reaches no node that owns one: every push is answered busy "
+            + "until it has taken partitions, at the end of their owners' leases; see the log of the node"
     }
 
     var owners: OwnerTable { state.owners }

@@ -153,9 +153,7 @@ final class ClusterCore {
             settings.hooks.operation(operation.name, .sinceBoot() - sent, isAnswered)
             if let tables {
                 self.tables = tables
-                let roundTrip = MonotonicTime.sinceBoot() - sent
-                let here = WallTime.current().adding(milliseconds: 0 - (roundTrip / 2).wholeMilliseconds)
-                settings.hooks.clock(.milliseconds(tables.time.milliseconds(since: here)), roundTrip)
+                settings.hooks.clock(ClockReading(tables.time, sent: sent, received: .sinceBoot()))
             }
             switch operation {
             case .renew, .join:

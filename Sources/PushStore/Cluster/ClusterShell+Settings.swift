@@ -1,4 +1,5 @@
 package import PushLogic
+package import PushLoop
 package import PushModel
 package import PushPostgreSQL
 package import PushTime
@@ -47,8 +48,8 @@ extension ClusterShell {
         package var warning: @Sendable (String) -> Void = { _ in }
         /// Called with the name and the duration of each operation, and whether the database answered.
         package var operation: @Sendable (_ name: String, Duration, _ isAnswered: Bool) -> Void = { _, _, _ in }
-        /// Called with the time of the database minus that of this machine, and the error of this reading.
-        package var clock: @Sendable (_ offset: Duration, _ error: Duration) -> Void = { _, _ in }
+        /// Called with readings of the database's clock.
+        package var clock: @Sendable (ClockReading) -> Void = { _ in }
         /// Called when the node has joined and after each renewal, with the time at which that was sent.
         package var renewed: @Sendable (MonotonicTime) -> Void = { _ in }
         /// Called after each renewal that the database has acknowledged.

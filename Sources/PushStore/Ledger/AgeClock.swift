@@ -3,8 +3,8 @@ import PushTime
 /// The clock by which stored data ages: the wall clock, but without its jumps ahead.
 ///
 /// If the wall clock is a year ahead for some minutes, all events and ids would expire, and devices would get messages
-/// a second time. This clock therefore follows the monotonic clock until the wall clock has been ahead for a day. It
-/// follows a clock that is set back at once, because nothing expires by that.
+/// a second time. This clock therefore follows the monotonic clock until the wall clock has been ahead for a day without
+/// another jump. It follows a clock that is set back at once, because nothing expires by that.
 struct AgeClock {
     /// The time by which the wall clock may be ahead of the elapsed time, after a pause or a correction.
     static let tolerance: Duration = .seconds(3600)
@@ -46,12 +46,18 @@ struct AgeClock {
         if wall <= expected + Self.tolerance {
             time = wall
             aheadSince = nil
-        } else if let since = aheadSince, now - since.steady >= Self.patience {
-            time = wall
-            aheadSince = nil
+        } else if let since = aheadSince, Self.follows(wall, since.wall + (now - since.steady)) {
+            let isBelieved = now - since.steady >= Self.patience
+            time = isBelieved ? wall : expected
+            if isBelieved { aheadSince = nil }
         } else {
+            // It has jumped ahead, or once more.
             time = expected
-            aheadSince = aheadSince ?? (now, wall)
+            aheadSince = (now, wall)
         }
+    }
+
+    private static func follows(_ wall: WallTime, _ expected: WallTime) -> Bool {
+        abs(max(wall.milliseconds(since: expected), -.max)) <= tolerance.wholeMilliseconds
     }
 }

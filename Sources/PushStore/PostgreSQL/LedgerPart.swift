@@ -3,6 +3,12 @@ import PushModel
 import PushTime
 import PushWire
 
+/// The number and the time of a row of keys.
+struct DatedRow {
+    let number: UInt64
+    let time: WallTime
+}
+
 /// The state of one part of the ledger that this node owns, and the calls that wait for its next group. Confined to the
 /// ledger's loop.
 final class LedgerPart {
@@ -46,6 +52,12 @@ final class LedgerPart {
     var isBusy = false
     /// Whether rows of keys are to be examined.
     var isTrimDue = true
+    /// The times of the cancelled ids.
+    var cancelTimes = CancelTimes()
+    /// The cancelled ids that are forgotten and whose rows may still be there, by their numbers.
+    var goneCancels: [UInt64] = []
+    /// The first row of keys that is dated ahead, and the next one that is not, as far as it is known.
+    var jump: (first: UInt64, end: DatedRow?)?
     /// Whether the last work was an examination, so that waiting calls are next.
     var hasTrimmed = false
     /// Whether the witness has forgotten the part.
@@ -103,6 +115,10 @@ final class LedgerPart {
         headsDay = Self.day(of: decided.time)
         for message in decided.rows.scheduled { lookup.due.add(message.seq, due: message.due, key: message.key) }
         for seq in decided.rows.removedScheduled { lookup.due.remove(seq) }
+        for new in decided.cancels.new {
+            cancelTimes.add(
+                CancelTimes.Cancelled(number: new.number, fingerprint: new.cancel.fingerprint), at: decided.time)
+        }
         lookup.endGroup()
         if phase == .opening { restore(decided.rows.endedKeys) }
     }

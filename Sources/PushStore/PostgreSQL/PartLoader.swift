@@ -171,7 +171,7 @@ final class PartLoader {
 
     private func readCancel(_ number: UInt64, _ row: PostgreSQLRow) throws {
         let fingerprint = UInt64(bitPattern: try row.value(1, as: Int64.self))
-        try restore?.addCancelled(fingerprint, number: number)
+        try restore?.addCancelled(fingerprint, number: number, time: WallTime(milliseconds: try row.value(7)))
         guard let app = AppID(try row.value(2, as: String.self)),
             let id = MessageID(accepted: try row.value(3, as: String.self))
         else { return }

@@ -18,6 +18,7 @@ struct PartRestore: ~Copyable {
     private var rows: [KeyRow] = []
     private var next: UInt64
     private var oldest: UInt64?
+    private var cancelTimes = CancelTimes()
     private var heads: [Topic: UInt64] = [:]
 
     private struct Topic: Hashable {
@@ -112,14 +113,15 @@ struct PartRestore: ~Copyable {
     }
 
     /// Adds a cancelled id.
-    mutating func addCancelled(_ fingerprint: UInt64, number: UInt64) throws(StoreError) {
+    mutating func addCancelled(_ fingerprint: UInt64, number: UInt64, time: WallTime) throws(StoreError) {
         try check(number, "cancels")
         machine.dedupe.restoreCancelled(fingerprint, number: number)
+        cancelTimes.add(CancelTimes.Cancelled(number: number, fingerprint: fingerprint), at: time)
     }
 
     /// Returns the part, with the messages that wait in it.
     consuming func finish() -> LedgerPart {
-        let (rows, lookup) = (rows, lookup)
+        let (rows, lookup, cancelTimes) = (rows, lookup, cancelTimes)
         machine.dedupe.finishRestoring(scheduled: scheduled) { (seq) in
             Self.key(of: seq, in: rows) ?? lookup.due.key(of: seq)
         }
@@ -132,6 +134,8 @@ struct PartRestore: ~Copyable {
             machine.backlog.add(lane.app, waiting: open.count)
             backlog.lanes.append((lane, open))
         }
-        return LedgerPart(part, epoch: epoch, machine, lookup, oldest: oldest ?? next, backlog: backlog)
+        let restored = LedgerPart(part, epoch: epoch, machine, lookup, oldest: oldest ?? next, backlog: backlog)
+        restored.cancelTimes = cancelTimes
+        return restored
     }
 }

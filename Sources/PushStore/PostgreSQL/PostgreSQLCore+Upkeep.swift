@@ -11,7 +11,8 @@ import PushWire
 /// the partitions that lie before all horizons. Nothing is written before a horizon, so that a drop needs no clock.
 ///
 /// Groups are not copied, because a reader would find their events twice: the partition of a day stays while an old
-/// message waits, and while a part has no later group, whose number the next one continues.
+/// message waits, while the table `bodies` has messages that a group of the day may have completed, and while a part has
+/// no later group, whose number the next one continues.
 extension PostgreSQLCore {
     /// The time between two examinations.
     private static let upkeepInterval: Int64 = 60_000
@@ -48,18 +49,18 @@ extension PostgreSQLCore {
     func upkeep(_ part: LedgerPart) {
         part.isBusy = true
         part.isUpkeepDue = false
-        let now = settings.clock()
-        let hour = LedgerHorizon.hour(of: now)
-        let age = max(retention.window, retention.logAge)
+        let age = age()
+        let hour = LedgerHorizon.hour(of: settings.clock())
+        let kept = max(retention.window, retention.logAge)
         let section = PostgreSQLSection()
         section.call(StoreStatements.moveHorizon) { parameters in
             parameters.append(int4: Int32(part.part))
             parameters.append(int8: part.epoch)
-            parameters.append(int4: max(hour - Self.hoursKept, 0))
+            parameters.append(int4: max(LedgerHorizon.hour(of: age) - Self.hoursKept, 0))
             parameters.append(int8Array: part.machine.dedupe.pending.rows.lazy.map { Int64(bitPattern: $0) })
             parameters.append(int4: max(hour, part.horizon.hour))
             parameters.append(int8: Self.rowsAtOnce)
-            parameters.append(int4: LedgerHorizon.day(of: now - age))
+            parameters.append(int4: LedgerHorizon.day(of: age - kept))
             parameters.append(int8Array: part.lookup.keptRows.lazy.map { Int64(bitPattern: $0) })
             parameters.append(int8: Int64(bitPattern: part.lookup.forgottenUpTo))
         }
@@ -86,6 +87,10 @@ extension PostgreSQLCore {
 extension StoreStatements {
     /// Copies messages that wait in old hours to a later one, and moves the horizon on if none is left. Returns the
     /// horizon, and whether messages are left.
+    ///
+    /// A part that is read takes the messages in `bodies` as waiting unless a group says that they are completed. The
+    /// oldest of these groups is that of the oldest message. Days are compared one by one, because a clock that was set
+    /// back puts a later group into an earlier day.
     static let moveHorizon = PostgreSQLStatement(
         "move-horizon",
         sql: """
@@ -98,8 +103,21 @@ extension StoreStatements {
                     SELECT 1 FROM carillon.bodies AS new
                     WHERE new.part = $1 AND new.number = old.number AND new.hour >= $3)
                 ORDER BY number LIMIT $6 ON CONFLICT DO NOTHING RETURNING number),
+            oldest AS MATERIALIZED (SELECT min(number) AS body FROM carillon.bodies WHERE part = $1),
+            days AS MATERIALIZED (
+                SELECT substring(relname FROM '^groups_([0-9]+)$')::int AS day FROM pg_class
+                WHERE relnamespace = 'carillon'::regnamespace AND relispartition),
+            completing AS (
+                SELECT min(days.day) AS day FROM oldest, days, LATERAL (
+                    SELECT 1 FROM carillon.groups
+                    WHERE part = $1 AND groups.day = days.day AND number >= coalesce(
+                        (SELECT number FROM carillon.groups WHERE part = $1 AND number <= oldest.body
+                            ORDER BY number DESC LIMIT 1), oldest.body)
+                    ORDER BY number LIMIT 1) AS found
+                WHERE days.day < $7),
             needed AS (
-                SELECT least($7, (SELECT max(day) FROM carillon.groups WHERE part = $1),
+                SELECT least($7, (SELECT day FROM completing),
+                    (SELECT day FROM carillon.groups WHERE part = $1 ORDER BY number DESC LIMIT 1),
                     (SELECT min(day) FROM carillon.groups WHERE part = $1 AND number = ANY($8)),
                     (SELECT day FROM carillon.groups WHERE part = $1 AND number > $9 ORDER BY number LIMIT 1)) AS first)
             UPDATE carillon.horizons SET

@@ -43,6 +43,10 @@ final class PostgreSQLCore {
     var homeless: [EventDraft] = []
     /// The events that were dropped because they could not be stored for too long.
     var drops: EventDrops
+    /// The clock by which keys and events age. See ``age()``.
+    var ageClock: AgeClock
+    /// The state of `ageClock` that this node has read or stored last.
+    var storedAge: AgeClock.Stored?
     /// When the horizons of the parts were examined last.
     var lastUpkeep: WallTime?
     var isRemovingPartitions = false
@@ -56,7 +60,7 @@ final class PostgreSQLCore {
 
     init(
         _ settings: PostgreSQLLedger.Settings, on loop: EventLoop, identities: Identities, map: PartitionMap,
-        writers: [PostgreSQLSession], reads: PostgreSQLSession, tables: StoreTables,
+        writers: [PostgreSQLSession], reads: PostgreSQLSession, tables: StoreTables, age: AgeClock.Stored?,
         gate: LoopGate
     ) {
         self.tables = tables
@@ -67,6 +71,8 @@ final class PostgreSQLCore {
         self.map = map
         self.reads = reads
         retention = settings.retention
+        storedAge = age
+        ageClock = AgeClock(last: age, wall: settings.clock(), steady: settings.steadyClock())
         drops = EventDrops(report: settings.eventsDropped)
         lanes = writers.map { LedgerLane($0) }
         turns = Array(repeating: 0, count: writers.count)

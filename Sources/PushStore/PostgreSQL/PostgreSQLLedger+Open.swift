@@ -73,22 +73,22 @@ extension PostgreSQLLedger {
         _ settings: Settings, on loop: EventLoop, _ sessions: LoopBound<[PostgreSQLSession]>
     ) async throws -> (PostgreSQLLedger, LedgerBacklog) {
         let history = await sessions.with { sessions in
-            if let info = sessions.last?.info { settings.clockRead(info.clockOffset, info.roundTrip) }
-            return LoopBound(sessions[sessions.count - 1], on: loop)
+            LoopBound(sessions[sessions.count - 1], on: loop)
         }
         let gate = LoopGate(loop)
         let call = StoreCall(history, gate: gate, name: "\(settings.options)")
+        settings.clockRead(try await StoreTables(call).readClock())
         let store = try await StoreTables(call).read()
         try await StoreTables(call).addPartitions(at: settings.clock())
-        let shared = try PostgreSQLCore.sharedApps(
-            in: try await call.run { $0.call(SharedStatements.marks) }[0], by: "")
+        let marks = try await call.run { $0.call(SharedStatements.marks) }[0]
+        let shared = try PostgreSQLCore.sharedApps(in: marks, by: "")
+        let age = try PostgreSQLCore.age(in: marks)
         let core = await sessions.with { sessions in
             LoopBound(
                 PostgreSQLCore(
                     settings, on: loop, identities: store.identities, map: store.map,
                     writers: Array(sessions.dropLast(2)), reads: sessions[sessions.count - 2],
-                    tables: StoreTables(call),
-                    gate: gate),
+                    tables: StoreTables(call), age: age, gate: gate),
                 on: loop)
         }
         let watcher = await sessions.with { sessions in

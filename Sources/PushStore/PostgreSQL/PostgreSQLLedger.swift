@@ -1,5 +1,5 @@
 import PushLogic
-import PushLoop
+package import PushLoop
 package import PushModel
 package import PushPostgreSQL
 package import PushTime
@@ -15,9 +15,10 @@ package final class PostgreSQLLedger: LedgerEngine, Sendable {
         package var retention = LedgerRetention()
         /// The time of the database.
         package var clock: @Sendable () -> WallTime = { .current() }
-        /// Called on the ledger's loop when the sessions are up, before the first use of `clock`: with the time of the
-        /// database minus that of this machine, and the error of this reading.
-        package var clockRead: @Sendable (_ offset: Duration, _ error: Duration) -> Void = { _, _ in }
+        /// The time that passes, also while the machine is suspended.
+        package var steadyClock: @Sendable () -> MonotonicTime = { .sinceBoot() }
+        /// Called with a reading of the database's clock before the first use of `clock`.
+        package var clockRead: @Sendable (ClockReading) -> Void = { _ in }
         /// The number of connections that write. Each has one flush under way.
         package var writers = 2
         package var resolver: PostgreSQLSession.Resolver
@@ -116,6 +117,9 @@ package final class PostgreSQLLedger: LedgerEngine, Sendable {
     }
 
     package func busyTime(at now: MonotonicTime) -> Duration { published.withLock { $0 }.busyTime(at: now) }
+
+    /// Whether this node carries out a part.
+    package var servesParts: Bool { published.withLock { !$0.heads.isEmpty } }
 
     package func beginEnd() { _ = gate.execute { [core] in core.wrapped.beginEnd() } }
 

@@ -8,6 +8,8 @@ import PushPostgreSQL
 ///     random number of the process that changed it last.
 ///   - `brake-event`: the event of a change of a brake that is not published yet (``BrakeEvent``). `node` is its name,
 ///     `number` the generation, and `numbers` has 1 if the brake was set, the candidates and the answers.
+///   - `age`: the clock by which data ages (`AgeClock`): its time is `since`, and the only number of `numbers`, if any, is
+///     the time of the database's clock when that was found to be ahead. It concerns no app.
 ///   - `renewal`: the number of renewals of the lease of `node`. It concerns no app.
 ///   - `scale`: the smallest and largest number of connections, for all nodes together or for `node`, and the range in
 ///     the configuration that they replace.
@@ -19,6 +21,7 @@ enum SharedStatements {
     static let brakeEventKind = "brake-event"
     static let scaleKind = "scale"
     static let renewalKind = "renewal"
+    static let ageKind = "age"
 
     static let tables = [
         """
@@ -89,6 +92,14 @@ enum SharedStatements {
             WHERE leases.part = $1 AND leases.epoch = $2 AND app = $3 AND kind = 'brake-event' AND app_marks.node = $4
             """,
         parameters: [.int4, .int8, .text, .text])
+
+    static let setAge = PostgreSQLStatement(
+        "set-age",
+        sql: """
+            INSERT INTO carillon.app_marks (app, kind, since, numbers) VALUES ('', '\(ageKind)', $1, $2)
+            ON CONFLICT (app, kind, node) DO UPDATE SET since = excluded.since, numbers = excluded.numbers
+            """,
+        parameters: [.int8, .int8Array])
 
     static let setScale = PostgreSQLStatement(
         "set-scale",

@@ -163,7 +163,7 @@ enum StoreStatements {
     static let cancelsAfter = PostgreSQLStatement(
         "cancels-after",
         sql: """
-            SELECT number, fingerprint, app, id, client, sent IS NULL, parts FROM carillon.cancels
+            SELECT number, fingerprint, app, id, client, sent IS NULL, parts, time FROM carillon.cancels
             WHERE part = $1 AND number > $2 ORDER BY number LIMIT $3
             """,
         parameters: [.int4, .int8, .int8])
@@ -190,15 +190,14 @@ extension StoreStatements {
         "pinned-keys",
         sql: "SELECT number, time, keys FROM carillon.groups WHERE part = $1 AND number = $2",
         parameters: [.int4, .int8])
-    static let removeOldCancels = PostgreSQLStatement(
-        "remove-old-cancels",
+    /// The first row of keys after a number that is not dated ahead.
+    static let firstRowInTime = PostgreSQLStatement(
+        "first-row-in-time",
         sql: """
-            DELETE FROM carillon.cancels USING carillon.leases
-            WHERE leases.part = $1 AND leases.epoch = $2 AND cancels.part = $1 AND cancels.time < $3
-                AND cancels.number <> ALL($4)
-            RETURNING cancels.fingerprint
+            SELECT number, time FROM carillon.groups WHERE part = $1 AND number > $2 AND time <= $3
+            ORDER BY number LIMIT 1
             """,
-        parameters: [.int4, .int8, .int8, .int8Array])
+        parameters: [.int4, .int8, .int8])
     static let removeOldReceipts = PostgreSQLStatement(
         "remove-old-receipts", sql: "DELETE FROM carillon.receipts WHERE time < $1", parameters: [.int8])
 }

@@ -99,6 +99,12 @@ package struct StoreTables: Sendable {
         return Facts(map: map, identities: identities, incarnation: try row.value(3))
     }
 
+    func readClock() async throws -> ClockReading {
+        let sent = MonotonicTime.sinceBoot()
+        let time: PostgreSQLTimestamp = try await call.run("SELECT clock_timestamp()").row().value(0)
+        return ClockReading(time.wallTime, sent: sent, received: .sinceBoot())
+    }
+
     // MARK: Partitions of tables
 
     private static let daysAhead: Int64 = 3

@@ -114,10 +114,27 @@ import Testing
         }
         #expect(view.obstacle == nil && view.sendsForMilliseconds > 0)
         try await two.serve.line("connection.up", "app=shop")
-        let ready = try await two.serve.get("/readyz")
-        #expect(ready.status == "200", "\(ready.body)")
+        // It must have reached the owner of the partition.
+        while try await two.serve.get("/readyz").status != "200" {}
         #expect(try await two.serve.stop().status == 0)
         #expect(try await one.serve.stop().status == 0)
+        try await scene.server.stop()
+    }
+
+    @Test func `A node that starts where the last one was killed is not ready while that one owns the partitions`()
+        async throws
+    {
+        let scene = try await Scene(parts: 1)
+        let one = try await scene.start("a", lease: "300s")
+        _ = try await scene.view(one) { $0.partitions.first?.state == .serving }
+        one.serve.process.send(9)
+        _ = try await one.serve.process.end()
+        let two = try await scene.start("b", lease: "300s")
+        _ = try await scene.view(two) { $0.isMember && $0.partitions.first?.state == .remote }
+        try await two.serve.line("connection.up", "app=shop")
+        let ready = try await two.serve.get("/readyz")
+        #expect(ready.status == "503" && ready.body.contains("reaches no node that owns one"), "\(ready.body)")
+        #expect(try await two.serve.stop().status == 0)
         try await scene.server.stop()
     }
 

@@ -48,6 +48,22 @@ import Testing
         #expect(clock.time == ms(Self.year + Self.day))
     }
 
+    @Test func `A wall clock that is ahead and jumps further must stay there for a day`() {
+        let hour: Int64 = 3_600_000
+        var clock = AgeClock(last: nil, wall: ms(1000), steady: steady(0))
+        // It was set back by six hours, and is right again.
+        clock.advance(wall: ms(1000 - 6 * hour), steady: steady(0))
+        clock.advance(wall: ms(1000), steady: steady(0))
+        clock.advance(wall: ms(Self.year + 23 * hour), steady: steady(23 * hour))
+        clock.advance(wall: ms(Self.year + 46 * hour), steady: steady(46 * hour))
+        #expect(clock.time == ms(1000 + 40 * hour))
+        clock.advance(wall: ms(1000 + 47 * hour), steady: steady(47 * hour))
+        clock.advance(wall: ms(1000 + 70 * hour), steady: steady(70 * hour))
+        #expect(clock.time == ms(1000 + 64 * hour))
+        clock.advance(wall: ms(1000 + 71 * hour), steady: steady(71 * hour))
+        #expect(clock.time == ms(1000 + 71 * hour))
+    }
+
     @Test func `After a long pause the day counts from the start of the process`() {
         var clock = AgeClock(last: AgeClock.Stored(time: ms(1000)), wall: ms(Self.year), steady: steady(7))
         #expect(clock.time == ms(1000))

@@ -96,7 +96,7 @@ final class LedgerScene {
             let options = try await SharedPostgreSQL.shared.store(parts: 1, at: WallTime(milliseconds: time))
             self.options = options
             (ledger, backlog) = try await PostgreSQLLedger.openTakingAll(
-                Self.settings(options, clock, LedgerRetention()))
+                Self.settings(options, clock, passed, LedgerRetention()))
         }
         await ledger.start(listener)
     }
@@ -107,7 +107,7 @@ final class LedgerScene {
         clock.withLock { $0 = time }
         options = store
         (ledger, backlog) = try await PostgreSQLLedger.openTakingAll(
-            Self.settings(store, clock, LedgerRetention()))
+            Self.settings(store, clock, passed, LedgerRetention()))
         await ledger.start(listener)
     }
 
@@ -118,11 +118,12 @@ final class LedgerScene {
     }
 
     private static func settings(
-        _ options: PostgreSQLOptions, _ clock: Locked<Int64>, _ retention: LedgerRetention
+        _ options: PostgreSQLOptions, _ clock: Locked<Int64>, _ passed: Locked<Int64>, _ retention: LedgerRetention
     ) -> PostgreSQLLedger.Settings {
         var settings = SharedPostgreSQL.settings(options)
         settings.retention = retention
         settings.clock = { WallTime(milliseconds: clock.withLock { $0 }) }
+        settings.steadyClock = { MonotonicTime(nanoseconds: passed.withLock { $0 } * 1_000_000) }
         return settings
     }
 
@@ -170,7 +171,8 @@ final class LedgerScene {
         damaged = Locked([])
         found.withLock { $0 = [] }
         if let options {
-            (ledger, backlog) = try await PostgreSQLLedger.openTakingAll(Self.settings(options, clock, retention))
+            (ledger, backlog) = try await PostgreSQLLedger.openTakingAll(
+                Self.settings(options, clock, passed, retention))
         } else {
             (ledger, backlog) = try await SQLiteLedger.open(settings)
         }
