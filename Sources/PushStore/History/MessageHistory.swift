@@ -105,7 +105,9 @@ package struct MessageHistory: Sendable {
         if let before {
             try await backwards.begin()
             asksForEach = backwards.newest > before && backwards.newest - before > nearby
-            if !asksForEach { try await read(since: before - 1, upTo: backwards.newest, filter, into: &tallies) }
+            if !asksForEach {
+                try await read(since: before - min(before, 1), upTo: backwards.newest, filter, into: &tallies)
+            }
         }
         while backwards.scanned < mostScanned, let segments = try await backwards.next() {
             var names: Set<Name> = []
