@@ -72,6 +72,8 @@ struct ConnectionLimits: Sendable, Equatable {
                 read in time
                 """,
                 [.socket: socket, .address: address])
+        // ``RefusedHandshakes`` counts and logs them.
+        case .refusedHandshake: break
         case .cannotBind(let error):
             log.error(
                 "cannot bind a ZeroMQ socket again, no client can connect until a retry succeeds",

@@ -151,12 +151,14 @@ final class Pipeline: Sendable {
         pausedAtOpen = stores.backlog.paused
         for app in pausedAtOpen.keys { router.setPaused(true, app: app) }
         var events = EventBusSettings(configuration, security, limits: dependencies.limits, log: log)
+        events.doorNews = refused.observing(events.doorNews)
         events.isOfCluster = node != nil
         let heads = ledger.heads().first
         bus = EventBus(
             on: front, in: contexts.events, log: ledger, settings: events, last: heads?.newest ?? 0,
             heads: heads?.topics ?? [])
         var intakeSettings = IntakeSettings(configuration, security, limits: dependencies.limits, log: log)
+        intakeSettings.doorNews = refused.observing(intakeSettings.doorNews)
         if let node { intakeSettings.nodes = { node.owners.hints(of: node.name) } }
         intake = Intake(
             on: front, context: contexts.intake, ledger: self.front, settings: intakeSettings,

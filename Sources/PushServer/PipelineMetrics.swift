@@ -144,13 +144,11 @@ final class PipelineMetrics: Sendable {
         }
     }
 
-    /// The labels of refused connections. A malformed ZAP request does not name a known socket.
+    /// The labels of refused connections. A malformed ZAP request, and a socket without CURVE, do not name the socket.
     private static let refusals =
         PipelineSocket.allCases.flatMap { socket in
-            ZAPRefusalCause.allCases.filter { $0 != .malformed }.map {
-                RefusedHandshakes.Key(socket: socket, cause: $0)
-            }
-        } + [RefusedHandshakes.Key(socket: nil, cause: .malformed)]
+            ZAPRefusalCause.allCases.map { RefusedHandshakes.Key(socket: socket, cause: $0) }
+        } + [.mechanism, .malformed].map { RefusedHandshakes.Key(socket: nil, cause: $0) }
 
     /// Reads the state of all parts. It waits for loops only, and never for the disk: a scrape must show that the disk
     /// hangs.

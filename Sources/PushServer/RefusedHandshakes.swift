@@ -20,6 +20,27 @@ final class RefusedHandshakes: Sendable {
     private let state: Locked<State>
     private let log: Logger
 
+    /// Counts and logs a client that libzmq refused. Called on the loop of the socket.
+    func take(_ refusal: ZMQRefusedHandshake) {
+        let cause: ZAPRefusalCause = refusal.cause == .malformed ? .malformed : .mechanism
+        let socket = PipelineSocket(rawValue: refusal.domain)
+        state.withLock { $0.counts[Key(socket: socket, cause: cause), default: 0] += 1 }
+        let fields: LogFields = [
+            .socket: refusal.domain, .address: refusal.address ?? "-", .reason: cause.rawValue,
+        ]
+        switch refusal.cause {
+        case .mechanism:
+            log.warning(
+                """
+                connection refused: the client and the socket differ in CURVE; with security.curve, each client needs \
+                a key, and without it none may have one
+                """, fields)
+        case .otherServer:
+            log.warning("connection refused: the client has the public key of another server", fields)
+        case .malformed: log.warning("connection refused: the handshake of the client is malformed", fields)
+        }
+    }
+
     init(_ directory: ClientDirectory, log: Logger) {
         state = Locked(State(directory: directory))
         self.log = log
@@ -56,6 +77,16 @@ final class RefusedHandshakes: Sendable {
             }
         case .mechanism: log.warning("connection refused: the client does not use CURVE", fields)
         case .malformed: log.error("connection refused: malformed ZAP request from libzmq", fields)
+        }
+    }
+}
+
+extension RefusedHandshakes {
+    /// Returns a handler of a door's events that also takes the clients that libzmq refused.
+    func observing(_ report: @escaping @Sendable (ZMQDoor.Event) -> Void) -> @Sendable (ZMQDoor.Event) -> Void {
+        { [self] event in
+            if case .refusedHandshake(let refusal) = event { take(refusal) }
+            report(event)
         }
     }
 }

@@ -19,7 +19,7 @@ package final class NamedThread: @unchecked Sendable {
             { context in
                 let start = unsafe Unmanaged<Start>.fromOpaque(context!).takeRetainedValue()
                 unsafe _ = CLinux_name_thread(String(start.name.prefix(15)))
-                start.body()
+                TrapReport.withSignalStack(start.body)
                 return nil
             }, start.toOpaque())
         precondition(result == 0, "cannot start thread \(name): \(SystemError(number: result))")

@@ -10,7 +10,7 @@ import Testing
         let metrics = PipelineMetrics(in: registry)
         let page = withExtendedLifetime(metrics) { registry.render() }
         let series = page.split(separator: "\n").filter { $0.hasPrefix("carillon_refused_connections_total{") }
-        #expect(series.filter { $0.contains("malformed") }.count == 1)
+        #expect(series.filter { $0.contains("malformed") }.count == 5)
         #expect(series.contains { $0.contains(#"kind="unknown",reason="malformed""#) }, "\(series)")
         #expect(series.contains { $0.contains(#"kind="intake.router",reason="unknown_key""#) }, "\(series)")
     }

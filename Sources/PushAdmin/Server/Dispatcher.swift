@@ -12,6 +12,8 @@ struct Dispatcher: Sendable {
     /// The handle of each endpoint, and that of requests without one.
     private let routes: [HTTPMetrics.Route]
     private let unknown: HTTPMetrics.Route?
+    /// The name of each endpoint, for the report of a trap. Paths and queries contain tokens, so that it has neither.
+    private let notes: [WorkNote]
 
     init(
         table: EndpointTable, door: any Door, loop: EventLoop, metrics: HTTPMetrics?, refusals: RefusalCounts? = nil
@@ -23,11 +25,13 @@ struct Dispatcher: Sendable {
         self.refusals = refusals
         routes = metrics.map { metrics in table.endpoints.map { metrics.route($0.label) } } ?? []
         unknown = metrics?.route(HTTPMetrics.unknownRoute)
+        notes = table.endpoints.map { WorkNote("\($0.operation.method.rawValue) \($0.operation.path)") }
     }
 
     func handle(_ request: HTTP1Request, with responder: HTTP1Responder) {
         do throws(Problem) {
             let match = try table.match(request)
+            notes[match.index].setAsRequest()
             count(request, of: metrics == nil ? nil : routes[match.index], when: responder)
             let caller = try door.admit(request, to: match.endpoint.operation)
             if let key = caller.keyID { mark(responder.connection, with: key) }

@@ -49,6 +49,8 @@ package final class EventLoop: WorkExecutor, @unchecked Sendable {
     private var stopRequested = false
     private var stopped: [@Sendable () -> Void] = []
     private var ticks: UInt64 = 0
+    private let turnTime: Duration
+    private var turnEnd = MonotonicTime.distantFuture
 
     private enum Timer {
         case once(() -> Void)
@@ -56,9 +58,13 @@ package final class EventLoop: WorkExecutor, @unchecked Sendable {
     }
 
     /// Starts the thread. The loop runs until ``shutDown()``.
-    package init(name: String, clock: LoopClock = .monotonic) {
+    ///
+    /// - Parameter turnTime: The time after which jobs wait for descriptors, and descriptors for jobs, although more of
+    ///   them are ready.
+    package init(name: String, clock: LoopClock = .monotonic, turnTime: Duration = .milliseconds(20)) {
         self.name = name
         self.clock = clock
+        self.turnTime = turnTime
         switch clock {
         case .monotonic: time = .current()
         case .manual(let start): time = start
@@ -260,6 +266,19 @@ package final class EventLoop: WorkExecutor, @unchecked Sendable {
         precondition(isOnLoop, "not on event loop \(name)")
     }
 
+    /// Whether the present turn, of jobs or of descriptors, has taken so long that others should have theirs.
+    package var isTurnOver: Bool { MonotonicTime.coarse() >= turnEnd }
+
+    /// Begins the turn of the descriptors with the first handler: the loop has waited before it.
+    func handlerBegins() {
+        if turnEnd == .distantFuture { turnEnd = MonotonicTime.coarse() + turnTime }
+    }
+
+    /// Ends the turn of the descriptors if it has taken too long. Those that are left come first in the next turn.
+    func handlerReturned() {
+        if isTurnOver { unsafe event_base_loopbreak(base) }
+    }
+
     // MARK: On the loop's thread
 
     private func run() {
@@ -285,6 +304,7 @@ package final class EventLoop: WorkExecutor, @unchecked Sendable {
             armTimer()
             let isBusy = !local.isEmpty || !flushes.isEmpty
             timeIsRead = false
+            turnEnd = .distantFuture
             // Use ONCE in both cases. NONBLOCK alone does not return while a descriptor stays ready, and the descriptor
             // may stay ready until the flush that follows.
             unsafe event_base_loop(base, isBusy ? EVLOOP_ONCE | EVLOOP_NONBLOCK : EVLOOP_ONCE)
@@ -335,12 +355,14 @@ package final class EventLoop: WorkExecutor, @unchecked Sendable {
 
     private func runJobsAndFlushes() {
         var left = Self.maxJobsPerTick
+        turnEnd = MonotonicTime.coarse() + turnTime
         while left > 0, let job = local.popFirst() {
             left -= 1
             switch job {
             case .job(let job): unsafe job.runSynchronously(on: asUnownedSerialExecutor())
             case .closure(let work): work()
             }
+            if isTurnOver { break }
         }
         if !flushes.isEmpty {
             swap(&flushes, &flushing)

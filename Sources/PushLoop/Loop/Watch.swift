@@ -36,10 +36,10 @@ package final class Watch {
         let context = unsafe Unmanaged.passUnretained(self).toOpaque()
         unsafe readEvent = event_new(
             loop.eventBase, descriptor, Int16(EV_READ | EV_PERSIST),
-            { _, _, context in unsafe Watch.from(context).handler?(.readable) }, context)
+            { _, _, context in unsafe Watch.from(context).fire(.readable) }, context)
         unsafe writeEvent = event_new(
             loop.eventBase, descriptor, Int16(EV_WRITE | EV_PERSIST),
-            { _, _, context in unsafe Watch.from(context).handler?(.writable) }, context)
+            { _, _, context in unsafe Watch.from(context).fire(.writable) }, context)
     }
 
     /// Ends the watch. The handler is not called again, not even for events that are ready in this tick. May be called
@@ -56,6 +56,14 @@ package final class Watch {
 
     deinit {
         precondition(unsafe readEvent == nil, "a watch must be cancelled before it is released")
+    }
+
+    /// The handler may release the watch.
+    private func fire(_ readiness: Readiness) {
+        let loop = loop
+        loop.handlerBegins()
+        handler?(readiness)
+        loop.handlerReturned()
     }
 
     private func update(from old: Readiness) {

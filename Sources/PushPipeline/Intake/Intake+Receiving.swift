@@ -67,12 +67,14 @@ extension Intake {
     private func askBatch(_ text: UnsafeRawBufferPointer, in frames: RequestFrames) {
         tally.bytes += UInt64(text.count)
         if isFull {
-            unsafe refuseLines(text, of: frames.caller.name)
+            let lines = unsafe refuseLines(text, of: frames.caller.name)
+            router?.took(lines: lines)
             unsafe say("ack-batch/1", to: frames.identity, via: frames.route)
             return
         }
         do throws(Rejection) {
             let lines = unsafe try readLines(text, of: frames.caller)
+            router?.took(lines: lines.lineCount)
             if lines.requestCount == 0 {
                 lines.write(to: &answer) { _, _ in }
                 unsafe say("ack-batch/1", to: frames.identity, via: frames.route)
@@ -118,15 +120,17 @@ extension Intake {
     }
 
     /// Answers `busy` for each line of a batch, with its id, when intake is full. A batch that is invalid in any case
-    /// is answered `rejected` once.
-    func refuseLines(_ text: UnsafeRawBufferPointer, of client: String?) {
+    /// is answered `rejected` once. Returns the number of lines.
+    @discardableResult
+    func refuseLines(_ text: UnsafeRawBufferPointer, of client: String?) -> Int {
         let wait = retryAfter.wholeMilliseconds
         var (start, lines) = (0, 0)
         while start < text.count {
             guard lines < EnvelopeReader.maxLines else {
                 answer.removeAll(keepingCapacity: true)
-                return sayOnce(
+                sayOnce(
                     Rejection(.tooMany, detail: "there are more than \(EnvelopeReader.maxLines) lines"), of: client)
+                return lines
             }
             let end = unsafe EnvelopeSkim.find(UInt8(ascii: "\n"), in: text, from: start) ?? text.count
             let id = unsafe EnvelopeSkim.id(UnsafeRawBufferPointer(rebasing: text[start..<end]))
@@ -135,8 +139,9 @@ extension Intake {
             start = end + 1
             lines += 1
         }
-        if lines == 0 { return sayOnce(Rejection(.badFrame, detail: "there is no line in the frame"), of: client) }
+        if lines == 0 { sayOnce(Rejection(.badFrame, detail: "there is no line in the frame"), of: client) }
         tally.busy += UInt64(lines)
+        return lines
     }
 
     private func sayOnce(_ rejection: Rejection, of client: String?) {
@@ -171,6 +176,7 @@ extension Intake {
         let before = unanswered
         do throws(Rejection) {
             unsafe try reader.readBatch(text, now: now) { result in
+                pull?.took(lines: 1)
                 switch allow(result, caller) {
                 case .success(let request):
                     if let quota = admit(request.message, canWait: false) {

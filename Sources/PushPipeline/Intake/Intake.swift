@@ -213,6 +213,7 @@ package actor Intake {
         options.usesIPv6 = endpoint.hasPrefix("tcp://[")
         // Messages are large, so only few of them may wait. A lower mark would cost more per message than it saves.
         options.receiveHighWaterMark = 256
+        options.work = WorkNote("messages at intake, \(kind == .router ? "ROUTER" : "PULL")")
         options.ignoresResets = true
         if kind == .router {
             // A producer that restarts under its old routing id takes over its old connection. With CURVE the ZAP

@@ -14,6 +14,9 @@ struct FaultFacts {
 }
 
 struct FaultDecision: Equatable {
+    /// The largest delay: a script may have any number of rules whose latencies add up.
+    static let maxDelay: Int64 = 1_000_000_000_000_000_000
+
     /// The delay in nanoseconds.
     var delay: Int64 = 0
     var streams: UInt32?
@@ -59,7 +62,7 @@ struct Faults {
             if rule.spread > 0 {
                 latency += Int64(progress[index].random.unit() * Double(rule.spread))
             }
-            decision.delay += latency
+            decision.delay = min(decision.delay + latency, FaultDecision.maxDelay)
             if let streams = rule.streams { decision.streams = streams }
             if let effect = rule.effect {
                 decision.effect = effect

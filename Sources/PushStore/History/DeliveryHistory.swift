@@ -26,7 +26,7 @@ package struct DeliveryHistory: Sendable {
     private static let rowsAtOnce = 64
     private static let mostRows = 512
 
-    private let log: any EventLog
+    package let log: any EventLog
 
     package init(log: any EventLog) {
         self.log = log

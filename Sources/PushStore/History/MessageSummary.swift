@@ -30,15 +30,15 @@ package struct MessageSummary: Codable, Sendable, Equatable {
         package var opened: UInt64?
 
         /// The deliveries that have ended. Those that were displayed or opened are among the sent ones.
-        package var total: UInt64 { sent + rejected + expired + suppressed + unknown + cancelled }
+        package var total: UInt64 { sent &+ rejected &+ expired &+ suppressed &+ unknown &+ cancelled }
 
         static func += (left: inout Counts, right: Counts) {
-            left.sent += right.sent
-            left.rejected += right.rejected
-            left.expired += right.expired
-            left.suppressed += right.suppressed
-            left.unknown += right.unknown
-            left.cancelled += right.cancelled
+            left.sent &+= right.sent
+            left.rejected &+= right.rejected
+            left.expired &+= right.expired
+            left.suppressed &+= right.suppressed
+            left.unknown &+= right.unknown
+            left.cancelled &+= right.cancelled
         }
     }
 

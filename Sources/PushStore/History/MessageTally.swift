@@ -36,7 +36,7 @@ package struct MessageTally: Sendable {
             seq = max(seq ?? 0, event.seq)
             acceptedAt = acceptedAt.map { min($0, event.time) } ?? event.time
             let named = details?.number("devices")
-            devices = devices.flatMap { sum in named.map { sum + UInt64(max(0, $0)) } }
+            devices = devices.flatMap { sum in named.map { sum &+ UInt64(max(0, $0)) } }
         case .messageDuplicate: duplicates += 1
         case .messageRejected:
             guard event.seq > refusal?.seq ?? 0 else { return }

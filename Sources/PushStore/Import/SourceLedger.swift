@@ -94,6 +94,8 @@ final class SourceLedger {
             "SELECT first, count, time, apps, heads, bodies, sums FROM messages ORDER BY first")
         defer { rows.reset() }
         while try rows.step() {
+            // A damaged file may have any numbers.
+            guard rows.word(0) <= FingerprintTable.maximumValue else { throw damaged("messages", row: rows.word(0)) }
             try await visit(
                 MessageRow(
                     first: rows.word(0), count: max(0, Int(clamping: rows.number(1))), time: rows.time(2),

@@ -13,5 +13,5 @@ struct LedgerHorizon {
     static func hour(of time: WallTime) -> Int32 { Int32(clamping: time.milliseconds / 3_600_000) }
 
     /// The time at which the first of these partitions begins.
-    var time: WallTime { WallTime(milliseconds: Int64(max(24 * day, hour)) * 3_600_000) }
+    var time: WallTime { WallTime(milliseconds: max(24 * Int64(day), Int64(hour)) * 3_600_000) }
 }

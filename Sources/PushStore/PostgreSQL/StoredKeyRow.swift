@@ -57,7 +57,8 @@ struct StoredKeyRow {
             var reader = unsafe ByteReader(buffer)
             guard reader.byte() == Self.version else { return nil }
             let (next, overflow) = number.addingReportingOverflow(reader.varint())
-            guard !overflow, EventNumber.part(of: next) == EventNumber.part(of: number) else { return nil }
+            guard !overflow, EventNumber.within(next) > 0, EventNumber.part(of: next) == EventNumber.part(of: number)
+            else { return nil }
             var row = KeyRow(number: number)
             guard let accepted = Self.range(&reader, size: AcceptedKey.size, in: bytes.count),
                 let ended = Self.range(&reader, size: EndedKey.size, in: bytes.count),

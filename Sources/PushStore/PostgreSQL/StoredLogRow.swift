@@ -34,7 +34,8 @@ enum StoredLogRow {
                 let count = reader.varint()
                 let time = WallTime(milliseconds: time.milliseconds &+ reader.signed())
                 let content = reader.blob()
-                guard !reader.isBroken, !overflow, count > 0, count <= UInt64(UInt32.max),
+                guard !reader.isBroken, !overflow, EventNumber.within(first) > 0,
+                    count > 0, count <= UInt64(UInt32.max),
                     EventNumber.part(of: first &+ count) == EventNumber.part(of: number)
                 else { return nil }
                 segments.append(LogSegment(first: first, count: Int(count), time: time, bytes: content))

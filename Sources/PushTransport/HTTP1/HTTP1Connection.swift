@@ -154,7 +154,9 @@ package final class HTTP1Connection {
                 server.handle(
                     HTTP1Request(head: head, body: body, peer: peer),
                     with: HTTP1Responder(to: exchange.number, on: self))
-                if case .resting = phase, canReadNext { phase = .reading }
+                if case .resting = phase, canReadNext {
+                    if loop.isTurnOver { server.yield(self) } else { phase = .reading }
+                }
                 if servedInTurn >= Self.requestsPerTurn { server.yield(self) }
             case .refused(let refusal, let isHead):
                 refuse(refusal, isHead: isHead)

@@ -200,6 +200,7 @@ package final class HTTP2ClientEngine {
     }
 
     package func ping(_ payload: UInt64) {
+        unsafe notes.pointee.frameCredit.pinged()
         handle.ping(payload)
     }
 
@@ -216,7 +217,7 @@ package final class HTTP2ClientEngine {
             unsafe try handle.receive(bytes)
         } catch {
             dispatch()
-            throw error
+            throw unsafe notes.pointee.violation ?? error
         }
         dispatch()
     }
@@ -280,6 +281,7 @@ package final class HTTP2ClientEngine {
         reportingTo delegate: (any HTTP2ClientDelegate)?
     ) {
         if unsafe stream.pointee.isAnswered && stream.pointee.status >= 200 {
+            unsafe notes.pointee.frameCredit.answered()
             unsafe unlink(stream)
             inFlight -= 1
             if unsafe !stream.pointee.isAbandoned {
@@ -339,6 +341,7 @@ package final class HTTP2ClientEngine {
         unsafe stream.pointee.message.reset()
         unsafe stream.pointee.status = 0
         unsafe stream.pointee.bodySent = 0
+        unsafe stream.pointee.droppedFieldBytes = 0
         unsafe stream.pointee.isAnswered = false
         unsafe stream.pointee.isTruncated = false
         unsafe stream.pointee.isSent = false

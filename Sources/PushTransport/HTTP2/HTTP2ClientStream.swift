@@ -16,6 +16,8 @@ struct HTTP2ClientStream {
     /// Whether the request timed out or was abandoned. Its end is not reported.
     var isAbandoned = false
     var bodySent = 0
+    /// The bytes of header fields that were dropped because they exceeded the limit.
+    var droppedFieldBytes = 0
     /// The request, retained because nghttp2 reads its header fields until they are packed.
     var request: Unmanaged<HTTP2PreparedRequest>?
     /// The body, shared with all other requests that send it. Empty for a request without a body.
@@ -47,6 +49,30 @@ struct HTTP2ClientNotes {
     var goAways: [HTTP2GoAway] = []
     let maxFieldBytes: Int
     let maxBodyBytes: Int
+    var frameCredit = HTTP2FrameCredit()
+    /// The limit that the peer has exceeded, which ends the connection.
+    var violation: HTTP2Error?
+}
+
+/// The frames that a peer may send. An answer has a few, and each answer gives credit for more. A peer that sends frames
+/// without answers, of whatever kind, runs out of it. nghttp2 itself limits PING and SETTINGS, which need no answer.
+struct HTTP2FrameCredit {
+    /// Enough for an answer of some megabytes in small frames.
+    static let most = 20_000
+    private static let ofAnswer = 100
+
+    private(set) var left = HTTP2FrameCredit.most
+
+    /// Takes the credit of a frame. Returns false if there was none.
+    mutating func take() -> Bool {
+        left -= 1
+        return left >= 0
+    }
+
+    /// A PING of this side has an answer, too.
+    mutating func pinged() { left = min(left + 1, Self.most) }
+
+    mutating func answered() { left = min(left + Self.ofAnswer, Self.most) }
 }
 
 /// The callbacks of all client sessions, created once.
@@ -56,12 +82,25 @@ enum HTTP2ClientCallbacks {
         var callbacks: OpaquePointer?
         let result = unsafe nghttp2_session_callbacks_new(&callbacks)
         guard result == 0, let callbacks = unsafe callbacks else { fatalError("out of memory for HTTP/2") }
+        unsafe nghttp2_session_callbacks_set_on_begin_frame_callback(callbacks, onFrameBegin)
         unsafe nghttp2_session_callbacks_set_on_header_callback(callbacks, onHeader)
         unsafe nghttp2_session_callbacks_set_on_data_chunk_recv_callback(callbacks, onData)
         unsafe nghttp2_session_callbacks_set_on_frame_recv_callback(callbacks, onFrame)
         unsafe nghttp2_session_callbacks_set_on_stream_close_callback(callbacks, onClose)
         return unsafe callbacks
     }()
+
+    private static let onFrameBegin: nghttp2_on_begin_frame_callback = { _, header, userData in
+        let header = unsafe header!.pointee
+        let isAck = header.flags & UInt8(NGHTTP2_FLAG_ACK.rawValue) != 0
+        switch nghttp2_frame_type(rawValue: UInt32(header.type)) {
+        case NGHTTP2_PING where !isAck, NGHTTP2_SETTINGS where !isAck: return 0
+        default:
+            if unsafe notes(userData).pointee.frameCredit.take() { return 0 }
+            unsafe notes(userData).pointee.violation = .idleFrames
+            return CInt(NGHTTP2_ERR_CALLBACK_FAILURE.rawValue)
+        }
+    }
 
     private static func stream(_ id: Int32, of session: OpaquePointer?) -> UnsafeMutablePointer<HTTP2ClientStream>? {
         unsafe nghttp2_session_get_stream_user_data(session, id)?.assumingMemoryBound(to: HTTP2ClientStream.self)
@@ -83,8 +122,13 @@ enum HTTP2ClientCallbacks {
         let kept = unsafe stream.pointee.message.appendField(
             name: name!, nameLength: nameLength, value: value!, valueLength: valueLength,
             limit: notes(userData).pointee.maxFieldBytes)
-        if !kept { unsafe stream.pointee.isTruncated = true }
-        return 0
+        if kept { return 0 }
+        unsafe stream.pointee.isTruncated = true
+        unsafe stream.pointee.droppedFieldBytes += nameLength + valueLength
+        // A few bytes of packed fields may stand for any number of these, and each costs time.
+        guard unsafe stream.pointee.droppedFieldBytes > 4 * notes(userData).pointee.maxFieldBytes else { return 0 }
+        unsafe notes(userData).pointee.violation = .excessiveFields
+        return CInt(NGHTTP2_ERR_CALLBACK_FAILURE.rawValue)
     }
 
     private static let onData: nghttp2_on_data_chunk_recv_callback = { session, _, id, bytes, count, userData in

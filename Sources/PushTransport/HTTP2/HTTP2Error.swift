@@ -6,7 +6,7 @@ package struct HTTP2Error: Error, Sendable, CustomStringConvertible {
         /// The first bytes were not HTTP/2. The peer speaks another protocol.
         case notHTTP2
         case protocolViolation
-        /// The peer sent too many small frames (a flood of PING, SETTINGS or RST_STREAM).
+        /// The peer sent too many frames that do nothing, or too many header fields.
         case flooded
         case outOfMemory
         case other
@@ -34,6 +34,12 @@ package struct HTTP2Error: Error, Sendable, CustomStringConvertible {
     /// nghttp2 detected a violation and has prepared the GOAWAY that reports it.
     static let gaveUp = HTTP2Error(
         .protocolViolation, message: "HTTP/2 protocol violation: the peer sent invalid frames")
+
+    static let idleFrames = HTTP2Error(
+        .flooded, message: "the peer flooded the connection with frames that answer nothing")
+
+    static let excessiveFields = HTTP2Error(
+        .flooded, message: "the peer sent far more header fields than an answer may have")
 
     init(_ code: Code, message: String) {
         self.code = code

@@ -22,6 +22,14 @@ struct WatchedConnections {
         let received: UInt64?
     }
 
+    /// A connection that holds bytes which have not come out.
+    private struct Holder {
+        let descriptor: CInt
+        let bytes: Int
+        /// Whether no message came out since the last check.
+        let isSilent: Bool
+    }
+
     struct Findings: Equatable {
         var stuck = 0
         /// The connections that hold the most, largest first. Each connection is found only once.
@@ -88,17 +96,19 @@ struct WatchedConnections {
 
     /// Evaluates the readings of all connections.
     ///
+    /// A connection whose messages come out is being read, and may have any number of messages on their way. It counts
+    /// for the total, in which the connections that hold the most are ended.
+    ///
     /// - Parameters:
     /// - isRead: False while the socket is not read. Each connection may then fill its queue, and only the total
     ///   counts.
-    /// - isTight: Whether the connections have made the process use too much memory. The total is then limited to what
-    ///   is harmless, and bytes that arrived slowly do not count.
+    /// - isTight: Whether the connections have made the process use too much memory. The total of the silent ones is
+    ///   then limited to what is harmless, and bytes that arrived slowly do not count.
     mutating func evaluate(
         _ readings: [Reading], at now: MonotonicTime, isRead: Bool = true, isTight: Bool = false
     ) -> Findings {
         var findings = Findings()
-        var silent: [(descriptor: CInt, bytes: Int)] = []
-        var total = 0
+        var holders: [Holder] = []
         unread = 0
         for reading in readings {
             guard var connection = connections[reading.descriptor] else { continue }
@@ -110,25 +120,38 @@ struct WatchedConnections {
                 // A connection that was hung up on receives no more, even if libzmq has not noticed its end yet.
                 if !connection.isEnded {
                     unread += connection.unread
-                    let bytes = isTight ? connection.unread : connection.held
-                    // A connection whose messages come out is being read, however many messages are still waiting.
-                    if read == 0, bytes > 0 {
-                        silent.append((reading.descriptor, bytes))
-                        total += bytes
+                    let bytes = isTight || read > 0 ? connection.unread : connection.held
+                    if bytes > 0 {
+                        holders.append(Holder(descriptor: reading.descriptor, bytes: bytes, isSilent: read == 0))
                     }
                 }
             }
             connections[reading.descriptor] = connection
         }
-        let together = isTight ? limits.harmless : limits.hoardTogether
-        if total > min(together, limits.hoard) { silent.sort { $0.bytes > $1.bytes } }
-        for one in silent where total > together || isRead && one.bytes > limits.hoard {
-            findings.hoarding.append(one.descriptor)
-            total -= one.bytes
-            unread -= connections[one.descriptor]?.unread ?? 0
-            connections[one.descriptor]?.isEnded = true
+        findings.hoarding = hoarders(among: &holders, isRead: isRead, isTight: isTight)
+        for descriptor in findings.hoarding {
+            unread -= connections[descriptor]?.unread ?? 0
+            connections[descriptor]?.isEnded = true
         }
         return findings
+    }
+
+    /// Returns the holders that must be ended, so that the others are within the limits.
+    private func hoarders(among holders: inout [Holder], isRead: Bool, isTight: Bool) -> [CInt] {
+        var total = holders.reduce(0) { $0 + $1.bytes }
+        var silent = holders.reduce(0) { $0 + ($1.isSilent ? $1.bytes : 0) }
+        let together = isTight ? limits.harmless : limits.hoardTogether
+        guard total > limits.hoardTogether || silent > min(together, limits.hoard) else { return [] }
+        holders.sort { $0.bytes > $1.bytes }
+        var hoarders: [CInt] = []
+        for one in holders {
+            let isSilentHoarder = one.isSilent && (silent > together || isRead && one.bytes > limits.hoard)
+            guard isSilentHoarder || total > limits.hoardTogether else { continue }
+            hoarders.append(one.descriptor)
+            total -= one.bytes
+            if one.isSilent { silent -= one.bytes }
+        }
+        return hoarders
     }
 }
 

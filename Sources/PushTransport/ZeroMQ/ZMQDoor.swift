@@ -20,6 +20,8 @@ package final class ZMQDoor {
         /// A client was disconnected because it sent too much without completing a message, or while the socket was not
         /// read.
         case endedHoarder(address: String)
+        /// libzmq itself refused a client in the handshake, without a question to the ``ZAPHandler``.
+        case refusedHandshake(ZMQRefusedHandshake)
         /// The socket could not be bound after stuck connections were ended. The door tries again.
         case cannotBind(ZMQError)
     }
@@ -40,6 +42,8 @@ package final class ZMQDoor {
         var isUnbound = false
         /// Whether the socket is not read and holds the maximum. New connections are then not accepted.
         var isFull = false
+        /// Why the handshake failed whose connection is reported as ended next.
+        var failure: ZMQRefusedHandshake.Cause?
 
         init(_ socket: ZMQSocket, limits: ZMQDoorLimits) {
             self.socket = socket
@@ -77,7 +81,12 @@ package final class ZMQDoor {
             else { return }
             if let socket = one.socket { scheduleCheck(on: socket.loop) }
             if gate.opened() { gateChanged() }
+        case .handshakeFailedProtocol(let code): one.failure = ZMQRefusedHandshake.Cause(code)
         case .disconnected:
+            if let cause = one.failure.take(), let socket = one.socket {
+                let peer = event.descriptor.flatMap { one.connections.peer(of: $0) }
+                report(.refusedHandshake(ZMQRefusedHandshake(domain: socket.domain, address: peer?.ip, cause: cause)))
+            }
             if let descriptor = event.descriptor, one.connections.ended(descriptor), gate.ended() { gateChanged() }
         case .listening:
             // The socket was bound again while the gate is closed.

@@ -123,6 +123,10 @@ struct ZMQInbox: ~Copyable {
         return body + (body > 255 ? 9 : 2)
     }
 
+    /// Returns the memory that the last received message takes while it waits, about: libzmq keeps 64 bytes for each of
+    /// its frames.
+    func memory(frames count: Int) -> Int { bytesOnWire &+ 64 &* count }
+
     /// Receives a complete message, or one frame of it. libzmq frees the previous content of the slots when they are
     /// filled again.
     func receive(from socket: UnsafeMutableRawPointer, waits: Bool = false, frameByFrame: Bool = false) -> Outcome {

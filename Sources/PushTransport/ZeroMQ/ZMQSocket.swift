@@ -19,6 +19,8 @@ package final class ZMQSocket {
     package let kind: Kind
     package let loop: EventLoop
     package let context: ZMQContext
+    /// The ZAP domain; empty for a socket without security.
+    let domain: String
 
     /// Called for each message. Messages wait in the socket while there is no handler. For an XPUB, each frame is a
     /// separate message: see ``ZMQSubscription``.
@@ -43,7 +45,9 @@ package final class ZMQSocket {
     private var listeners: [String: ZMQListener] = [:]
     private let backlog: Int
     private let ignoresResets: Bool
-    private let messagesPerTick: Int
+    private let turnLimits: ZMQTurnLimits
+    private var turn: ZMQTurn
+    private let work: WorkNote?
     private let ipcMode: mode_t
     private let inbox: ZMQInbox
     private var outbox = ZMQOutbox()
@@ -59,7 +63,10 @@ package final class ZMQSocket {
         self.kind = kind
         self.loop = loop
         self.context = context
-        messagesPerTick = options.messagesPerTick
+        domain = options.security.domain
+        turnLimits = options.turn
+        turn = ZMQTurn(options.turn)
+        work = options.work
         backlog = options.backlog
         ignoresResets = options.ignoresResets
         ipcMode = options.ipcMode
@@ -342,16 +349,17 @@ package final class ZMQSocket {
     /// Processes all that the socket is ready for, until nothing is left or other sockets must get their turn.
     private func service() {
         withExtendedLifetime(self) {
-            var left = messagesPerTick
+            turn = ZMQTurn(turnLimits)
+            work?.set()
             while let socket = unsafe handle {
                 guard let events = unsafe events(of: socket) else { return terminate() }
                 let writes = events & ZMQ_POLLOUT != 0 && wantsWritable && kind != .router
                 if writes { notifyWritable() }
                 let receives = events & ZMQ_POLLIN != 0 && onMessage != nil && !isPaused
-                let received = unsafe receives ? receive(from: socket, upTo: left) : 0
+                let received = unsafe receives ? receive(from: socket) : 0
                 if received == 0 && !writes { return }
-                left -= max(received, 1)
-                if left <= 0 {
+                if received == 0 { turn.took(0) }
+                if turn.isOver {
                     // The descriptor does not fire again for the remaining messages.
                     requestCheck()
                     return
@@ -360,21 +368,26 @@ package final class ZMQSocket {
         }
     }
 
-    /// Receives messages and returns their number. If libzmq stops for any reason, the next check of the socket finds
-    /// it.
-    private func receive(from socket: UnsafeMutableRawPointer, upTo limit: Int) -> Int {
+    /// Counts the lines of a message, which take as long as that many messages. Called by its handler.
+    package func took(lines: Int) { turn.took(lines: lines) }
+
+    /// Receives messages until the turn is over and returns their number. If libzmq stops for any reason, the next check
+    /// of the socket finds it.
+    private func receive(from socket: UnsafeMutableRawPointer) -> Int {
         guard let handler = onMessage else { return 0 }
         var usedFrames = 0
         var received = 0
-        receiving: while received < limit, !isPaused, unsafe handle == socket {
+        receiving: while received == 0 || !turn.isOver, !isPaused, unsafe handle == socket {
             switch unsafe inbox.receive(from: socket, frameByFrame: kind == .xpub) {
             case .message(let count):
                 usedFrames = max(usedFrames, count)
+                turn.took(inbox.memory(frames: count))
                 if acceptSender(of: inbox.message(frames: count)) {
                     handler(inbox.message(frames: count))
                 }
             case .oversized(let count):
                 usedFrames = max(usedFrames, count)
+                turn.took(inbox.memory(frames: count))
                 if acceptSender(of: inbox.message(frames: count)) {
                     onMalformed?(inbox.message(frames: count), count)
                 }

@@ -1,5 +1,6 @@
 private import CZeroMQ
 package import Glibc
+package import PushLoop
 
 /// The options of a socket. libzmq reads most of them when it binds or connects, so they are fixed at creation.
 package struct ZMQSocketOptions: Sendable {
@@ -59,8 +60,10 @@ package struct ZMQSocketOptions: Sendable {
     /// file may connect.
     package var ipcMode: mode_t = 0o600
     package var security = ZMQSecurity.none
-    /// The maximum number of messages that a socket delivers per turn, before others on its loop get their turn.
-    package var messagesPerTick = 1000
+    /// What the messages of the socket are, for the report of a trap.
+    package var work: WorkNote?
+    /// What a socket delivers per turn, before others on its loop get their turn.
+    package var turn = ZMQTurnLimits()
 
     package init() {}
 }
@@ -82,6 +85,15 @@ package enum ZMQSecurity: Sendable {
 extension ZMQSecurity {
     /// The ZAP domain of `open`.
     static let openDomain = "open"
+
+    /// The ZAP domain of a bound socket.
+    var domain: String {
+        switch self {
+        case .none, .curveClient: ""
+        case .open: Self.openDomain
+        case .curveServer(_, let domain): domain
+        }
+    }
 
     /// The security of a bound socket. It always includes a ZAP domain.
     package var ofServer: ZMQSecurity {
@@ -129,8 +141,8 @@ extension ZMQSocketOptions {
             }
             try options.set(ZMQ_ROUTING_ID, named: "routingID", to: routingID)
         }
-        guard messagesPerTick > 0 else {
-            throw ZMQError(.invalidOption, message: "messagesPerTick: must be above zero")
+        guard turn.messages > 0, turn.bytes > 0, turn.lines > 0 else {
+            throw ZMQError(.invalidOption, message: "turn: the limits must be above zero")
         }
         try apply(security, to: options)
     }

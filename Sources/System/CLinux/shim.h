@@ -21,9 +21,12 @@ extern int mallopt(int, int);
 extern int malloc_trim(unsigned long);
 struct timex;
 extern int adjtimex(struct timex *);
+/* Under names of their own, because Swift would find two functions. */
+extern int CLinux_raise(int) __asm__("raise");
+extern long CLinux_write(int, const void *, unsigned long) __asm__("write");
 
 enum { CLINUX_NONBLOCK = 04000, CLINUX_CLOEXEC = 02000000, CLINUX_IPPROTO_TCP = 6, CLINUX_TCP_NODELAY = 1, CLINUX_TCP_INFO = 11, CLINUX_SIOCOUTQ = 0x5411 };
-enum { CLINUX_PR_SET_DUMPABLE = 4 };
+enum { CLINUX_PR_SET_DUMPABLE = 4, CLINUX_PR_GET_NAME = 16 };
 
 /* Returns 1 if a time service keeps the clock, 0 if none does, and -1 if that is unknown. Nothing is set. */
 static inline int CLinux_clock_is_synchronized(void)
@@ -107,6 +110,59 @@ static inline long long CLinux_bytes_received(int descriptor)
 static inline int CLinux_name_thread(const char *name)
 {
     return pthread_setname_np(pthread_self(), name);
+}
+
+/* What this thread has begun last, and the last HTTP request of any thread: texts that are never freed, or null. One
+   Swift file uses them, since each object file that does has its own. */
+static _Thread_local const char *volatile CLinux_own_work;
+static const char *CLinux_last_request;
+
+static inline void CLinux_note_work(const char *text)
+{
+    CLinux_own_work = text;
+}
+
+static inline void CLinux_note_request(const char *text)
+{
+    CLinux_own_work = text;
+    __atomic_store_n(&CLinux_last_request, text, __ATOMIC_RELAXED);
+}
+
+static inline unsigned long CLinux_append(char *line, unsigned long length, unsigned long room, const char *text)
+{
+    while (*text && length < room)
+        line[length++] = *text++;
+    return length;
+}
+
+/* Writes one sentence about the signal that ends the process to standard error, and lets it end. It is called in the
+   handler of the signal, and only makes calls that are allowed there. The handler must have been reset, so that the
+   signal, which is held back until the handler returns, then has its former effect. */
+static inline void CLinux_report_end(int number)
+{
+    char line[512], name[17] = { 0 }, digits[3] = { (char)('0' + number / 10), (char)('0' + number % 10), 0 };
+    const unsigned long room = sizeof line - 1;
+    const char *own = CLinux_own_work, *last = __atomic_load_n(&CLinux_last_request, __ATOMIC_RELAXED);
+    const char *word = number == 4 ? "SIGILL" : number == 5 ? "SIGTRAP" : number == 6 ? "SIGABRT"
+        : number == 7 ? "SIGBUS" : number == 8 ? "SIGFPE" : "SIGSEGV";
+    prctl(CLINUX_PR_GET_NAME, (unsigned long)name, 0UL, 0UL, 0UL);
+    unsigned long length = CLinux_append(line, 0, room, "carillon: the process ends by signal ");
+    length = CLinux_append(line, length, room, number < 10 ? digits + 1 : digits);
+    length = CLinux_append(line, length, room, " (");
+    length = CLinux_append(line, length, room, word);
+    length = CLinux_append(line, length, room, ") in the thread ");
+    length = CLinux_append(line, length, room, name);
+    if (own) {
+        length = CLinux_append(line, length, room, ", which began last: ");
+        length = CLinux_append(line, length, room, own);
+    }
+    if (last && last != own) {
+        length = CLinux_append(line, length, room, "; the last HTTP request was ");
+        length = CLinux_append(line, length, room, last);
+    }
+    length = CLinux_append(line, length, room, "; report this as a bug\n");
+    CLinux_write(2, line, length);
+    CLinux_raise(number);
 }
 
 /* Sets PR_SET_DUMPABLE to 0: the process writes no core dumps, not even to a pipe, which ignores the limit, and other

@@ -4,7 +4,7 @@ enum PartRanges {
     static func text(_ parts: [Int]) -> String {
         var ranges: [ClosedRange<Int>] = []
         for part in parts.sorted() {
-            guard let last = ranges.last, part - 1 <= last.upperBound else {
+            guard let last = ranges.last, part &- 1 <= last.upperBound else {
                 ranges.append(part...part)
                 continue
             }

@@ -18,7 +18,7 @@ struct RequestDescription {
         switch request.audience {
         case "users":
             let names = (request.users ?? []).map { PlainText.line($0, limit: 60) }
-            let more = (request.userCount ?? 0) - Int64(names.count)
+            let more = (request.userCount ?? 0) &- Int64(names.count)
             let list = names.joined(separator: ", ") + (more > 0 ? " and \(more) more" : "")
             return names.count == 1 && more <= 0 ? "the user \(list)" : "the users \(list)"
         case "tags":

@@ -32,6 +32,7 @@ enum ServeVerb {
             ("curl http://127.0.0.1:8470/readyz", "check whether a running Carillon can send notifications now"),
         ], exits: exits
     ) { arguments in
+        TrapReport.install()
         let drain = try drainTime(arguments.text("drain"))
         let flags = arguments.text("data").map { ["data": $0] } ?? [:]
         let (file, parsed) = try Configuration.load(file: arguments.text("config"), flags: flags)

@@ -45,6 +45,36 @@ actor Pinned {
         await loop.shutDown()
     }
 
+    /// A turn that is over as soon as it begins has one job or one descriptor in it.
+    @Test("Jobs and descriptors that take long have turns") func jobsAndDescriptorsThatTakeLongHaveTurns() async {
+        let loop = EventLoop(name: "turns", turnTime: .zero)
+        let pairs = (0..<5).map { _ in SocketPair() }
+        for pair in pairs { pair.send("ready") }
+        let jobs = Recorder<UInt64>()
+        let handlers = Recorder<UInt64>()
+        await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
+            loop.execute {
+                for _ in 0..<20 { loop.execute { jobs.add(loop.tickCount) } }
+                for pair in pairs {
+                    var watch: Watch?
+                    watch = Watch(pair.left, on: loop) { _ in
+                        handlers.add(loop.tickCount)
+                        watch?.cancel()
+                        watch = nil
+                        if handlers.values.count == pairs.count { continuation.resume() }
+                    }
+                    watch?.interest = .readable
+                }
+            }
+        }
+        await loop.run {}
+        #expect(Set(jobs.values).count == 20 && jobs.values == jobs.values.sorted())
+        #expect(Set(handlers.values).count == pairs.count)
+        // Neither waits for the other to have none left.
+        #expect(handlers.values.min() ?? .max < jobs.values.max() ?? 0)
+        await loop.shutDown()
+    }
+
     @Test("Work enqueued on the loop runs after the current work")
     func workEnqueuedOnTheLoopRunsAfterTheWorkThatEnqueuedIt() async {
         let loop = EventLoop(name: "nested")

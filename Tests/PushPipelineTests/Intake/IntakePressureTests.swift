@@ -67,6 +67,21 @@ import Testing
         }
     }
 
+    /// Lines that are refused never fill intake. Without turns, an answer that needs the ledger would wait for all of them.
+    @Test func `faulty batches of one producer leave the loop to others`() async throws {
+        try await Scene.run { scene in
+            let (faulty, honest) = (try await scene.peer(), try await scene.peer())
+            await honest.send("push/1", Scene.envelope("first"))
+            #expect(try await honest.status().status == "accepted")
+            let batch = Array(repeating: #"{"tken":1}"#, count: 3000).joined(separator: "\n")
+            await faulty.sendAll(Array(repeating: ["push-batch/1", batch], count: 40))
+            await honest.send("push/1", Scene.envelope("second"))
+            #expect(try await honest.status().status == "accepted")
+            #expect(await scene.intake.counts.messages < 40, "all batches were worked off before the honest message")
+            for _ in 0..<40 { #expect(try await faulty.statuses().count == 3000) }
+        }
+    }
+
     @Test func `a batch is taken as far as there is room`() async throws {
         try await Scene.run {
             $0.limits.unanswered = 3

@@ -107,6 +107,40 @@ import Testing
     }
 }
 
+/// A database may hold any numbers. The number before the first one of a part is of no event.
+@Suite struct StoredNumberTests {
+    @Test func `A row whose numbers begin before its part is damaged`() {
+        let time = WallTime(milliseconds: 0)
+        for part in [0, 5] {
+            let base = EventNumber.base(of: part)
+            var log: [UInt8] = []
+            log.appendVarint(0)
+            log.appendVarint(1)
+            log.appendSigned(0)
+            log.appendVarint(0)
+            #expect(StoredLogRow.decode(log, number: base, time: time) == nil)
+            #expect(StoredLogRow.decode(log, number: base + 1, time: time)?.first?.last == base + 1)
+            let empty = LedgerRows(at: time, number: base)
+            #expect(StoredKeyRow(StoredKeyRow.encode(empty, count: 0), number: base) == nil)
+            #expect(StoredKeyRow(StoredKeyRow.encode(empty, count: 1), number: base)?.next == base + 1)
+        }
+    }
+
+    @Test func `The horizon of any day is a time`() {
+        for day in [Int32.min, -1, 0, 20_000, Int32.max] {
+            #expect(LedgerHorizon(day: day, hour: .min).time.milliseconds == Int64(day) * 86_400_000)
+        }
+    }
+
+    /// Numbers of a log that a database holds add up without a trap.
+    @Test func `Counts of any size are added`() {
+        var counts = MessageSummary.Counts()
+        counts.sent = .max
+        counts += counts
+        #expect(counts.sent == .max - 1 && counts.total == .max - 1)
+    }
+}
+
 /// The schedule of one part, compared with a plain list.
 @Suite struct DueIndexTests {
     @Test(arguments: [1, 2, 3] as [UInt64]) func `Messages come up in the order of their times`(seed: UInt64) {

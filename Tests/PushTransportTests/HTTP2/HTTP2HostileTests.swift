@@ -34,6 +34,70 @@ import Testing
         #expect(throws: HTTP2Error.self) { try pair.feedServer(flood) }
     }
 
+    /// Returns a frame of the server.
+    private func frame(_ type: UInt8, flags: UInt8 = 0, stream: UInt8 = 0, _ payload: [UInt8] = []) -> [UInt8] {
+        [0, UInt8(payload.count >> 8), UInt8(payload.count & 255), type, flags, 0, 0, 0, stream] + payload
+    }
+
+    enum Idle: CaseIterable {
+        case pingAnswers, windows, emptyData, interimAnswers, unknown
+    }
+
+    @Test("A flood of frames that answer nothing ends the connection", arguments: Idle.allCases)
+    func aFloodOfIdleFramesIsAnEnd(_ kind: Idle) throws {
+        let pair = HTTP2Pair()
+        try pair.settle()
+        pair.submit(number: 1)
+        try pair.feedServer(pair.pullClient())
+        let one: [UInt8] =
+            switch kind {
+            case .pingAnswers: frame(6, flags: 1, [0, 0, 0, 0, 0, 0, 0, 1])
+            case .windows: frame(8, stream: 1, [0, 0, 0, 1])
+            case .emptyData: frame(0, stream: 1)
+            // An entry of the static table does not have the status 103, so that it is spelled out.
+            case .interimAnswers: frame(1, flags: 4, stream: 1, [0x08, 3] + Array("103".utf8))
+            case .unknown: frame(77, stream: 1, [1, 2, 3])
+            }
+        // Empty DATA frames may only come after a head.
+        if kind == .emptyData { try pair.feedClient(frame(1, flags: 4, stream: 1, [0x88])) }
+        let some = [UInt8](repeatElement(one, count: 1000).joined())
+        for _ in 0..<10 { try pair.feedClient(some) }
+        let error = #expect(throws: HTTP2Error.self) { for _ in 0..<20 { try pair.feedClient(some) } }
+        #expect(error?.code == .flooded)
+    }
+
+    @Test("Answers give credit for as many frames as they need") func answersGiveCredit() throws {
+        let pair = HTTP2Pair()
+        pair.serverLog.answersWith = HTTP2ServerLog.accept
+        try pair.settle()
+        let windows = [UInt8](repeatElement(frame(8, [0, 0, 0, 1]), count: 50).joined())
+        for number in 1...1000 {
+            pair.submit(number: number)
+            try pair.settle()
+            try pair.feedClient(windows)
+        }
+        #expect(pair.clientLog.answers.count == 1000)
+    }
+
+    /// A field of the dynamic table costs one byte, and stands for four thousand.
+    @Test("A bomb of header fields ends the connection") func aBombOfFieldsIsAnEnd() throws {
+        let pair = HTTP2Pair()
+        try pair.settle()
+        pair.submit(number: 1)
+        try pair.feedServer(pair.pullClient())
+        let value = [UInt8](repeating: UInt8(ascii: "a"), count: 3000)
+        // Status 200, and a field that is indexed from then on: its length of 3,000 is 127 and then 2,873.
+        let first: [UInt8] = [0x88, 0x40, 1, UInt8(ascii: "x"), 0x7f, 0xb9, 0x16] + value
+        let some = first + [UInt8](repeating: 0xbe, count: 3)
+        try pair.feedClient(frame(1, flags: 4, stream: 1, some))
+        #expect(pair.clientLog.failures.isEmpty)
+        pair.submit(number: 2)
+        try pair.feedServer(pair.pullClient())
+        let bomb = [0x88] + [UInt8](repeating: 0xbe, count: 10_000)
+        let error = #expect(throws: HTTP2Error.self) { try pair.feedClient(frame(1, flags: 4, stream: 3, bomb)) }
+        #expect(error?.code == .flooded)
+    }
+
     @Test("A flood of resets is bounded") func aFloodOfResetsIsBounded() throws {
         let pair = HTTP2Pair()
         try pair.settle()

@@ -125,9 +125,9 @@ import Testing
     }
 
     /// As many producers as libzmq goes round by, each of which sends as fast as it is read.
-    @Test(arguments: [false, true]) func honestProducersMayBringAnyNumberOfBytes(isTight: Bool) {
+    @Test(arguments: [false, true]) func honestProducersMayBringWhatAllMayHold(isTight: Bool) {
         var connections = WatchedConnections(limits: limits)
-        let size = 60 << 10
+        let size = 20 << 10
         for descriptor in CInt(1)...100 { _ = connections.opened(descriptor) }
         func look(sent: Int) -> WatchedConnections.Findings {
             let received = UInt64(size * sent + 500)
@@ -136,14 +136,32 @@ import Testing
         }
         for round in 1...100 {
             for _ in 0..<10 { for descriptor in CInt(1)...100 { connections.countRead(size, from: descriptor) } }
-            // Ten more messages of each are on their way: more than those may hold together whom nothing comes from.
+            // Ten more messages of each are on their way: more than is harmless, and less than all may hold.
             #expect(look(sent: 10 * round + 10).hoarding.isEmpty)
-            #expect(connections.unread > 2 * limits.hoardTogether)
+            #expect(connections.unread > 3 * limits.harmless)
         }
         for _ in 0..<10 { for descriptor in CInt(1)...100 { connections.countRead(size, from: descriptor) } }
         #expect(look(sent: 1010).hoarding.isEmpty && connections.unread == 0)
         // They say no more, and hold nothing.
         #expect(look(sent: 1010).hoarding.isEmpty)
+    }
+
+    /// Messages that come out do not excuse those that wait: together they hold no more than all may.
+    @Test(arguments: [false, true]) func messagesThatComeOutCountForTheTotal(isTight: Bool) {
+        var connections = WatchedConnections(limits: limits)
+        for descriptor in CInt(1)...4 { _ = connections.opened(descriptor) }
+        func look(_ megabytes: [UInt64]) -> [CInt] {
+            for descriptor in CInt(1)...4 { connections.countRead(1 << 20, from: descriptor) }
+            let readings = megabytes.enumerated().map { self.megabytes($1, by: CInt($0 + 1)) }
+            return connections.evaluate(readings, at: start, isTight: isTight).hoarding
+        }
+        // One alone may have more on its way than a silent one.
+        #expect(look([18, 2, 2, 2]).isEmpty)
+        #expect(look([24, 9, 3, 3]) == [1])
+        #expect(connections.unread <= limits.hoardTogether)
+        // A silent one is ended by its own limit all the same.
+        connections.countRead(1 << 20, from: 2)
+        #expect(connections.evaluate([megabytes(9, by: 2), megabytes(16, by: 3)], at: start).hoarding == [3])
     }
 
     /// A client that only beats is not to be cut when memory runs out.

@@ -8,7 +8,7 @@ import Testing
     @Test(arguments: ["inproc://waiting", "tcp://127.0.0.1:*"])
     func oneAtATimeTakesAllThatWait(endpoint: String) async throws {
         try await ZMQWorld.run { world in
-            let pull = try await world.peer(.pull) { $0.messagesPerTick = 1 }
+            let pull = try await world.peer(.pull) { $0.turn.messages = 1 }
             let push = try await world.peer(.push, on: world.second)
             try await pull.pause()
             let bound = try await pull.bind(endpoint)
@@ -105,7 +105,7 @@ import Testing
     @Test func aFloodLeavesTheLoopToOthers() async throws {
         try await ZMQWorld.run { world in
             let pull = try await world.peer(.pull) {
-                $0.messagesPerTick = 10
+                $0.turn.messages = 10
                 $0.receiveHighWaterMark = 2000
             }
             let push = try await world.peer(.push, on: world.second) { $0.sendHighWaterMark = 2000 }
@@ -121,6 +121,44 @@ import Testing
             #expect(sizes.reduce(0, +) == 2000)
             #expect(sizes.max() == 10)
             #expect(after - before >= 199, "200 batches of 10 took \(after - before) ticks")
+        }
+    }
+
+    enum Limit: CaseIterable {
+        case bytes, lines, time
+    }
+
+    /// A few messages may take as long as many: each limit leaves the loop to others, and nothing waits forever.
+    @Test(arguments: Limit.allCases) func aFewLargeMessagesLeaveTheLoopToOthers(_ limit: Limit) async throws {
+        try await ZMQWorld.run { world in
+            let pull = try await world.peer(.pull) {
+                switch limit {
+                case .bytes: $0.turn.bytes = 2000
+                case .lines: $0.turn.lines = 10
+                case .time: $0.turn.time = .zero
+                }
+            }
+            let push = try await world.peer(.push, on: world.second)
+            try await pull.pause()
+            try await pull.bind("inproc://large")
+            try await push.connect("inproc://large")
+            #expect(try await push.fill(upTo: 50, size: 1500).accepted == 50)
+            try await pull.with { socket in
+                guard limit == .lines, let take = socket.onMessage else { return }
+                socket.onMessage = { [unowned socket] message in
+                    take(message)
+                    socket.took(lines: 6)
+                }
+            }
+            let before = await pull.loop.run { [loop = pull.loop] in loop.tickCount }
+            try await pull.resume()
+            for number in 0..<50 {
+                #expect(ZMQPeer.number(try #require(await pull.receive()).frames[0]) == number)
+            }
+            let after = await pull.loop.run { [loop = pull.loop] in loop.tickCount }
+            let largest = await pull.batchSizes.max()
+            #expect(largest == (limit == .time ? 1 : 2))
+            #expect(after - before >= 24, "50 messages took \(after - before) ticks")
         }
     }
 

@@ -158,7 +158,8 @@ import Testing
 
     /// A bound socket with a door, on the world's first loop.
     private func router(
-        _ world: ZMQWorld, limits: ZMQDoorLimits, news: Locked<[ZMQDoor.Event]>, receiveHighWaterMark: Int = 1000
+        _ world: ZMQWorld, limits: ZMQDoorLimits, news: Locked<[ZMQDoor.Event]>, receiveHighWaterMark: Int = 1000,
+        security: ZMQSecurity = .none
     ) async throws -> (socket: LoopBound<ZMQSocket>, endpoint: String, door: LoopBound<ZMQDoor>) {
         let (loop, context) = (world.first, world.context)
         return try await loop.run {
@@ -166,6 +167,7 @@ import Testing
             options.handshakeTimeout = .seconds(300)
             options.routerHandover = true
             options.receiveHighWaterMark = receiveHighWaterMark
+            options.security = security
             let socket = try ZMQSocket(.router, in: context, on: loop, options: options)
             let door = ZMQDoor(limits: limits) { one in news.withLock { $0.append(one) } }
             do {
@@ -175,6 +177,33 @@ import Testing
                 socket.close()
                 throw error
             }
+        }
+    }
+
+    /// libzmq asks no handler about a client of another mechanism, or with the key of another server.
+    @Test func refusedHandshakesAreReported() async throws {
+        try await ZMQWorld.run { world in
+            let news = Locked<[ZMQDoor.Event]>([])
+            let (keys, other) = (try CurveKeyPair.generate(), try CurveKeyPair.generate())
+            let (socket, endpoint, door) = try await router(
+                world, limits: ZMQDoorLimits(connections: 100), news: news,
+                security: .curveServer(secretKey: keys.secretKey, domain: "intake.router"))
+            let plain = try RawPeer(to: endpoint)
+            plain.write(RawPeer.greeting)
+            await wait(while: news.withLock({ $0.isEmpty }))
+            let stranger = try await world.peer(.dealer, on: world.second) {
+                $0.security = .curveClient(keys: keys, serverKey: other.publicKey)
+            }
+            try await stranger.connect(endpoint)
+            await wait(while: news.withLock({ $0.count < 2 }))
+            #expect(
+                news.withLock { Array($0.prefix(2)) }
+                    == [.mechanism, .otherServer].map { cause in
+                        .refusedHandshake(
+                            ZMQRefusedHandshake(domain: "intake.router", address: "127.0.0.1", cause: cause))
+                    })
+            #expect(await door.with { $0.gate.open } <= 1)
+            await socket.with { $0.close() }
         }
     }
 

@@ -135,7 +135,7 @@ import Testing
             { $0.routingID = [] },
             { $0.routingID = [0, 1] },
             { $0.routingID = [UInt8](repeating: 1, count: 256) },
-            { $0.messagesPerTick = 0 },
+            { $0.turn.messages = 0 },
         ]
         try await ZMQWorld.run { world in
             for change in changes {

@@ -9,6 +9,7 @@ package final class EventStreams: Sendable {
         /// The tasks of the streams. A stream that has just begun has none yet.
         var tasks: [UInt64: Task<Void, Never>?] = [:]
         var last: UInt64 = 0
+        var seats = EventSeats(limit: EventStreams.limit)
         var isEnding = false
     }
 
@@ -18,18 +19,27 @@ package final class EventStreams: Sendable {
 
     /// Runs a stream as a task.
     ///
-    /// - Returns: the task; nil if there are as many streams as allowed, or if the server ends.
-    func begin(_ body: @escaping @Sendable () async -> Void) -> Task<Void, Never>? {
-        let id = state.withLock { state -> UInt64? in
-            guard !state.isEnding, state.tasks.count < Self.limit else { return nil }
+    /// - Throws: ``Problem`` if there are as many streams as allowed, or if the server ends.
+    func begin(
+        for client: EventSeats.Client, _ body: @escaping @Sendable () async -> Void
+    ) throws(Problem) -> Task<Void, Never> {
+        let id = try state.withLock { (state) throws(Problem) -> UInt64 in
+            guard !state.isEnding else { throw Problem(.tooManyRequests, detail: "the server stops; try again later") }
+            do throws(EventSeats.Refusal) {
+                try state.seats.take(client)
+            } catch {
+                throw error.problem("streams of events are open", of: state.seats)
+            }
             state.last += 1
             state.tasks[state.last] = .some(nil)
             return state.last
         }
-        guard let id else { return nil }
         let task = Task {
             await body()
-            state.withLock { _ = $0.tasks.removeValue(forKey: id) }
+            state.withLock { state in
+                _ = state.tasks.removeValue(forKey: id)
+                state.seats.release(client)
+            }
         }
         let isEnding = state.withLock { state in
             // The task may have ended already.

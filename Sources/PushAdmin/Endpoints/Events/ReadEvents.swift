@@ -74,7 +74,7 @@ package struct ReadEvents: RespondingEndpoint {
     private let reader: EventReader
     private let waiting: any EventWaiting
     private let maxWait: UInt64
-    private let waiters = Locked(0)
+    private let waiters = Locked(EventSeats(limit: ReadEvents.maxWaiting))
     private let streams: EventStreams
 
     /// Creates the endpoint. Its server must be on `loop`.
@@ -94,14 +94,16 @@ package struct ReadEvents: RespondingEndpoint {
     package func begin(
         _ input: Input, of request: HTTP1Request, for caller: Caller, responder: HTTP1Responder
     ) throws(Problem) {
+        try reader.log.check(input.since, in: "since")
         if request.headers.all("Accept").contains(where: { $0.contains(Self.streamType) }) {
             return try stream(input, of: request, for: caller, responder: responder)
         }
         let bound = LoopBound(responder, on: loop)
+        let client = EventSeats.Client(caller, at: request.peer)
         Task { [loop] in
             let answer: AdminAnswer
             do {
-                answer = try AdminAnswer(try await self.answer(input, for: caller))
+                answer = try AdminAnswer(try await self.answer(input, for: caller, at: client))
             } catch {
                 answer = AdminAnswer(failedBy: error)
             }
@@ -126,6 +128,7 @@ package struct ReadEvents: RespondingEndpoint {
                     InputFault(
                         .badValue, at: .parameter("Last-Event-ID"), detail: "the number of an event is expected"))
             }
+            try reader.log.check(place, in: "Last-Event-ID")
             since = place
         }
         let headers: HTTP1Headers = [
@@ -141,16 +144,15 @@ package struct ReadEvents: RespondingEndpoint {
         let stream = EventStream(reader: reader, waiting: waiting, prefix: input.prefix, caller: caller)
         let task = Locked<Task<Void, Never>?>(nil)
         let writer = StreamWriter(responder, on: loop) { task.withLock { $0?.cancel() } }
-        let begun = streams.begin { [since] in await stream.run(since: since, to: writer, headers: headers) }
-        guard let begun else {
-            throw Problem(
-                .tooManyRequests,
-                detail: "\(EventStreams.limit) streams of events are open, or the server stops; try again later")
+        let begun = try streams.begin(for: EventSeats.Client(caller, at: request.peer)) { [since] in
+            await stream.run(since: since, to: writer, headers: headers)
         }
         task.withLock { $0 = begun }
     }
 
-    private func answer(_ input: Input, for caller: Caller) async throws -> Reply<Output> {
+    private func answer(
+        _ input: Input, for caller: Caller, at client: EventSeats.Client
+    ) async throws -> Reply<Output> {
         if let last = input.last { return reply(try await reader.last(last, prefix: input.prefix), for: caller) }
         let span = EventReader.Span(since: input.sinceAt ?? .distantPast, until: input.untilAt ?? .distantFuture)
         var start = input.since ?? LogPosition()
@@ -158,16 +160,14 @@ package struct ReadEvents: RespondingEndpoint {
         let limit = input.limit ?? 1000
         var found = try await reader.forward(since: start, prefix: input.prefix, limit: limit, span: span)
         guard input.wait > 0, found.isEmpty else { return reply(found, for: caller) }
-        let isFree = waiters.withLock { count -> Bool in
-            guard count < Self.maxWaiting else { return false }
-            count += 1
-            return true
+        try waiters.withLock { (seats) throws(Problem) in
+            do throws(EventSeats.Refusal) {
+                try seats.take(client)
+            } catch {
+                throw error.problem("requests are waiting for events", of: seats)
+            }
         }
-        guard isFree else {
-            throw Problem(
-                .tooManyRequests, detail: "\(Self.maxWaiting) requests are waiting for events; try again later")
-        }
-        defer { waiters.withLock { $0 -= 1 } }
+        defer { waiters.withLock { $0.release(client) } }
         let deadline = MonotonicTime.current() + .seconds(Int64(min(input.wait, maxWait)))
         while found.isEmpty {
             let left = deadline - MonotonicTime.current()

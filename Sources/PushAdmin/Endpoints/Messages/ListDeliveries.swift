@@ -8,15 +8,15 @@ package struct ListDeliveries: Endpoint {
     package struct Input: EndpointInput {
         let app: AppID
         let id: MessageID
-        let after: UInt64
+        let after: LogPosition
         let limit: Int
 
         package init(_ read: inout InputReader) {
             app = read.path("app", as: .app, about: "The app.")
             id = read.path("id", as: .message, about: "The message id.")
+            after = read.query("after", as: .place, about: "The next of an earlier page.") ?? LogPosition()
             // All deliveries of a message are in one part.
-            let place = read.query("after", as: .place, about: "The next of an earlier page.")?.parts.first
-            after = place.map { $0.part == 0 ? $0.number : EventNumber.base(of: $0.part) + $0.number } ?? 0
+            read.require(after.parts.count <= 1, atQuery: "after", detail: "the next of an earlier page names one part")
             limit =
                 read.query("limit", as: .integer(1...maxPageSize), about: "The size of the page; 100 by default.")
                 ?? 100
@@ -36,8 +36,10 @@ package struct ListDeliveries: Endpoint {
 
     package func answer(_ input: Input, for caller: Caller) async throws -> Reply<DeliveryListAnswer> {
         try caller.check(input.app)
-        let page = try await history.list(input.id, app: input.app, after: input.after, limit: input.limit)
-        guard page.isKnown || input.after > 0 else { throw FindMessage.unknown(input.id) }
+        try history.log.check(input.after, in: "after")
+        let after = input.after.parts.first.map { history.log.number(of: $0.part, at: input.after) } ?? 0
+        let page = try await history.list(input.id, app: input.app, after: after, limit: input.limit)
+        guard page.isKnown || after > 0 else { throw FindMessage.unknown(input.id) }
         let deliveries = page.deliveries.map { one in
             let shown = EventNumber.shown(one.seq)
             return DeliveryListAnswer.Delivery(

@@ -45,6 +45,7 @@ package struct ListMessages: Endpoint {
         filter.app = try caller.app(for: input.app)
         filter.states = Set(input.states ?? [])
         (filter.user, filter.since, filter.until) = (input.user, input.since, input.until)
+        try history.log.check(input.before, in: "after")
         let page = try await history.page(filter, before: input.before, limit: input.limit)
         return Reply(MessageListAnswer(page))
     }

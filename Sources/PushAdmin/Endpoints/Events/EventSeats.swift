@@ -1,0 +1,68 @@
+import PushModel
+import PushTransport
+
+/// The places for requests of one kind that occupy a connection for long. A key and an address have a share of them, so
+/// that one client cannot take all, and the control socket has some of its own, so that an operator always gets one.
+struct EventSeats {
+    /// The client of a request: its key, and the address that it comes from. Both are nil at the control socket.
+    struct Client: Hashable, Sendable {
+        fileprivate let key: APIKeyID?
+        fileprivate let address: String?
+
+        init(_ caller: Caller, at peer: HTTP1Peer) {
+            key = caller.keyID
+            address = if case .address(let host, _) = peer { host } else { nil }
+        }
+
+        fileprivate var isLocal: Bool { key == nil && address == nil }
+    }
+
+    /// Why there is no place for a client.
+    enum Refusal: Error, Equatable {
+        case full, keyHasItsShare, addressHasItsShare
+    }
+
+    /// The number of places.
+    let limit: Int
+    private(set) var count = 0
+    private var keys: [APIKeyID: Int] = [:]
+    private var addresses: [String: Int] = [:]
+
+    init(limit: Int) { self.limit = limit }
+
+    /// The places of one key.
+    var ofKey: Int { max(1, limit / 4) }
+    /// The places of one address, behind which may be several clients.
+    var ofAddress: Int { max(1, limit / 2) }
+    /// The places that only the control socket may take.
+    var kept: Int { limit / 8 }
+
+    mutating func take(_ client: Client) throws(Refusal) {
+        guard count < (client.isLocal ? limit : limit - kept) else { throw .full }
+        if let key = client.key, keys[key, default: 0] >= ofKey { throw .keyHasItsShare }
+        if let address = client.address, addresses[address, default: 0] >= ofAddress { throw .addressHasItsShare }
+        count += 1
+        if let key = client.key { keys[key, default: 0] += 1 }
+        if let address = client.address { addresses[address, default: 0] += 1 }
+    }
+
+    mutating func release(_ client: Client) {
+        count -= 1
+        if let key = client.key { keys[key] = keys[key].flatMap { $0 > 1 ? $0 - 1 : nil } }
+        if let address = client.address { addresses[address] = addresses[address].flatMap { $0 > 1 ? $0 - 1 : nil } }
+    }
+}
+
+extension EventSeats.Refusal {
+    /// Returns the problem for an answer. `what` is the plural of what occupies the places.
+    func problem(_ what: String, of seats: EventSeats) -> Problem {
+        let detail =
+            switch self {
+            case .full: "\(seats.limit - seats.kept) \(what); try again later"
+            case .keyHasItsShare: "\(seats.ofKey) \(what) with this key; end one of them, or try again later"
+            case .addressHasItsShare:
+                "\(seats.ofAddress) \(what) from this address; end one of them, or try again later"
+            }
+        return Problem(.tooManyRequests, detail: detail)
+    }
+}
