@@ -27,22 +27,7 @@ package struct MessageHistory: Sendable {
         package var until: WallTime?
 
         package init() {}
-
-        package func takes(_ message: MessageSummary) -> Bool {
-            if !states.isEmpty, !states.contains(message.state) { return false }
-            if let user, message.request.users?.contains(user) != true { return false }
-            guard since != nil || until != nil else { return true }
-            guard let time = message.acceptedAt else { return false }
-            return time >= since ?? .distantPast && time <= until ?? .distantFuture
-        }
     }
-
-    private struct Name: Hashable {
-        let app: AppID?
-        let id: String
-    }
-
-    private typealias Tallies = [Name: MessageTally]
 
     /// Returns a page of messages, the latest first. If `before` is not nil, only messages with a lower number are
     /// listed. In a cluster it has a number for each part that earlier pages have reached; 1 if they have reached its
@@ -51,12 +36,14 @@ package struct MessageHistory: Sendable {
         guard log.partCount > 1 else { return try await list(filter, before: before?[0], limit: limit) }
         let bounds = try await log.bounds()
         let mostScanned = max(1000, Self.mostScanned / max(1, bounds.count))
-        var pages: [PartPage] = []
+        var pages: [MessageListing.Page] = []
         var next = LogPosition()
         for (part, bounds) in bounds.enumerated() {
             let start = before.flatMap { $0[part] > 0 ? log.number(of: part, at: $0) : nil }
             let walk = LogBackwards(log, part: part, bounds, from: start, stretch: 500)
-            pages.append(try await list(filter, before: start, limit: limit, walk, mostScanned: mostScanned))
+            let listing = MessageListing(
+                self, filter, before: start, limit: limit, walk, maxScanned: mostScanned)
+            pages.append(try await listing.read())
             next[part] = before?[part] ?? 0
         }
         // The messages of each part are merged by their times.
@@ -79,100 +66,13 @@ package struct MessageHistory: Sendable {
         return MessagePage(messages: messages, next: hasMore ? next.description : nil)
     }
 
-    /// A page of one part.
-    private struct PartPage {
-        var messages: [(place: UInt64, summary: MessageSummary)] = []
-        /// The number below which the next page begins; nil if there are no more messages.
-        var next: UInt64?
-    }
-
     /// Returns a page of the only part of a log.
     package func list(_ filter: Filter, before: UInt64?, limit: Int) async throws -> MessagePage {
         let walk = LogBackwards(log, from: before)
-        let page = try await list(filter, before: before, limit: limit, walk, mostScanned: Self.mostScanned)
+        let page = try await MessageListing(
+            self, filter, before: before, limit: limit, walk, maxScanned: Self.mostScanned
+        ).read()
         return MessagePage(messages: page.messages.map(\.summary), next: page.next.map { "\($0)" })
-    }
-
-    private func list(
-        _ filter: Filter, before: UInt64?, limit: Int, _ walk: LogBackwards, mostScanned: Int
-    ) async throws -> PartPage {
-        var backwards = walk
-        var page = PartPage()
-        var tallies: Tallies = [:]
-        var listed: Set<Name> = []
-        // The outcomes of messages on this page may be after the position where the page begins.
-        var asksForEach = false
-        if let before {
-            try await backwards.begin()
-            asksForEach = backwards.newest > before && backwards.newest - before > nearby
-            if !asksForEach { try await read(since: before - 1, upTo: backwards.newest, filter, into: &tallies) }
-        }
-        while backwards.scanned < mostScanned, let segments = try await backwards.next() {
-            var names: Set<Name> = []
-            for segment in segments {
-                // A damaged segment is skipped.
-                try? segment.entries(since: backwards.low) { entry in
-                    let event = entry.event
-                    guard event.seq <= backwards.high else { return false }
-                    let name = Self.add(entry, filter: filter, to: &tallies)
-                    if let name, event.kind == .messageAccepted || event.kind == .messageRejected {
-                        names.insert(name)
-                    }
-                    return true
-                }
-            }
-            let found = names.subtracting(listed)
-                .map { (name: $0, place: tallies[$0]?.place ?? 0) }.sorted { $0.place > $1.place }
-            for (name, place) in found {
-                listed.insert(name)
-                // A message that was accepted again later was on an earlier page.
-                if let before, place >= before { continue }
-                var answer = tallies[name]!.answer(app: name.app?.name ?? "-", id: name.id)
-                if asksForEach, let id = MessageID(name.id) {
-                    answer = try await one(id, app: name.app).first ?? answer
-                }
-                guard filter.takes(answer) else { continue }
-                page.messages.append((place, answer))
-                if page.messages.count == limit {
-                    page.next = place
-                    return page
-                }
-            }
-            // All earlier events were accepted before `since`.
-            if let since = filter.since, let first = segments.first, first.time < since { return page }
-        }
-        page.next = backwards.isAtBeginning ? nil : backwards.low + 1
-        return page
-    }
-
-    private func read(
-        since: UInt64, upTo newest: UInt64, _ filter: Filter, into tallies: inout Tallies
-    ) async throws {
-        var at = since
-        while at < newest {
-            let page = try await log.read(since: at, limit: 5000)
-            guard let last = page.segments.last, last.last > at else { return }
-            for segment in page.segments {
-                // Acceptances in these events belong to messages of earlier pages. They count for the same message.
-                try? segment.entries(since: since) { entry in
-                    _ = Self.add(entry, filter: filter, to: &tallies)
-                    return true
-                }
-            }
-            at = last.last
-        }
-    }
-
-    /// Adds the event to the tally of its message and returns the message, or nil if the event is not of a message that
-    /// `filter` may accept.
-    private static func add(
-        _ entry: borrowing LogEntry, filter: Filter, to tallies: inout Tallies
-    ) -> Name? {
-        let app = entry.app
-        guard filter.app == nil || app == filter.app, let id = entry.messageID else { return nil }
-        let name = Name(app: app, id: id)
-        tallies[name, default: MessageTally()].add(entry)
-        return name
     }
 
     /// Returns the messages with this id: one for each app that had such a message.
