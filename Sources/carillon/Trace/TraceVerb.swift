@@ -1,3 +1,4 @@
+import FoundationEssentials
 import PushAdmin
 import PushLoop
 import PushModel
@@ -54,8 +55,8 @@ enum TraceVerb {
             to: "/v1/trace"
                 + AdminQuery.encoded(
                     subject.query + [("since", since.map { "\($0)" }), ("until", until.map { "\($0)" })]))
-        guard answer.status == 200 else { throw ControlClient.refusal(answer) }
-        let page = try ControlClient.page(EventPage(trace: answer.body))
+        guard answer.status == 200 || answer.isUnknownMessage else { throw ControlClient.refusal(answer) }
+        let page = answer.status == 200 ? try ControlClient.page(EventPage(trace: answer.body)) : EventPage()
         guard !page.lines.isEmpty else {
             throw Failure(
                 .badInput,
@@ -77,6 +78,12 @@ enum TraceVerb {
             Terminal.output.write(TraceStory(Terminal.output, of: subject).text(page))
         }
         return .done
+    }
+}
+
+extension AdminAnswer {
+    fileprivate var isUnknownMessage: Bool {
+        status == 404 && (try? JSONDecoder().decode(Problem.self, from: Data(body)))?.code == .unknownMessage
     }
 }
 
