@@ -22,6 +22,17 @@ import Testing
         }
     }
 
+    @Test func `The list of gateways has pages`() async throws {
+        try await withControl { control in
+            let first = try await control.client.ask("GET", at: "/v1/gateways?limit=1", for: GatewayList.self)
+            #expect(first.gateways.map(\.app) == ["news"] && first.next == .after("news"))
+            let rest = try await control.client.ask("GET", at: "/v1/gateways?after=news", for: GatewayList.self)
+            #expect(rest.gateways.map(\.app) == ["shop"] && rest.next == .end)
+            let answer = try await control.client.send("GET", to: "/v1/gateways")
+            #expect(String(decoding: answer.body, as: UTF8.self).hasSuffix("],\"next\":null}\n"))
+        }
+    }
+
     @Test func `The JSON of a gateway has the documented keys`() async throws {
         try await withControl { control in
             let answer = try await control.client.send("GET", to: "/v1/gateways/shop")
@@ -272,7 +283,8 @@ import Testing
 
 /// An endpoint that answers when its test says so.
 private struct SlowEndpoint: Endpoint {
-    static let operation = Operation(.get, at: "/slow", access: .open, subject: "Test", summary: "Answers late.")
+    static let operation = Operation(
+        .get, at: "/slow", id: "getSlow", access: .open, subject: "Test", summary: "Answers late.")
 
     let asked: Latch
     let answer: Latch

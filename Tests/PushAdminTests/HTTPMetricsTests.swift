@@ -91,7 +91,7 @@ private struct ThingEndpoint: Endpoint {
     }
 
     static let operation = Operation(
-        .get, at: "/v1/things/{thing}", access: .open, subject: "Test", summary: "Answers.")
+        .get, at: "/v1/things/{thing}", id: "getThing", access: .open, subject: "Test", summary: "Answers.")
 
     func answer(_ input: Input, for caller: Caller) async -> Reply<RemovalAnswer> {
         Reply(RemovalAnswer(id: input.thing, removed: true))
@@ -99,7 +99,8 @@ private struct ThingEndpoint: Endpoint {
 }
 
 private struct BrokenEndpoint: ImmediateEndpoint {
-    static let operation = Operation(.get, at: "/v1/broken", access: .open, subject: "Test", summary: "Fails.")
+    static let operation = Operation(
+        .get, at: "/v1/broken", id: "fail", access: .open, subject: "Test", summary: "Fails.")
 
     func answerNow(_ input: NoInput, for caller: Caller) throws -> Reply<RemovalAnswer> {
         throw Problem(.unavailable, detail: "later")

@@ -72,7 +72,8 @@ package struct AnyEndpoint: Sendable {
     /// An endpoint that answers every request with the same file.
     package init(file path: String, mediaType: String, content: [UInt8], headers: HTTP1Headers) {
         operation = Operation(
-            .get, at: path, access: .open, subject: "Console", summary: "Returns a static file of the console.")
+            .get, at: path, id: "getConsoleFile", access: .open, subject: "Console",
+            summary: "Returns a static file of the console.")
         label = "/console"
         input = InputReader().declared
         self.mediaType = mediaType
@@ -122,7 +123,10 @@ extension AdminAnswer {
             self.init(problem)
             return
         }
-        let refusal = (error as? AccessRefusal).map { Problem($0) }
-        self.init(error as? Problem ?? refusal ?? Problem(.internal, detail: "\(error)"))
+        switch error {
+        case let problem as Problem: self.init(problem)
+        case let refusal as AccessRefusal: self.init(Problem(refusal))
+        default: self.init(Problem(.internal, detail: "\(error)"))
+        }
     }
 }

@@ -4,7 +4,7 @@ import PushWire
 extension Form where Value == AppID {
     package static var app: Form<AppID> {
         .parsed(
-            schema: ["type": "string", "pattern": "^[A-Za-z0-9._-]{1,64}$"], example: AppID("shop")!,
+            schema: ["type": "string", "pattern": TextPattern.name], example: AppID("shop")!,
             rule: "has 1 to 64 letters, digits, '.', '_' and '-'"
         ) { AppID($0) }
     }
@@ -13,7 +13,7 @@ extension Form where Value == AppID {
 extension Form where Value == NodeID {
     package static var node: Form<NodeID> {
         .parsed(
-            schema: ["type": "string", "pattern": "^[A-Za-z0-9._-]{1,64}$"], example: NodeID("a")!,
+            schema: ["type": "string", "pattern": TextPattern.name], example: NodeID("a")!,
             rule: "has 1 to 64 letters, digits, '.', '_' and '-'"
         ) { NodeID($0) }
     }
@@ -33,7 +33,9 @@ extension Form where Value == DeviceID {
 extension Form where Value == MessageID {
     package static var message: Form<MessageID> {
         .parsed(
-            schema: ["type": "string", "minLength": 1, "maxLength": 128], example: MessageID("order-4711")!,
+            schema: [
+                "type": "string", "minLength": 1, "maxLength": 128, "pattern": TextPattern.withoutControls,
+            ], example: MessageID("order-4711")!,
             rule: "has 1 to 128 bytes without control characters"
         ) { MessageID($0) }
     }
@@ -67,7 +69,7 @@ extension Form where Value == DeviceToken {
 extension Form where Value == APIKeyName {
     package static var keyName: Form<APIKeyName> {
         .parsed(
-            schema: ["type": "string", "pattern": "^[A-Za-z0-9._-]{1,64}$"], example: APIKeyName("orders")!,
+            schema: ["type": "string", "pattern": TextPattern.name], example: APIKeyName("orders")!,
             rule: "has 1 to 64 letters, digits, '.', '_' and '-'"
         ) { APIKeyName($0) }
     }

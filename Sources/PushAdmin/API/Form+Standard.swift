@@ -3,6 +3,14 @@ import PushText
 package import PushTime
 package import PushWire
 
+/// Patterns of texts in schemas.
+enum TextPattern {
+    /// A text without control characters: ``ControlCharacters``.
+    static let withoutControls: JSONValue = "^[^\\u0000-\\u001f\\u007f-\\u009f]*$"
+    /// The name of an app, a node or a key.
+    static let name: JSONValue = "^[A-Za-z0-9._-]{1,64}$"
+}
+
 extension Form where Value == String {
     /// A text of a limited number of bytes, without control characters.
     package static func text(_ lengths: ClosedRange<Int>, example: String = "text") -> Form {
@@ -24,7 +32,7 @@ extension Form where Value == String {
         return Form(
             schema: [
                 "type": "string", "minLength": .integer(Int64(min(lengths.lowerBound, 1))),
-                "maxLength": .integer(Int64(lengths.upperBound)),
+                "maxLength": .integer(Int64(lengths.upperBound)), "pattern": TextPattern.withoutControls,
             ],
             example: example, text: check
         ) { document, position, faults in

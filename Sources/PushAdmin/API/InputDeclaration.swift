@@ -20,12 +20,16 @@ package struct InputDeclaration: Sendable {
     }
 
     package private(set) var values: [Value] = []
+    /// Two members of the body of which a request has one.
+    private var alternative: (String, String)?
 
     package init() {}
 
     mutating func add(_ name: String, in place: Place, isRequired: Bool, schema: JSONValue, about: String) {
         values.append(Value(name: name, place: place, isRequired: isRequired, schema: schema, about: about))
     }
+
+    mutating func add(oneOf first: String, _ second: String) { alternative = (first, second) }
 
     package func values(in place: Place) -> [Value] { values.filter { $0.place == place } }
 
@@ -41,6 +45,11 @@ package struct InputDeclaration: Sendable {
         ]
         let required = members.filter(\.isRequired).map { JSONValue.string($0.name) }
         if !required.isEmpty { schema["required"] = .array(required) }
+        if let (first, second) = alternative {
+            schema["if"] = ["required": [.string(first)]]
+            schema["then"] = ["not": ["required": [.string(second)]]]
+            schema["else"] = ["required": [.string(second)]]
+        }
         return .object(schema)
     }
 }

@@ -47,9 +47,8 @@ package struct InputReader {
         source = .request(path: path, query: query, body: .json(document, document.root))
         if document.kind(document.root) != .object {
             faults.add(.wrongType, detail: "an object is expected, not \(document.kind(document.root).name)")
-        } else if let key = document.repeatedKey() {
-            let name = PlainText.line(document.string(key) ?? "", limit: 60)
-            faults.add(.repeated, detail: "the key \"\(name)\" is given twice in one object")
+        } else if let fault = InputFault(repeatedKeyIn: document) {
+            faults.add(fault)
         }
     }
 
@@ -70,15 +69,22 @@ package struct InputReader {
         return faults.at(.parameter(name)) { faults in form.readText?(path[name] ?? "", &faults) } ?? form.example
     }
 
-    /// Reads a value of the query; nil if it is absent or empty.
+    /// Reads a value of the query; nil if it is absent. An empty value is a fault: it is nearly always a variable that
+    /// the client did not set, and a filter that is ignored would return everything.
     package mutating func query<Value>(_ name: String, as form: Form<Value>, about: String) -> Value? {
         guard case .request(_, let query, _) = source else {
             declared.add(name, in: .query, isRequired: false, schema: form.schema, about: about)
             return nil
         }
         queryNames.append(name)
-        guard let item = query.first(where: { $0.name == name }), !item.value.isEmpty else { return nil }
-        return faults.at(.parameter(name)) { faults in form.readText?(item.value, &faults) }
+        guard let item = query.first(where: { $0.name == name }) else { return nil }
+        return faults.at(.parameter(name)) { faults in
+            guard !item.value.isEmpty else {
+                faults.add(.tooShort, detail: "the value is empty; leave the parameter out, or give it a value")
+                return nil
+            }
+            return form.readText?(item.value, &faults)
+        }
     }
 
     /// Reads a value that the body must have.
@@ -139,6 +145,12 @@ package struct InputReader {
         guard !condition, case .request = source else { return }
         let text = detail()
         faults.inside(name) { $0.add(code, detail: text) }
+    }
+
+    /// Adds a fault if the body has neither or both of two members.
+    package mutating func requireOne(of first: String, or second: String, detail: String) {
+        if case .declaration = source { return declared.add(oneOf: first, second) }
+        require(has(first) != has(second), at: first, code: has(first) ? .badValue : .missing, detail: detail)
     }
 
     /// Adds a fault of a parameter of the query, if the condition does not hold.

@@ -51,7 +51,7 @@ package enum OpenAPIDocument {
         let operation = endpoint.operation
         var members: [String: JSONValue] = [
             "summary": .string(operation.summary),
-            "operationId": .string(operationID(operation)),
+            "operationId": .string(operation.id),
             "tags": [.string(operation.subject)],
             "responses": OpenAPIResponses.all(of: endpoint, in: &book),
         ]
@@ -77,13 +77,6 @@ package enum OpenAPIDocument {
         return parameter.adding("style", "form").adding("explode", false)
     }
 
-    /// Returns a name such as `getGatewaysApp`.
-    private static func operationID(_ operation: Operation) -> String {
-        let words = operation.path.split { !$0.isLetter && !$0.isNumber }.filter { $0 != "v1" }
-        return operation.method.rawValue.lowercased()
-            + words.map { $0.prefix(1).uppercased() + $0.dropFirst() }.joined()
-    }
-
     // MARK: Bodies
 
     private static func requestBody(_ endpoint: AnyEndpoint, in book: inout SchemaBook) -> JSONValue? {
@@ -93,14 +86,19 @@ package enum OpenAPIDocument {
             for content in contents { media[content.type] = raw(content, in: &book) }
             return ["required": true, "content": .object(media)]
         }
-        guard !body.types.isEmpty else { return nil }
-        return [
-            "required": .bool(endpoint.input.values(in: .body).contains(where: \.isRequired)),
-            "content": .object(map(body.types) { ($0, content(endpoint, as: $0)) }),
-        ]
+        guard let type = body.types.first else { return nil }
+        var request: JSONValue = ["required": true, "content": [type: content(endpoint, as: type)]]
+        // The Python that a generator makes of two types cannot be imported.
+        if body.types.count > 1 {
+            request = request.adding(
+                "description",
+                .string("The same members may be sent as a form (\(Operation.Body.formType)), lists with commas."))
+        }
+        return request
     }
 
     private static func raw(_ content: Operation.Content, in book: inout SchemaBook) -> JSONValue {
+        for (name, part) in content.parts() { _ = book.schema(named: name, part) }
         let schema = book.schema(named: content.schemaName, content.schema())
         guard content.isLines else { return ["schema": schema, "example": content.example()] }
         return [

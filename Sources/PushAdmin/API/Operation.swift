@@ -49,6 +49,8 @@ package struct Operation: Sendable {
         package let schema: @Sendable () -> JSONValue
         /// The name of the schema, or of that of each line.
         package let schemaName: String
+        /// The schemas to which it refers, by name.
+        package let parts: @Sendable () -> [String: JSONValue]
         /// Whether the schema is that of each line.
         package let isLines: Bool
         /// A body that is accepted: JSON, or the text of another type.
@@ -56,11 +58,13 @@ package struct Operation: Sendable {
 
         package init(
             _ type: String, schema: @autoclosure @escaping @Sendable () -> JSONValue, named schemaName: String,
-            isLines: Bool = false, example: @autoclosure @escaping @Sendable () -> JSONValue
+            parts: @autoclosure @escaping @Sendable () -> [String: JSONValue] = [:], isLines: Bool = false,
+            example: @autoclosure @escaping @Sendable () -> JSONValue
         ) {
             self.type = type
             self.schema = schema
             self.schemaName = schemaName
+            self.parts = parts
             self.isLines = isLines
             self.example = example
         }
@@ -88,6 +92,8 @@ package struct Operation: Sendable {
     package let method: HTTP1Method
     /// The path, with parameters in braces, such as `/v1/gateways/{app}`.
     package let path: String
+    /// The name of the operation in `/openapi.json`, from which generators make the names of methods. It never changes.
+    package let id: String
     package let access: Access
     /// The subject, which groups endpoints in the documentation.
     package let subject: String
@@ -101,12 +107,14 @@ package struct Operation: Sendable {
     package let problems: [ProblemCode]
 
     package init(
-        _ method: HTTP1Method, at path: String, access: Access, subject: String, summary: String, body: Body = .none,
+        _ method: HTTP1Method, at path: String, id: String, access: Access, subject: String, summary: String,
+        body: Body = .none,
         example: @autoclosure @escaping @Sendable () -> JSONValue? = nil,
         answers: [Answer] = [Answer(200, about: "The answer.")], problems: [ProblemCode] = []
     ) {
         self.method = method
         self.path = path
+        self.id = id
         self.access = access
         self.subject = subject
         self.summary = summary
@@ -119,12 +127,15 @@ package struct Operation: Sendable {
     /// Returns the same operation at another path.
     func moved(to path: String) -> Operation {
         Operation(
-            method, at: path, access: access, subject: subject, summary: summary, body: body, example: example(),
-            answers: answers, problems: problems)
+            method, at: path, id: id, access: access, subject: subject, summary: summary, body: body,
+            example: example(), answers: answers, problems: problems)
     }
 
     /// The methods that are answered: a GET endpoint also answers HEAD, whose answer has no body.
     package var methods: [HTTP1Method] { method == .get ? [.get, .head] : [method] }
+
+    /// Whether the operation changes nothing, so that it may end with its client.
+    var isReading: Bool { method == .get || access == .role(.observe) }
 
     func allows(_ method: HTTP1Method) -> Bool { method == self.method || (method == .head && self.method == .get) }
 }

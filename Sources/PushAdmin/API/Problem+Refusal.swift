@@ -5,7 +5,9 @@ package import PushTransport
 extension Problem {
     /// Creates the answer to a request that is not allowed. It does not say which check failed, except where the client
     /// can do something about it.
-    package init(_ refusal: AccessRefusal) {
+    ///
+    /// - Parameter roles: the roles of which the request needs one; empty if the key has one.
+    package init(_ refusal: AccessRefusal, needing roles: [Role]) {
         switch refusal.code {
         case .unauthenticated:
             self.init(
@@ -24,7 +26,14 @@ extension Problem {
                 switch refusal.reason {
                 case .addressNotAllowed: "may not be used from this address"
                 case .appNotAllowed: "is limited to some apps, and this request is not"
-                default: "does not have a role for this request"
+                default:
+                    switch roles.count {
+                    case 0: "does not have a role for this request"
+                    case 1: "does not have the role \(roles[0]), which this request needs"
+                    default:
+                        "has none of the roles \(roles.map(\.rawValue).joined(separator: ", ")), of which this "
+                            + "request needs one"
+                    }
                 }
             self.init(.forbidden, detail: "the key \(refusal.key?.name.text ?? "-") \(reason)")
         case .tooManyRequests:
@@ -33,6 +42,10 @@ extension Problem {
         }
         reason = refusal.reason
     }
+}
+
+extension Problem {
+    package init(_ refusal: AccessRefusal) { self.init(refusal, needing: []) }
 }
 
 extension ProblemCode {

@@ -1,4 +1,5 @@
 package import PushModel
+import PushText
 package import PushTime
 
 /// The reason why a request was rejected or failed, as the body of an answer (RFC 9457).
@@ -37,8 +38,10 @@ package struct Problem: Error, Sendable, Equatable, Codable {
         if code == .tooManyRequests || code == .unavailable { retryAfterMilliseconds = 1000 }
     }
 
-    package static func unknownApp(_ name: String) -> Problem {
-        Problem(.unknownApp, detail: "there is no app \"\(name)\" in the configuration in force")
+    /// - Parameter known: the apps that the caller may know.
+    package static func unknownApp(_ name: String, among known: [String] = []) -> Problem {
+        let nearest = NearestWord.to(name, in: known).map { "; did you mean \"\($0)\"?" } ?? ""
+        return Problem(.unknownApp, detail: "there is no app \"\(name)\" in the configuration in force\(nearest)")
     }
 
     package static func unknownNode(_ name: String) -> Problem {

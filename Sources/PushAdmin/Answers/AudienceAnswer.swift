@@ -10,7 +10,7 @@ package struct AudienceAnswer: JSONAnswer, Equatable {
     package static var about: [String: String] {
         [
             "count": "The number of active devices to which a message would be sent now.",
-            "count_is_complete": "False if there are more devices than are counted.",
+            "count_is_complete": "False if the count ended before all devices were examined.",
             "devices": "The ids of the first 10 devices.",
             "inactive": "The number of named tokens or device ids that are inactive.",
             "unknown": "The number of named device ids that are unknown.",

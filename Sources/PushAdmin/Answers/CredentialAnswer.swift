@@ -5,7 +5,7 @@ package import PushTime
 package struct CredentialAnswer: JSONAnswer, Equatable {
     package enum Kind: String, Codable, Sendable, SchemaChoice {
         /// A `.p8` key, which signs provider tokens and does not expire.
-        case key
+        case key = "provider_key"
         case certificate
     }
 

@@ -33,7 +33,10 @@ package struct DeviceInput: Sendable, Equatable {
     /// The schema of a device in a request.
     static var jsonSchema: JSONValue {
         func text(_ length: Int) -> JSONValue {
-            ["type": ["string", "null"], "minLength": 1, "maxLength": .integer(Int64(length))]
+            [
+                "type": ["string", "null"], "minLength": 1, "maxLength": .integer(Int64(length)),
+                "pattern": TextPattern.withoutControls,
+            ]
         }
         let token: JSONValue = [
             "type": "string", "pattern": .string("^([0-9A-Fa-f]{2}){1,\(DeviceToken.maxLength)}$"),
@@ -41,7 +44,8 @@ package struct DeviceInput: Sendable, Equatable {
         return [
             "type": "object", "required": ["app", "token"], "additionalProperties": false,
             "properties": [
-                "app": ["type": "string"], "token": token, "replaces": token, "user": text(maxUserLength),
+                "app": ["type": "string", "pattern": TextPattern.name], "token": token, "replaces": token,
+                "user": text(maxUserLength),
                 "locale": text(maxWordLength), "platform": text(maxWordLength), "app_version": text(maxWordLength),
                 "tags": [
                     "type": ["array", "null"], "items": text(maxTagLength), "maxItems": .integer(Int64(maxTags)),

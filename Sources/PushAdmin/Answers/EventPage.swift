@@ -27,6 +27,9 @@ package struct EventPage {
     package var newest: UInt64 { newestPlace[0] }
     package var damaged: [UInt64] { damagedPlaces.compactMap { UInt64($0) } }
 
+    /// Creates a page without events.
+    package init() {}
+
     /// Parses the answer to `GET /v1/events`. Returns nil if it is malformed.
     package init?(lines answer: AdminAnswer) {
         func place(_ name: String) -> LogPosition? { answer.headers[name].flatMap { LogPosition($0) } }

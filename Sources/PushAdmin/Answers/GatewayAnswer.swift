@@ -193,10 +193,10 @@ extension GatewayAnswer.Connection {
 
 package struct GatewayList: JSONAnswer, Equatable {
     package var gateways: [GatewayAnswer]
+    package var next: PageCursor
 
-    package init(
-        gateways: [GatewayAnswer]
-    ) {
+    package init(gateways: [GatewayAnswer], next: PageCursor = .end) {
         self.gateways = gateways
+        self.next = next
     }
 }

@@ -41,11 +41,12 @@ struct Dispatcher: Sendable {
             case .responding(let begin):
                 try begin(request, match.parameters, caller, responder)
             case .task(let answer):
-                let responder = LoopBound(responder, on: loop)
-                Task { [self] in
+                let bound = LoopBound(responder, on: loop)
+                let task = Task { [self] in
                     let answer = await answer(request, match.parameters, caller)
-                    loop.executeUnlessStopped { send(answer, to: responder.wrapped) }
+                    loop.executeUnlessStopped { send(answer, to: bound.wrapped) }
                 }
+                if match.endpoint.operation.isReading { responder.onClose = { task.cancel() } }
             }
         } catch {
             if error.code == .notFound || error.code == .methodNotAllowed {

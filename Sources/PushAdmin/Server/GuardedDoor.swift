@@ -39,7 +39,7 @@ package struct GuardedDoor: Door {
             guard roles.contains(where: { caller.allows($0) }) else {
                 let refusal = AccessRefusal.forbidden(.roleMissing, key: caller.key)
                 guardian.logRefusal(refusal, peer: request.peer)
-                throw Problem(refusal)
+                throw Problem(refusal, needing: roles)
             }
             return caller
         }

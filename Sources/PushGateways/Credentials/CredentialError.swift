@@ -128,7 +128,7 @@ extension CredentialError {
             case .wrongKeyKind: "use the .p8 file that Apple's developer site gave you for this key"
             case .noPrivateKey: "give the file that contains the private key"
             case .noCertificate: "give the file that contains the certificate"
-            case .malformed: "run 'carillon keys show' to see what the file contains"
+            case .malformed: "give a key or a certificate in PEM, such as a .p8 file, or a PKCS#12 file"
             case .keyMismatch: "give the private key with which the certificate was requested"
             case .weakKey: "request a new certificate with a stronger key"
             default: nil

@@ -138,8 +138,8 @@ extension Intake {
     private static func conflict(_ seq: UInt64) -> Rejection {
         Rejection(
             .idConflict,
-            detail: "message \(EventNumber.text(seq)) has this id with another payload or other options; use a new id "
-                + "for a new message")
+            detail: "the message of event \(EventNumber.text(seq)) has this id, with another payload or other options; "
+                + "use a new id for a new message")
     }
 
     private func expired(_ message: Message) -> Rejection {

@@ -34,6 +34,25 @@ package import PushWire
         return unsafe bytes[range].elementsEqual(messageID)
     }
 
+    /// The hash of the message id; nil if the event has none.
+    var messageHash: UInt32? {
+        event.messageID.map { unsafe TraceRun.hash(UnsafeRawBufferPointer(rebasing: bytes[$0])) }
+    }
+
+    /// Returns false if the details certainly do not contain a text with these bytes.
+    func mayMention(_ text: [UInt8]) -> Bool {
+        guard let range = event.details else { return false }
+        // In JSON, other texts may be written in several ways.
+        let isPlain = text.allSatisfy { $0 > 0x20 && $0 < 0x7f && $0 != 0x22 && $0 != 0x2f && $0 != 0x5c }
+        guard isPlain, let first = text.first else { return true }
+        let details = unsafe UnsafeRawBufferPointer(rebasing: bytes[range])
+        guard details.count >= text.count else { return false }
+        for start in 0...details.count - text.count where unsafe details[start] == first {
+            if unsafe details[start..<start + text.count].elementsEqual(text) { return true }
+        }
+        return false
+    }
+
     /// Returns the event as the line that monitors read.
     package func line(_ text: inout EventText) -> [UInt8] {
         var line: [UInt8] = []

@@ -123,6 +123,7 @@ package struct TraceSearch: Sendable {
         var isDamaged = false
         // The newest stretch of each part is read before an older one of any.
         while found == nil, !open.isEmpty, walks.reduce(0, { $0 + $1.scanned }) < Self.mostScanned {
+            try Task.checkCancellation()
             let index = open.removeFirst()
             guard let segments = try await walks[index].next() else { continue }
             open.append(index)

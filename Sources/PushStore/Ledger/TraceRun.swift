@@ -122,11 +122,14 @@ struct TraceRun: Sendable {
 
     static func hash(_ subject: TraceSubject) -> UInt32 {
         switch subject {
-        case .message(let id, _):
-            var text = id.text
-            return text.withUTF8 { unsafe hash(UnsafeRawBufferPointer($0)) }
+        case .message(let id, _): return hash(ofMessage: id.text)
         case .device(let device): return hash(device)
         }
+    }
+
+    static func hash(ofMessage id: String) -> UInt32 {
+        var id = id
+        return id.withUTF8 { unsafe hash(UnsafeRawBufferPointer($0)) }
     }
 
     static func hash(_ id: UnsafeRawBufferPointer) -> UInt32 {

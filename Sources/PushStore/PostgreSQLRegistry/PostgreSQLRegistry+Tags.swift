@@ -11,15 +11,18 @@ extension PostgreSQLRegistry {
             throw AudienceFault("the tag expression is nested too deeply; combine its parts")
         }
         let after = try cursor?.device()
-        switch try await choice(for: expression, in: app, isFirst: cursor == nil) {
-        case .everyRow: return try await examine(expression, in: app, after: after, size: size)
-        case .tags(let tags): return try await drive(by: tags, matching: expression, in: app, after: after, size: size)
+        let plan = try await plan(for: expression, in: app, isFirst: cursor == nil)
+        if plan.expression.isNever { return AudiencePage(devices: [], next: nil) }
+        switch plan.choice {
+        case .everyRow: return try await examine(plan.expression, in: app, after: after, size: size)
+        case .tags(let tags):
+            return try await drive(by: tags, matching: plan.expression, in: app, after: after, size: size)
         }
     }
 
-    func choice(for expression: TagExpression, in app: AppID, isFirst: Bool) async throws -> TagChoice {
+    func plan(for expression: TagExpression, in app: AppID, isFirst: Bool) async throws -> TagPlan {
         let bound = state.withLock { $0.status.registered + $0.status.unregistered } / StoredTagChoices.rowsForOne
-        return try await choices.choice(for: expression, app: app, isFirst: isFirst) { tags in
+        return try await choices.plan(for: expression, app: app, isFirst: isFirst) { tags in
             let results = try await sessions.read { section in
                 section.call(RegistryStatements.tagCounts) { parameters in
                     parameters.append(texts: tags.map(\.text))

@@ -1,8 +1,8 @@
 import PushLoop
 import PushModel
 
-/// How to find the devices that match a tag expression, for recent audiences. A choice counts tags, which costs more than
-/// reading a page. Both choices give correct pages, so that an outdated or forgotten one does no harm.
+/// How to find the devices that match a tag expression, for recent audiences. A plan counts tags, which costs more than
+/// reading a page. The first page of an audience makes it. A plan that was forgotten is made again.
 final class StoredTagChoices: Sendable {
     private struct Key: Hashable {
         let expression: TagExpression
@@ -12,24 +12,26 @@ final class StoredTagChoices: Sendable {
     /// The number of examined rows that cost as much as one device found through a tag.
     static let rowsForOne = 24
     private static let limit = 64
-    private let known = Locked<[Key: TagChoice]>([:])
+    private let known = Locked<[Key: TagPlan]>([:])
 
     /// - Parameter count: Returns how many devices have each tag, up to a bound, and that bound.
-    func choice(
+    func plan(
         for expression: TagExpression, app: AppID, isFirst: Bool,
         count: ([ExactText]) async throws -> (counts: [ExactText: Int], bound: Int)
-    ) async throws -> TagChoice {
+    ) async throws -> TagPlan {
         let key = Key(expression: expression, app: app)
-        if !isFirst, let choice = known.withLock({ $0[key] }) { return choice }
+        if !isFirst, let plan = known.withLock({ $0[key] }) { return plan }
         let (costs, bound) = try await count(Array(expression.tags))
+        let expression = expression.without { costs[$0] ?? 0 == 0 }
         let best = expression.drivers(isNegated: false) { costs[ExactText($0)] ?? bound + 1 }
         let choice: TagChoice =
             if let best, best.cost <= bound { .tags(best.tags.map(\.text).sorted()) } else { .everyRow }
+        let plan = TagPlan(choice: choice, expression: expression)
         known.withLock { known in
             if known.count >= Self.limit { known = [:] }
-            known[key] = choice
+            known[key] = plan
         }
-        return choice
+        return plan
     }
 }
 

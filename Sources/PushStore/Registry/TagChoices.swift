@@ -27,20 +27,30 @@ enum TagChoice: Sendable, Equatable {
     }
 }
 
-/// The choices for recent audiences. A choice counts tags, which costs more than reading a page. Both choices give
-/// correct pages, so an outdated or forgotten one does no harm.
+extension TagPlan {
+    init(for expression: TagExpression, in snapshot: Snapshot) throws {
+        let absent = try expression.tags.filter { tag in
+            try DeviceTag.where(\.tag == tag.text).limit(1).count(in: snapshot) == 0
+        }
+        let expression = expression.without { absent.contains($0) }
+        self.init(choice: try TagChoice(for: expression, in: snapshot), expression: expression)
+    }
+}
+
+/// The plans for recent audiences. A plan counts tags, which costs more than reading a page. The first page of an
+/// audience makes it. A plan that was forgotten is made again.
 final class TagChoices: Sendable {
     private static let limit = 64
-    private let known = Locked<[TagExpression: TagChoice]>([:])
+    private let known = Locked<[TagExpression: TagPlan]>([:])
 
-    func choice(for expression: TagExpression, isFirst: Bool, in snapshot: Snapshot) throws -> TagChoice {
-        if !isFirst, let choice = known.withLock({ $0[expression] }) { return choice }
-        let choice = try TagChoice(for: expression, in: snapshot)
+    func plan(for expression: TagExpression, isFirst: Bool, in snapshot: Snapshot) throws -> TagPlan {
+        if !isFirst, let plan = known.withLock({ $0[expression] }) { return plan }
+        let plan = try TagPlan(for: expression, in: snapshot)
         known.withLock { known in
             if known.count >= Self.limit { known = [:] }
-            known[expression] = choice
+            known[expression] = plan
         }
-        return choice
+        return plan
     }
 }
 

@@ -10,7 +10,11 @@ extension EnvelopeReading {
 
     func audience() throws(Rejection) -> Audience {
         guard let to = position(.to) else { throw Rejection(.missingField, detail: "to is missing") }
-        guard json.kind(to) == .object else { throw bad("to is \(json.kind(to).name), not an object") }
+        guard json.kind(to) == .object else {
+            let isAll = json.kind(to).isString && json.string(to) == "all"
+            throw bad(
+                "to is \(json.kind(to).name), not an object" + (isAll ? "; for all devices, give {\"all\": true}" : ""))
+        }
         guard json.size(to) == 1 else {
             throw bad("to must have exactly one of tokens, devices, users, tags and all; it has \(json.size(to)) keys")
         }
@@ -90,11 +94,17 @@ extension EnvelopeReading {
                 ? "is empty"
                 : length > 2 * DeviceToken.maxLength
                     ? "has \(length) digits; \(2 * DeviceToken.maxLength) are allowed"
-                    : length.isMultiple(of: 2) ? "is not hexadecimal" : "has an odd number of digits"
+                    : isHexadecimal(position) ? "has an odd number of digits" : "is not hexadecimal"
         } else {
             problem = "is \(json.kind(position).name), not a string"
         }
         return Rejection(.badToken, detail: "token \(number) of \(count) \(problem)")
+    }
+
+    private func isHexadecimal(_ position: IndexedJSON.Position) -> Bool {
+        (json.string(position) ?? "").utf8.allSatisfy { byte in
+            (0x30...0x39).contains(byte) || (0x41...0x46).contains(byte & 0xdf)
+        }
     }
 
     private func devices(_ list: IndexedJSON.Position) throws(Rejection) -> [DeviceID] {

@@ -27,7 +27,8 @@ extension EnvelopeReading {
         case (nil, nil, nil):
             throw Rejection(
                 .missingField,
-                detail: "the payload is missing: use frame 3, or payload, or alert, badge, sound and custom")
+                detail:
+                    "the payload is missing: give payload, or alert, badge, sound and custom; over ZeroMQ also frame 3")
         default:
             let first = frame == nil ? "payload" : "frame 3"
             let second = plain?.name ?? "payload"
@@ -83,8 +84,10 @@ extension EnvelopeReading {
         if let refusal = findings.first(where: { $0.severity == .refused }) {
             throw rejection(of: payload, for: refusal, options: options)
         }
-        if let breach = findings.first(where: { $0.breaksRules(of: options.pushType) }) {
-            throw rejection(of: payload, for: breach, options: options)
+        let breaches = findings.filter { $0.breaksRules(of: options.pushType) }
+            .map { rejection(of: payload, for: $0, options: options) }
+        if let first = breaches.first {
+            throw Rejection(first.reason, detail: breaches.map(\.detail).joined(separator: "; "))
         }
         return AckText.findings(findings)
     }

@@ -83,11 +83,13 @@ struct EnvelopeReading {
     }
 
     private func unknownKey(_ key: String) -> Rejection {
-        let near = EnvelopeKey.table.nearest(to: key)
-        return Rejection(
-            .badField,
-            detail: "there is no key \"\(PayloadRules.name(key))\"" + (near.map { "; did you mean \($0)?" } ?? ""))
+        let advice =
+            Self.membersOfAlert.contains(key)
+            ? "; it is a member of alert" : EnvelopeKey.table.nearest(to: key).map { "; did you mean \($0)?" } ?? ""
+        return Rejection(.badField, detail: "there is no key \"\(PayloadRules.name(key))\"\(advice)")
     }
+
+    private static let membersOfAlert: Set = ["title", "subtitle", "body"]
 
     // MARK: Id and app
 
@@ -150,7 +152,14 @@ struct EnvelopeReading {
                 throw Rejection(
                     .badField, detail: "\(key.name) has a decimal point or an exponent; write a whole number")
             case .integer: throw Rejection(.badField, detail: "\(key.name) does not fit into 64 bits")
-            default: throw wrongType(of: key, at: position, expected: "a whole number")
+            default:
+                let expected =
+                    switch key {
+                    case .priority: "10, 5 or 1"
+                    case .expiresAt, .notBefore: "a whole number of seconds since 1970"
+                    default: "a whole number"
+                    }
+                throw wrongType(of: key, at: position, expected: expected)
             }
         }
         guard number >= 0 else { throw Rejection(.badField, detail: "\(key.name) is negative") }

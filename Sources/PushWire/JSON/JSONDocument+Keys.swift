@@ -13,26 +13,44 @@ extension JSONDocument {
         return nil
     }
 
+    /// A step from a container to what it contains.
+    package enum Step: Sendable {
+        /// The member with this name.
+        case member(String)
+        /// The element with this index.
+        case element(Int)
+    }
+
+    /// Returns the way from the root to a key. O(n).
+    package func steps(toKey key: Position) -> [Step] {
+        var steps: [Step] = []
+        var container: Position? = root
+        while let place = container {
+            container = nil
+            for member in members(place) where member.key == key || contains(member.value, key) {
+                steps.append(.member(string(member.key) ?? ""))
+                if member.key != key { container = member.value }
+                break
+            }
+            for (index, element) in elements(place).enumerated() where contains(element, key) {
+                steps.append(.element(index))
+                container = element
+                break
+            }
+        }
+        return steps
+    }
+
     /// The number of steps from which on a path is cut in the middle.
     private static let maxSteps = 8
 
     /// Returns where a key is, such as `aps.alert` or `items[2].name`, for messages. Its length is limited, since anyone
     /// can choose the keys. O(n).
     package func path(ofKey key: Position) -> String {
-        var steps: [String] = []
-        var container: Position? = root
-        while let place = container {
-            container = nil
-            for member in members(place) where member.key == key || contains(member.value, key) {
-                let name = Self.short(string(member.key) ?? "")
-                steps.append(steps.isEmpty ? name : ".\(name)")
-                if member.key != key { container = member.value }
-                break
-            }
-            for (index, element) in elements(place).enumerated() where contains(element, key) {
-                steps.append("[\(index)]")
-                container = element
-                break
+        let steps = steps(toKey: key).enumerated().map { index, step in
+            switch step {
+            case .member(let name): index == 0 ? Self.short(name) : ".\(Self.short(name))"
+            case .element(let index): "[\(index)]"
             }
         }
         guard steps.count > Self.maxSteps else { return steps.joined() }

@@ -164,17 +164,21 @@ struct Word: Sendable {
     let isOptional: Bool
     /// Whether the argument takes all following words; allowed only for the last one.
     let mayRepeat: Bool
+    /// Whether an empty text is a value of the argument.
+    let mayBeEmpty: Bool
     /// What a shell offers for the argument.
     let offers: Candidates
 
     init(
-        _ name: String, offers: Candidates? = nil, about: String, isOptional: Bool = false, mayRepeat: Bool = false
+        _ name: String, offers: Candidates? = nil, about: String, isOptional: Bool = false, mayRepeat: Bool = false,
+        mayBeEmpty: Bool = false
     ) {
         self.name = name
         self.offers = offers ?? Candidates(placeholder: name)
         self.about = about
         self.isOptional = isOptional
         self.mayRepeat = mayRepeat
+        self.mayBeEmpty = mayBeEmpty
     }
 
     var usage: String {
@@ -191,21 +195,23 @@ struct Option: Sendable {
     let offers: Candidates
     let about: String
     let mayRepeat: Bool
+    /// Whether an empty text is a value of the option.
+    let mayBeEmpty: Bool
     /// The name of the option in earlier versions. It is still accepted, but the help does not list it.
     let earlierName: String?
 
     init(
         _ name: String, value: String? = nil, offers: Candidates? = nil, about: String, mayRepeat: Bool = false,
-        earlierName: String? = nil
+        mayBeEmpty: Bool = false, earlierName: String? = nil
     ) {
         self.name = name
         self.value = value
         self.offers = offers ?? value.map { Candidates(placeholder: $0) } ?? .nothing
         self.about = about
         self.mayRepeat = mayRepeat
+        self.mayBeEmpty = mayBeEmpty
         self.earlierName = earlierName
     }
-
 }
 
 /// The arguments of a verb, parsed by its words and options.
@@ -230,6 +236,10 @@ struct Arguments: Sendable {
                             ? "'\(word)' is not an option; 'carillon \(verbName) --help' lists them"
                             : "unexpected argument '\(word)'; 'carillon \(verbName) --help' lists the arguments")
                 }
+                guard !word.isEmpty || expected.mayBeEmpty else {
+                    throw Failure(
+                        .usage, "\(expected.name) is empty; 'carillon \(verbName) --help' lists the arguments")
+                }
                 words[expected.name, default: []].append(word)
                 continue
             }
@@ -248,6 +258,10 @@ struct Arguments: Sendable {
             if let placeholder = option.value {
                 guard let given = parts.count > 1 ? String(parts[1]) : rest.popFirst() else {
                     throw Failure(.usage, "'--\(name)' needs a value: --\(name) \(placeholder)")
+                }
+                // An empty filter is nearly always a variable that is not set, and must not select everything.
+                guard !given.isEmpty || option.mayBeEmpty else {
+                    throw Failure(.usage, "the value of '--\(name)' is empty: --\(name) \(placeholder)")
                 }
                 value = given
             } else if parts.count > 1 {

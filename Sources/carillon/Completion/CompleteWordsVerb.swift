@@ -20,7 +20,7 @@ enum CompleteWordsVerb {
         name: "complete-words", summary: "print candidates for a completion script",
         words: [
             Word("KIND", offers: .words(["app", "device", "message", "id"]), about: "app, device, message or id"),
-            Word("PREFIX", about: "the beginning of the words", isOptional: true),
+            Word("PREFIX", about: "the beginning of the words", isOptional: true, mayBeEmpty: true),
         ],
         options: ControlOptions.options + [
             Option("within", value: "TIME", about: "the time after which nothing is printed (300ms)")

@@ -45,6 +45,14 @@ enum KeysAPIAddVerb {
                 "'--role' is missing: \(Role.allCases.map(\.rawValue).joined(separator: ", ")); "
                     + "'carillon keys api add --help' explains them")
         }
+        for role in arguments.texts("role") where Role(rawValue: role) == nil {
+            let names = Role.allCases.map(\.rawValue)
+            let nearest = NearestWord.to(role, in: names).map { "; did you mean '\($0)'?" } ?? ""
+            throw Failure(
+                .usage,
+                "'--role' must be one of \(names.joined(separator: ", ")), not "
+                    + "'\(PlainText.line(role, limit: 60))'\(nearest)")
+        }
         let lifetime = try KeysAPIVerb.duration("expires", of: arguments)
         var members: [String: JSONValue] = [
             "name": .string(arguments.word("NAME")), "roles": .texts(arguments.texts("role")),

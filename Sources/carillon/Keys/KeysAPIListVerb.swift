@@ -7,7 +7,7 @@ enum KeysAPIListVerb {
         options: [Option("all", about: "also list keys that have ended in the last 90 days")] + KeysAPIVerb.options,
         examples: [
             ("carillon keys api list", "the valid keys"),
-            ("carillon keys api list --all --json", "all keys as JSON, such as to look up an id of the log"),
+            ("carillon keys api list --all --json", "all keys, one JSON object per line, such as to look up an id"),
         ]
     ) { arguments in
         let store = try KeyStore(arguments)
@@ -23,7 +23,7 @@ enum KeysAPIListVerb {
             next = page.next.text
         } while next != nil
         if arguments.has("json") {
-            ControlOptions.write(KeyListAnswer(keys: keys, next: nil))
+            for key in keys { ControlOptions.write(key) }
         } else {
             Terminal.output.write(KeyTable.text(keys, on: Terminal.output))
         }

@@ -52,8 +52,7 @@ enum ScaleVerb {
         case (let app?, nil):
             gateways = [try await client.ask("GET", at: "/v1/gateways/\(app)\(NodeOption.query(node))")]
         case (nil, _):
-            gateways = try await client.ask("GET", at: "/v1/gateways\(NodeOption.query(node))", for: GatewayList.self)
-                .gateways
+            gateways = try await all(of: node, from: client)
         }
         if arguments.has("json") {
             let answer = app == nil ? AdminAnswer.json(GatewayList(gateways: gateways)) : .json(gateways.first)
@@ -62,6 +61,18 @@ enum ScaleVerb {
             Terminal.output.write(GatewayTable(Terminal.output).text(gateways, wereScaled: wanted != nil))
         }
         return .done
+    }
+
+    private static func all(of node: NodeID?, from client: ControlClient) async throws -> [GatewayAnswer] {
+        var gateways: [GatewayAnswer] = []
+        var cursor: String?
+        repeat {
+            let query = AdminQuery.encoded([("node", node?.description), ("after", cursor)])
+            let page = try await client.ask("GET", at: "/v1/gateways\(query)", for: GatewayList.self)
+            gateways += page.gateways
+            cursor = page.next.text
+        } while cursor != nil
+        return gateways
     }
 
     /// Parses a range of connections: `2..8`, or `4` for `4..4`.

@@ -11,9 +11,9 @@ enum PayloadOptions {
         Option(
             "payload", value: "JSON", offers: .files,
             about: "the payload: '{…}', a file, or - for standard input; replaces the next options"),
-        Option("title", value: "TEXT", about: "the title of the alert"),
-        Option("subtitle", value: "TEXT", about: "the subtitle of the alert"),
-        Option("body", value: "TEXT", about: "the text of the alert"),
+        Option("title", value: "TEXT", about: "the title of the alert", mayBeEmpty: true),
+        Option("subtitle", value: "TEXT", about: "the subtitle of the alert", mayBeEmpty: true),
+        Option("body", value: "TEXT", about: "the text of the alert", mayBeEmpty: true),
         Option("badge", value: "N", about: "the number on the app's icon; 0 removes it"),
         Option("sound", value: "NAME", about: "'default', or a sound of the app"),
         Option("category", value: "NAME", about: "the category, which defines the actions of the notification"),

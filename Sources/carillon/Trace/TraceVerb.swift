@@ -1,3 +1,4 @@
+import FoundationEssentials
 import PushAdmin
 import PushLoop
 import PushModel
@@ -55,8 +56,8 @@ enum TraceVerb {
             to: "/v1/trace"
                 + AdminQuery.encoded(
                     subject.query + [("since", since.map { "\($0)" }), ("until", until.map { "\($0)" })]))
-        guard answer.status == 200 else { throw ControlClient.refusal(answer) }
-        let page = try ControlClient.page(EventPage(trace: answer.body))
+        guard answer.status == 200 || answer.isUnknownMessage else { throw ControlClient.refusal(answer) }
+        let page = answer.status == 200 ? try ControlClient.page(EventPage(trace: answer.body)) : EventPage()
         guard !page.lines.isEmpty else {
             throw Failure(
                 .badInput,
@@ -89,6 +90,12 @@ enum TraceVerb {
         let path = "/v1/messages/\(AdminQuery.escaped(subject.text))"
         let query = AdminQuery.encoded(subject.query.filter { $0.name == "app" })
         return try? await client.ask("GET", at: path + query, for: MessageSummary.self).obstacle
+    }
+}
+
+extension AdminAnswer {
+    fileprivate var isUnknownMessage: Bool {
+        status == 404 && (try? JSONDecoder().decode(Problem.self, from: Data(body)))?.code == .unknownMessage
     }
 }
 

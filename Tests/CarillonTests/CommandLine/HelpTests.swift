@@ -65,6 +65,37 @@ import Testing
         #expect(!export.help.contains("--to "))
     }
 
+    private static func all(_ verbs: [Verb]) -> [Verb] { verbs.flatMap { [$0] + all($0.verbs) } }
+
+    /// An option whose value is an unset variable must not select everything.
+    @Test func `An empty value of an option or a word is refused, except where it is a text`() throws {
+        var allowed: Set<String> = []
+        for verb in Self.all(Carillon.verbs) {
+            for option in verb.options where option.value != nil {
+                if option.mayBeEmpty { allowed.insert("\(verb.name) --\(option.name)") }
+                for given in [["--\(option.name)", ""], ["--\(option.name)="]] {
+                    let words = verb.words.filter { !$0.isOptional }.map { _ in "x" }
+                    let result = Result { try Arguments(words + given, of: verb) }
+                    switch result {
+                    case .success: #expect(option.mayBeEmpty, "\(verb.name) --\(option.name)")
+                    case .failure(let failure):
+                        #expect("\(failure)".contains("the value of '--\(option.name)' is empty"), "\(failure)")
+                    }
+                }
+            }
+            for index in verb.words.indices {
+                let words = verb.words[..<index].map { _ in "x" } + [""]
+                if verb.words[index].mayBeEmpty {
+                    allowed.insert("\(verb.name) \(verb.words[index].name)")
+                } else {
+                    #expect(throws: Failure.self) { _ = try Arguments(words, of: verb) }
+                }
+            }
+        }
+        #expect(
+            allowed == ["send --title", "send --subtitle", "send --body", "complete-words PREFIX"], "\(allowed)")
+    }
+
     @Test(arguments: ["producer.py", "subscriber.py"])
     func `The examples print their usage`(_ name: String) async throws {
         var path = #filePath.split(separator: "/")

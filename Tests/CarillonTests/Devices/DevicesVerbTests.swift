@@ -13,6 +13,22 @@ import Testing
     private static let token = PipelineScene.token(1).hex
     private static let id = PipelineScene.id(1).description
 
+    @Test func `An empty filter exports nothing`() async throws {
+        try await withPipeline { scene in
+            _ = try await scene.run("devices", "add", "shop", Self.token, "--user", "ada")
+            for filter in ["--user", "--app", "--tag"] {
+                let export = try await scene.run("devices", "export", filter, "")
+                #expect(export.status == 64 && export.output.isEmpty, "\(export.output)")
+                #expect(export.errors.contains("the value of '\(filter)' is empty"))
+            }
+            for path in ["/v1/export/devices?user=", "/v1/devices?user=", "/v1/messages?user=", "/v1/events?prefix="] {
+                let answer = try await scene.control.client.send("GET", to: path)
+                #expect(answer.status == 422, "\(path)")
+                #expect(String(decoding: answer.body, as: UTF8.self).contains("\"code\":\"too_short\""))
+            }
+        }
+    }
+
     @Test func `A device is added, shown, listed, deactivated and reactivated`() async throws {
         try await withPipeline { scene in
             let add = ["devices", "add", "shop", Self.token, "--user", "ada", "--tag", "b", "--tag", "a"]

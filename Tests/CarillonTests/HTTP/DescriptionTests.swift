@@ -1,3 +1,4 @@
+import Glibc
 import TestTraits
 import Testing
 
@@ -17,6 +18,22 @@ import Testing
 
     @Test func `No input makes the server fail, or answer something that it does not declare`() async throws {
         try await PythonScene.run("mistaking", "everything")
+    }
+
+    @Test func `The description has none of the known traps of generators`() async throws {
+        try await PythonScene.run("generating", "traps")
+    }
+
+    @Test func `The schemas refuse what the server refuses`() async throws {
+        try await PythonScene.run("generating", "refusals")
+    }
+
+    private static let hasGenerator = (getenv("PATH").map { String(cString: $0) } ?? "").split(separator: ":")
+        .contains { access("\($0)/openapi-python-client", X_OK) == 0 }
+
+    @Test(.enabled(if: hasGenerator, "pipx install openapi-python-client"))
+    func `A generated Python client is imported and sends a message`() async throws {
+        try await PythonScene.run("generating", "python")
     }
 
     @Test func `A description that differs from the answers is found`() async throws {

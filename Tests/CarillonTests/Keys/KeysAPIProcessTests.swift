@@ -40,8 +40,12 @@ import Testing
         #expect(revoked.status == 0 && revoked.output.contains("Revoked the key orders ("), "\(revoked.output)")
         #expect(try await !keys(["list"], data: data).output.contains("orders"))
         let all = try await keys(["list", "--all", "--json"], data: data)
-        let answer = try JSONDecoder().decode(KeyListAnswer.self, from: Data(all.output.utf8))
-        #expect(answer.keys.map(\.state) == ["revoked", "active", "revoked"])
+        let ended = try all.output.split(separator: "\n").map {
+            try JSONDecoder().decode(KeyAnswer.self, from: Data($0.utf8))
+        }
+        #expect(ended.map(\.state) == ["revoked", "active", "revoked"])
+        let wrong = try await keys(["add", "orders", "--role", "observer"], data: data)
+        #expect(wrong.status == 64 && wrong.errors.contains("not 'observer'; did you mean 'observe'?"))
     }
 
     @Test(.enabled(if: geteuid() == 0, "only root can make files for another user"))

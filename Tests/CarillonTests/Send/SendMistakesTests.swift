@@ -75,7 +75,7 @@ import Testing
         (all + ["--title", "x", "--expires-at", "-5"], 64, "seconds since 1970"),
         (all + ["--title", "x", "--apns-id", "1"], 65, "is not a UUID"),
         (all + ["--title", "x", "--apns-id", "1", "--id", "2"], 64, "cannot be combined with '--id'"),
-        (all + ["--title", "x", "--id", ""], 65, "is not a message id"),
+        (all + ["--title", "x", "--id", ""], 64, "the value of '--id' is empty"),
         (all + ["--title", "x", "--timeout", "1"], 64, "'--timeout' must be a time"),
         (all + ["--title", "x", "--custom", "x"], 64, "KEY=JSON"),
         (all + ["--title", "x", "--custom", "x=oops"], 65, "text needs quotation marks"),

@@ -68,6 +68,21 @@ import Testing
         #expect(more.map(\.pointer) == ["/name", "/nam"] && more.map(\.code) == [.missing, .unknown])
     }
 
+    /// A filter whose value is the unset variable of a client must not select everything.
+    @Test func `An empty value of the query is too short`() throws {
+        let (sample, faults) = try read(#"{"name":"ada"}"#, query: [("limit", "")])
+        #expect(sample.limit == nil && faults.map(\.code) == [.tooShort] && faults.first?.parameter == "limit")
+    }
+
+    @Test(arguments: [
+        (#"{"name":"a","name":"b"}"#, "/name"), (#"{"name":"a","place":{"x":1,"x":2}}"#, "/place/x"),
+        (#"{"name":"a","place":{"x":1,"a~/b":2,"a~\u002fb":2}}"#, "/place/a~0~1b"),
+        (#"{"name":"a","tags":[1,{"u":1,"u":2}]}"#, "/tags/1/u"),
+    ])
+    func `The fault of a repeated key has its place`(body: String, pointer: String) throws {
+        #expect(try read(body).faults.contains { $0.code == .repeated && $0.pointer == pointer })
+    }
+
     @Test func `Null is the same as an absent value`() throws {
         let (sample, faults) = try read(#"{"name":"ada","color":null,"tags":null}"#)
         #expect(faults.isEmpty && sample.color == nil && sample.tags == nil)

@@ -40,13 +40,12 @@ import Testing
         return known
     }
 
-    private static func choice(for expression: TagExpression, _ registry: any RegistryEngine) async throws -> TagChoice
-    {
+    private static func plan(for expression: TagExpression, _ registry: any RegistryEngine) async throws -> TagPlan {
         if let registry = registry as? PostgreSQLRegistry {
-            return try await registry.choice(for: expression, in: Scene.shop, isFirst: true)
+            return try await registry.plan(for: expression, in: Scene.shop, isFirst: true)
         }
         let registry = try #require(registry as? SQLiteRegistry)
-        return try await registry.database.read { try TagChoice(for: expression, in: $0) }
+        return try await registry.database.read { try TagPlan(for: expression, in: $0) }
     }
 
     private static func expression(_ depth: Int, _ random: inout SeededRandom) -> TagExpression {
@@ -85,7 +84,7 @@ import Testing
             var drivenCount = 0
             for round in 0..<150 {
                 let expression = Self.expression(4, &random)
-                let isDriven = try await Self.choice(for: expression, registry) != .everyRow
+                let isDriven = try await Self.plan(for: expression, registry).choice != .everyRow
                 if isDriven { drivenCount += 1 }
                 let found = try await registry.all(.tags(expression), limit: [3, 50, 1000][round % 3])
                 let expected = known.filter {
@@ -94,6 +93,66 @@ import Testing
                 #expect(found == scene.ordered(expected.map(\.id)), "\(expression), driven: \(isDriven)")
             }
             #expect(drivenCount > 20 && drivenCount < 130)
+        }
+    }
+
+    private static func wide(_ depth: Int, _ random: inout SeededRandom) -> TagExpression {
+        let parts = (0..<Int.random(in: 2...8, using: &random)).map { _ -> TagExpression in
+            if depth > 0, Int.random(in: 0..<3, using: &random) == 0 { return wide(depth - 1, &random) }
+            let tag = TagExpression.tag("t\(Int.random(in: 0..<40, using: &random))")
+            return Bool.random(using: &random) ? tag : .not(tag)
+        }
+        return Bool.random(using: &random) ? .all(parts) : .any(parts)
+    }
+
+    @Test(arguments: RegistryKind.allCases)
+    func `Expressions of many tags select the same devices as their parts`(kind: RegistryKind) async throws {
+        try await Scene.open(on: kind) { registry, scene in
+            var random = SeededRandom(seed: 5)
+            // No device has one of the last ten tags.
+            let tags = (0..<600).map { _ in Set((0..<3).map { _ in "t\(Int.random(in: 0..<30, using: &random))" }) }
+            _ = try await registry.register(tags.enumerated().map { Scene.registration($0, tags: Array($1)) })
+            for round in 0..<60 {
+                let expression = Self.wide(3, &random)
+                let found = try await registry.all(.tags(expression), limit: [3, 50, 1000][round % 3])
+                let expected = tags.indices.filter { expression.matches(tags[$0]) }.map { Scene.id($0) }
+                #expect(found == scene.ordered(expected), "\(expression)")
+                let known = expression.without { $0.text.count == 3 && $0.text >= "t30" }
+                #expect(tags.allSatisfy { known.matches($0) == expression.matches($0) }, "\(expression)")
+                #expect(known.tags.isSubset(of: Set((0..<30).map { ExactText("t\($0)") })))
+            }
+        }
+    }
+
+    @Test(arguments: RegistryKind.allCases)
+    func `Tags that no device has are looked up once for a question`(kind: RegistryKind) async throws {
+        try await Scene.open(on: kind) { registry, _ in
+            _ = try await registry.register((0..<10).map { Scene.registration($0, tags: ["a"]) })
+            let nobodys = TagExpression.any((0..<200).map { .tag("none\($0)") })
+            for (expression, plan) in [
+                (nobodys, TagExpression.any([])), (.not(nobodys), .all([])), (.all([.tag("a"), nobodys]), .any([])),
+                (.any([.tag("a"), .not(nobodys)]), .all([])), (.any([nobodys, .tag("a")]), .any([.tag("a")])),
+            ] {
+                #expect(try await Self.plan(for: expression, registry).expression == plan)
+                let found = try await registry.all(.tags(expression))
+                #expect(found.count == (plan == .any([]) ? 0 : 10))
+            }
+        }
+    }
+
+    /// The router reads the same file, and waits for a page of others.
+    @Test func `A page ends after many devices that do not match`() async throws {
+        try await Scene.open { registry, _ in
+            let tags = (0..<9).map { "t\($0)" }
+            for start in stride(from: 0, to: 21_000, by: 1000) {
+                _ = try await registry.register(
+                    (start..<start + 1000).map { Scene.registration($0, tags: $0 == 0 ? tags : ["t0"]) })
+            }
+            let nobody = Audience.tags(.not(.any(tags.map { .tag($0) })))
+            let page = try await registry.page(of: nobody, app: Scene.shop, after: nil, limit: 1000)
+            #expect(page.devices.isEmpty && page.next != nil)
+            let rest = try await registry.page(of: nobody, app: Scene.shop, after: page.next, limit: 1000)
+            #expect(rest.devices.isEmpty && rest.next == nil)
         }
     }
 

@@ -40,7 +40,7 @@ function valueText(name, value) {
   return typeof value === "object" ? JSON.stringify(value) : String(value ?? "");
 }
 
-const kinds = { key: "signing key", certificate: "certificate" };
+const kinds = { provider_key: "provider key", certificate: "certificate" };
 const known = ["app", "kind", "name", "expires_at"];
 
 export function draw(context) {

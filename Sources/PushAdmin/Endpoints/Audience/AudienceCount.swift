@@ -1,24 +1,18 @@
-import PushLoop
 package import PushModel
 
 /// Counts the devices of audiences, page by page and up to a limit. One count runs at a time, so that the router, which
 /// reads the same file, waits for at most one page.
-package actor AudienceCount {
+package struct AudienceCount: Sendable {
     /// The number of devices after which the count ends.
     package static let most = 100_000
     package static let shown = 10
     private static let pageSize = 2000
-    /// The number of requests that may wait.
-    private static let mostWaiting = 16
-
-    package enum Failure: Error, Sendable {
-        case busy
-    }
+    /// The number of pages after which the count ends. A page has few devices if few of those examined match.
+    private static let mostPages = 100
 
     private let registry: any DeviceRegistry
     private let most: Int
-    private var isBusy = false
-    private var waiting: [CheckedContinuation<Void, Never>] = []
+    private let turns = SearchTurns(1)
 
     package init(_ registry: any DeviceRegistry, most: Int = AudienceCount.most) {
         self.registry = registry
@@ -26,23 +20,23 @@ package actor AudienceCount {
     }
 
     package func count(_ audience: Audience, app: AppID) async throws -> AudienceAnswer {
-        if isBusy {
-            guard waiting.count < Self.mostWaiting else { throw Failure.busy }
-            await withCheckedContinuation { waiting.append($0) }
-        }
-        isBusy = true
-        defer { if waiting.isEmpty { isBusy = false } else { waiting.removeFirst().resume() } }
+        try await turns.take { try await pages(of: audience, app: app) }
+    }
+
+    private func pages(of audience: Audience, app: AppID) async throws -> AudienceAnswer {
         var answer = AudienceAnswer(count: 0, isComplete: false, devices: [], inactive: 0, unknown: 0)
         var cursor: AudienceCursor?
-        repeat {
+        for _ in 0..<Self.mostPages {
+            try Task.checkCancellation()
             let page = try await registry.page(of: audience, app: app, after: cursor, limit: Self.pageSize)
             answer.count += page.devices.count
             answer.inactive += page.inactive.count
             answer.unknown += page.unknown.count
             answer.devices += page.devices.prefix(Self.shown - answer.devices.count).map(\.id.description)
             cursor = page.next
-        } while cursor != nil && answer.count + answer.inactive + answer.unknown < most
-        answer.isComplete = cursor == nil
+            answer.isComplete = cursor == nil
+            if answer.isComplete || answer.count + answer.inactive + answer.unknown >= most { break }
+        }
         return answer
     }
 }

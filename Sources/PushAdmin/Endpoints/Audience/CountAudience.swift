@@ -5,7 +5,7 @@ import PushWire
 /// `POST /v1/audience`: how many devices an audience names now, and the first of them.
 package struct CountAudience: RawBodyEndpoint {
     package static let operation = Operation(
-        .post, at: "/v1/audience", access: .role(.observe), subject: "Messages",
+        .post, at: "/v1/audience", id: "countAudience", access: .role(.observe), subject: "Messages",
         summary: "Counts the devices of an audience: {\"app\": …, \"to\": …}, as in a message.",
         body: .raw([
             .init(
@@ -13,7 +13,7 @@ package struct CountAudience: RawBodyEndpoint {
                 schema: [
                     "type": "object", "required": ["app", "to"], "additionalProperties": false,
                     "properties": [
-                        "app": ["type": "string", "description": "The app."], "to": EnvelopeSchema.audience,
+                        "app": EnvelopeSchema.app, "to": EnvelopeSchema.audience,
                     ],
                 ],
                 named: "AudienceQuestion", example: ["app": "shop", "to": ["tags": ["any": ["beta", "vip"]]]])
@@ -35,10 +35,6 @@ package struct CountAudience: RawBodyEndpoint {
             return Reply(try await audiences.count(try Self.audience(to, app: app), app: app))
         } catch let fault as AudienceFault {
             throw Problem.invalid(InputFault(.badValue, at: .pointer("/to"), detail: fault.description))
-        } catch AudienceCount.Failure.busy {
-            var problem = Problem(.unavailable, detail: "other audiences are counted; try again later")
-            problem.retryAfterMilliseconds = 1000
-            throw problem
         }
     }
 

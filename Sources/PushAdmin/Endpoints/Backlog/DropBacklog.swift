@@ -11,7 +11,7 @@ package struct DropBacklog: Endpoint {
     }
 
     package static let operation = Operation(
-        .post, at: "/v1/backlog/{app}/drop", access: .role(.operate), subject: "Messages",
+        .post, at: "/v1/backlog/{app}/drop", id: "dropBacklog", access: .role(.operate), subject: "Messages",
         summary: "Drops the waiting messages of an app that has no gateway.", problems: [.conflict])
 
     private let drop: @Sendable (AppID) async -> Int?

@@ -3,7 +3,7 @@ package import PushModel
 /// `GET /v1/cluster`: the nodes and partitions of the cluster, as this node sees them.
 package struct GetCluster: Endpoint {
     package static let operation = Operation(
-        .get, at: "/v1/cluster", access: .role(.observe), subject: "Server",
+        .get, at: "/v1/cluster", id: "getCluster", access: .role(.observe), subject: "Server",
         summary: "Returns the nodes and partitions of the cluster, as this node sees them; {} for a single node.")
 
     private let source: any ClusterSource

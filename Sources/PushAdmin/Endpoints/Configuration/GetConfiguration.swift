@@ -3,7 +3,7 @@ package import PushModel
 /// `GET /v1/configuration`: the settings in force, and what in the file differs.
 package struct GetConfiguration: Endpoint {
     package static let operation = Operation(
-        .get, at: "/v1/configuration", access: .role(.observe), subject: "Server",
+        .get, at: "/v1/configuration", id: "getConfiguration", access: .role(.observe), subject: "Server",
         summary: "Returns the settings in force, and how the file differs from them.")
 
     private let control: any ConfigurationControl

@@ -3,7 +3,7 @@ package import PushModel
 /// `POST /v1/reload`: reads the configuration again, as SIGHUP does.
 package struct ReloadConfiguration: Endpoint {
     package static let operation = Operation(
-        .post, at: "/v1/reload", access: .role(.operate), subject: "Server",
+        .post, at: "/v1/reload", id: "reloadConfiguration", access: .role(.operate), subject: "Server",
         summary: "Reads the configuration again; reloaded is false if it has faults. Credentials are read afterwards.")
 
     private let control: any ConfigurationControl

@@ -21,7 +21,8 @@ package struct ChangeDevice: Endpoint {
     }
 
     package static let operation = Operation(
-        .put, at: "/v1/apps/{app}/devices/{device}", access: .roles([.register, .operate]), subject: "Devices",
+        .put, at: "/v1/apps/{app}/devices/{device}", id: "changeDevice", access: .roles([.register, .operate]),
+        subject: "Devices",
         summary: "Changes the user, the tags and other properties of a device.", body: .jsonOrForm,
         example: ["user": "ada", "tags": ["beta", "vip"]], problems: [.unknownDevice, .conflict])
 

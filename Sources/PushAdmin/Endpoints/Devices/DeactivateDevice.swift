@@ -13,7 +13,8 @@ package struct DeactivateDevice: Endpoint {
     }
 
     package static let operation = Operation(
-        .post, at: "/v1/devices/{device}/deactivate", access: .role(.operate), subject: "Devices",
+        .post, at: "/v1/devices/{device}/deactivate", id: "deactivateDevice", access: .role(.operate),
+        subject: "Devices",
         summary: "Sends nothing more to a device until it registers again.", body: .json,
         example: ["reason": "lost"], problems: [.unknownDevice])
 

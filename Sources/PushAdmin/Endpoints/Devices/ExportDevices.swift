@@ -7,7 +7,7 @@ package struct ExportDevices: Endpoint {
     package typealias Input = DeviceSearch
 
     package static let operation = Operation(
-        .get, at: "/v1/export/devices", access: .role(.operate), subject: "Devices",
+        .get, at: "/v1/export/devices", id: "exportDevices", access: .role(.operate), subject: "Devices",
         summary: "Returns devices with their tokens, for a backup.", problems: [.unknownApp])
 
     private let devices: any DeviceBook

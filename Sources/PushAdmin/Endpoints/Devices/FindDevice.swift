@@ -14,7 +14,7 @@ package struct FindDevice: Endpoint {
     }
 
     package static let operation = Operation(
-        .post, at: "/v1/devices/find", access: .roles([.observe, .register]), subject: "Devices",
+        .post, at: "/v1/devices/find", id: "findDevice", access: .roles([.observe, .register]), subject: "Devices",
         summary: "Returns the device with a token.", body: .json,
         example: ["app": "shop", "token": .string(DeviceInput.exampleToken)], problems: [.unknownDevice])
 

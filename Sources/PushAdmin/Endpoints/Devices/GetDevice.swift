@@ -11,7 +11,7 @@ package struct GetDevice: Endpoint {
     }
 
     package static let operation = Operation(
-        .get, at: "/v1/devices/{device}", access: .role(.observe), subject: "Devices",
+        .get, at: "/v1/devices/{device}", id: "getDevice", access: .role(.observe), subject: "Devices",
         summary: "Returns a device without its token.", problems: [.unknownDevice])
 
     private let lookup: DeviceLookup

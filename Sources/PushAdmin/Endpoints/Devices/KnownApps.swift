@@ -17,10 +17,11 @@ package struct KnownApps: Sendable {
         self.environment = environment
     }
 
-    /// Throws `unknown_app` unless the app is in the configuration.
+    /// Throws `unknown_app` unless the app is in the configuration. The caller must have a right for the app: one that
+    /// is limited to some apps does not get this far with the name of another.
     func check(_ app: AppID) async throws(Problem) {
         guard let known = await all?(), !known.contains(app) else { return }
-        throw .unknownApp(app.name)
+        throw .unknownApp(app.name, among: known.map(\.name))
     }
 
     /// Throws `unknown_app` unless the app is in the configuration, and `invalid` unless it has this environment.

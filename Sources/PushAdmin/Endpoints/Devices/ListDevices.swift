@@ -5,7 +5,7 @@ package struct ListDevices: Endpoint {
     package typealias Input = DeviceSearch
 
     package static let operation = Operation(
-        .get, at: "/v1/devices", access: .role(.observe), subject: "Devices",
+        .get, at: "/v1/devices", id: "listDevices", access: .role(.observe), subject: "Devices",
         summary: "Returns devices without their tokens, in a stable order.", problems: [.unknownApp])
 
     private let devices: any DeviceBook

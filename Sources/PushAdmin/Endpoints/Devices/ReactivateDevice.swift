@@ -13,7 +13,8 @@ package struct ReactivateDevice: Endpoint {
     }
 
     package static let operation = Operation(
-        .post, at: "/v1/devices/{device}/reactivate", access: .role(.operate), subject: "Devices",
+        .post, at: "/v1/devices/{device}/reactivate", id: "reactivateDevice", access: .role(.operate),
+        subject: "Devices",
         summary: "Sends to an inactive device again, until the push service rejects its token again.",
         problems: [.unknownDevice, .conflict])
 

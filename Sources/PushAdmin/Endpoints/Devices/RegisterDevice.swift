@@ -26,7 +26,7 @@ package struct RegisterDevice: Endpoint {
     }
 
     package static let operation = Operation(
-        .post, at: "/v1/apps/{app}/devices", access: .role(.register), subject: "Devices",
+        .post, at: "/v1/apps/{app}/devices", id: "registerDevice", access: .role(.register), subject: "Devices",
         summary: "Registers a device, or refreshes and reactivates a known one.", body: .jsonOrForm,
         example: [
             "token": .string(DeviceInput.exampleToken), "user": "ada", "tags": ["beta", "vip"], "locale": "de_AT",

@@ -1,5 +1,4 @@
 package import PushModel
-import PushText
 import PushWire
 
 /// `POST /v1/devices`: registers one device, or a list of them, for a backend or an import.
@@ -18,27 +17,29 @@ package struct RegisterDevices: RawBodyEndpoint {
         }
     }
 
+    private static let registration: JSONValue = ["$ref": "#/components/schemas/Registration"]
+
     package static let operation = Operation(
-        .post, at: "/v1/devices", access: .roles([.register, .operate]), subject: "Devices",
+        .post, at: "/v1/devices", id: "registerDevices", access: .roles([.register, .operate]), subject: "Devices",
         summary: "Registers a device, or a list of up to 1000 devices.",
         body: .raw([
             .init(
                 "application/json",
                 schema: [
                     "anyOf": [
-                        DeviceInput.jsonSchema,
+                        registration,
                         [
                             "type": "object", "required": ["devices"], "additionalProperties": false,
                             "properties": [
                                 "devices": [
-                                    "type": "array", "items": DeviceInput.jsonSchema, "minItems": 1,
+                                    "type": "array", "items": registration, "minItems": 1,
                                     "maxItems": .integer(Int64(maxRegistrations)),
                                 ]
                             ],
                         ],
                     ]
                 ],
-                named: "Registrations",
+                named: "Registrations", parts: ["Registration": DeviceInput.jsonSchema],
                 example: [
                     "devices": [
                         ["app": "shop", "token": .string(DeviceInput.exampleToken), "user": "ada", "tags": ["beta"]]
@@ -60,12 +61,7 @@ package struct RegisterDevices: RawBodyEndpoint {
         _ input: Input, body: [UInt8], for caller: Caller
     ) async throws -> Reply<RegistrationListAnswer.OneOrMany> {
         let document = try RequestInput.document(body)
-        if let key = document.repeatedKey() {
-            let name = PlainText.line(document.string(key) ?? "", limit: 60)
-            throw Problem.invalid(
-                InputFault(
-                    .repeated, at: .pointer(""), detail: "the key \"\(name)\" is given twice in one object"))
-        }
+        if let fault = InputFault(repeatedKeyIn: document) { throw Problem.invalid(fault) }
         guard let list = document.value("devices", in: document.root) else {
             let answer = try await register([document.root], of: document, isTrial: input.isTrial, for: caller)[0]
             if let problem = answer.error { throw problem }

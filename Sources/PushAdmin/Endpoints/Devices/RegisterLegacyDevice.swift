@@ -22,7 +22,8 @@ package struct RegisterLegacyDevice: Endpoint {
     }
 
     package static let operation = Operation(
-        .post, at: Configuration.HTTP.LegacyRegistration.defaultPath, access: .open, subject: "Devices",
+        .post, at: Configuration.HTTP.LegacyRegistration.defaultPath, id: "registerLegacyDevice", access: .open,
+        subject: "Devices",
         summary: "Registers a device of an app that has no key.", body: .form,
         example: ["token": .string(DeviceInput.exampleToken)],
         problems: [.unknownApp, .tooManyRequests])

@@ -13,7 +13,7 @@ package struct RemoveDevice: Endpoint {
     }
 
     package static let operation = Operation(
-        .delete, at: "/v1/apps/{app}/devices/{device}", access: .role(.operate), subject: "Devices",
+        .delete, at: "/v1/apps/{app}/devices/{device}", id: "removeDevice", access: .role(.operate), subject: "Devices",
         summary: "Erases the token, user and tags of a device; its id stays in past events.",
         problems: [.unknownDevice])
 

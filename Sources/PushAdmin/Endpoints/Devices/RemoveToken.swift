@@ -14,7 +14,8 @@ package struct RemoveToken: Endpoint {
     }
 
     package static let operation = Operation(
-        .post, at: "/v1/apps/{app}/devices/remove", access: .roles([.register, .operate]), subject: "Devices",
+        .post, at: "/v1/apps/{app}/devices/remove", id: "removeToken", access: .roles([.register, .operate]),
+        subject: "Devices",
         summary: "Erases the token, user and tags of the device with a token; its id stays in past events.",
         body: .jsonOrForm, example: ["token": .string(DeviceInput.exampleToken)])
 

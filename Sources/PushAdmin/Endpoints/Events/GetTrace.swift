@@ -14,8 +14,9 @@ package struct GetTrace: Endpoint {
         let until: WallTime
 
         package init(_ read: inout InputReader) {
-            message = read.query("message", as: .message, about: "A message id.")
-            app = read.query("app", as: .app, about: "Only messages of this app.")
+            message = read.query(
+                "message", as: .message, about: "A message id. Give one of message, device, apns_id and user.")
+            app = read.query("app", as: .app, about: "Only messages of this app; only with message.")
             device = read.query("device", as: .device, about: "A device id.")
             apnsID = read.query("apns_id", as: .apnsID, about: "The apns-id of a delivery.")
             user = read.query("user", as: .text(1...1024), about: "A user, for the devices that belong to it now.")
@@ -31,8 +32,9 @@ package struct GetTrace: Endpoint {
     }
 
     package static let operation = Operation(
-        .get, at: "/v1/trace", access: .role(.observe), subject: "Events",
-        summary: "Returns the events of one message, device, delivery or user, in order.")
+        .get, at: "/v1/trace", id: "getTrace", access: .role(.observe), subject: "Events",
+        summary: "Returns the events of one message, device, delivery or user, in order.",
+        problems: [.unknownMessage])
 
     private let traces: Traces
 
@@ -47,6 +49,8 @@ package struct GetTrace: Endpoint {
         let found: TraceSearch.Found
         if let message = input.message {
             found = try await search.message(message, app: app)
+            let isWhole = input.since == .distantPast && input.until == .distantFuture
+            if isWhole, found.isComplete, found.lines.isEmpty { throw FindMessage.unknown(message) }
         } else if let device = input.device {
             found = try await search.device(device)
         } else if let id = input.apnsID {

@@ -33,7 +33,9 @@ package struct ReadEvents: RespondingEndpoint {
                 about: "Only events with a greater number; 0 for all. In a cluster, numbers of parts, as in 3:17,5:90.")
             sinceAt = read.query("since_at", as: .time, about: "Only events at this time or later.")
             untilAt = read.query("until_at", as: .time, about: "Only events at this time or earlier.")
-            last = read.query("last", as: .integer(0...maxEvents), about: "Only as many of the newest events.")
+            last = read.query(
+                "last", as: .integer(0...maxEvents),
+                about: "Only as many of the newest events; not with since, since_at, until_at, limit or wait.")
             prefix =
                 read.query(
                     "prefix", as: .text(1...128), about: "Only topics (family/app/kind) that begin with this text.")
@@ -53,7 +55,7 @@ package struct ReadEvents: RespondingEndpoint {
     }
 
     package static let operation = Operation(
-        .get, at: "/v1/events", access: .role(.observe), subject: "Events",
+        .get, at: "/v1/events", id: "readEvents", access: .role(.observe), subject: "Events",
         summary: "Returns stored events, one JSON object on each line, with their numbers of the event log.",
         answers: [
             .init(

@@ -6,7 +6,7 @@ package struct TraceDevice: Endpoint {
     package typealias Input = GetDevice.Input
 
     package static let operation = Operation(
-        .get, at: "/v1/devices/{device}/trace", access: .role(.observe), subject: "Devices",
+        .get, at: "/v1/devices/{device}/trace", id: "traceDevice", access: .role(.observe), subject: "Devices",
         summary: "Returns the events of a device, in order.")
 
     private let traces: Traces

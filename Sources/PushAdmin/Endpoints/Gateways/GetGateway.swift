@@ -13,7 +13,7 @@ package struct GetGateway: Endpoint {
     }
 
     package static let operation = Operation(
-        .get, at: "/v1/gateways/{app}", access: .role(.observe), subject: "Gateways",
+        .get, at: "/v1/gateways/{app}", id: "getGateway", access: .role(.observe), subject: "Gateways",
         summary: "Returns the gateway of an app with its connections.", problems: [.unknownApp, .unknownNode])
 
     private let control: any GatewayControl

@@ -19,7 +19,7 @@ package struct ListCredentials: Endpoint {
     }
 
     package static let operation = Operation(
-        .get, at: "/v1/credentials", access: .role(.observe), subject: "Gateways",
+        .get, at: "/v1/credentials", id: "listCredentials", access: .role(.observe), subject: "Gateways",
         summary: "Returns the credentials of the apps, sorted by app: what they are, when they expire, what is wrong.",
         problems: [.unknownApp])
 

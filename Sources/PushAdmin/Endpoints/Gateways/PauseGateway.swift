@@ -11,7 +11,7 @@ package struct PauseGateway: Endpoint {
     }
 
     package static let operation = Operation(
-        .post, at: "/v1/gateways/{app}/pause", access: .role(.operate), subject: "Gateways",
+        .post, at: "/v1/gateways/{app}/pause", id: "pauseGateway", access: .role(.operate), subject: "Gateways",
         summary: "Pauses an app: messages are accepted and wait, also across a restart.", problems: [.unknownApp])
 
     private let control: any GatewayControl

@@ -17,7 +17,7 @@ package struct ReleaseBrake: Endpoint {
     }
 
     package static let operation = Operation(
-        .post, at: "/v1/apps/{app}/brake/release", access: .role(.operate), subject: "Gateways",
+        .post, at: "/v1/apps/{app}/brake/release", id: "releaseBrake", access: .role(.operate), subject: "Gateways",
         summary: "Releases the brake that stops the deactivation of devices after too many bad tokens.",
         problems: [.unknownApp])
 

@@ -11,7 +11,7 @@ package struct ResumeGateway: Endpoint {
     }
 
     package static let operation = Operation(
-        .post, at: "/v1/gateways/{app}/resume", access: .role(.operate), subject: "Gateways",
+        .post, at: "/v1/gateways/{app}/resume", id: "resumeGateway", access: .role(.operate), subject: "Gateways",
         summary: "Resumes an app that was paused.", problems: [.unknownApp])
 
     private let control: any GatewayControl

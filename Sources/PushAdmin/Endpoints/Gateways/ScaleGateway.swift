@@ -22,7 +22,7 @@ package struct ScaleGateway: Endpoint {
     }
 
     package static let operation = Operation(
-        .put, at: "/v1/gateways/{app}/connections", access: .role(.operate), subject: "Gateways",
+        .put, at: "/v1/gateways/{app}/connections", id: "scaleGateway", access: .role(.operate), subject: "Gateways",
         summary: "Sets how many connections an app may have, until a reload or another call changes it.", body: .json,
         example: ["min": 1, "max": 4], problems: [.unknownApp, .unknownNode])
 

@@ -3,7 +3,8 @@ package import PushModel
 /// `GET /healthz`: whether the process is alive.
 package struct GetHealth: ImmediateEndpoint {
     package static let operation = Operation(
-        .get, at: "/healthz", access: .open, subject: "Health", summary: "Answers ok as long as the process runs.")
+        .get, at: "/healthz", id: "getHealth", access: .open, subject: "Health",
+        summary: "Answers ok as long as the process runs.")
 
     package init() {}
 

@@ -10,7 +10,7 @@ package struct GetMetrics: Endpoint {
     }
 
     package static let operation = Operation(
-        .get, at: "/metrics", access: .open, subject: "Health",
+        .get, at: "/metrics", id: "getMetrics", access: .open, subject: "Health",
         summary: "Returns the metrics in the text format of Prometheus.")
 
     private let source: any HealthSource

@@ -11,7 +11,8 @@ package struct GetReadiness: Endpoint {
     }
 
     package static let operation = Operation(
-        .get, at: "/readyz", access: .open, subject: "Health", summary: "Tells whether a push can be sent now.",
+        .get, at: "/readyz", id: "getReadiness", access: .open, subject: "Health",
+        summary: "Tells whether a push can be sent now.",
         answers: [
             .init(200, about: "A push can be sent."), .init(503, about: "A push cannot be sent; reason says why."),
         ], problems: [.unknownApp])

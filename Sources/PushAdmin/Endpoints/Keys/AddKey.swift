@@ -35,7 +35,7 @@ package struct AddKey: Endpoint {
     }
 
     package static let operation = Operation(
-        .post, at: "/v1/keys", access: .role(.admin), subject: "Keys",
+        .post, at: "/v1/keys", id: "addKey", access: .role(.admin), subject: "Keys",
         summary: "Makes an API key, and returns its secret this once.", body: .json,
         example: ["name": "orders", "roles": ["push"], "apps": ["shop"], "rate": 100],
         answers: [.init(201, about: "The key, with its secret.")], problems: [.unknownApp, .conflict])

@@ -20,7 +20,7 @@ package struct ListKeys: Endpoint {
     }
 
     package static let operation = Operation(
-        .get, at: "/v1/keys", access: .role(.admin), subject: "Keys",
+        .get, at: "/v1/keys", id: "listKeys", access: .role(.admin), subject: "Keys",
         summary: "Returns the API keys in the order of their creation.")
 
     private let registrar: KeyRegistrar

@@ -12,7 +12,7 @@ package struct RevokeKey: Endpoint {
     }
 
     package static let operation = Operation(
-        .post, at: "/v1/keys/{name}/revoke", access: .role(.admin), subject: "Keys",
+        .post, at: "/v1/keys/{name}/revoke", id: "revokeKey", access: .role(.admin), subject: "Keys",
         summary: "Ends a key at once, with its open connections and streams.", problems: [.unknownKey])
 
     private let registrar: KeyRegistrar

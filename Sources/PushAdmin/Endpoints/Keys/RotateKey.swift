@@ -16,7 +16,7 @@ package struct RotateKey: Endpoint {
     }
 
     package static let operation = Operation(
-        .post, at: "/v1/keys/{name}/rotate", access: .role(.admin), subject: "Keys",
+        .post, at: "/v1/keys/{name}/rotate", id: "rotateKey", access: .role(.admin), subject: "Keys",
         summary: "Replaces a key by a new one with the same rights, and returns its secret this once.", body: .json,
         example: ["overlap_ms": 3_600_000],
         problems: [.unknownKey])

@@ -5,7 +5,8 @@ package struct CancelMessage: Endpoint {
     package typealias Input = GetMessage.Input
 
     package static let operation = Operation(
-        .post, at: "/v1/apps/{app}/messages/{id}/cancel", access: .roles([.push, .operate]), subject: "Messages",
+        .post, at: "/v1/apps/{app}/messages/{id}/cancel", id: "cancelMessage", access: .roles([.push, .operate]),
+        subject: "Messages",
         summary: "Cancels a message: its deliveries that have not gone out are not sent.",
         problems: [.tooLate, .unknownMessage])
 

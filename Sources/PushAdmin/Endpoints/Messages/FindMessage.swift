@@ -14,8 +14,9 @@ package struct FindMessage: Endpoint {
     }
 
     package static let operation = Operation(
-        .get, at: "/v1/messages/{id}", access: .role(.observe), subject: "Messages",
-        summary: "Returns a message by its id, whatever its app.", problems: [.unknownMessage])
+        .get, at: "/v1/messages/{id}", id: "findMessage", access: .role(.observe), subject: "Messages",
+        summary: "Returns a message by its id, whatever its app.",
+        problems: [.unknownMessage])
 
     private let history: MessageHistory
     private let obstacles: ObstacleSearch

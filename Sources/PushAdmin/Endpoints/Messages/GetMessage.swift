@@ -14,7 +14,7 @@ package struct GetMessage: Endpoint {
     }
 
     package static let operation = Operation(
-        .get, at: "/v1/apps/{app}/messages/{id}", access: .role(.observe), subject: "Messages",
+        .get, at: "/v1/apps/{app}/messages/{id}", id: "getMessage", access: .role(.observe), subject: "Messages",
         summary: "Returns a message with its audience, options, client and counts.", problems: [.unknownMessage])
 
     private let history: MessageHistory

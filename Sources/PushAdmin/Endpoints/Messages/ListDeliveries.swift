@@ -24,7 +24,8 @@ package struct ListDeliveries: Endpoint {
     }
 
     package static let operation = Operation(
-        .get, at: "/v1/apps/{app}/messages/{id}/deliveries", access: .role(.observe), subject: "Messages",
+        .get, at: "/v1/apps/{app}/messages/{id}/deliveries", id: "listDeliveries", access: .role(.observe),
+        subject: "Messages",
         summary: "Returns the deliveries of a message that have ended, with their outcomes.",
         problems: [.unknownMessage])
 

@@ -31,22 +31,30 @@ package struct ListMessages: Endpoint {
     }
 
     package static let operation = Operation(
-        .get, at: "/v1/messages", access: .role(.observe), subject: "Messages",
-        summary: "Returns messages with their states and counts, the latest first.")
+        .get, at: "/v1/messages", id: "listMessages", access: .role(.observe), subject: "Messages",
+        summary: "Returns messages with their states and counts, the latest first.",
+        problems: [.unknownApp])
 
     private let history: MessageHistory
+    private let apps: KnownApps
+    /// All listings read the log on one thread, which replays need, too.
+    private let turns = SearchTurns(2)
 
-    package init(history: MessageHistory) {
+    package init(history: MessageHistory, apps: KnownApps) {
         self.history = history
+        self.apps = apps
     }
 
     package func answer(_ input: Input, for caller: Caller) async throws -> Reply<MessageListAnswer> {
         var filter = MessageHistory.Filter()
         filter.app = try caller.app(for: input.app)
+        if let app = input.app { try await apps.check(app) }
         filter.states = Set(input.states ?? [])
         (filter.user, filter.since, filter.until) = (input.user, input.since, input.until)
         try history.log.check(input.before, in: "after")
-        let page = try await history.page(filter, before: input.before, limit: input.limit)
+        let page = try await turns.take { [filter] in
+            try await history.page(filter, before: input.before, limit: input.limit)
+        }
         return Reply(MessageListAnswer(page))
     }
 }

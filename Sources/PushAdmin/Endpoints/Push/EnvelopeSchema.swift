@@ -27,13 +27,23 @@ enum EnvelopeSchema {
         [
             "type": "object", "required": ["id", "app", "to"], "additionalProperties": false,
             "properties": .object(options.merging(content) { first, _ in first }),
+            // Generators take anyOf beside properties for a union of types, and leave conditions alone.
+            "if": ["required": ["payload"]], "then": ["not": ["anyOf": plainContent]],
+            "else": ["anyOf": plainContent],
         ]
     }
+
+    /// That one of the members that make a payload is there.
+    private static let plainContent: JSONValue = [
+        ["required": ["alert"]], ["required": ["badge"]], ["required": ["sound"]], ["required": ["custom"]],
+    ]
+
+    static let app: JSONValue = ["type": "string", "pattern": TextPattern.name, "description": "The app."]
 
     private static var options: [String: JSONValue] {
         [
             "id": text(128, about: "The name of the message in its app. The same id again is a duplicate."),
-            "app": ["type": "string", "description": "The app."],
+            "app": app,
             "to": audience,
             "push_type": [
                 "type": "string", "enum": .array(PushType.allCases.map { .string($0.rawValue) }), "default": "alert",
@@ -75,12 +85,14 @@ enum EnvelopeSchema {
             "properties": [
                 "tokens": names(["type": "string", "pattern": "^([0-9A-Fa-f]{2})+$"]),
                 "devices": names(["type": "string", "pattern": "^[0-9a-f]{32}$"]),
-                "users": names(["type": "string", "minLength": 1, "maxLength": 255]),
+                "users": names([
+                    "type": "string", "minLength": 1, "maxLength": 255, "pattern": TextPattern.withoutControls,
+                ]),
                 "tags": [
-                    "type": ["string", "object"],
+                    "type": ["string", "object"], "minLength": 1, "minProperties": 1, "maxProperties": 1,
                     "description": "A tag, or {\"all\": […]}, {\"any\": […]} or {\"not\": …} of tags, nested.",
                 ],
-                "all": ["const": true, "description": "Every active device of the app."],
+                "all": ["type": "boolean", "enum": [true], "description": "Every active device of the app."],
             ],
         ]
     }
@@ -90,7 +102,10 @@ enum EnvelopeSchema {
     }
 
     private static func text(_ length: Int64, about: String) -> JSONValue {
-        ["type": "string", "minLength": 1, "maxLength": .integer(length), "description": .string(about)]
+        [
+            "type": "string", "minLength": 1, "maxLength": .integer(length), "pattern": TextPattern.withoutControls,
+            "description": .string(about),
+        ]
     }
 
     private static func seconds(about: String) -> JSONValue {

@@ -14,7 +14,7 @@ package struct PushMessages: RespondingEndpoint {
     package static let maxLinesBytes = 32 * 1024 * 1024
 
     package static let operation = Operation(
-        .post, at: "/v1/messages", access: .role(.push), subject: "Messages",
+        .post, at: "/v1/messages", id: "sendMessage", access: .role(.push), subject: "Messages",
         summary: "Accepts a message, or up to 10,000 as lines, and answers after it is on disk.",
         body: .raw(EnvelopeSchema.contents),
         answers: [

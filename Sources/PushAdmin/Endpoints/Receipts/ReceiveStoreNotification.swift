@@ -24,7 +24,7 @@ package struct ReceiveStoreNotification: Endpoint {
     }
 
     package static let operation = Operation(
-        .post, at: "/v1/appstore/notifications", access: .open, subject: "Receipts",
+        .post, at: "/v1/appstore/notifications", id: "receiveStoreNotification", access: .open, subject: "Receipts",
         summary: "Takes an App Store Server Notification, version 2.", body: .json,
         example: ["signedPayload": "eyJhbGciOiJFUzI1NiIsIng1YyI6W119.e30.AA"],
         answers: [.init(200, about: "The event of the notification is on disk.")], problems: [.tooManyRequests])

@@ -20,14 +20,12 @@ package struct VerifyReceipt: Endpoint {
                     "exclude_old_transactions", as: .flag,
                     about: "Whether only the latest transaction of each subscription of an old receipt is returned.")
                 ?? false
-            read.require(
-                read.has("signed") != read.has("receipt"), at: "signed", code: signed == nil ? .missing : .badValue,
-                detail: "give either signed or receipt")
+            read.requireOne(of: "signed", or: "receipt", detail: "give either signed or receipt")
         }
     }
 
     package static let operation = Operation(
-        .post, at: "/v1/receipts/verify", access: .role(.push), subject: "Receipts",
+        .post, at: "/v1/receipts/verify", id: "verifyReceipt", access: .role(.push), subject: "Receipts",
         summary: "Verifies signed data or an old receipt of the App Store.", body: .json,
         example: ["signed": "eyJhbGciOiJFUzI1NiIsIng1YyI6W119.e30.AA"],
         answers: [.init(200, about: "The verdict, also for data that is not valid.")])

@@ -25,10 +25,8 @@ package struct ReportSeen: Endpoint {
             let at = read.optional(
                 "at", as: Form<Int64>.integer(0...latest),
                 about: "When it happened by the clock of the device, in milliseconds since 1970.")
-            read.require(
-                (apnsID == nil && !read.has("apns_id")) != (providerID == nil && !read.has("provider_id")),
-                at: "apns_id",
-                code: apnsID == nil ? .missing : .badValue, detail: "name the delivery by apns_id or by provider_id")
+            read.requireOne(
+                of: "apns_id", or: "provider_id", detail: "name the delivery by apns_id or by provider_id")
             return SeenReport(of: apnsID ?? providerID.flatMap { APNSID($0) }, what: what, at: at)
         }
 
@@ -37,7 +35,7 @@ package struct ReportSeen: Endpoint {
     }
 
     package static let operation = Operation(
-        .post, at: "/v1/apps/{app}/seen", access: .role(.register), subject: "Devices",
+        .post, at: "/v1/apps/{app}/seen", id: "reportSeen", access: .role(.register), subject: "Devices",
         summary: "Records which notifications were displayed and opened, each once.", body: .json,
         example: [
             "seen": [

@@ -5,7 +5,7 @@ package import PushModel
 /// The console asks it after the sign-in, so that it offers only what the key may do.
 package struct GetCaller: ImmediateEndpoint {
     package static let operation = Operation(
-        .get, at: "/v1/caller", access: .roles(Role.allCases), subject: "Server",
+        .get, at: "/v1/caller", id: "getCaller", access: .roles(Role.allCases), subject: "Server",
         summary: "Returns the name of the key that signed the request, and its rights.")
 
     package init() {}

@@ -4,7 +4,7 @@ import PushWire
 /// `GET /openapi.json`: the description of all endpoints.
 package struct GetOpenAPI: ImmediateEndpoint {
     package static let operation = Operation(
-        .get, at: "/openapi.json", access: .open, subject: "Server",
+        .get, at: "/openapi.json", id: "getOpenAPI", access: .open, subject: "Server",
         summary: "Returns the OpenAPI document of this server.")
 
     private let document: [UInt8]

@@ -11,7 +11,7 @@ package struct GetStatistics: Endpoint {
     }
 
     package static let operation = Operation(
-        .get, at: "/v1/stats", access: .role(.observe), subject: "Server",
+        .get, at: "/v1/stats", id: "getStats", access: .role(.observe), subject: "Server",
         summary: "Returns counters, backlogs and states; a client computes rates from two answers.",
         problems: [.unknownNode])
 

@@ -153,7 +153,12 @@ def inputs(scene):
                     bad = bad if place["name"] != "id" else scene.path(path, id="a" * 129)
                     answer = scene.ask(method, path, *body_of(operation), door=door, target=bad, expect=422)
                     assert place["name"] in (fault.get("parameter") for fault in answer.json["errors"]), answer
-                elif place["schema"]["type"] in ("integer", "boolean"):
+                    continue
+                # An unset variable of a client must not become a filter that selects everything.
+                answer = scene.ask(method, path, *body_of(operation), query=f"?{place['name']}=", expect=422, **sent)
+                assert (place["name"], "too_short") in (
+                    (fault.get("parameter"), fault["code"]) for fault in answer.json["errors"]), answer
+                if place["schema"]["type"] in ("integer", "boolean"):
                     scene.ask(method, path, query=f"?{place['name']}=x", expect=422, **sent)
             if "400" in operation["responses"]:
                 answer = scene.ask(method, path, *body_of(operation), query="?a=%ff", expect=400, **sent)
@@ -221,7 +226,8 @@ def found(scene):
                 scene.ask(method, path, door=door, query=query, expect=503 if path == "/readyz" else 200)
             app = [one for one in operation.get("parameters", []) if (one["name"], one["in"]) == ("app", "query")]
             if app and "404" in operation["responses"] and "{" not in path:
-                scene.ask(method, path, query="?app=nope", expect=404)
+                answer = scene.ask(method, path, query=query.replace("?", "?app=nope&") or "?app=nope", expect=404)
+                assert answer.json["code"] == ("unknown_message" if path == "/v1/trace" else "unknown_app"), answer
             node = [one for one in operation.get("parameters", []) if (one["name"], one["in"]) == ("node", "query")]
             if node:
                 answer = scene.ask(method, path, query="?node=nope", expect=404)
@@ -230,6 +236,8 @@ def found(scene):
             if "404" in operation["responses"]:
                 answer = scene.ask(method, path, *body_of(operation), values={name: none[name]})
                 assert answer.status == 404, (method, path, name, answer)
+    answer = scene.ask("GET", "/v1/trace", query="?message=nope", expect=404)
+    assert answer.json["code"] == "unknown_message", answer
     scene.ask("GET", "/readyz", query="?app=shop", expect=200)
     scene.ask("GET", "/readyz", query="?app=gone", expect=503)
     scene.ask("GET", "/v1/devices", query="?limit=1&user=ada&tag=beta&active=true", expect=200)

@@ -44,8 +44,7 @@ def opened():
         found = {d["device"]: d for d in map(json.loads, serve.verb("devices", "list", "--json").splitlines())}
         for device in facts["devices"]:
             assert {k: found[device["device"]].get(k) for k in device} == device, (name, device)
-        keys = {key["name"] for line in serve.verb("keys", "api", "list", "--json").splitlines()
-                for key in json.loads(line)["keys"]}
+        keys = {json.loads(line)["name"] for line in serve.verb("keys", "api", "list", "--json").splitlines()}
         assert keys == {key["name"] for page in facts["keys"] for key in page["keys"]}, (name, keys)
         # The secret of a key is sealed with api.key.
         request = urllib.request.Request(

@@ -183,10 +183,12 @@ def routes():
     for place, operation in served.items():
         roles = rows[place][1].split(", ")
         assert roles == operation.get("x-roles", ["none"]), (place, roles, operation.get("x-roles"))
+        # A contract: generators make the names of methods from it.
+        assert rows[place][3] == operation["operationId"], (place, rows[place], operation["operationId"])
         names = {one["name"] for one in operation.get("parameters", []) if one["in"] != "path"}
         for media in operation.get("requestBody", {}).get("content", {}).values():
             schema = openapi.resolved(media.get("x-line-schema", media["schema"]))
-            for one in [schema, *schema.get("anyOf", [])]:
+            for one in map(openapi.resolved, [schema, *schema.get("anyOf", [])]):
                 names |= set(one.get("properties", {}))
         described = {row[0] for row in page.table("parameter", page.sections[place])}
         # The keys of a message have a page of their own.

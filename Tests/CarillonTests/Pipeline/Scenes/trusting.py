@@ -30,7 +30,8 @@ def states():
     assert list(first) == ["cert", "late", "shop"], first
     shop, cert, late = first["shop"], first["cert"], first["late"]
     key_id = scene.simulator.places["key_id"]
-    assert (shop["kind"], shop["state"], shop["name"], shop["key_id"]) == ("key", "in_use", key_id, key_id), shop
+    facts = (shop["kind"], shop["state"], shop["name"], shop["key_id"])
+    assert facts == ("provider_key", "in_use", key_id, key_id), shop
     assert shop["used_by"] == ["gateway"] and "expires_at" not in shop and "fault" not in shop, shop
     assert (cert["kind"], cert["state"], cert["file"]) == ("certificate", "in_use", pem), cert
     assert "com.example.cert" in cert["name"] and cert["name"] == cert["subject"], cert
@@ -39,7 +40,7 @@ def states():
     metric = r'^carillon_credential_expiry_timestamp_seconds{app="(\w+)"} (\S+)$'
     found = {app: float(value) for app, value in re.findall(metric, http(serve.places["http"] + "/metrics")[1], re.M)}
     assert found == {"cert": cert["expires_at"] / 1000}, found
-    assert (late["kind"], late["state"], late["used_by"]) == ("key", "unusable", []), late
+    assert (late["kind"], late["state"], late["used_by"]) == ("provider_key", "unusable", []), late
     assert missing in late["fault"] and late["failed_at"] <= begun and "read_at" not in late, late
     # A newer file that cannot be used leaves the earlier one in use.
     with open(pem) as file:
