@@ -68,6 +68,12 @@ actor CredentialExpiry {
         run { if let notAfter { $0.watch.watch(app.name, notAfter: notAfter) } else { $0.remove(app.name) } }
     }
 
+    /// The name of the certificate of the HTTP port in the record. No app can have it.
+    private static let server = "http:tls"
+
+    /// Watches the certificate of the HTTP port.
+    nonisolated func watchServer(notAfter: WallTime) { run { $0.watch.watch(Self.server, notAfter: notAfter) } }
+
     nonisolated func forget(_ app: AppID) { run { $0.remove(app.name) } }
 
     /// Makes the announcements that are due, and schedules later ones.
@@ -102,18 +108,7 @@ actor CredentialExpiry {
         let now = WallTime.current()
         let notices = watch.look(at: now)
         for notice in notices {
-            let days = max(0, notice.secondsLeft) / 86_400
-            log.warning(
-                "certificate expires in \(Self.timeLeft(seconds: notice.secondsLeft)); replace its file, then send SIGHUP",
-                [
-                    .app: notice.announcement.name, .event: "credential.expiring",
-                    .expires: notice.announcement.notAfter,
-                    .windowDays: notice.announcement.window.days,
-                ])
-            var event = EventDraft(.credentialExpiring, app: AppID(notice.announcement.name))
-            event.add("expires_at", number: notice.announcement.notAfter.milliseconds)
-            event.add("days", number: Int64(days))
-            announce(event)
+            report(notice)
             announced[notice.announcement.name] = notice.announcement
         }
         if !notices.isEmpty { write() }
@@ -125,6 +120,23 @@ actor CredentialExpiry {
                 $0.announceNow()
             }
         }
+    }
+
+    private func report(_ notice: ExpiryWatch.Notice) {
+        let (name, end) = (notice.announcement.name, notice.announcement.notAfter)
+        let isServer = name == Self.server
+        var fields: LogFields = [
+            .event: "credential.expiring", .expires: end, .windowDays: notice.announcement.window.days,
+        ]
+        if !isServer { fields.append(name, for: .app) }
+        let what = isServer ? "certificate of http.tls" : "certificate"
+        let event = notice.secondsLeft <= 0 ? "has expired" : "expires in \(Self.timeLeft(seconds: notice.secondsLeft))"
+        log.warning("\(what) \(event); replace its file, then run 'carillon reload'", fields)
+        var draft = EventDraft(.credentialExpiring, app: AppID(name))
+        if isServer { draft.reason = "http.tls" }
+        draft.add("expires_at", number: end.milliseconds)
+        draft.add("days", number: max(0, notice.secondsLeft) / 86_400)
+        announce(draft)
     }
 
     /// Returns the time left in whole days, or in hours if there is less than a day.

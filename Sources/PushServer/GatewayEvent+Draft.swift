@@ -40,6 +40,10 @@ extension GatewayEvent {
             return draft
         case .credentialRotated:
             return EventDraft(.credentialRotated, app: app)
+        case .credentialAccepted:
+            var draft = EventDraft(.credentialRotated, app: app)
+            draft.reason = "accepted"
+            return draft
         // Monitors receive the reason with the event of the connection that ends.
         case .breakerOpened, .breakerClosed, .credentialRefused:
             return nil

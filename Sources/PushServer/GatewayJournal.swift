@@ -30,7 +30,7 @@ final class GatewayJournal: Sendable {
         case .breakerOpened: found.withLock { $0 = .failing }
         // A key that cannot sign says nothing about the push service.
         case .credentialFailed(let halt): found.withLock { $0 = halt.reason == nil ? nil : .refused }
-        case .breakerClosed, .credentialRotated: found.withLock { $0 = nil }
+        case .breakerClosed, .credentialRotated, .credentialAccepted: found.withLock { $0 = nil }
         case .up, .down, .goAway, .scaled, .credentialRefused: break
         }
     }
@@ -77,10 +77,14 @@ final class GatewayJournal: Sendable {
                 [.event: "credential.refused", .code: fault.code.rawValue, .reason: fault.sentence])
         case .credentialFailed(let halt):
             log.error(
-                "sending halted, the credential is unusable; replace it, then send SIGHUP",
+                "sending halted, the credential is unusable; it is tried again at least once a minute",
                 [.event: "credential.failed", .reason: halt.message])
         case .credentialRotated:
             log.notice("credential rotated", [.event: "credential.rotated"])
+        case .credentialAccepted:
+            log.notice(
+                "the push service accepts the credential again, sending resumed",
+                [.event: "credential.rotated", .reason: "accepted"])
         }
     }
 }

@@ -14,8 +14,10 @@ final class GatewayMetrics: Sendable {
 
     private let rows = Locked<[Row]>([])
 
-    init(in registry: MetricsRegistry) {
+    /// - Parameter serverEnd: Returns the end of the certificate of the HTTP port.
+    init(in registry: MetricsRegistry, serverEnd: @escaping @Sendable () -> WallTime?) {
         perState(registry)
+        expiries(registry, serverEnd: serverEnd)
         let numbers: [(String, String, @Sendable (GatewayStatus) -> Int)] = [
             (
                 "carillon_in_flight", "Deliveries that were sent and are not answered.",
@@ -38,12 +40,6 @@ final class GatewayMetrics: Sendable {
             gauges(registry, named: name, help: help) { Double($0.status.gateway.map(read) ?? 0) }
         }
         gauges(
-            registry, named: "carillon_credential_expiry_timestamp_seconds",
-            help: "Unix time at which the credential expires or has expired; absent for keys, which do not expire."
-        ) {
-            $0.credential.notAfter.map { Double($0.milliseconds) / 1000 }
-        }
-        gauges(
             registry, named: "carillon_provider_token_age_seconds", help: "Age of the provider token in use."
         ) { row in
             guard row.credential.usesTokens else { return nil }
@@ -59,6 +55,23 @@ final class GatewayMetrics: Sendable {
 
     func update(_ rows: [Row]) {
         self.rows.withLock { $0 = rows }
+    }
+
+    /// The series of an app has its name; that of the HTTP port has the kind `http`.
+    private func expiries(_ registry: MetricsRegistry, serverEnd: @escaping @Sendable () -> WallTime?) {
+        registry.computedGauges(
+            "carillon_credential_expiry_timestamp_seconds",
+            help: "Unix time at which the credential expires or has expired; absent for keys, which do not expire.",
+            labels: ["app", "kind"]
+        ) { [rows] in
+            let own = serverEnd().map { [MetricValue(labels: ["", "http"], value: $0.inSeconds)] } ?? []
+            return own
+                + rows.withLock { $0 }.compactMap { row in
+                    row.credential.notAfter.map {
+                        MetricValue(labels: [row.status.app.id.name, ""], value: $0.inSeconds)
+                    }
+                }
+        }
     }
 
     private func perState(_ registry: MetricsRegistry) {
@@ -108,6 +121,10 @@ extension ServedStatus {
         case .closed: "closed"
         }
     }
+}
+
+extension WallTime {
+    fileprivate var inSeconds: Double { Double(milliseconds) / 1000 }
 }
 
 extension GatewayStatus {

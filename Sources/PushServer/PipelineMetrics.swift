@@ -21,7 +21,7 @@ final class PipelineMetrics: Sendable {
     private let current = Locked(Current())
     private let registry: MetricsRegistry
     private let backlog: BacklogMetrics
-    private let brakes = Locked<[(app: AppID, isOn: Bool)]>([])
+    private let brakes = Locked<[(app: AppID, isOn: Bool, deactivated: Int)]>([])
     /// The clients that have series.
     private let clients = Locked<Set<String>>([])
     /// The maximum number of clients with series of their own.
@@ -139,6 +139,12 @@ final class PipelineMetrics: Sendable {
         ) { [brakes] in
             brakes.withLock { $0 }.map { MetricValue(labels: [$0.app.name], value: $0.isOn ? 1 : 0) }
         }
+        registry.computedGauges(
+            "carillon_brake_deactivated_devices",
+            help: "Devices that bad tokens had deactivated before the brake was on; 0 while it is off.", labels: ["app"]
+        ) { [brakes] in
+            brakes.withLock { $0 }.map { MetricValue(labels: [$0.app.name], value: Double($0.deactivated)) }
+        }
         gauge(registry, named: "carillon_ready", help: "1 if pushes can be sent now for every app.") {
             $0.isReady ? 1 : 0
         }
@@ -161,14 +167,19 @@ final class PipelineMetrics: Sendable {
         let obstacle = pipeline.obstacle
         now.isReady = Readiness(served, obstacle: obstacle).ready
         let waits = await pipeline.router.waits()
-        let stopped = await pipeline.feedback.status.stopped
+        let feedback = await pipeline.feedback.status
         // The ledger is read last, so that no other part is ahead of it.
         now.ledger = pipeline.ledger.latest
         now.busy = pipeline.ledger.busyTime(at: .current())
         let read = now
         current.withLock { $0 = read }
         backlog.update(AppBacklogRow.all(served: served, obstacle: obstacle, ledger: now.ledger, waits: waits))
-        brakes.withLock { $0 = served.map { ($0.app.id, stopped.contains($0.app.id)) } }
+        brakes.withLock {
+            $0 = served.map { status in
+                let app = status.app.id
+                return (app, feedback.stopped.contains(app), feedback.misdirected[app]?.count ?? 0)
+            }
+        }
         register(now.intake.clients.keys.sorted())
     }
 

@@ -17,6 +17,11 @@ struct ResumeDescription: Sendable {
             return parts.isEmpty ? nil : parts.joined(separator: ", ")
         }
         let end = remains.wasStopped ? "a stop that did not wait for all answers" : "a crash"
+        // What was in flight belongs to a message that waits.
+        if waiting == 0 {
+            let kept = scheduled > 0 ? ", \(Self.messages(scheduled)) scheduled" : ""
+            return "recovered after \(end)\(kept): no message was waiting, so no delivery arrives twice"
+        }
         return "recovered \(Self.messages(waiting + scheduled)) after \(end), \(Self.twice(remains.maxInFlight))"
     }
 

@@ -136,18 +136,20 @@ package final class RunningCarillon: Sendable {
 
             ProcessMetrics.register(in: metrics)
             Release.register(in: metrics)
+            logs.register(in: metrics)
             if let node = pipeline.node { ClusterMetrics.register(node, in: metrics) }
             let expiry = await CredentialExpiry.open(directory: configuration.data, on: home, files: files, log: log) {
                 pipeline.announce($0)
             }
+            let serverCertificate = ServerCertificate(watchedBy: expiry, log: log)
             let gateways = ServedGateways(
                 on: home,
                 dependencies: ServedGateways.Dependencies(
                     loops: loops,
                     tokens: ProviderTokens(on: home, wallClock: { [clock = pipeline.clock] in clock.now }),
                     resolver: NameResolver(pool: lookUps),
-                    files: files, metrics: metrics, expiry: expiry, pipeline: pipeline, directory: lock.directory,
-                    log: log))
+                    files: files, metrics: metrics, expiry: expiry, serverCertificate: serverCertificate,
+                    pipeline: pipeline, directory: lock.directory, log: log))
             self.gateways = gateways
             forcedStop.gateways = gateways
             pipeline.node?.whenSharedRead { [weak gateways] shared in Task { await gateways?.follow(shared) } }
@@ -178,8 +180,9 @@ package final class RunningCarillon: Sendable {
             self.control = control
             services.add { _ in await control.stop() }
             let http = try await Self.http(
-                configuration.http, on: home, files: files, connections: limits, endpoints: endpoints,
-                metrics: HTTPMetrics(endpoints.endpoints.map(\.label), in: metrics), refusals: refusals, keys: keys,
+                configuration.http, on: home, certificate: serverCertificate, files: files, connections: limits,
+                endpoints: endpoints, metrics: HTTPMetrics(endpoints.endpoints.map(\.label), in: metrics),
+                refusals: refusals, keys: keys,
                 log: log)
             self.http = http?.server
             if let http {
@@ -194,7 +197,7 @@ package final class RunningCarillon: Sendable {
             let fileReloads = FileReloads { [reloads = logs.reloads] configuration, changes in
                 if let http = http?.server, let tls = configuration.http.tls {
                     do {
-                        await http.renew(try await Self.context(tls, on: files))
+                        await http.renew(try await serverCertificate.read(tls, on: files))
                     } catch {
                         reloads.error("\("\(error)")", [.event: "configuration.refused"])
                     }
@@ -293,12 +296,14 @@ package final class RunningCarillon: Sendable {
     }
 
     private static func http(
-        _ settings: Configuration.HTTP, on loop: EventLoop, files: BlockingPool, connections: ConnectionLimits,
-        endpoints: EndpointTable, metrics: HTTPMetrics, refusals: RefusalCounts?, keys: KeyRegistrar, log: Logger
+        _ settings: Configuration.HTTP, on loop: EventLoop, certificate: ServerCertificate,
+        files: BlockingPool, connections: ConnectionLimits,
+        endpoints: EndpointTable, metrics: HTTPMetrics, refusals: RefusalCounts?,
+        keys: KeyRegistrar, log: Logger
     ) async throws -> Port? {
         guard let listen = settings.listen else { return nil }
         var tls: TLSContext?
-        if let settings = settings.tls { tls = try await context(settings, on: files) }
+        if let settings = settings.tls { tls = try await certificate.read(settings, on: files) }
         var guarding = RequestGuard.Settings(isTLS: tls != nil)
         guarding.policy.window = settings.signatureWindow
         let guardian = await RequestGuard.open(keys, on: loop, settings: guarding, log: log)
@@ -315,16 +320,6 @@ package final class RunningCarillon: Sendable {
         } catch {
             await guardian.with { $0.stop() }
             throw error
-        }
-    }
-
-    private static func context(
-        _ tls: Configuration.HTTP.TLS, on files: BlockingPool
-    ) async throws(StartError) -> TLSContext {
-        do {
-            return try await files.run { try tls.context() }
-        } catch {
-            throw StartError(.configuration, "http.tls cannot be used: \(error)")
         }
     }
 

@@ -44,11 +44,13 @@ struct ServedStatus: Sendable {
     private var gatewayState: String {
         guard let gateway else { return "halted: \(fault ?? "there is no credential yet")" }
         switch gateway.state {
-        case .running: return hasOpenConnection ? "up" : "connecting"
+        case .running:
+            if let attempt = nextAttempt { return "credential refused: \(attempt)" }
+            return hasOpenConnection ? "up" : "connecting"
         case .paused(let time, let cause):
             return "paused for \(max(1, time.components.seconds)) s: \(cause.description)"
         case .probing: return "probing: one delivery tests whether the push service has recovered"
-        case .halted(let halt): return "halted: \(halt.message)"
+        case .halted(let halt): return "halted: \(halt.message)\(nextAttempt.map { "; \($0)" } ?? "")"
         case .draining: return "draining"
         case .closed: return "stopped"
         }
@@ -63,6 +65,12 @@ struct ServedStatus: Sendable {
     var obstacle: String? {
         if pausedAt != nil { return Self.paused }
         guard let gateway else { return state }
+        if gateway.nextTrial != nil {
+            // The next push is sent as the attempt.
+            if canTryNext(gateway) { return nil }
+            guard !gateway.isHalted, let fault = gateway.fault, let attempt = nextAttempt else { return state }
+            return "credential refused: \(fault.sentence); \(attempt)"
+        }
         switch gateway.state {
         case .running: return hasOpenConnection ? nil : missingConnection(gateway)
         // The next push is sent as the probe.
@@ -71,6 +79,19 @@ struct ServedStatus: Sendable {
             return gateway.fault.map { "\(state): \($0.sentence)" } ?? state
         case .paused, .halted, .draining, .closed: return state
         }
+    }
+
+    /// When a credential that the push service has refused is tried again; nil if it was not refused.
+    private var nextAttempt: String? {
+        guard let gateway, let time = gateway.nextTrial else { return nil }
+        if time > .zero { return "next attempt in \(max(1, time.components.seconds)) s" }
+        return canTryNext(gateway) ? "the next delivery is the next attempt" : "an attempt is being made"
+    }
+
+    /// Whether a refused credential is tried with the next delivery, because none waits.
+    private func canTryNext(_ gateway: GatewayStatus) -> Bool {
+        gateway.nextTrial == .zero && gateway.queue + gateway.outstanding == 0
+            && (hasOpenConnection || gateway.wanted == 0)
     }
 
     /// The reason why no connection is open. It is nil if one is open, or if the last one ended in order and the next

@@ -6,7 +6,7 @@ import PushModel
 /// The credentials of the apps, as `GET /v1/credentials` and the metrics show them.
 extension ServedGateways: CredentialSource {
     func credentials() async -> [CredentialAnswer] {
-        var answers: [CredentialAnswer] = []
+        var answers = [dependencies.serverCertificate.answer].compactMap { $0 }
         for served in apps.values.sorted(by: { $0.app.id.name < $1.app.id.name }) {
             answers.append(await credential(served))
         }

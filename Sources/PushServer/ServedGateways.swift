@@ -21,6 +21,7 @@ actor ServedGateways {
         let files: BlockingPool
         let metrics: MetricsRegistry
         let expiry: CredentialExpiry
+        let serverCertificate: ServerCertificate
         let pipeline: Pipeline
         /// The directory of the spool files of the feedback services.
         let directory: String
@@ -52,7 +53,7 @@ actor ServedGateways {
     init(on loop: EventLoop, dependencies: Dependencies) {
         self.loop = loop
         self.dependencies = dependencies
-        metrics = GatewayMetrics(in: dependencies.metrics)
+        metrics = GatewayMetrics(in: dependencies.metrics) { dependencies.serverCertificate.notAfter }
         lookUps = SharedLookUps(dependencies.resolver)
         pauses = AppPauses(dependencies.pipeline.pausedAtOpen)
         scales = dependencies.pipeline.node?.scalesAtOpen ?? []
@@ -115,12 +116,14 @@ actor ServedGateways {
             return open(
                 loaded, connections: isRescaled ? app.gateway.connections : served.connections, journal: served.journal)
         }
-        // If the gateway is halted, its unchanged credential is tried again too: the cause may have been fixed at the
-        // push service.
-        let isHalted = if case .halted = await gateway.status().state { true } else { false }
+        let status = await gateway.status()
         // The drain may have begun during the await.
         if isEnding { return }
-        if isHalted || !loaded.connectsLike(old) {
+        if status.nextTrial != nil, loaded.connectsLike(old) {
+            // The cause may have been fixed at the push service.
+            gateway.tryCredential()
+            log.notice("the refused credential has not changed: the next delivery tries it at once")
+        } else if status.isHalted || !loaded.connectsLike(old) {
             gateway.credentialChanged(
                 connect: loaded.gateway.connect(
                     resolver: dependencies.resolver, permit: dependencies.pipeline.permit),
@@ -219,7 +222,7 @@ actor ServedGateways {
         dependencies.log.error(
             isServed
                 ? "new credential unusable, the old one stays in force"
-                : "credential unusable, nothing is sent for this app; fix it, then send SIGHUP",
+                : "credential unusable, nothing is sent for this app; fix it, then run 'carillon reload'",
             [.app: app.id.name, .event: "credential.failed", .reason: fault.description])
         var event = EventDraft(.credentialFailed, app: app.id)
         event.reason = "unusable"

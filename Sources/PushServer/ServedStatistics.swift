@@ -75,7 +75,7 @@ struct ServedStatistics: PipelineStatistics {
             accepted: counts.accepted, duplicate: counts.duplicate, rejected: counts.rejections, busy: counts.busy)
         let waits = Dictionary(
             await pipeline.router.waits().map { ($0.app, $0) }, uniquingKeysWith: { first, _ in first })
-        let stopped = await pipeline.feedback.status.stopped
+        let feedback = await pipeline.feedback.status
         // The ledger's own thread may hang with the disk, so the last published state is shown.
         let ledger = pipeline.ledger.latest
         let now = WallTime.current()
@@ -83,7 +83,10 @@ struct ServedStatistics: PipelineStatistics {
             var app = app(status)
             let backlog = ledger.apps[status.app.id] ?? AppBacklog()
             (app.waiting, app.scheduled) = (UInt64(backlog.waiting), UInt64(backlog.scheduled))
-            app.isBrakeOn = stopped.contains(status.app.id)
+            app.isBrakeOn = feedback.stopped.contains(status.app.id)
+            let misdirected = feedback.misdirected[status.app.id]
+            app.brakeDeactivated = misdirected.map { UInt64($0.count) }
+            app.brakeDeactivatedSince = misdirected?.since
             let wait = waits[status.app.id]
             app.oldestWaitingMilliseconds = wait?.messages.age(at: now).wholeMilliseconds ?? 0
             app.oldestUnansweredMilliseconds = wait?.unanswered.age(at: now).wholeMilliseconds ?? 0

@@ -9,7 +9,7 @@ struct ServerLogs: Sendable {
 
     init(_ settings: Configuration.Log) {
         let output = LogOutput(format: settings.format.forLog, level: settings.level)
-        let unlimited = LogOutput(format: settings.format.forLog, level: settings.level, limit: nil)
+        let unlimited = LogOutput(besides: output, limit: nil)
         log = Logger("serve", to: output)
         reloads = Logger("serve", to: unlimited)
         outputs = [output, unlimited]
@@ -20,6 +20,13 @@ struct ServerLogs: Sendable {
             output.level = settings.level
             output.format = settings.format.forLog
         }
+    }
+
+    /// Registers the number of lines that were lost.
+    func register(in metrics: MetricsRegistry) {
+        metrics.computedCounter(
+            "carillon_log_lines_lost_total", help: "Lines of the log that were lost because its reader stalled."
+        ) { [output = outputs[0]] in Double(output.lostLineCount) }
     }
 
     /// Writes the counts of lines that the rate limit has suppressed.

@@ -133,7 +133,7 @@ package struct StartCheck: Sendable {
         }
         if configuration.http.listen != nil, let tls = configuration.http.tls {
             do {
-                _ = try tls.context()
+                _ = try tls.context(tls.identity())
             } catch {
                 faults.append(
                     StartError(

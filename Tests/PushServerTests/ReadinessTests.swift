@@ -31,6 +31,23 @@ import Testing
         #expect(!Readiness([ServedStatus]()).ready)
     }
 
+    @Test func `A refused credential has the time of the next attempt`() throws {
+        let halt = GatewayHalt(.refused, message: "the provider refused the key")
+        let waiting = try ServedStatus.sample(.halted(halt), nextTrial: .seconds(12))
+        #expect(waiting.state == "halted: the provider refused the key; next attempt in 12 s")
+        #expect(waiting.obstacle == waiting.state)
+        let trying = try ServedStatus.sample(.halted(halt), nextTrial: .zero)
+        #expect(trying.obstacle == "halted: the provider refused the key; an attempt is being made")
+        // With an open connection, the next push is the attempt.
+        let idle = try ServedStatus.sample(.halted(halt), open: 1, nextTrial: .zero)
+        #expect(idle.state == "halted: the provider refused the key; the next delivery is the next attempt")
+        #expect(idle.obstacle == nil)
+        let fault = ConnectionFault(refused: Refusal(status: 403, reason: .invalidProviderToken))
+        let doubted = try ServedStatus.sample(.running, connection: fault, nextTrial: .seconds(3))
+        #expect(doubted.state == "credential refused: next attempt in 3 s")
+        #expect(doubted.obstacle == "credential refused: \(fault.sentence); next attempt in 3 s")
+    }
+
     @Test func `The reason for a missing connection has the same text everywhere`() throws {
         let fault = ConnectionFault(.refused, sentence: "cannot connect to 192.0.2.1:443: nothing listens there")
         let connecting = try ServedStatus.sample(.running, failed: 2, connection: fault, hasBeenUp: true)

@@ -18,7 +18,11 @@ import Testing
             ),
             (
                 0, 0, RunMark.Remains(maxInFlight: nil),
-                "recovered 0 messages after a crash, an unknown number of deliveries may arrive twice"
+                "recovered after a crash: no message was waiting, so no delivery arrives twice"
+            ),
+            (
+                0, 2, RunMark.Remains(maxInFlight: 1000),
+                "recovered after a crash, 2 messages scheduled: no message was waiting, so no delivery arrives twice"
             ),
             (3, 0, RunMark.Remains(maxInFlight: 0), "recovered 3 messages after a crash, no delivery arrives twice"),
         ] as [(Int, Int, RunMark.Remains?, String?)])

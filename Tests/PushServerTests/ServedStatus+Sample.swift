@@ -9,7 +9,7 @@ extension ServedStatus {
     /// The status of the app of ``minimalApp`` with a gateway in the given state, or without a gateway.
     static func sample(
         _ state: GatewayStatus.State?, open: Int = 0, failed: Int = 0, fault: String? = nil,
-        connection: ConnectionFault? = nil, hasBeenUp: Bool = false
+        connection: ConnectionFault? = nil, hasBeenUp: Bool = false, nextTrial: Duration? = nil
     ) throws -> ServedStatus {
         let app = try #require(try parseConfiguration("{ \(minimalApp) }").configuration.apps.first)
         let connections = (0..<open).map { ConnectionStatus(id: ConnectionID(UInt32($0)), state: .open, age: .zero) }
@@ -20,6 +20,7 @@ extension ServedStatus {
         }
         status?.fault = connection
         status?.hasBeenUp = hasBeenUp
+        status?.nextTrial = nextTrial
         return ServedStatus(app: app, connections: 1...4, fault: fault, gateway: status)
     }
 }

@@ -28,7 +28,7 @@ import Testing
     @Test func `The number of series is bounded for any number of apps and answers`() throws {
         let registry = MetricsRegistry(maxSeries: 2000)
         ProcessMetrics.register(in: registry)
-        let table = GatewayMetrics(in: registry)
+        let table = GatewayMetrics(in: registry) { nil }
         var rows: [GatewayMetrics.Row] = []
         let running = try ServedStatus.sample(.running, open: 1)
         for number in 0..<3000 {

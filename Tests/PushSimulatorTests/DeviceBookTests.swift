@@ -32,7 +32,8 @@ import Testing
         #expect(say(.init(environment: .production)).0 == .none)
         // Another topic takes precedence over an unregistered token.
         #expect(say(.init(state: .unregistered, topics: ["com.example.other"])).0 == .deviceTokenNotForTopic)
-        #expect(provider.send([":path": "/3/device/abcd"]).status == 200, "other tokens are not affected")
+        let other = String(repeating: "ab", count: 32)
+        #expect(provider.send([":path": "/3/device/\(other)"]).status == 200, "other tokens are not affected")
     }
 
     @Test("An exact entry takes precedence over prefixes, and a longer prefix over a shorter one")

@@ -34,8 +34,10 @@ import Testing
         Case([":method": nil], .methodNotAllowed), Case([":path": nil], .badPath), Case([":path": "/"], .badPath),
         Case([":path": "/3/devices/\(token)"], .badPath), Case([":path": "/2/device/\(token)"], .badPath),
         Case([":path": "/3/device"], .missingDeviceToken), Case([":path": "/3/device/"], .missingDeviceToken),
-        // Tokens may have any even number of digits up to 200.
-        Case([":path": "/3/device/ab"], .none), Case([":path": "/3/device/\(token.uppercased())"], .none),
+        // Tokens may have any even number of digits from 64 to 200.
+        Case([":path": "/3/device/ab"], .badDeviceToken),
+        Case([":path": "/3/device/" + String(repeating: "0a", count: 31)], .badDeviceToken),
+        Case([":path": "/3/device/\(token.uppercased())"], .none),
         Case([":path": "/3/device/" + String(repeating: "0a", count: 100)], .none),
         Case([":path": "/3/device/" + String(repeating: "0a", count: 37)], .none),
         Case([":path": "/3/device/" + String(repeating: "0a", count: 101)], .badDeviceToken),

@@ -1,7 +1,7 @@
 package import PushModel
 package import PushTime
 
-/// The credential of an app, without anything secret. Times are milliseconds since 1970; unknown values are left out.
+/// The credential of an app, or the certificate of the HTTP port, without anything secret. Times are milliseconds since 1970; unknown values are left out.
 package struct CredentialAnswer: JSONAnswer, Equatable {
     package enum Kind: String, Codable, Sendable, SchemaChoice {
         /// A `.p8` key, which signs provider tokens and does not expire.
@@ -18,7 +18,7 @@ package struct CredentialAnswer: JSONAnswer, Equatable {
         case unusable
     }
 
-    package var app: String
+    package var app: String?
     package var kind: Kind
     package var state: State
     package var name: String
@@ -49,6 +49,7 @@ package struct CredentialAnswer: JSONAnswer, Equatable {
 
     package static var about: [String: String] {
         [
+            "app": "The app; left out for the certificate of the HTTP port.",
             "kind": "A key signs tokens and does not expire; a certificate does.",
             "state":
                 "in_use; kept, if the newest files cannot be used and the former ones stay in use; unusable, if nothing "
@@ -58,15 +59,15 @@ package struct CredentialAnswer: JSONAnswer, Equatable {
             "topics": "The topics of a certificate.",
             "fingerprint": "The SHA-256 digest of the certificate, or of the public key.",
             "expires_at": "The end of the certificate; absent for keys.",
-            "used_by": "The connections that use it: gateway, feedback.",
+            "used_by": "The connections that use it: gateway, feedback, http.",
             "read_at": "When the files in use were read.",
             "failed_at": "When the newest files could not be used.",
             "fault": "Why the newest files cannot be used, or why the push service refuses the credential.",
         ]
     }
 
-    package init(app: AppID, kind: Kind, state: State, name: String, file: String) {
-        self.app = app.name
+    package init(app: AppID?, kind: Kind, state: State, name: String, file: String) {
+        self.app = app?.name
         self.kind = kind
         self.state = state
         self.name = name
@@ -75,7 +76,7 @@ package struct CredentialAnswer: JSONAnswer, Equatable {
     }
 }
 
-/// A page of the credentials of all apps, by app.
+/// A page of the credentials of all apps, by app. That of the HTTP port is the first.
 package struct CredentialListAnswer: JSONAnswer, Equatable {
     package var credentials: [CredentialAnswer]
     package var next: PageCursor
@@ -83,6 +84,6 @@ package struct CredentialListAnswer: JSONAnswer, Equatable {
 
 /// The source of the credentials of a running Carillon. It may be called from any task.
 package protocol CredentialSource: Sendable {
-    /// Returns the credentials, sorted by app.
+    /// Returns the credentials, sorted by app; first that of the HTTP port, if it has one.
     func credentials() async -> [CredentialAnswer]
 }

@@ -144,6 +144,8 @@ extension StatsAnswer.App {
         oldestUnansweredMilliseconds = StatsAnswer.larger(
             oldestUnansweredMilliseconds, than: other.oldestUnansweredMilliseconds)
         isBrakeOn = isBrakeOn == true || other.isBrakeOn == true ? true : isBrakeOn ?? other.isBrakeOn
+        StatsAnswer.add(other.brakeDeactivated, to: &brakeDeactivated)
+        brakeDeactivatedSince = [brakeDeactivatedSince, other.brakeDeactivatedSince].compactMap { $0 }.min()
         latency = latency.map { now in other.latency.map { now.adding($0) } ?? now } ?? other.latency
     }
 }

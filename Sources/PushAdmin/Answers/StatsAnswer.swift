@@ -114,6 +114,9 @@ package struct StatsAnswer: JSONAnswer, Equatable {
         package var oldestUnansweredMilliseconds: Int64?
         /// Whether the brake stops deactivations of devices after too many bad tokens.
         package var isBrakeOn: Bool?
+        /// The devices that bad tokens had deactivated before the brake was on, and when the first of them was.
+        package var brakeDeactivated: UInt64?
+        package var brakeDeactivatedSince: WallTime?
 
         package init(app: String, state: String) {
             (self.app, self.state) = (app, state)
@@ -124,6 +127,8 @@ package struct StatsAnswer: JSONAnswer, Equatable {
             case unknown, latency, waiting, scheduled, cancelled, displayed, opened
             case inFlight = "in_flight"
             case isBrakeOn = "brake_on"
+            case brakeDeactivated = "brake_deactivated"
+            case brakeDeactivatedSince = "brake_first_deactivated_at"
             case oldestWaitingMilliseconds = "oldest_waiting_ms"
             case oldestUnansweredMilliseconds = "oldest_unanswered_ms"
         }

@@ -98,6 +98,11 @@ extension Gateway {
     ) {
         let delivery = ended.delivery
         switch settings.classify(refusal.status, refusal.reason) {
+        case .renewToken where machine.isTrial(id), .renewTokenOnce where machine.isTrial(id),
+            .halt where machine.isTrial(id):
+            tally.asksForAnother = true
+            tally.credentialFault = ConnectionFault(refused: refusal)
+            requeueTrial(delivery)
         case .drop:
             report(delivery, as: .rejected(refusal, deactivates: false), latency: ended.latency)
         case .deactivate:
@@ -134,6 +139,13 @@ extension Gateway {
             // The delivery waits with the others for another credential, without a limit of attempts.
             resends.append(delivery)
         }
+    }
+
+    /// Puts the delivery of an attempt behind the others, because the refusal may concern this delivery alone.
+    private func requeueTrial(_ delivery: Delivery) {
+        counts.requeued += 1
+        queue.append(delivery)
+        machine.requeued(1)
     }
 
     private func halt(_ refusal: Refusal, how: String) -> GatewayHalt {

@@ -141,6 +141,11 @@ package actor Gateway: DeliveryGate {
         }
     }
 
+    /// Makes the next attempt with a refused credential at once.
+    package nonisolated func tryCredential() {
+        enter { $0.run($0.machine.tryCredential(now: $0.loop.now)) }
+    }
+
     private nonisolated func enter(_ work: @escaping @Sendable (isolated Gateway) -> Void) {
         loop.execute {
             self.assumeIsolated {
@@ -162,6 +167,7 @@ package actor Gateway: DeliveryGate {
         status.counts.connects = machine.connects
         status.fault = machine.fault
         status.hasBeenUp = machine.hasBeenUp
+        status.nextTrial = machine.nextTrial(now: now)
         for held in held {
             status.connections.append(await held.connection.status())
         }

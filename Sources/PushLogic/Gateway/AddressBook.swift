@@ -21,14 +21,17 @@ struct AddressBook {
         self.quarantine = quarantine
     }
 
-    /// Returns the least used address that is not in quarantine, a random one if several are used equally. If all are
-    /// in quarantine, returns the one whose quarantine ends first. Returns nil if there are no addresses.
+    /// Returns the least used address that is not in quarantine, a random one if several are used equally. Addresses of
+    /// the family of the first one come before others: the resolver puts those without a route last. If all are in
+    /// quarantine, returns the one whose quarantine ends first. Returns nil if there are no addresses.
     func choose(
         from found: [String], uses: (String) -> Int, now: MonotonicTime, using random: inout SeededRandom
     ) -> String? {
+        let free = found.filter { !isQuarantined($0, now: now) }
+        let preferred = free.filter { Self.isIPv6($0) == found.first.map(Self.isIPv6) }
         var best: [String] = []
         var minCount = Int.max
-        for address in found where !isQuarantined(address, now: now) {
+        for address in preferred.isEmpty ? free : preferred {
             let count = uses(address)
             if count < minCount {
                 minCount = count
@@ -61,6 +64,8 @@ struct AddressBook {
     func isQuarantined(_ address: String, now: MonotonicTime) -> Bool {
         marks.contains { $0.address == address && now < $0.until }
     }
+
+    private static func isIPv6(_ address: String) -> Bool { address.utf8.contains(UInt8(ascii: ":")) }
 
     private func freeAt(_ address: String) -> MonotonicTime {
         marks.first { $0.address == address }?.until ?? MonotonicTime(nanoseconds: .min)

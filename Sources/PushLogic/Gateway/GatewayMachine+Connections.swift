@@ -33,9 +33,9 @@ extension GatewayMachine {
         guard let index = index(of: id), slots[index].phase == .connecting else { return [] }
         slots[index].phase = .open
         slots[index].limit = max(0, limit)
-        actions.append(.raise(.up(id, address: slots[index].address ?? "", streamLimit: limit)))
+        if !slots[index].isQuiet { actions.append(.raise(slots[index].up)) }
         hasBeenUp = true
-        fault = nil
+        if trial == nil { fault = nil }
         // The PING finds connections that come up and never answer, before or soon after they have deliveries.
         actions.append(.ping(id))
         load.reset()
@@ -130,7 +130,7 @@ extension GatewayMachine {
         slots[index].phase = .gone
         if slot.given == 0 { slots.remove(at: index) }
         let isFailure = countsAsFailure(end, of: slot, now: now)
-        if !(isFailure && slot.isPending && isKnownFailure(end.fault)) {
+        if !slot.isQuiet, !(isFailure && slot.isPending && isKnownFailure(end.fault)) {
             actions.append(
                 .raise(.down(slot.id, address: slot.address, end, age: now - slot.begunAt, answered: slot.answered)))
         }

@@ -1,7 +1,7 @@
 package import PushModel
 package import PushTime
 
-/// Renewed provider tokens, changed credentials, and halts that last until a person acts.
+/// Renewed provider tokens, changed credentials, and halts.
 extension GatewayMachine {
     // MARK: Inputs
 
@@ -15,10 +15,13 @@ extension GatewayMachine {
             slots[index].tokenSince = now
             if slots[index].phase != .lookingUp { actions.append(.useToken(slots[index].id)) }
         }
-        if case .halted(let halt) = mode, halt.kind == .providerToken, tokens.isReady {
+        guard tokens.isReady else { return settle(now) }
+        if case .halted(let halt) = mode {
+            guard halt.kind == .providerToken else { return settle(now) }
             mode = .running
             actions.append(.raise(.credentialRotated))
         }
+        trial = nil
         return settle(now)
     }
 
@@ -34,6 +37,7 @@ extension GatewayMachine {
         guard mode != .ending else { return [] }
         epoch &+= 1
         tokens = TokenState(isUsed: usesTokens)
+        trial = nil
         if case .halted = mode { mode = .running }
         if !breaker.isClosed {
             breaker.reset()
@@ -69,6 +73,9 @@ extension GatewayMachine {
         switch disposition {
         case .halt:
             stop(Self.halt(reason, event: "ended connection \(slot.id)"), now: now)
+        case .renewToken where trial != nil, .renewTokenOnce where trial != nil:
+            refused(by: reason)
+            trialFailed(now: now)
         case .renewToken:
             refused(by: reason)
             refuseToken(slot.token, now: now)
@@ -109,6 +116,7 @@ extension GatewayMachine {
         guard mode == .running || mode == .finishing,
             tokens.wasRefused(generation, now: now, within: policy.tokenWithin)
         else { return }
+        beginTrial(now: now)
         actions.append(.renewToken(refused: generation))
     }
 
@@ -124,9 +132,11 @@ extension GatewayMachine {
         switch mode {
         case .running: mode = .halted(halt)
         case .finishing: mode = .ending
-        case .halted, .ending: return
+        case .halted: return trialFailed(now: now)
+        case .ending: return
         }
         rotates = false
+        beginTrial(now: now)
         drainAll(now: now)
         actions.append(.raise(.credentialFailed(halt)))
     }

@@ -17,7 +17,8 @@ extension GatewayMachine {
     /// and finishes with ``handedOut(waiting:now:)``.
     package mutating func assignments(waiting: Int, now: MonotonicTime) -> [Assignment] {
         self.waiting = waiting
-        guard waiting > 0, !isPaused, mode == .running || mode == .finishing, !breaker.isOpen else { return [] }
+        guard waiting > 0, !isPaused, mode != .ending, !breaker.isOpen else { return [] }
+        if trial != nil { return trialAssignment(now) }
         if breaker.isHalfOpen {
             guard breaker.wantsProbe,
                 let slot = slots.filter({ room($0) > 0 }).min(by: { $0.given < $1.given })
@@ -41,6 +42,7 @@ extension GatewayMachine {
         }
         slots[index].given += count
         if breaker.isHalfOpen { breaker.probeGiven(to: id) }
+        trial?.connection = id
     }
 
     /// Finishes a distribution.
@@ -80,6 +82,7 @@ extension GatewayMachine {
         if opening != nil { takeBackUnsent() }
         if wasHalfOpen, breaker.isClosed { actions.append(.raise(.breakerClosed)) }
 
+        if isTrial(id) { trialEnded(tally, at: index, now: now) }
         let isCurrent = slots[index].epoch == epoch
         let isTurnedAway = slots[index].turnedAway(tally) >= policy.turnedAwayLimit
         if tally.halt != nil || tally.refusedToken != nil || tally.asksForAnother || isTurnedAway {
@@ -100,6 +103,7 @@ extension GatewayMachine {
 
     /// Returns the number of deliveries that the owner may still submit.
     package func credit(waiting: Int, now: MonotonicTime) -> Int {
+        if trial != nil, mode != .finishing { return wantsTrial(now) ? max(0, 1 - waiting) : 0 }
         guard mode == .running, !isPaused, !breaker.isOpen else { return 0 }
         if breaker.isHalfOpen { return breaker.wantsProbe ? max(0, 1 - waiting) : 0 }
         if slots.contains(where: { $0.phase == .open }) {

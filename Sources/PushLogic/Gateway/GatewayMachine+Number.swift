@@ -6,7 +6,7 @@ extension GatewayMachine {
     /// Finishes an input: adjusts the number of connections and returns the actions.
     mutating func settle(_ now: MonotonicTime) -> [Action] {
         if isFinished { end(now, atOnce: false) }
-        if mode == .running || mode == .finishing {
+        if mode != .ending {
             replaceStale(now)
             drainSurplus(now)
             openMissing(now)
@@ -18,11 +18,14 @@ extension GatewayMachine {
     var live: Int { slots.count { $0.isLive && $0.epoch == epoch } }
 
     var target: Int {
-        switch mode {
-        case .running: wanted
-        case .finishing: waiting > 0 ? max(wanted, 1) : 0
-        case .halted, .ending: 0
-        }
+        let target =
+            switch mode {
+            case .running: wanted
+            case .halted: waiting > 0 ? max(wanted, 1) : wanted
+            case .finishing: waiting > 0 ? max(wanted, 1) : 0
+            case .ending: 0
+            }
+        return trial == nil ? target : min(target, 1)
     }
 
     // MARK: Opening
@@ -30,10 +33,10 @@ extension GatewayMachine {
     /// Returns the time at which the next connection may be started. Returns nil if none is missing or time alone does
     /// not help.
     func nextOpening(_ now: MonotonicTime) -> MonotonicTime? {
-        guard live < target, slots.count < 2 * range.maximum, tokens.isReady, !breaker.forbidsConnecting,
+        guard live < target, slots.count < 2 * range.maximum, hasToken, !breaker.forbidsConnecting,
             mayBeginAnother
         else { return nil }
-        return max(connectsAgainAt, budget.nextFree(now: now))
+        return max(connectsAgainAt, budget.nextFree(now: now), trial?.dueAt ?? now)
     }
 
     /// Whether another connection may be started. While attempts fail, only one at a time is made.
@@ -46,6 +49,7 @@ extension GatewayMachine {
             lastID &+= 1
             let id = ConnectionID(lastID)
             slots.append(PoolSlot(id: id, epoch: epoch, token: tokens.current ?? 0, now: now))
+            slots[slots.count - 1].isQuiet = trial?.isQuiet ?? false
             connects += 1
             actions.append(.lookUp(id))
         }
@@ -94,12 +98,12 @@ extension GatewayMachine {
     // MARK: Growing and shrinking
 
     var mayGrow: Bool {
-        wanted < range.maximum && breaker.isClosed && live >= wanted && !slots.contains { $0.isPending }
+        wanted < range.maximum && trial == nil && breaker.isClosed && live >= wanted && !slots.contains { $0.isPending }
             // The peer may allow more streams to a connection after its first answer.
             && slots.allSatisfy { $0.phase != .open || $0.answered > 0 }
     }
 
-    var mayShrink: Bool { wanted > range.minimum }
+    var mayShrink: Bool { wanted > range.minimum && trial == nil }
 
     mutating func growOrShrink(_ now: MonotonicTime) {
         guard mode == .running else { return }

@@ -29,7 +29,7 @@ package struct GatewayMachine: ~Copyable {
     enum Mode: Equatable {
         /// Transitions to: halted, finishing, ending.
         case running
-        /// Does not connect or send, and keeps the queue. Transitions to: running, ending.
+        /// Keeps the queue, and sends nothing but the attempts of a ``CredentialTrial``. Transitions to: running, ending.
         case halted(GatewayHalt)
         /// Takes no new deliveries and sends those that it has. Transitions to: ending (also for a reason to halt).
         case finishing
@@ -54,6 +54,8 @@ package struct GatewayMachine: ~Copyable {
     var breaker: CircuitBreaker
     var load = LoadGauge()
     var tokens: TokenState
+    /// The attempts with a credential that was refused; nil while the credential is not in doubt.
+    var trial: CredentialTrial?
     package internal(set) var failedConnectsInARow = 0
     /// The last failure to connect, until a connection is open.
     package internal(set) var fault: ConnectionFault?
@@ -117,8 +119,7 @@ package struct GatewayMachine: ~Copyable {
 
     /// Whether nothing can be handed out now or soon, so that the shell must look for expired deliveries in the queue.
     package var isBlocked: Bool {
-        if case .halted = mode { return true }
-        return isPaused || !breaker.isClosed || !slots.contains { $0.phase == .open }
+        trial != nil || isPaused || !breaker.isClosed || !slots.contains { $0.phase == .open }
     }
 
     // MARK: Inputs
@@ -205,11 +206,12 @@ package struct GatewayMachine: ~Copyable {
         for slot in slots {
             if case .draining(let until) = slot.phase { next = min(next, until) }
         }
-        if mode == .running || mode == .finishing {
+        if mode != .ending {
             if let until = breaker.opensAgainAt { next = min(next, until) }
             if let until = tokens.awaitedUntil { next = min(next, until) }
             if let opening = nextOpening(now) { next = min(next, opening) }
             if now < connectsAgainAt { next = min(next, connectsAgainAt) }
+            if let trial, now < trial.dueAt { next = min(next, trial.dueAt) }
         }
         if mode == .running {
             if mayGrow, let since = load.busySince { next = min(next, since + policy.growAfter) }

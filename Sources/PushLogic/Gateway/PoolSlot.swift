@@ -35,6 +35,9 @@ struct PoolSlot {
     /// The reason why it takes no more deliveries, if its end would not show that.
     var fault: ConnectionFault?
 
+    /// Whether its start and its end are not reported, because it only repeats attempts that failed.
+    var isQuiet = false
+
     /// The provider token of its requests, the time since when it is used, and the token before it.
     var token: UInt64 = 0
     var tokenSince: MonotonicTime
@@ -62,6 +65,8 @@ struct PoolSlot {
         case .draining, .closing, .gone: false
         }
     }
+
+    var up: GatewayEvent { .up(id, address: address ?? "", streamLimit: limit) }
 
     var isPending: Bool { phase == .lookingUp || phase == .connecting }
 }

@@ -35,6 +35,13 @@ struct TokenState {
         if isReady { awaitedUntil = nil }
     }
 
+    /// Records that the provider accepts the current token again.
+    mutating func believe() {
+        refused = nil
+        awaitedUntil = nil
+        disbelievedEnds = 0
+    }
+
     /// Records a refused token. Returns true if a newer one is to be requested.
     mutating func wasRefused(_ generation: UInt64, now: MonotonicTime, within wait: Duration) -> Bool {
         guard isUsed, generation > (refused ?? 0) else { return false }

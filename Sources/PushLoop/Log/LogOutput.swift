@@ -1,21 +1,19 @@
-import Glibc
 import Synchronization
 
-/// A destination of log lines: a descriptor with a format and a level. It is thread-safe and writes each line with one
-/// `write`.
+/// A destination of log lines: a descriptor with a format and a level. It is thread-safe and never waits for the reader
+/// of the lines.
 package final class LogOutput: Sendable {
     private struct State {
         var line: LogLine
         var format: LogFormat
         var limiter: LogRateLimiter?
-        var lost: UInt64 = 0
     }
 
     /// The number of bytes that a pipe accepts atomically (PIPE_BUF), so that lines of several processes do not mix on
     /// one pipe.
     package static let maxLineLength = 4096
 
-    private let descriptor: CInt
+    private let sink: LogSink
     private let threshold: Atomic<UInt8>
     private let clock: @Sendable () -> (WallTime, MonotonicTime)
     private let state: Locked<State>
@@ -26,17 +24,24 @@ package final class LogOutput: Sendable {
         descriptor: CInt = 2, format: LogFormat? = nil, level: LogLevel = .info, limit: LogRateLimit? = LogRateLimit()
     ) {
         self.init(
-            descriptor: descriptor, format: format ?? .text(for: descriptor), level: level, limit: limit,
+            sink: LogSink(descriptor: descriptor), format: format ?? .text(for: descriptor), level: level, limit: limit,
+            clock: { (.current(), .current()) })
+    }
+
+    /// Creates an output to the descriptor of another one.
+    package convenience init(besides other: LogOutput, limit: LogRateLimit?) {
+        self.init(
+            sink: other.sink, format: other.format, level: other.level, limit: limit,
             clock: { (.current(), .current()) })
     }
 
     init(
-        descriptor: CInt, format: LogFormat, level: LogLevel, limit: LogRateLimit?,
+        sink: LogSink, format: LogFormat, level: LogLevel, limit: LogRateLimit?,
         maxLineLength: Int = LogOutput.maxLineLength,
         clock: @escaping @Sendable () -> (WallTime, MonotonicTime)
     ) {
         precondition(maxLineLength >= 256, "a log line needs room for at least 256 bytes")
-        self.descriptor = descriptor
+        self.sink = sink
         self.clock = clock
         threshold = Atomic(level.rawValue)
         state = Locked(
@@ -59,17 +64,17 @@ package final class LogOutput: Sendable {
         level.rawValue >= threshold.load(ordering: .relaxed)
     }
 
-    /// The number of lines lost because `write` failed: the descriptor is closed, or nonblocking and full.
-    package var lostLineCount: UInt64 {
-        state.withLock { $0.lost }
-    }
+    /// The number of lines of the descriptor that were lost: its reader stalled for too long, or `write` failed.
+    package var lostLineCount: UInt64 { sink.lostLineCount }
 
-    /// Logs the counts of rate-limited lines that were not reported yet. Call it at the end of a process.
+    /// Logs the counts of rate-limited lines that were not reported yet, and writes the lines that wait for their
+    /// reader. Call it at the end of a process.
     package func flushSuppressed() {
         let (time, _) = clock()
         state.withLock { state in
             for leftover in state.limiter?.takeAll() ?? [] { report(leftover, at: time, state: &state) }
         }
+        sink.flush()
     }
 
     func write(level: LogLevel, subsystem: String, message: String, fields: LogFields, site: LogSite) {
@@ -105,26 +110,20 @@ package final class LogOutput: Sendable {
     }
 
     private func write(_ record: LogRecord, state: inout State) {
-        state.line.removeAll()
-        state.format.write(record, to: &state.line)
-        if !send(state.line.bytes) {
-            state.lost += 1
+        let lost = sink.takeLoss()
+        if lost > 0 {
+            send(
+                LogRecord(
+                    time: record.time, level: .warning, subsystem: record.subsystem,
+                    message: "log lines lost, the reader of the log was too slow", fields: [.count: lost]),
+                state: &state)
         }
+        send(record, state: &state)
     }
 
-    /// Writes a line with one system call. It calls again only if the call was interrupted or wrote only a part.
-    private func send(_ bytes: [UInt8]) -> Bool {
-        unsafe bytes.withUnsafeBytes { buffer in
-            var sent = 0
-            while sent < buffer.count {
-                let count = unsafe Glibc.write(descriptor, buffer.baseAddress! + sent, buffer.count - sent)
-                if count > 0 {
-                    sent += count
-                } else if errno != EINTR {
-                    return false
-                }
-            }
-            return true
-        }
+    private func send(_ record: LogRecord, state: inout State) {
+        state.line.removeAll()
+        state.format.write(record, to: &state.line)
+        sink.write(state.line.bytes)
     }
 }

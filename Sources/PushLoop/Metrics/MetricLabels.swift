@@ -25,8 +25,9 @@ package struct MetricLabels: Hashable, Sendable, ExpressibleByDictionaryLiteral 
         pairs = names.map { Pair(name: $0, value: "") }
     }
 
+    /// Creates labels without those whose value is empty, which is the same for Prometheus.
     init(names: [String], values: [String]) {
-        pairs = zip(names, values).map { Pair(name: $0, value: $1) }
+        pairs = zip(names, values).compactMap { $1.isEmpty ? nil : Pair(name: $0, value: $1) }
     }
 
     func adding(_ value: String, named name: String) -> MetricLabels {

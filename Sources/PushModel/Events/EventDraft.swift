@@ -64,11 +64,20 @@ extension EventDraft {
 
 extension EventDraft {
     /// Returns the event of a brake that was set (`on`) or released (`off`).
-    package static func brake(_ state: String, of app: AppID, candidates: Int64, answers: Int64) -> EventDraft {
+    ///
+    /// - Parameters:
+    ///   - deactivated: The number of devices that were deactivated before the brake stopped it, if it is known.
+    ///   - since: The time of the first of them.
+    package static func brake(
+        _ state: String, of app: AppID, candidates: Int64, answers: Int64, deactivated: Int? = nil,
+        since: WallTime? = nil
+    ) -> EventDraft {
         var event = EventDraft(.deviceBrake, app: app)
         event.add("state", text: state)
         event.add("candidates", number: candidates)
         event.add("answers", number: answers)
+        if let deactivated { event.add("deactivated", number: Int64(deactivated)) }
+        if let since { event.add("deactivated_since", number: since.milliseconds) }
         return event
     }
 }

@@ -23,8 +23,10 @@ package enum GatewayEvent: Sendable, Equatable {
     /// An answer of the push service concerns the credential. If a fresh provider token does not help,
     /// ``credentialFailed(_:)`` follows.
     case credentialRefused(ConnectionFault)
-    /// Sending stopped until an operator acts. The queue is kept.
+    /// Sending stopped. The queue is kept, and single deliveries try whether the credential is accepted again.
     case credentialFailed(GatewayHalt)
+    /// The push service accepted a delivery with a credential that it had refused. Sending continues.
+    case credentialAccepted
     case credentialRotated
 }
 

@@ -7,7 +7,7 @@ package struct GatewayStatus: Sendable, Equatable {
         case paused(for: Duration, BreakerCause)
         /// One delivery is in flight, or awaited, to probe whether the service has recovered.
         case probing
-        /// Sending stopped until the credential changes.
+        /// Sending stopped until the push service accepts the credential again, or until it changes.
         case halted(GatewayHalt)
         /// The gateway accepts no more deliveries and sends those that it has.
         case draining
@@ -29,10 +29,15 @@ package struct GatewayStatus: Sendable, Equatable {
     package var failedConnectsInARow: Int
     /// Why there is no connection; nil if one is open or the last one ended normally.
     package var fault: ConnectionFault?
+    /// The time until the next attempt with a credential that was refused; zero if the next delivery is the attempt, or
+    /// one is made now. Nil if the credential was not refused, or nothing can be tried.
+    package var nextTrial: Duration?
     /// Whether a connection has ever been open.
     package var hasBeenUp = false
     package var counts: GatewayCounts
     package var connections: [ConnectionStatus]
+
+    package var isHalted: Bool { if case .halted = state { true } else { false } }
 
     package init(
         app: AppID, state: State, queue: Int, outstanding: Int, credit: Int, minimum: Int, maximum: Int, wanted: Int,

@@ -35,6 +35,8 @@ package actor Feedback: FeedbackSink {
         package var failed: UInt64 = 0
         /// The apps whose brake is on.
         package var stopped: Set<AppID> = []
+        /// What was deactivated before the brake stopped it, for the apps whose brake is on.
+        package var misdirected: [AppID: MisdirectedDevices] = [:]
     }
 
     private nonisolated let loop: EventLoop
@@ -52,6 +54,8 @@ package actor Feedback: FeedbackSink {
     private var task: Task<Void, Never>?
     private var isStopping = false
     private var counts = Status()
+    /// The devices that bad answers have deactivated, by app.
+    private var misdirected: [AppID: MisdirectedDevices] = [:]
 
     package init(
         on loop: EventLoop, registry: any DeviceRegistry, ledger: any Ledger, identities: Identities,
@@ -76,6 +80,7 @@ package actor Feedback: FeedbackSink {
         var status = counts
         status.waiting = waiting.count
         status.stopped = brakes.stopped
+        status.misdirected = misdirected.filter { status.stopped.contains($0.key) }
         return status
     }
 
@@ -146,6 +151,7 @@ package actor Feedback: FeedbackSink {
                 counts.held += UInt64(before - waiting.count)
             case .announce(let decision): announce(decision)
             case .followed(let app, let isOn):
+                if !isOn { misdirected[app] = nil }
                 log.notice(
                     isOn
                         ? "device brake on: another node has noticed too many bad tokens, deactivation paused"
@@ -177,17 +183,20 @@ package actor Feedback: FeedbackSink {
                 [
                     .brake(
                         decision.isOn ? "on" : "off", of: app, candidates: Int64(decision.candidates),
-                        answers: Int64(decision.answers))
+                        answers: Int64(decision.answers), deactivated: decision.isOn ? misdirected[app]?.count : nil,
+                        since: decision.isOn ? misdirected[app]?.since : nil)
                 ], done: nil)
         }
+        let before = misdirected[app] ?? MisdirectedDevices()
         if decision.isOn {
             log.warning(
                 "device brake on: too many bad tokens, deactivation paused; check the app's environment and topic",
                 [
                     LogKey("app"): app.name, LogKey("candidates"): decision.candidates,
-                    LogKey("answers"): decision.answers,
+                    LogKey("answers"): decision.answers, LogKey("deactivated"): before.count,
                 ])
         } else {
+            misdirected[app] = nil
             log.info("device brake off: deactivation resumed", [LogKey("app"): app.name])
         }
     }
@@ -281,6 +290,9 @@ package actor Feedback: FeedbackSink {
             throw FeedbackError.ledgerRefused
         }
         counts.deactivated += UInt64(dead.count)
+        for suspect in dead where suspect.isMisdirected {
+            misdirected[suspect.app, default: MisdirectedDevices()].add(1, at: written)
+        }
         for suspect in dead { recorded.add(suspect.device, evidence: min(suspect.evidence, written), now: loop.now) }
     }
 

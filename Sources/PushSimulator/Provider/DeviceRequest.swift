@@ -26,7 +26,7 @@ struct DeviceRequest {
         if !digits.isEmpty {
             if let decoded = TokenBytes(hex: digits) {
                 token = decoded
-                target = .token
+                target = decoded.count < TokenBytes.minCount ? .malformed : .token
             } else {
                 target = .malformed
             }

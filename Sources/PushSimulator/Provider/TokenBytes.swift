@@ -1,6 +1,8 @@
 /// A device token, stored inline. It has up to 100 bytes, because Apple's documents advise against assuming a length.
 package struct TokenBytes: Sendable {
     package static let maxCount = 100
+    /// The number of bytes below which Apple answers BadDeviceToken.
+    static let minCount = 32
 
     /// The bytes in order. The first byte of each word is its least significant one; bytes after the end are zero.
     private(set) var words = InlineArray<13, UInt64>(repeating: 0)

@@ -91,6 +91,9 @@ package final class HTTP2ClientEngine {
     /// Whether no more requests are accepted: after our GOAWAY, after the last stream id, or after the end.
     private var isOver = false
     private var hasEnded = false
+    /// Whether the delegate reported the end of the connection from within a call. It takes effect after the recorded
+    /// events, which name streams that must not be freed before.
+    private var endsAfterDispatch = false
 
     package private(set) var inFlight = 0
     /// The number of requests that may be in flight: the peer's limit, but at most `Limits.maxStreams`. It is nil
@@ -232,10 +235,14 @@ package final class HTTP2ClientEngine {
     }
 
     /// Ends all open requests after the connection is lost. Requests that were never sent are reported as not
-    /// processed.
+    /// processed. The delegate may call it, too: then the events that were received are reported first.
     package func connectionEnded() {
-        dispatch()
         isOver = true
+        if isDispatching {
+            endsAfterDispatch = true
+            return
+        }
+        dispatch()
         hasEnded = true
         while let stream = unsafe open {
             let failure: HTTP2StreamFailure = unsafe stream.pointee.isSent ? .connectionLost : .notProcessed
@@ -274,6 +281,7 @@ package final class HTTP2ClientEngine {
         }
         unsafe notes.pointee.events.removeAll(keepingCapacity: true)
         isDispatching = false
+        if endsAfterDispatch, !hasEnded { connectionEnded() }
     }
 
     private func finished(

@@ -17,7 +17,7 @@ package protocol ChannelHandler: AnyObject {
     /// Called when the system has taken output; ``Channel/outputBacklog`` is what it has not taken yet.
     func channelSentOutput(_ channel: Channel)
 
-    /// Called when the peer has ended its side of an open connection. If the handler returns true, the channel stays
+    /// Called when the peer has ended its side of an open connection, by the end of TCP or by close_notify. If the handler returns true, the channel stays
     /// open for output, and the handler closes it; otherwise the channel closes at once, and unsent output is lost.
     func channelInputEnded(_ channel: Channel) -> Bool
 
@@ -282,7 +282,7 @@ package final class Channel {
     }
 
     private func receive() {
-        for _ in 0..<Self.readsPerTurn where !isReadingPaused {
+        for _ in 0..<Self.readsPerTurn where !isReadingPaused && !hasInputEnded {
             if case .closed = state { return }
             let scratch = unsafe ReadScratch.ofThisThread()
             let transfer = unsafe socket.receive(into: scratch)
@@ -319,7 +319,7 @@ package final class Channel {
             return
         }
         if !tls.output.isEmpty { askForFlush() }
-        if tls.state == .closed { peerEnded() }
+        if tls.state == .inputEnded, !hasInputEnded { peerEnded() }
     }
 
     private func deliver(_ plain: UnsafeRawBufferPointer) {
@@ -329,7 +329,7 @@ package final class Channel {
     }
 
     private func openIfEstablished() {
-        guard case .opening = state, tls == nil || tls?.state == .established else { return }
+        guard case .opening = state, tls?.canWrite ?? true else { return }
         state = .open
         handler?.channelOpened(self)
     }
@@ -346,14 +346,28 @@ package final class Channel {
                 if case .opening = state { end(.tls(error)) } else { end(.lost(nil)) }
                 return
             }
-        } else if case .open = state, !hasInputEnded, handler?.channelInputEnded(self) == true {
+        }
+        if stillSends {
             if case .closed = state { return }
             hasInputEnded = true
             // The end stays readable.
             watch?.interest.remove(.readable)
             return
         }
+        if let tls {
+            tls.close()
+            _ = sendOutput()
+        }
         end(.byPeer)
+    }
+
+    /// Whether there is output for a peer that has ended its side.
+    private var stillSends: Bool {
+        switch state {
+        case .open: !hasInputEnded && handler?.channelInputEnded(self) == true
+        case .closing: outputBacklog > 0
+        case .opening, .lingering, .closed: false
+        }
     }
 
     /// Reads the remaining input after a failed write. The peer has closed the connection, and its last bytes may
@@ -370,7 +384,7 @@ package final class Channel {
     // MARK: Writing
 
     private func encryptOutput() throws(TLSError) {
-        guard let tls, tls.state == .established, !plainOutput.isEmpty else { return }
+        guard let tls, tls.canWrite, !plainOutput.isEmpty else { return }
         try unsafe plainOutput.withBytes { (bytes) throws(TLSError) in try unsafe tls.write(bytes) }
         plainOutput.removeAll()
     }

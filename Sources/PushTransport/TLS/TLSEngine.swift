@@ -12,9 +12,12 @@ package enum TLSRole: Sendable {
 package enum TLSEngineState: Sendable {
     /// The handshake is in progress. Can transition to: established, closed, failed.
     case handshaking
-    /// Plaintext can be sent and received. Can transition to: closed, failed.
+    /// Plaintext can be sent and received. Can transition to: inputEnded, closed, failed.
     case established
-    /// One of the sides has sent close_notify. Nothing more is received or written.
+    /// The peer has sent close_notify. Plaintext can still be sent, because each side ends alone (RFC 8446, section
+    /// 6.1). Can transition to: closed, failed.
+    case inputEnded
+    /// This side has sent close_notify. Nothing more is received or written.
     case closed
     /// An error was thrown; every further call throws it again. `output` may contain the alert for the peer.
     case failed
@@ -102,6 +105,9 @@ package final class TLSEngine {
         _modify { yield unsafe &pipe.pointee.output }
     }
 
+    /// Whether plaintext can be sent.
+    package var canWrite: Bool { state == .established || state == .inputEnded }
+
     /// Starts the handshake. The first message of a client is then in ``output``.
     package func start() throws(TLSError) {
         guard state == .handshaking, !context.isServer else { return }
@@ -115,7 +121,7 @@ package final class TLSEngine {
         _ ciphertext: UnsafeRawBufferPointer, plaintext: (UnsafeRawBufferPointer) -> Void
     ) throws(TLSError) {
         if let failure { throw failure }
-        guard state != .closed, ciphertext.count > 0 else { return }
+        guard state != .closed, state != .inputEnded, ciphertext.count > 0 else { return }
         precondition(!isReceiving, "TLSEngine.receive called from within itself")
         isReceiving = true
         if firstByte == nil { firstByte = unsafe ciphertext[0] }
@@ -147,7 +153,7 @@ package final class TLSEngine {
                 TLSError(
                     .truncated, message: "\(peer) closed the connection without a TLS close_notify: data may be missing"
                 ))
-        case .closed, .failed:
+        case .inputEnded, .closed, .failed:
             break
         }
     }
@@ -155,7 +161,7 @@ package final class TLSEngine {
     /// Encrypts all bytes into ``output``.
     package func write(_ plaintext: UnsafeRawBufferPointer) throws(TLSError) {
         switch state {
-        case .established: break
+        case .established, .inputEnded: break
         case .handshaking:
             throw TLSError(.notEstablished, message: "cannot write before the TLS handshake has completed")
         case .closed: throw TLSError(.closed, message: "cannot write after TLS was closed")
@@ -177,7 +183,7 @@ package final class TLSEngine {
     /// Sends close_notify to the peer. May be called twice, and in any state.
     package func close() {
         switch state {
-        case .established: sendCloseNotify()
+        case .established, .inputEnded: sendCloseNotify()
         case .handshaking, .closed, .failed: break
         }
         if state != .failed { state = .closed }
@@ -186,7 +192,7 @@ package final class TLSEngine {
     /// Changes the write key, which TLS 1.3 requires before the key is worn out. `write` does this automatically in
     /// time. With `askingPeer`, the peer changes its key as well.
     package func updateKeys(askingPeer: Bool = false) {
-        guard state == .established, session?.protocolVersion == "TLSv1.3" else { return }
+        guard canWrite, session?.protocolVersion == "TLSv1.3" else { return }
         OpenSSLErrors.clear()
         unsafe _ = SSL_key_update(ssl, askingPeer ? SSL_KEY_UPDATE_REQUESTED : SSL_KEY_UPDATE_NOT_REQUESTED)
         unsafe _ = SSL_do_handshake(ssl)
@@ -280,8 +286,7 @@ package final class TLSEngine {
         case SSL_ERROR_WANT_READ:
             break
         case SSL_ERROR_ZERO_RETURN:
-            sendCloseNotify()
-            state = .closed
+            state = .inputEnded
         default:
             throw fail(explain(reason))
         }

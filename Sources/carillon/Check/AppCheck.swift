@@ -69,9 +69,14 @@ struct AppCheck: Sendable {
     static func verdict(_ outcome: Trial.Outcome, of app: Configuration.App) -> Verdict {
         switch outcome {
         case .refused(let refusal) where refusal.concern == .device && [400, 410].contains(refusal.status):
+            // Apple looks at the credential first. Another service may look at the token first.
+            let isApple = app.endpoint.isApple
             var verdict = Verdict(
                 .accepted,
-                "credential, topic and environment are accepted; only the made-up device token was rejected"
+                isApple
+                    ? "credential, topic and environment are accepted; only the made-up device token was rejected"
+                    : "the made-up device token was rejected, and at Apple that means that credential, topic and "
+                        + "environment are accepted; a service that looks at the token first has not shown it"
             )
             verdict.refusal = refusal
             return verdict

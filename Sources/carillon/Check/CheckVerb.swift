@@ -65,8 +65,12 @@ enum CheckVerb {
         }
         // A check of one app examines that app only.
         let isWhole = arguments.wordIfGiven("APP") == nil
-        let cautions = isWhole ? StartCheck(parsed.configuration).cautions : []
-        let faults = isWhole ? StartCheck.faults(of: parsed.configuration) : []
+        var cautions = isWhole ? StartCheck(parsed.configuration).cautions : []
+        var faults = isWhole ? StartCheck.faults(of: parsed.configuration) : []
+        if isWhole, let found = ServerCertificateCheck(parsed.configuration.http)?.finding(at: .current()) {
+            let text = "\(found.what); \(ServerCertificateCheck.advice)"
+            if found.isFault { faults.append(StartError(.configuration, text)) } else { cautions.append(text) }
+        }
         let report = CheckReport(
             file: file, warnings: parsed.warnings.map(\.description) + cautions,
             faults: faults.map { (fault: StartError) in Failure(fault) }, checks: checks)

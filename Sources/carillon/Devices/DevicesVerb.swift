@@ -6,8 +6,8 @@ import PushWire
 /// `carillon devices`: manages the registry of a running Carillon.
 enum DevicesVerb {
     static let verb = Verb(
-        name: "devices", summary: "add, show, list, deactivate, remove, import and export devices",
-        verbs: [add, show, list, deactivate, remove, DevicesImport.verb, DevicesExport.verb])
+        name: "devices", summary: "add, show, list, deactivate, reactivate, remove, import and export",
+        verbs: [add, show, list, deactivate, DevicesReactivate.verb, remove, DevicesImport.verb, DevicesExport.verb])
 
     static let options = ControlOptions.options + [ControlOptions.json]
 

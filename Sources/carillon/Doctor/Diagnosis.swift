@@ -20,14 +20,15 @@ struct Diagnosis {
 
     /// All findings, in order of weight.
     var findings: [Finding] {
-        (configuration + directory + backup + disk + process + readiness + apps + running + machine).byWeight
+        (configuration + serverCertificate + directory + backup + disk + process + readiness + apps + running + machine)
+            .byWeight
     }
 
     // MARK: Configuration
 
     private var configuration: [Finding] {
         guard facts.configurationFaults.isEmpty else {
-            return facts.configurationFaults.map { Finding(.fault, .configuration, $0, at: facts.file) }
+            return facts.configurationFaults.map(configurationFault)
         }
         return startFaults.map { fault in
             // The text of a fault at the start says what to do.
@@ -39,6 +40,24 @@ struct Diagnosis {
         }
             + facts.configurationWarnings.map { Finding(.warning, .configurationWarning, $0, at: facts.file) }
             + facts.cautions.map { Finding(.warning, .secretPermissions, $0) }
+    }
+
+    /// Returns the finding for a fault, whose text may begin with its place in the file.
+    private func configurationFault(_ text: String) -> Finding {
+        guard let file = facts.file, text.hasPrefix("\(file):"), let end = text.firstRange(of: ": ") else {
+            return Finding(.fault, .configuration, text, at: facts.file)
+        }
+        return Finding(
+            .fault, .configuration, String(text[end.upperBound...]), at: String(text[..<end.lowerBound]))
+    }
+
+    private var serverCertificate: [Finding] {
+        guard let check = facts.serverCertificate, let found = check.finding(at: facts.now) else { return [] }
+        return [
+            Finding(
+                found.isFault ? .fault : .warning, .credentialExpires, found.what, at: check.file,
+                advice: ServerCertificateCheck.advice)
+        ]
     }
 
     /// What would prevent a start. If a Carillon runs that cannot be asked, the endpoints are in use by it.
@@ -196,10 +215,13 @@ struct Diagnosis {
 
     private var readiness: [Finding] {
         let paused = paused
+        // The answer of a push service that was just asked says more than the obstacle.
+        let asked = facts.apps.filter { ($0.verdict.map { $0.kind != .accepted } ?? false) || $0.fault != nil }.map(
+            \.name)
         let obstacles = (facts.statistics?.obstacles ?? []).filter { obstacle in
-            !paused.contains { obstacle.hasPrefix("\($0): ") || obstacle.hasPrefix("\($0) ") }
+            !paused.union(asked).contains { obstacle.hasPrefix("\($0): ") || obstacle.hasPrefix("\($0) ") }
         }
-        return obstacles.map { Finding(.fault, .notReady, $0, advice: "see 'carillon stats' and the log") }
+        return obstacles.map(obstacle)
             + facts.gateways.compactMap { gateway in
                 gateway.pausedAt.map {
                     Finding(
@@ -208,6 +230,20 @@ struct Diagnosis {
                 }
             }
     }
+
+    /// Returns the finding for an obstacle, whose text has its app first and its advice last.
+    private func obstacle(_ text: String) -> Finding {
+        let place = (facts.statistics?.apps ?? []).map(\.app).first { text.hasPrefix("\($0): ") }
+        let rest = place.map { String(text.dropFirst($0.count + 2)) } ?? text
+        guard let end = rest.firstRange(of: "; ") else {
+            return Finding(.fault, .notReady, rest, at: place, advice: "see 'carillon stats' and the log")
+        }
+        return Finding(
+            .fault, .notReady, String(rest[..<end.lowerBound]), at: place, advice: String(rest[end.upperBound...]))
+    }
+
+    /// The apps for which one finding says why nothing is sent.
+    private var blocked: Set<String> { Set((readiness + apps).filter { $0.severity == .fault }.compactMap(\.app)) }
 
     private var apps: [Finding] {
         facts.apps.flatMap { app -> [Finding] in
@@ -249,7 +285,7 @@ struct Diagnosis {
     private var running: [Finding] {
         guard let statistics = facts.statistics else { return [] }
         var found: [Finding] = []
-        let paused = paused
+        let (paused, blocked) = (paused, blocked)
         for app in statistics.apps {
             let wait = app.oldestWaitingMilliseconds ?? 0
             if wait > Self.maxWait.wholeMilliseconds, !paused.contains(app.app) {
@@ -264,24 +300,41 @@ struct Diagnosis {
                 found.append(
                     Finding(
                         .warning, .brake,
-                        "too many tokens are rejected: devices are not deactivated until an operator has looked",
-                        at: app.app, advice: "check topic and environment of the app, and 'carillon check --connect'"))
+                        "too many tokens are rejected: devices are not deactivated until an operator has looked"
+                            + Self.deactivated(app),
+                        at: app.app,
+                        advice: "check topic and environment of the app, and 'carillon check --connect'"
+                            + Self.reactivation(app)))
             }
-            if let metrics = facts.metrics, metrics.value("carillon_breaker_open", app: app.app) == 1 {
+            if !blocked.contains(app.app), let metrics = facts.metrics,
+                metrics.value("carillon_breaker_open", app: app.app) == 1
+            {
                 found.append(
                     Finding(
                         .warning, .breaker, "the circuit breaker is open: connections to the push service fail",
                         at: app.app, advice: "see 'carillon scale \(app.app)' for the reason; it retries by itself"))
             }
         }
-        found += facts.credentials.compactMap { credential in
+        found += facts.credentials.filter { !blocked.contains($0.app ?? "") }.compactMap { credential in
             credential.fault.map {
                 Finding(
                     credential.state == .inUse ? .warning : credential.state == .kept ? .warning : .fault, .credential,
-                    $0, at: credential.app, advice: "correct the files of the app, and run 'carillon reload'")
+                    $0, at: credential.app,
+                    advice: "correct the files\(credential.app == nil ? "" : " of the app"), and run 'carillon reload'")
             }
         }
         return found + removedApps + configurationInForce + losses
+    }
+
+    private static func deactivated(_ app: StatsAnswer.App) -> String {
+        guard let count = app.brakeDeactivated, let since = app.brakeDeactivatedSince else { return "" }
+        return "; \(count == 1 ? "1 device was" : "\(count) devices were") deactivated before, since \(since.iso8601)"
+    }
+
+    private static func reactivation(_ app: StatsAnswer.App) -> String {
+        guard let since = app.brakeDeactivatedSince else { return "" }
+        return ", then run 'carillon devices reactivate --app \(app.app) --reason BadDeviceToken --since "
+            + "\(since.iso8601) --dry-run', and again without --dry-run"
     }
 
     /// Messages of apps that are not in the configuration in force, such as after an app got another name.

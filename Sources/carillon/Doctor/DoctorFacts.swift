@@ -22,6 +22,8 @@ struct DoctorFacts: Sendable {
     /// The faults that would prevent a start.
     var startFaults: [StartError] = []
     var apps: [App] = []
+    /// The certificate of the HTTP port.
+    var serverCertificate: ServerCertificateCheck?
     /// The HTTP connections that the configuration allows, and those that the limit of open files leaves.
     var httpConnections: (wanted: Int, allowed: Int)?
 

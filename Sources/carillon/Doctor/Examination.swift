@@ -55,6 +55,7 @@ struct Examination {
             facts.configurationWarnings = parsed.warnings.map(\.description)
             facts.cautions = StartCheck(configuration).cautions
             facts.startFaults = StartCheck.faults(of: configuration)
+            facts.serverCertificate = ServerCertificateCheck(configuration.http)
             if configuration.http.listen != nil {
                 let wanted = configuration.http.connections
                 let allowed = InstallationFacts.httpConnections(descriptors: DescriptorLimit.raise(), wanted: wanted)

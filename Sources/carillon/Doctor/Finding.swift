@@ -60,6 +60,9 @@ struct Finding: Sendable, Equatable {
         (self.severity, self.code, self.what, self.place, self.advice) = (severity, code, what, place, advice)
     }
 
+    /// The app that it concerns; the place has the address of its push service behind it, if it is known.
+    var app: String? { place.map { String($0.prefix { $0 != " " }) } }
+
     var value: JSONValue {
         let members: [String: JSONValue?] = [
             "severity": .string(severity.rawValue), "code": .string(code.rawValue), "what": .string(what),

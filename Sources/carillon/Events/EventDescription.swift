@@ -149,7 +149,7 @@ struct EventDescription {
             case ("connection", "scaled"): "gateway scaled"
             case ("credential", "expiring"): "credential expires soon"
             case ("credential", "rotated"): "credential rotated"
-            case ("credential", "failed"): "credential unusable, sending halted until it is replaced"
+            case ("credential", "failed"): "credential unusable, sending halted until it is accepted or replaced"
             case ("ledger", "restored"): "restored from a backup, events after it are lost"
             case ("receipt", let kind): "App Store notification \(PlainText.line(kind, limit: 40))"
             default: "\(PlainText.line(event.family, limit: 40)) \(PlainText.line(event.kind, limit: 40))"

@@ -163,7 +163,7 @@ private final class TrialRun {
             if let lastEnd { finish(.notConnected(lastEnd, inTime: true)) }
         case .credentialFailed(let halt):
             finish(.halted(halt))
-        case .scaled, .breakerClosed, .credentialRefused, .credentialRotated:
+        case .scaled, .breakerClosed, .credentialRefused, .credentialRotated, .credentialAccepted:
             break
         }
     }

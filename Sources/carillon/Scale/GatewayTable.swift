@@ -28,12 +28,14 @@ struct GatewayTable {
                 gateway.clusterScale.map { scale in
                     ", of \(scale.min == scale.max ? "\(scale.min)" : "\(scale.min) to \(scale.max)") in the cluster"
                 } ?? ""
+            let (state, reason) = Self.parts(of: gateway.state)
             let head =
                 "\(terminal.colored(PlainText.line(gateway.app, limit: 80), in: .bold)) "
-                + "(\(PlainText.line(gateway.environment, limit: 80)))\(place): \(PlainText.line(gateway.state, limit: 400)), "
+                + "(\(PlainText.line(gateway.environment, limit: 80)))\(place): \(PlainText.line(state, limit: 80)), "
                 + "\(allowed)\(all), \(gateway.queue) queued, room for \(gateway.credit)"
             let first = terminal.hanging(head, indent: 2) + "\n"
-            let fault = gateway.fault.map { Self.sentence($0) }.map { "  \(terminal.hanging($0, indent: 2))\n" } ?? ""
+            let sentences = [reason.map { PlainText.line($0, limit: 400) }, gateway.fault.map { Self.sentence($0) }]
+            let fault = sentences.compactMap { $0 }.map { "  \(terminal.hanging($0, indent: 2))\n" }.joined()
             let nodes = (gateway.nodes ?? []).map { "  \(terminal.hanging(Self.line($0), indent: 4))\n" }.joined()
             if gateway.connections.isEmpty { return first + nodes + "  no connections\n" + fault }
             // The head names the node if there is only one.
@@ -48,6 +50,12 @@ struct GatewayTable {
                     column == (hasNodes ? 2 : 1) && cell != "open" ? .yellow : nil
                 }
         }.joined(separator: "\n")
+    }
+
+    /// Returns the words of a state for a table, and the sentence that explains it.
+    static func parts(of state: String) -> (word: String, reason: String?) {
+        guard let colon = state.firstRange(of: ": ") else { return (state, nil) }
+        return (String(state[..<colon.lowerBound]), String(state[colon.upperBound...]))
     }
 
     private static func line(_ node: GatewayAnswer.Node) -> String {

@@ -14,8 +14,8 @@ struct StatsScreen: Sendable {
         // A restart resets all counters, so there is nothing to compare with.
         let before = earlier.flatMap { $0.startedAt == now.startedAt && $0.at < now.at && now.adds($0) ? $0 : nil }
         let rates = Rates(seconds: before.map { Double(now.at.milliseconds(since: $0.at)) / 1000 })
-        return head(now) + "\n" + flow(now, since: before, rates: rates) + apps(now, since: before, rates: rates) + "\n"
-            + rest(now, since: before, rates: rates)
+        return head(now) + "\n" + flow(now, since: before, rates: rates) + apps(now, since: before, rates: rates)
+            + brakes(now) + "\n" + rest(now, since: before, rates: rates)
     }
 
     private func head(_ now: StatsAnswer) -> String {
@@ -79,7 +79,8 @@ struct StatsScreen: Sendable {
             let earlier = before?.apps.first { $0.app == app.app }
             let latency = app.latency.flatMap { latency in earlier?.latency.flatMap { latency.since($0) } ?? latency }
             return [
-                PlainText.line(app.app, limit: 64), PlainText.line(app.state, limit: 60), Self.number(app.connections),
+                PlainText.line(app.app, limit: 64), PlainText.line(Self.state(app), limit: 60),
+                Self.number(app.connections),
                 Self.number(app.credit), Self.number(app.queue), Self.number(app.inFlight),
                 rates.text(app.sent, since: earlier?.sent), rates.text(app.rejected, since: earlier?.rejected),
                 rates.text(app.retries, since: earlier?.retries), rates.text(app.unknown, since: earlier?.unknown),
@@ -91,6 +92,23 @@ struct StatsScreen: Sendable {
         return terminal.table(table.heading, rows: table.rows) { column, cell in
             column == 1 && cell != "up" ? .yellow : nil
         }
+    }
+
+    /// Two words for the table. The obstacles above it have the sentence.
+    private static func state(_ app: StatsAnswer.App) -> String {
+        let state = GatewayTable.parts(of: app.state).word
+        return app.isBrakeOn == true ? "\(state), brake on" : state
+    }
+
+    /// What the brakes have stopped, and what had happened before.
+    private func brakes(_ now: StatsAnswer) -> String {
+        now.apps.filter { $0.isBrakeOn == true }.map { app in
+            let count = app.brakeDeactivated ?? 0
+            let before = count == 1 ? "1 device was deactivated" : "\(count) devices were deactivated"
+            let since = app.brakeDeactivatedSince.map { " since \($0.iso8601)" } ?? ""
+            let text = "\(PlainText.line(app.app, limit: 64)): brake on: \(before)\(since), none since the brake"
+            return "  \(terminal.hanging(text, indent: 2) { terminal.colored($0, in: .yellow) })\n"
+        }.joined()
     }
 
     private func rest(_ now: StatsAnswer, since before: StatsAnswer?, rates: Rates) -> String {

@@ -41,7 +41,8 @@ import Testing
         let strict = try await scene.carillon(["check", "shop", "--connect"])
         #expect(strict.status == 0, "\(strict.output)")
         #expect(
-            strict.output.contains("shop: passed: 400 BadDeviceToken: credential, topic and environment are accepted"))
+            strict.output.contains(
+                "shop: passed: 400 BadDeviceToken: the made-up device token was rejected, and at Apple"))
         let json = try object(try await scene.carillon(["check", "shop", "--connect", "--json"]))
         let connect = try #require(json["apps"]?.elements?.first?["connect"])
         #expect(connect["outcome"]?.string == "accepted" && connect["reason"]?.string == "BadDeviceToken")

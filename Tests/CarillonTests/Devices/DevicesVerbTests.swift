@@ -29,6 +29,26 @@ import Testing
         }
     }
 
+    @Test func `Devices that were deactivated for one reason are reactivated together`() async throws {
+        try await withPipeline { scene in
+            let ids = (1...3).map { PipelineScene.id($0).description }
+            for number in UInt8(1)...3 {
+                _ = try await scene.run("devices", "add", "shop", PipelineScene.token(number).hex)
+            }
+            _ = try await scene.run("devices", "deactivate", ids[0], ids[1], "--reason", "BadDeviceToken")
+            _ = try await scene.run("devices", "deactivate", ids[2], "--reason", "Unregistered")
+            let words = ["devices", "reactivate", "--app", "shop", "--reason", "BadDeviceToken", "--since"]
+            let later = try await scene.run(words + ["2040-01-01", "--dry-run"])
+            #expect(later.output == "0 devices would be active again; without --dry-run they are.\n")
+            let tried = try await scene.run(words + ["2020-01-01", "--dry-run"])
+            #expect(tried.output == "2 devices would be active again; without --dry-run they are.\n")
+            #expect(try await scene.run(words + ["2020-01-01"]).output == "2 devices of 2 are active again.\n")
+            let left = try await scene.run("devices", "list", "--inactive", "--json")
+            #expect(left.output.contains(ids[2]) && !left.output.contains(ids[0]), "\(left.output)")
+            #expect(try await scene.run("devices", "reactivate", "--app", "shop").status == 64)
+        }
+    }
+
     @Test func `A device is added, shown, listed, deactivated and reactivated`() async throws {
         try await withPipeline { scene in
             let add = ["devices", "add", "shop", Self.token, "--user", "ada", "--tag", "b", "--tag", "a"]

@@ -151,6 +151,37 @@ import Testing
         }
     }
 
+    @Test func `The end of the certificate of the HTTP port is a warning and then a fault`() {
+        func certificate(_ days: Int64) -> [String] {
+            codes {
+                $0.serverCertificate = ServerCertificateCheck(
+                    file: "http.pem", expiresAt: WallTime(milliseconds: $0.now.milliseconds + days * 86_400_000))
+            }
+        }
+        #expect(certificate(40) == [])
+        #expect(certificate(20) == ["warning credential_expires"])
+        #expect(certificate(-1) == ["fault credential_expires"])
+    }
+
+    @Test func `One cause is one finding`() throws {
+        var facts = facts()
+        facts.statistics?.apps = [app { _ in }]
+        facts.statistics?.obstacles = ["shop: halted: the provider refused the key; replace it"]
+        var credential = CredentialAnswer(app: .init("shop")!, kind: .key, state: .inUse, name: "K", file: "k.p8")
+        credential.fault = "the provider refused the key; replace it"
+        facts.credentials = [credential]
+        facts.metrics = MetricsText("carillon_breaker_open{app=\"shop\"} 1\n")
+        let found = Diagnosis(facts: facts).findings.filter { $0.place == "shop" }
+        #expect(found.map(\.code) == [.notReady])
+        #expect(found.first?.what == "halted: the provider refused the key" && found.first?.advice == "replace it")
+        // An answer of the push service says more.
+        var app = DoctorFacts.App(name: "shop", service: "push.example")
+        app.verdict = Verdict(.credentialRefused, "the key is refused")
+        facts.apps = [app]
+        let asked = Diagnosis(facts: facts).findings.filter { $0.place?.hasPrefix("shop") == true }
+        #expect(asked.map(\.code) == [.credentialRefused])
+    }
+
     @Test func `Findings come in order of weight`() {
         let all = Finding.Severity.allCases.reversed().flatMap { severity in
             Finding.Code.allCases.reversed().flatMap { code in

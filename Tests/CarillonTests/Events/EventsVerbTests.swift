@@ -232,7 +232,7 @@ import Testing
         ),
         (
             .none, #""family":"credential","kind":"failed","reason":"InvalidProviderToken""#,
-            "credential unusable, sending halted until it is replaced: InvalidProviderToken"
+            "credential unusable, sending halted until it is accepted or replaced: InvalidProviderToken"
         ),
         (.none, #""family":"comet","kind":"seen","reason":"x\u001b[31m""#, "comet seen: x?[31m"),
     ]

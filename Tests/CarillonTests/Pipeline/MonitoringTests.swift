@@ -11,6 +11,10 @@ import Testing
         try await PythonScene.run("monitoring", "rules")
     }
 
+    @Test func `A reader of the log that stalls stops nothing`() async throws {
+        try await PythonScene.run("monitoring", "stalled")
+    }
+
     @Test func `The age of what waits is shown by app, and an app is judged alone`() async throws {
         try await PythonScene.run("monitoring", "ages")
     }

@@ -143,9 +143,14 @@ struct ServeScene {
     }
 
     /// Writes a server certificate for the HTTP port.
-    func issueServer(_ name: String, commonName: String) throws {
+    func issueServer(_ name: String, commonName: String, days: Int64 = 300) throws {
+        let now = WallTime.current().milliseconds
         let issued = try authority.issue(
-            CertificateRequest(commonName: commonName, usage: .server, ipAddresses: ["127.0.0.1"]))
+            CertificateRequest(
+                commonName: commonName, usage: .server, ipAddresses: ["127.0.0.1"],
+                validity: CertificateValidity(
+                    notBefore: WallTime(milliseconds: now - 60 * 86_400_000),
+                    notAfter: WallTime(milliseconds: now + days * 86_400_000 + 3_600_000))))
         _ = try directory.write(name, containing: issued.certificatePEM + issued.privateKeyPEM)
     }
 }

@@ -205,8 +205,7 @@ import Testing
         #expect(try await serve.get("/metrics").body.contains(#"gateway_state{app="shop",status="halted"} 1"#))
         // A reload retries an unchanged certificate, because the fault may have been fixed at the push service.
         serve.reload()
-        try await serve.line("credential.rotated", "app=shop")
-        try await serve.line("credential.failed", "app=shop")
+        try await serve.line("has not changed: the next delivery tries it at once", "app=shop")
         try scene.issue()
         serve.reload()
         try await serve.line("connection.up", "app=shop")
@@ -240,6 +239,44 @@ import Testing
         try await serve.line("http.tls cannot be used")
         try await serve.line("configuration.reloaded")
         #expect(try await shown().contains("CN=The second"))
+        #expect(try await serve.stop().status == 0)
+    }
+
+    @Test func `The end of the certificate of the HTTP port is reported like that of an app`() async throws {
+        let scene = try await ServeScene()
+        let file = try scene.directory.write(
+            "carillon.json5",
+            containing: """
+                { data: 'data', http: { listen: '127.0.0.1:0', tls: { certificate: 'http.pem' } },
+                  \(ServeScene.anyPorts) apps: { \(scene.app("shop")) } }
+                """)
+        func carillon(_ verb: String) async throws -> ChildProcess.Ended {
+            try await ChildProcess.run(
+                RunningServe.words[0], Array(RunningServe.words.dropFirst()) + [verb, "--config", file])
+        }
+        try scene.issueServer("http.pem", commonName: "Soon", days: 20)
+        let serve = try await RunningServe(file)
+        try await serve.line("certificate of http.tls expires in 20 days", "credential.expiring")
+        let soon = try await carillon("check")
+        #expect(soon.status == 0 && soon.output.contains("warning: the certificate of http.tls expires in 20 days"))
+        #expect(try await carillon("doctor").output.contains("the certificate of http.tls expires in 20 days"))
+
+        try scene.issueServer("http.pem", commonName: "Ended", days: -9)
+        serve.reload()
+        try await serve.line("the certificate of http.tls has expired", "credential.failed")
+        let ended = try await carillon("check")
+        #expect(ended.status == 78 && ended.output.contains("fault: the certificate of http.tls expired"), "\(ended)")
+        #expect(try await carillon("doctor").output.contains("the certificate of http.tls expired"))
+        let url = try #require(serve.served.http)
+        let answer = try await ChildProcess.run("curl", ["--silent", "--insecure", "\(url)/metrics"])
+        #expect(answer.output.contains(#"carillon_credential_expiry_timestamp_seconds{kind="http"} 1"#))
+        let control = try await ChildProcess.run(
+            "curl",
+            [
+                "--silent", "--unix-socket", "\(scene.directory.path)/data/control.sock",
+                "http://localhost/v1/credentials",
+            ])
+        #expect(control.output.contains(#""used_by":["http"]"#) && control.output.contains("CN=Ended"), "\(control)")
         #expect(try await serve.stop().status == 0)
     }
 

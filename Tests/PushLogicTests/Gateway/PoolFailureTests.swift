@@ -69,6 +69,21 @@ import Testing
             ])
     }
 
+    @Test func `The family that the resolver names first is used, and the other one while all of it fails`() {
+        for seed in UInt64(1)...20 {
+            let pool = PoolScript(seed: seed) {
+                $0.connects = .unlimited
+                $0.minimum = 2
+            }
+            pool.addresses = ["192.0.2.1", "192.0.2.2", "2001:db8::1", "2001:db8::2"]
+            let first = pool.lookUps()
+            #expect(Set(first.map(\.address)) == ["192.0.2.1", "192.0.2.2"])
+            for (id, _) in first { pool.close(id, .unreachable) }
+            pool.pass(.seconds(2))
+            #expect(pool.lookUps().allSatisfy { $0.address.hasPrefix("2001:db8::") })
+        }
+    }
+
     @Test func `An address that went silent is avoided, even if it had answered before`() {
         let pool = PoolScript { $0.connects = .unlimited }
         for _ in 0..<20 {

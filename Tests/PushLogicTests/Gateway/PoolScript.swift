@@ -141,6 +141,9 @@ final class PoolScript {
     var outstanding: Int { machine.outstanding }
     var wanted: Int { machine.wanted }
     func token(of id: ConnectionID, leftAt: MonotonicTime) -> UInt64? { machine.token(of: id, leftAt: leftAt) }
+    var nextTrial: Duration? { machine.nextTrial(now: now) }
+    /// The look-ups that were requested and not answered yet.
+    var lookUpsAsked: [ConnectionID] { actions.lookUps }
     var state: GatewayStatus.State { machine.state(now: now) }
     var credit: Int { machine.credit(waiting: waiting, now: now) }
 }

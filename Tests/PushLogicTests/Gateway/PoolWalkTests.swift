@@ -96,7 +96,7 @@ private final class PoolWalk {
                 renewalAsked = true
             case .useToken(let id): check(peers[id] != nil, "token for \(id), which is gone")
             case .raise(.credentialFailed): isHalted = true
-            case .raise(.credentialRotated): isHalted = false
+            case .raise(.credentialRotated), .raise(.credentialAccepted): isHalted = false
             case .raise(.down(let id, _, _, _, _)):
                 if case .lookingUp? = peers[id]?.phase { peers[id] = nil }
             case .raise: break
@@ -110,11 +110,13 @@ private final class PoolWalk {
         }
         check(live <= maximum, "\(live) live connections, \(maximum) allowed")
         check(machine.outstanding == peers.values.reduce(0) { $0 + $1.given }, "outstanding is miscounted")
-        if isHalted { check(machine.credit(waiting: 0, now: now) == 0, "credit while halted") }
+        if isHalted {
+            check(machine.credit(waiting: 0, now: now) <= 1, "credit for more than an attempt while halted")
+            check(live <= 1, "\(live) live connections while halted")
+        }
     }
 
     private func begin(_ id: ConnectionID) {
-        check(!isHalted, "connects while halted")
         check(peers[id] == nil, "\(id) was used before")
         // Attempts that were given up during their look-up are not distinguished here.
         peers[id] = Peer(epoch: epoch)
@@ -157,7 +159,7 @@ private final class PoolWalk {
             guard let peer = peers[assignment.connection], case .open = peer.phase else {
                 return check(false, "deliveries for \(assignment.connection), which is not open")
             }
-            check(!isHalted, "deliveries while halted")
+            if isHalted { check(assignment.count == 1, "more deliveries than an attempt while halted") }
             let ceiling = peer.limit + min(peer.limit, max(16, peer.limit / 4))
             check(peer.given + assignment.count <= ceiling, "\(assignment.connection) is given too many")
             check(assignment.count > 0, "an assignment of nothing")

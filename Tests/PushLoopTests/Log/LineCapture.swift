@@ -42,7 +42,8 @@ extension LogOutput {
         _ capture: LineCapture, format: LogFormat, level: LogLevel = .trace, lineLength: Int = maxLineLength
     ) {
         self.init(
-            descriptor: capture.descriptor, format: format, level: level, limit: nil, maxLineLength: lineLength,
+            sink: LogSink(descriptor: capture.descriptor), format: format, level: level, limit: nil,
+            maxLineLength: lineLength,
             clock: { (testTime, MonotonicTime(nanoseconds: 0)) })
     }
 }

@@ -131,7 +131,7 @@ import Testing
 
     @Test("Lost lines are counted") func lostLinesAreCounted() throws {
         let output = LogOutput(
-            descriptor: -1, format: .json, level: .info, limit: nil,
+            sink: LogSink(descriptor: -1), format: .json, level: .info, limit: nil,
             clock: { (testTime, MonotonicTime(nanoseconds: 0)) })
         Logger("x", to: output).info("nowhere")
         #expect(output.lostLineCount == 1)
@@ -141,7 +141,7 @@ import Testing
         let capture = try LineCapture()
         let now = Atomic<Int64>(0)
         let output = LogOutput(
-            descriptor: capture.descriptor, format: .text(colors: false), level: .info,
+            sink: LogSink(descriptor: capture.descriptor), format: .text(colors: false), level: .info,
             limit: LogRateLimit(lines: 2, interval: .seconds(1)),
             clock: { (testTime, MonotonicTime(nanoseconds: now.load(ordering: .relaxed))) })
         let logger = Logger("x", to: output)

@@ -197,6 +197,36 @@ import Testing
         }
     }
 
+    @Test func `What bad tokens deactivated before the brake is counted`() async throws {
+        try await Scene.run { scene in
+            try await scene.register(0..<200)
+            scene.report((0..<30).map { Self.candidate($0, .badDeviceToken) } + [Self.candidate(150)])
+            _ = await scene.settled(taken: 31)
+            scene.report((30..<130).map { Self.candidate($0, .badDeviceToken) })
+            let status = await scene.settled(taken: 131)
+            #expect(status.held == 100 && status.stopped == [Self.shop])
+            // A token that the service knows to be dead has another cause.
+            #expect(status.misdirected[Self.shop]?.count == 30)
+            let since = try #require(status.misdirected[Self.shop]?.since)
+            let alarm = scene.ledger.events.first { $0.kind == .deviceBrake }
+            #expect(
+                alarm?.details.suffix(2) == [
+                    EventDraft.Detail("deactivated", value: .number(30)),
+                    EventDraft.Detail("deactivated_since", value: .number(since.milliseconds)),
+                ])
+        }
+    }
+
+    @Test func `Only the last hour counts as the time before the brake`() {
+        var devices = MisdirectedDevices()
+        let start = WallTime(milliseconds: 1_700_000_000_000)
+        for minute in 0..<90 { devices.add(2, at: start + .seconds(60 * minute)) }
+        #expect(devices.count == 120 && devices.since == start + .seconds(60 * 30))
+        // A clock that was set back.
+        devices.add(1, at: start)
+        #expect(devices.count == 1 && devices.since == start)
+    }
+
     @Test func `What waits is bounded, and the oldest goes first`() async throws {
         var limits = Feedback.Limits()
         limits.waiting = 100

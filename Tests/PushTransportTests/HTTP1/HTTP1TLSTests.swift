@@ -120,6 +120,59 @@ import Testing
         }
     }
 
+    /// A client that ends its side of TLS after its request, and then reads the answer.
+    private static let halfClosingClient = """
+        import socket, ssl, sys
+        context = ssl.create_default_context(cafile=sys.argv[2])
+        incoming, outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
+        tls = context.wrap_bio(incoming, outgoing, server_hostname="localhost")
+        connection = socket.create_connection(("127.0.0.1", int(sys.argv[1])))
+        def step(action):
+            while True:
+                try:
+                    result = action()
+                    connection.sendall(outgoing.read())
+                    return result
+                except ssl.SSLWantReadError:
+                    connection.sendall(outgoing.read())
+                    data = connection.recv(65536)
+                    incoming.write(data) if data else incoming.write_eof()
+        step(tls.do_handshake)
+        step(lambda: tls.write(b"GET / HTTP/1.1\\r\\nHost: localhost\\r\\n\\r\\n"))
+        count = len(step(lambda: tls.read(1000)))
+        # OpenSSL rejects data that it has read and not passed on.
+        try:
+            while True:
+                count += len(tls.read(65536))
+        except ssl.SSLWantReadError:
+            pass
+        try:
+            tls.unwrap()
+        except ssl.SSLWantReadError:
+            connection.sendall(outgoing.read())
+        try:
+            while piece := step(lambda: tls.read(65536)):
+                count += len(piece)
+            print(count)
+        except ssl.SSLZeroReturnError:
+            print(count)
+        """
+
+    @Test("A client that ends its side of TLS receives the rest of the answer")
+    func serveAfterCloseNotify() async throws {
+        let size = 8_000_000
+        let handler: TestHandler = { _, responder in
+            try? responder.respond(status: 200, body: [UInt8](repeating: 0x61, count: size))
+        }
+        try await withTLSServer(handler: handler) { server, _, authority in
+            let ended = try await ChildProcess.run(
+                "/usr/bin/python3", ["-c", Self.halfClosingClient, "\(server.port)", authority])
+            let count = Int(ended.output.split(separator: "\n").first ?? "") ?? 0
+            #expect(ended.status == 0 && count > size && count < size + 1000, "\(ended)")
+            await server.until { $0.open == 0 }
+        }
+    }
+
     /// While an answer is late, the server stops reading before or after any record. The socket has no further data then,
     /// so no part of a record may stay in OpenSSL.
     @Test("The rest of a delayed record is read", arguments: [100, 500, 1000, 2000, 4000, 4096, 5000, 8000, 16_284])

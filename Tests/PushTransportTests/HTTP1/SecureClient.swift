@@ -37,7 +37,7 @@ final class SecureClient {
     func isToldTheEnd() throws -> Bool {
         let last = try client.rest()
         if !last.isEmpty { try engine.feed(last, into: &received) }
-        return engine.state == .closed
+        return engine.state == .inputEnded
     }
 
     private func flush() throws {

@@ -43,6 +43,20 @@ import Testing
         #expect(pair.server.unanswered == 0)
     }
 
+    @Test("A delegate that ends the connection gets the other events, and each request ends once")
+    func aDelegateMayEndTheConnection() throws {
+        let pair = HTTP2Pair()
+        try pair.settle()
+        for number in 1...4 { #expect(pair.submit(number: number)) }
+        try pair.feedServer(try pair.pullClient())
+        for request in pair.serverLog.requests.prefix(3) { HTTP2ServerLog.accept(pair.server, request) }
+        pair.clientLog.whenAnswered = { [unowned pair] in pair.client.connectionEnded() }
+        try pair.feedClient(try pair.pullServer())
+        #expect(pair.clientLog.answers.map(\.tag).sorted() == [1, 2, 3])
+        #expect(pair.clientLog.failures == [4: .connectionLost])
+        #expect(pair.client.inFlight == 0 && pair.client.available == 0)
+    }
+
     @Test("The client follows changes of the stream limit") func theStreamLimitIsHonouredAsItMoves() throws {
         let pair = HTTP2Pair(server: HTTP2Settings(maxConcurrentStreams: 1))
         try pair.settle()

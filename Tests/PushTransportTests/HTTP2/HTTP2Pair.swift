@@ -101,6 +101,8 @@ final class HTTP2ClientLog: HTTP2ClientDelegate {
     var goAways: [HTTP2GoAway] = []
     /// The order of the calls.
     var order: [String] = []
+    /// Called with each answer, after it was recorded.
+    var whenAnswered: () -> Void = {}
 
     func http2Settings(streamLimit limit: Int) {
         limits.append(limit)
@@ -112,6 +114,7 @@ final class HTTP2ClientLog: HTTP2ClientDelegate {
             Answer(
                 tag: tag, status: response.status, id: response.field("apns-id"),
                 body: String(decoding: response.body, as: UTF8.self), isTruncated: response.isTruncated))
+        whenAnswered()
     }
 
     func http2Unanswered(tag: UInt64, because failure: HTTP2StreamFailure) {

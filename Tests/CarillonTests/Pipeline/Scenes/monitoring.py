@@ -1,5 +1,5 @@
 """Metrics, health checks, and the dashboard and rules that use them."""
-import json, os, re, subprocess, tempfile, time
+import fcntl, json, os, re, subprocess, tempfile, threading, time
 from ground import http, main, Monitor, note, Producer, Scene, token, until
 
 ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__), "../../../.."))
@@ -120,6 +120,13 @@ def rules():
         dashboard = json.load(file)
     ids = [panel["id"] for panel in dashboard["panels"]]
     assert len(ids) == len(set(ids))
+    with open(os.path.join(MONITORING, "carillon.rules.yml")) as file:
+        text = file.read()
+    alerts = re.findall(r"alert: (\w+)", text)
+    # Each alert and each link of a panel leads to a section of Alerts.md.
+    assert re.findall(r"runbook_url: .*#(\w+)", text) == [alert.lower() for alert in alerts]
+    links = [link["url"] for panel in dashboard["panels"] for link in panel.get("links", [])]
+    assert len(links) > 20 and {link.partition("#")[2] for link in links} <= {alert.lower() for alert in alerts}, links
     places, queries = set(), []
     for panel in dashboard["panels"]:
         place = panel["gridPos"]
@@ -134,6 +141,39 @@ def rules():
         json.dump({"groups": [{"name": "dashboard", "rules": queries}]}, file)
         file.flush()
         assert f"{len(queries)} rules found" in promtool("check", "rules", file.name) and len(queries) > 50
+
+
+def stalled():
+    """A reader of the log that stalls stops nothing, and finds all lines when it goes on."""
+    scene = Scene()
+    path = scene.path("log")
+    os.mkfifo(path)
+    reader = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+    fcntl.fcntl(reader, fcntl.F_SETPIPE_SZ, 4096)
+    serve = scene.serve(wrap=("sh", "-c", 'exec "$@" 2>"$0"', path), up=False)
+    serve.become_ready()
+    # Far more lines than the pipe takes.
+    reloads = 60
+    for _ in range(reloads):
+        serve.verb("reload")
+    producer, monitor = Producer(serve), Monitor(serve)
+    assert producer.push(note("through", token(1)))["status"] == "accepted"
+    monitor.completed("through")
+    assert http(serve.places["http"] + "/healthz")[0] == 200
+    assert series(http(serve.places["http"] + "/metrics")[1])["carillon_log_lines_lost_total"] == 0
+    os.set_blocking(reader, True)
+    lines = []
+
+    def read():
+        with os.fdopen(reader, errors="replace") as file:
+            lines.extend(file)
+
+    reading = threading.Thread(target=read)
+    reading.start()
+    serve.stop()
+    reading.join()
+    assert sum("configuration.reloaded" in line for line in lines) >= 1, lines[-5:]
+    assert len(lines) > reloads and all(line.startswith("20") and line.endswith("\n") for line in lines), lines[-5:]
 
 
 def ages():
