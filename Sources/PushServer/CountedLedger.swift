@@ -37,6 +37,20 @@ final class CountedLedger: Ledger {
 
     func counts(of app: AppID) -> Counts { counts.withLock { $0[app] ?? Counts() } }
 
+    /// Returns what all apps together have of the outcomes that ``StatsHistory`` follows.
+    func sum() -> Counts {
+        counts.withLock { all in
+            var sum = Counts()
+            for app in all.values {
+                sum.sent += app.sent
+                sum.rejected += app.rejected
+                sum.unknown += app.unknown
+                for bucket in sum.latencies.indices { sum.latencies[bucket] += app.latencies[bucket] }
+            }
+            return sum
+        }
+    }
+
     func record(_ deliveries: [DeliveryRecord], completed: [CompletedMessage]) {
         if !deliveries.isEmpty { count(deliveries) }
         for message in completed where message.counts.cancelled > 0 {

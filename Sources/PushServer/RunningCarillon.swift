@@ -227,9 +227,10 @@ package final class RunningCarillon: Sendable {
 
             let marking = Task { [mark] in await InFlightMark(mark: mark, gateways: gateways, files: files).keep() }
             let freeing = Task { await Self.releaseMemory(on: lookUps) }
+            let recording = Task { await statistics.keepHistory() }
             services.add { _ in
-                for task in [marking, freeing] { task.cancel() }
-                for task in [marking, freeing] { await task.value }
+                for task in [marking, freeing, recording] { task.cancel() }
+                for task in [marking, freeing, recording] { await task.value }
             }
             try await pipeline.openIntake()
             pipeline.node?.announce(router: pipeline.endpoints?.intake?.router, http: http?.server.address)

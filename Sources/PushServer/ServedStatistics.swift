@@ -12,6 +12,38 @@ struct ServedStatistics: PipelineStatistics {
     /// The refused requests of `http.listen`; nil if it is off.
     let refusals: RefusalCounts?
     var startedAt = WallTime.current()
+    private let past = Locked(StatsHistory())
+
+    init(pipeline: Pipeline, gateways: ServedGateways, refusals: RefusalCounts?) {
+        (self.pipeline, self.gateways, self.refusals) = (pipeline, gateways, refusals)
+    }
+
+    func history() -> [StatsAnswer.Point]? { pipeline.node == nil ? past.withLock { $0.points } : nil }
+
+    /// Takes a sample every two seconds, until the task is cancelled. In a cluster, the numbers of all nodes would be
+    /// needed.
+    func keepHistory() async {
+        guard pipeline.node == nil else { return }
+        repeat {
+            let sample = await sample()
+            past.withLock { $0.add(sample) }
+            try? await Task.sleep(for: StatsHistory.interval)
+        } while !Task.isCancelled
+    }
+
+    private func sample() async -> StatsHistory.Sample {
+        let intake = await pipeline.intake.counts
+        let waits = await pipeline.router.waits()
+        let counts = pipeline.counted.sum()
+        let now = WallTime.current()
+        var sample = StatsHistory.Sample(
+            at: now, latency: Latency(bounds: CountedLedger.bounds, counts: counts.latencies))
+        (sample.accepted, sample.refused, sample.busy) = (intake.accepted, intake.rejections, intake.busy)
+        (sample.sent, sample.rejected, sample.unknown) = (counts.sent, counts.rejected, counts.unknown)
+        sample.waiting = UInt64(pipeline.ledger.latest.waiting)
+        sample.oldestWaitingMilliseconds = waits.map { $0.messages.age(at: now).wholeMilliseconds }.max() ?? 0
+        return sample
+    }
 
     func snapshot(of node: NodeID?) async throws -> StatsAnswer {
         guard let served = pipeline.node else {

@@ -16,6 +16,8 @@ package final class FakeStatistics: PipelineStatistics {
         if let node { throw Problem.unknownNode(node.name) }
         return answers.withLock { $0.count > 1 ? $0.removeFirst() : $0[0] }
     }
+
+    package func history() -> [StatsAnswer.Point]? { nil }
 }
 
 /// A control server with fakes instead of a pipeline.

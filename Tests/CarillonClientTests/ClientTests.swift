@@ -376,6 +376,53 @@ import Testing
         await fake.stop()
     }
 
+    @Test func `Messages that are too old leave the spool and are refused, and the others go out`() async throws {
+        let directory = try TemporaryDirectory()
+        let refused = EventRecorder<String>()
+        var settings = SpoolSettings(directory: "\(directory.path)/spool")
+        settings.onRefused = { id, _, refusal in refused.record("\(id) \(refusal.reason.rawValue)") }
+        let files = try SpoolFiles(settings)
+        let old = WallTime.current() - settings.maxAge
+        _ = files.append(try (0..<3).map { try EncodedRequest(push("old-\($0)")) }, now: old)
+        _ = files.append([try EncodedRequest(push("new"))])
+        files.close()
+        await files.executor.shutDown()
+        let fake = try await FakeIntake(script: FakeIntake.accepting)
+        let client = try client([fake.endpoint]) { $0.spool = settings }
+        await wait(while: client.spooled > 0)
+        #expect(fake.requests.events.flatMap { $0.ids } == ["new"])
+        #expect(refused.events == (0..<3).map { "old-\($0) too_old" })
+        await client.shutdown()
+        await fake.stop()
+    }
+
+    @Test func `A message from the spool that is sent again and again is given up when it is too old`() async throws {
+        // On a slow machine the message is too old before it is sent; then it gets more time.
+        var limit = Duration.milliseconds(200)
+        var isSent = false
+        while !isSent {
+            let directory = try TemporaryDirectory()
+            let refused = EventRecorder<PushRefusal.Reason>()
+            var settings = SpoolSettings(directory: "\(directory.path)/spool")
+            settings.answerWithin = .milliseconds(1)
+            settings.maxAge = limit
+            settings.onRefused = { _, _, refusal in refused.record(refusal.reason) }
+            let files = try SpoolFiles(settings)
+            _ = files.append([try EncodedRequest(push("a"))])
+            files.close()
+            await files.executor.shutDown()
+            let silent = try await FakeIntake { _ in nil }
+            let client = try client([silent.endpoint]) { $0.spool = settings }
+            await refused.wait(count: 1)
+            #expect(refused.events == [.tooOld])
+            await wait(while: client.spooled > 0)
+            isSent = !silent.requests.events.isEmpty
+            limit = limit * 2
+            await client.shutdown()
+            await silent.stop()
+        }
+    }
+
     @Test func `A damaged message of the spool is logged and counted, and the others go out`() async throws {
         let directory = try TemporaryDirectory()
         let settings = SpoolSettings(directory: "\(directory.path)/spool")

@@ -1,5 +1,7 @@
 import Glibc
 import PushRandom
+import PushTime
+import PushWire
 import TestSupport
 import TestTraits
 import Testing
@@ -281,11 +283,45 @@ import Testing
     @Test func `A spool of a later version is refused by name`() async throws {
         let directory = try TemporaryDirectory()
         try await with(settings(directory)) { _ in }
-        _ = try directory.write("spool/version", containing: "2\n")
+        _ = try directory.write("spool/version", containing: "3\n")
         let refusal = #expect(throws: ClientError.self) { try SpoolFiles(settings(directory)) }
-        #expect("\(refusal.map { "\($0)" } ?? "")".contains("newer CarillonClient (version 2)"))
+        #expect("\(refusal.map { "\($0)" } ?? "")".contains("newer CarillonClient (version 3)"))
         _ = try directory.write("spool/version", containing: "1\n")
         try await with(settings(directory)) { _ in }
+    }
+
+    /// A record of version 1.
+    private func oldRecord(_ number: UInt64, _ request: EncodedRequest) -> [UInt8] {
+        var body: [UInt8] = []
+        body.appendWord(number)
+        body.append(request.payload == nil ? 0 : 1)
+        body.appendText(request.id)
+        body.appendText(request.app)
+        body.appendBytes(request.envelope)
+        if let payload = request.payload { body.appendBytes(payload) }
+        let words = [UInt32(body.count), SpoolRecord.checksum(of: body)]
+        return words.flatMap { word in (0..<4).map { UInt8(truncatingIfNeeded: word >> (8 * $0)) } } + body
+    }
+
+    @Test func `A spool of the first version is read and continued, and then is of this version`() async throws {
+        let directory = try TemporaryDirectory()
+        let folder = settings(directory).directory
+        try #require(mkdir(folder, 0o700) == 0)
+        let old = (1...3).flatMap { oldRecord(UInt64($0), request($0)) }
+        _ = try directory.write("spool/0000000000000001.spool", bytes: old)
+        let now = WallTime(seconds: 1_800_000_000)
+        try await with(settings(directory)) { files in
+            #expect(files.count == 3 && files.cutBytes == 0)
+            #expect(files.append([request(4), request(5)], now: now) == [nil, nil])
+        }
+        try await with(settings(directory)) { files in
+            let records = files.read(upTo: 9, bytes: .max).records
+            #expect(records.map { $0.request.envelope } == requests(1...5).map { $0.envelope })
+            #expect(records.map { $0.request.payload } == requests(1...5).map { $0.payload })
+            let first = now - settings(directory).answerWithin
+            #expect(records.map { $0.time } == [nil, nil, nil, first, first])
+        }
+        #expect(String(decoding: DiskFile.read("\(folder)/version", from: 0, count: 9), as: UTF8.self) == "2\n")
     }
 
     @Test(arguments: 0..<20)

@@ -59,10 +59,17 @@ final class StoreScene: Sendable {
             door: RoleDoor())
     }
 
+    /// The only point of the past of the statistics.
+    static let point = StatsAnswer.Point(
+        at: 1500, accepted: 1.5, refused: 0, busy: 0, sent: 2, rejected: 0, unknown: 0, p50: 10, p99: nil, waiting: 3,
+        oldestWaitingMilliseconds: 4)
+
     private struct NoStatistics: PipelineStatistics {
         func snapshot(of node: NodeID?) async throws -> StatsAnswer {
             StatsAnswer(at: 2000, startedAt: 1000, ready: true)
         }
+
+        func history() -> [StatsAnswer.Point]? { [StoreScene.point] }
     }
 
     static func run(

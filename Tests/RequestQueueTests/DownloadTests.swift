@@ -124,13 +124,62 @@ import Testing
         let date = "Sun, 06 Nov 1994 08:49:37 GMT"
         for (changed, isSame) in [(date, true), ("Sun, 06 Nov 1994 08:49:38 GMT", false)] {
             try Data(count: 10).write(to: partial.bytes)
-            try partial.save(PartialFile.Version(url: url.absoluteString, validator: date, total: 20, count: 10))
+            try partial.save(
+                PartialFile.Version(urlDigest: partial.urlDigest, validator: date, total: 20, count: 10))
             let sink = FileSink(partial, max: 100, maxOther: 100)
             let fields: HeaderFields = ["Content-Range": "bytes 10-19/20", "Last-Modified": changed]
             let isTaken = (try? sink.begin(ResponseHead(status: 206, fields: fields, url: url))) != nil
             #expect(isTaken == isSame && (partial.resumable() != nil) == isSame)
             _ = try? sink.end(isComplete: false)
         }
+    }
+
+    /// A head that comes after the end, when the file is that of another download.
+    @Test(arguments: [200, 206, 416])
+    func `A sink that has ended leaves the files to the next download`(_ status: Int) throws {
+        let directory = try TemporaryDirectory()
+        let url = try #require(URL(string: "https://a.example/file"))
+        let file = URL(fileURLWithPath: directory.path).appendingPathComponent("file")
+        let partial = PartialFile(destination: file, of: url)
+        try Data("old, ".utf8).write(to: partial.bytes)
+        try partial.save(PartialFile.Version(urlDigest: partial.urlDigest, validator: "\"1\"", total: 12, count: 5))
+        let (first, second) = (FileSink(partial, max: 100, maxOther: 100), FileSink(partial, max: 100, maxOther: 100))
+        _ = try first.end(isComplete: false)
+        let rest: HeaderFields = ["Content-Range": "bytes 5-11/12", "ETag": "\"1\""]
+        try second.begin(ResponseHead(status: 206, fields: rest, url: url))
+        try second.write(Data("new".utf8))
+        let fields = status == 206 ? rest : ["ETag": "\"2\""]
+        #expect(throws: SinkFailure.self) { try first.begin(ResponseHead(status: status, fields: fields, url: url)) }
+        try second.write(Data(" end".utf8))
+        _ = try second.end(isComplete: true)
+        #expect(try Data(contentsOf: file) == Data("old, new end".utf8))
+    }
+
+    @Test func `The head of an answer that comes after a cancellation does not reach the sink`() throws {
+        let directory = try TemporaryDirectory()
+        let url = try #require(URL(string: "https://a.example/file"))
+        let partial = PartialFile(
+            destination: URL(fileURLWithPath: directory.path).appendingPathComponent("file"), of: url)
+        let transfer = Transfer(
+            url: url, method: .get, body: try BodyPlan(.none), sink: FileSink(partial, max: 100, maxOther: 100),
+            attempt: 1, progressed: { _ in }, ended: { _ in })
+        transfer.cancel()
+        try Data("of the next download".utf8).write(to: partial.bytes)
+        transfer.received(ResponseHead(status: 200, fields: ["ETag": "\"1\""], url: url))
+        transfer.received(Data("late".utf8))
+        transfer.end(nil)
+        #expect(try Data(contentsOf: partial.bytes) == Data("of the next download".utf8))
+    }
+
+    @Test func `The description of a partial file is without the URL and readable by its owner only`() async throws {
+        let scene = try await Scene()
+        let request = try scene.request("/file/f/300000", ["cut": "70000", "cuts": "1", "key": "s3cret"], attempts: 1)
+        #expect(try await code { try await scene.queue.download(request, to: scene.file) } == .connectionLost)
+        let description = PartialFile(destination: scene.file, of: request.url).description
+        let text = try String(contentsOf: description, encoding: .utf8)
+        #expect(!text.contains("s3cret") && !text.contains("127.0.0.1"), "\(text)")
+        let attributes = try FileManager.default.attributesOfItem(atPath: description.path)
+        #expect((attributes[.posixPermissions] as? NSNumber)?.intValue == 0o600)
     }
 
     @Test func `A file beyond the limit is refused and leaves nothing`() async throws {

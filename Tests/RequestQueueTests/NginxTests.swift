@@ -70,7 +70,7 @@ import Testing
         try FileManager.default.removeItem(at: file.appendingPathExtension("partial.json"))
         try partial.save(
             PartialFile.Version(
-                url: try scene.url("files/big").absoluteString,
+                urlDigest: PartialFile(destination: file, of: try scene.url("files/big")).urlDigest,
                 validator: try #require(
                     try await RequestQueue().send(Request(.head, url: scene.url("files/big"))).fields["ETag"]),
                 total: Int64(content.count), count: start))

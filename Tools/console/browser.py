@@ -219,6 +219,13 @@ class Browser:
         for kind in ("mousePressed", "mouseReleased"):
             self.call("Input.dispatchMouseEvent", type=kind, x=place[0], y=place[1], button="left", clickCount=1)
 
+    def point_at(self, selector):
+        """Moves the mouse to the middle of the first element that matches."""
+        x, y = self.until(
+            f"(() => {{ const box = document.querySelector({json.dumps(selector)})?.getBoundingClientRect();"
+            " return box && [box.x + box.width / 2, box.y + box.height / 2]; })()", f"the place of {selector}")
+        self.call("Input.dispatchMouseEvent", type="mouseMoved", x=x, y=y)
+
     def fill(self, selector, text):
         """Replaces the text of a field by typing."""
         self.until(

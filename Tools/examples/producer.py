@@ -36,9 +36,7 @@ def push(endpoint, envelope, patience=60, answer_time=2):
 
 if __name__ == "__main__":
     if len(sys.argv) not in (4, 5, 6): sys.exit(print(__doc__) or 64)
-    endpoint, app, token = sys.argv[1:4]
-    text = sys.argv[4] if len(sys.argv) > 4 else "Hello"
-    name = sys.argv[5] if len(sys.argv) > 5 else str(uuid.uuid4())
+    endpoint, app, token, text, name = sys.argv[1:] + ["Hello", str(uuid.uuid4())][len(sys.argv) - 4:]
     envelope = {"id": name, "app": app, "to": {"tokens": [token]}, "alert": text}
     try:
         status = push(endpoint, envelope, patience=float(os.environ.get("PATIENCE", 60)))

@@ -161,8 +161,9 @@ class Book:
         first = self.entry(address, "index.html", "Carillon") + self.entry(address, "books.html", "The books")
         inside = ""
         if len(contents) > 1:
-            items = "".join(f'<li class="level-{one.level}"><a href="#{one.anchor}">{html.escape(one.text)}</a></li>'
-                            for one in contents)
+            # A route breaks at its slashes.
+            items = "".join(f'<li class="level-{one.level}"><a href="#{one.anchor}">'
+                            f'{html.escape(one.text).replace("/", "/<wbr>")}</a></li>' for one in contents)
             inside = (f'<nav id="site-contents" aria-label="On this page"><details open><summary>On this page</summary>'
                       f"<ul>{items}</ul></details></nav>")
         shown = title if title == "Carillon" else f"{title} · Carillon"

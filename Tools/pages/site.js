@@ -53,9 +53,9 @@
   addEventListener("load", measure);
   measure();
 
-  // Commands can be copied where the browser allows it.
+  // Commands and code can be copied where the browser allows it.
   if (navigator.clipboard) {
-    for (const block of document.querySelectorAll(".commands")) {
+    for (const block of document.querySelectorAll(".commands, .listing")) {
       const copy = document.createElement("button");
       copy.type = "button";
       copy.className = "copy";

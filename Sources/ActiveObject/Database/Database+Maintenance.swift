@@ -43,7 +43,7 @@ extension Database {
     /// Copies the current state of the database into a new file, which is a complete database.
     ///
     /// Reads and writes continue meanwhile, but the log grows until the backup is done. The file appears only when it
-    /// is complete.
+    /// is complete. It has the permissions of the database.
     ///
     /// - Throws: ``ActiveObjectError/Code-swift.struct/cannotOpen`` if the file already exists.
     public func backup(to path: String) async throws {

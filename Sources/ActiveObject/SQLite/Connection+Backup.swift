@@ -24,6 +24,7 @@ extension Connection {
                 message: "cannot back up \(self.path): \(file) already exists; use another name, or move the file")
         }
         clear()
+        try createBackup(partial)
         try copy(to: partial)
         guard unsafe rename(partial, path) == 0 else {
             throw ActiveObjectError(
@@ -54,8 +55,22 @@ extension Connection {
         return descriptor
     }
 
+    /// Creates the file with the rights of this one. SQLite would create it with those of the umask.
+    private func createBackup(_ file: String) throws(ActiveObjectError) {
+        var source = stat()
+        let mode = unsafe stat(path, &source) == 0 ? source.st_mode & 0o666 : 0o600
+        let descriptor = unsafe open(file, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
+        guard descriptor >= 0 else {
+            throw ActiveObjectError(.cannotOpen, message: "cannot back up to \(file): \(systemErrorText(errno))")
+        }
+        defer { _ = Glibc.close(descriptor) }
+        guard fchmod(descriptor, mode) == 0 else {
+            throw ActiveObjectError(.inputOutput, message: "cannot back up to \(file): \(systemErrorText(errno))")
+        }
+    }
+
     private func copy(to path: String) throws {
-        let target = try Connection(path: path, mode: .readWrite(creates: true))
+        let target = try Connection(path: path, mode: .readWrite(creates: false))
         defer { target.close() }
         try beginReading()
         defer { rollBack() }

@@ -49,5 +49,7 @@ public struct PushRefusal: Error, Sendable, Hashable, CustomStringConvertible {
         public static let unknownMessage = Reason(rawValue: "unknown_message")
         /// The audience has too many names.
         public static let tooMany = Reason(rawValue: "too_many")
+        /// The message was in the spool of this client for too long. If it was sent before, it may have been accepted.
+        public static let tooOld = Reason(rawValue: "too_old")
     }
 }

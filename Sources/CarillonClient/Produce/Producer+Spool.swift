@@ -1,4 +1,5 @@
 import PushLoop
+import PushTime
 
 /// The way of messages into the spool and out of it.
 extension Producer {
@@ -43,15 +44,16 @@ extension Producer {
     func finishSpooled(_ submission: Submission, with outcome: ProducerMachine.Outcome) -> Bool {
         guard spooling != nil else { return false }
         if case .spool(let number) = submission.waiter {
-            // Only the end of the client fails it. Its record stays for the next client.
-            guard case .answered(let verdict) = outcome else { return true }
-            spooling?.underWay -= 1
-            if case .rejected(let refusal) = verdict {
-                spooling?.settings.onRefused(submission.request.id, submission.request.app, refusal)
-                settings.log(.error, "message from the spool refused", ["reason": refusal.reason.rawValue])
+            switch outcome {
+            // The end of the client. The record stays for the next client.
+            case .failed(.closed): return true
+            case .failed: refuseOld(submission.request)
+            default:
+                if case .answered(.rejected(let refusal)) = outcome { report(refusal, of: submission.request) }
+                tally.count(outcome)
             }
+            spooling?.underWay -= 1
             spooling?.acknowledged.append(number)
-            tally.count(outcome)
             continueSpool()
             return true
         }
@@ -60,6 +62,20 @@ extension Producer {
         }
         spool(submission)
         return true
+    }
+
+    private func refuseOld(_ request: EncodedRequest) {
+        guard let maxAge = spooling?.settings.maxAge else { return }
+        let refusal = PushRefusal(
+            .tooOld,
+            detail: "the message was in the spool for longer than \(maxAge); Carillon may not know its id any more")
+        report(refusal, of: request)
+        tally.count(.answered(.rejected(refusal)))
+    }
+
+    private func report(_ refusal: PushRefusal, of request: EncodedRequest) {
+        spooling?.settings.onRefused(request.id, request.app, refusal)
+        settings.log(.error, "message from the spool refused", ["reason": refusal.reason.rawValue])
     }
 
     /// Ends requests whose deadline has passed. With one that goes to the spool, the younger ones of its app go there
@@ -122,9 +138,9 @@ extension Producer {
     /// Takes the next steps: stores what is acknowledged, reads more, and hands it to the machine.
     func continueSpool() {
         guard spooling != nil, !isClosed else { return }
+        if machine.isConnected { feed() }
         storeAcknowledged()
         guard machine.isConnected else { return }
-        feed()
         guard let spooling, !spooling.isReading, spooling.ready.isEmpty, spooling.unread > 0,
             spooling.underWay < settings.producer.window / 2
         else { return }
@@ -179,16 +195,24 @@ extension Producer {
     private static let readPause = Duration.seconds(1)
 
     private func feed() {
-        guard var ready = spooling?.ready[...], !ready.isEmpty else { return }
-        while let record = ready.first, (spooling?.underWay ?? 0) < settings.producer.window {
-            let submission = Submission(
-                ticket: mailbox.nextTicket(), request: record.request, deadline: .seconds(Int64.max / 4_000_000_000),
-                waiter: .spool(record.number))
-            guard enter(submission) == nil else { break }
-            spooling?.underWay += 1
+        guard let spooling, !spooling.ready.isEmpty else { return }
+        var ready = spooling.ready[...]
+        let now = WallTime.current()
+        while let record = ready.first, (self.spooling?.underWay ?? 0) < settings.producer.window {
+            let timeLeft = spooling.timeLeft(of: record, now: now)
+            if timeLeft <= .zero {
+                refuseOld(record.request)
+                self.spooling?.acknowledged.append(record.number)
+            } else {
+                let submission = Submission(
+                    ticket: mailbox.nextTicket(), request: record.request, deadline: timeLeft,
+                    waiter: .spool(record.number))
+                guard enter(submission) == nil else { break }
+                self.spooling?.underWay += 1
+            }
             ready = ready.dropFirst()
         }
-        spooling?.ready = Array(ready)
+        self.spooling?.ready = Array(ready)
     }
 
     private func storeAcknowledged() {

@@ -1,3 +1,5 @@
+import PushTime
+
 /// The spool as the producer's loop sees it: what is being written, and what goes out from it.
 struct Spooling {
     let files: SpoolFiles
@@ -23,6 +25,16 @@ struct Spooling {
         self.settings = settings
         count = files.count
         unread = count
+    }
+
+    private static let forever = Duration.seconds(Int64.max / 4_000_000_000)
+
+    /// Returns the time that a record may still be sent.
+    func timeLeft(of record: SpoolRecord, now: WallTime) -> Duration {
+        guard let time = record.time else { return Self.forever }
+        // A clock that was ahead does not make a message younger than new.
+        let age = max(0, now.milliseconds(since: time))
+        return min(settings.maxAge, Self.forever) - .milliseconds(age)
     }
 
     var isEmpty: Bool { count == 0 && queue.isEmpty && !isWriting }

@@ -8,7 +8,12 @@ public struct SpoolSettings: Sendable {
     public var segmentBytes: Int64 = 16 << 20
     /// The time that a push waits for Carillon before it goes to the spool.
     public var answerWithin = Duration.seconds(2)
-    /// Called for each message from the spool that Carillon refuses. It is then removed from the spool.
+    /// The time for which a message stays in the spool, by the wall clock. An older one is removed and refused with
+    /// ``PushRefusal/Reason/tooOld``. Keep it below `dedupe.window` of Carillon: of a message that was sent before and
+    /// not answered, Carillon remembers the id only for so long, and would send it once more.
+    public var maxAge = Duration.seconds(6 * 86_400)
+    /// Called for each message from the spool that Carillon refuses, or that is older than ``maxAge``. It is then removed
+    /// from the spool.
     public var onRefused: @Sendable (_ id: String, _ app: String, _ refusal: PushRefusal) -> Void = { _, _, _ in }
 
     /// Creates settings.
@@ -17,8 +22,11 @@ public struct SpoolSettings: Sendable {
     }
 
     func check() throws(ClientError) {
-        guard !directory.isEmpty, maxBytes >= 4096, segmentBytes >= 4096, answerWithin > .zero else {
-            throw .invalidSetting("a spool needs a directory, at least 4096 bytes, and a time above 0")
+        guard !directory.isEmpty, maxBytes >= 4096, segmentBytes >= 4096, answerWithin > .zero,
+            maxAge > answerWithin
+        else {
+            throw .invalidSetting(
+                "a spool needs a directory, at least 4096 bytes, a time above 0, and maxAge above that time")
         }
     }
 }

@@ -61,17 +61,26 @@ enum SpoolFile {
 
     // MARK: Version
 
-    /// The version of the files of a spool. A spool without the file `version` has version 1.
-    static let version = 1
+    /// The version of the files of a spool. A spool without the file `version` has version 1, whose records have no time.
+    static let version = 2
 
-    /// Throws an error if a later version of this library has written the spool.
-    static func checkVersion(in directory: String) throws(ClientError) {
+    /// Marks the spool with this version, which earlier ones of this library do not read. Throws an error if a later one
+    /// has written the spool.
+    static func takeVersion(in directory: String) throws(ClientError) {
         let bytes = DiskFile.read("\(directory)/version", from: 0, count: 20)
         let text = String(decoding: bytes, as: UTF8.self).split(separator: "\n").first.map { String($0) }
-        guard let text, Int(text) != version else { return }
-        throw .spool(
-            "\(directory) was written by a newer CarillonClient (version \(text)); use that version, or another directory"
-        )
+        let found = text.map { Int($0) } ?? 1
+        guard let found, found <= version else {
+            throw .spool(
+                "\(directory) was written by a newer CarillonClient (version \(text ?? "")); use that version, or "
+                    + "another directory")
+        }
+        guard found < version else { return }
+        do throws(SystemError) {
+            try WholeFile.write(Array("\(version)\n".utf8), to: "\(directory)/version", until: .name)
+        } catch {
+            throw .spool("cannot write \(directory)/version: \(error)")
+        }
     }
 
     // MARK: Cursor

@@ -1,5 +1,6 @@
 import Glibc
 import PushLoop
+import PushTime
 
 /// The files of a spool, on a thread of its own, which may block.
 ///
@@ -70,7 +71,7 @@ final class SpoolFiles: Sendable {
     // MARK: Opening
 
     private static func load(_ settings: SpoolSettings) throws(ClientError) -> (SpoolMachine, cut: Int64) {
-        try SpoolFile.checkVersion(in: settings.directory)
+        try SpoolFile.takeVersion(in: settings.directory)
         var segments: [SpoolMachine.Segment] = []
         var last: UInt64 = 0
         var cut: Int64 = 0
@@ -98,14 +99,16 @@ final class SpoolFiles: Sendable {
     // MARK: On the thread
 
     /// Stores requests with one sync. Returns for each whether it is stored.
-    func append(_ requests: [EncodedRequest]) -> [PushError?] {
-        state.withLock { state in
+    func append(_ requests: [EncodedRequest], now: WallTime = .current()) -> [PushError?] {
+        // A request was attempted for that long, at most, before it came here.
+        let time = now - settings.answerWithin
+        return state.withLock { state in
             let before = state.machine
             var errors: [PushError?] = []
             var bytes: [UInt8] = []
             for request in requests {
                 var record: [UInt8] = []
-                SpoolRecord.append(request, number: state.machine.next, to: &record)
+                SpoolRecord.append(request, number: state.machine.next, time: time, to: &record)
                 switch state.machine.add(record.count) {
                 case .full: errors.append(.spoolFull)
                 case .last:

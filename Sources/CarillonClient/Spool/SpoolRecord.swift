@@ -5,6 +5,8 @@ import PushWire
 struct SpoolRecord {
     /// The number of the record in the spool, from 1. It ascends and is never used again.
     let number: UInt64
+    /// A time before the first attempt; nil if an earlier version wrote the record.
+    let time: WallTime?
     let request: EncodedRequest
 
     static let headLength = 8
@@ -13,12 +15,16 @@ struct SpoolRecord {
     /// The largest body: an envelope, a payload and a few bytes more.
     static let maxBody = 2 * EncodedRequest.maxEnvelope + 4096
 
+    private static let payloadMark: UInt8 = 1
+    private static let timeMark: UInt8 = 2
+
     /// Appends the record to the bytes of a file.
-    static func append(_ request: EncodedRequest, number: UInt64, to bytes: inout [UInt8]) {
+    static func append(_ request: EncodedRequest, number: UInt64, time: WallTime, to bytes: inout [UInt8]) {
         var body: [UInt8] = []
-        body.reserveCapacity(request.count + request.id.utf8.count + request.app.utf8.count + 32)
+        body.reserveCapacity(request.count + request.id.utf8.count + request.app.utf8.count + 40)
         body.appendWord(number)
-        body.append(request.payload == nil ? 0 : 1)
+        body.append(timeMark | (request.payload == nil ? 0 : payloadMark))
+        body.appendWord(UInt64(bitPattern: time.milliseconds))
         body.appendText(request.id)
         body.appendText(request.app)
         body.appendBytes(request.envelope)
@@ -49,21 +55,23 @@ struct SpoolRecord {
     }
 
     private init?(body: [UInt8]) {
-        let parts: (UInt64, EncodedRequest)? = unsafe body.withUnsafeBytes { bytes in
+        let parts: (UInt64, WallTime?, EncodedRequest)? = unsafe body.withUnsafeBytes { bytes in
             var reader = unsafe ByteReader(bytes)
             let number = reader.word()
-            let hasPayload = reader.byte()
+            let marks = reader.byte()
+            let time =
+                marks & Self.timeMark == 0 ? nil : WallTime(milliseconds: Int64(bitPattern: reader.word()))
             let id = reader.text()
             let app = reader.text()
             let envelope = reader.blob()
-            let payload = hasPayload == 1 ? reader.blob() : nil
-            guard !reader.isBroken, reader.isAtEnd, hasPayload <= 1, (1...Self.maxNumber).contains(number) else {
-                return nil
-            }
-            return (number, EncodedRequest(.push, id: id, app: app, envelope: envelope, payload: payload))
+            let payload = marks & Self.payloadMark == 0 ? nil : reader.blob()
+            guard !reader.isBroken, reader.isAtEnd, marks <= Self.payloadMark | Self.timeMark,
+                (1...Self.maxNumber).contains(number)
+            else { return nil }
+            return (number, time, EncodedRequest(.push, id: id, app: app, envelope: envelope, payload: payload))
         }
         guard let parts else { return nil }
-        (number, request) = parts
+        (number, time, request) = parts
     }
 
     private static func little(_ bytes: [UInt8], at offset: Int) -> UInt32 {

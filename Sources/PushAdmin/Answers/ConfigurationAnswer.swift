@@ -8,11 +8,14 @@ package struct ConfigurationAnswer: JSONAnswer, Equatable {
         package var value: String
         /// The time at which a change takes effect: `live`, `connection` or `restart`.
         package var applies: String
+        /// Whether the value is the default.
+        package var `default`: Bool
 
         package init(_ setting: SettingText) {
             path = setting.path.joined(separator: ".")
             value = setting.value
             applies = setting.reload.word
+            `default` = setting.isDefault
         }
     }
 

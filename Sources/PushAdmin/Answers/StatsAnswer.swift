@@ -25,6 +25,8 @@ package struct StatsAnswer: JSONAnswer, Equatable {
     /// The nodes of the cluster whose numbers are added up, and those that did not answer. A single node, and an answer
     /// about one node, leave it out.
     package var nodes: [Node]?
+    /// The last quarter of an hour, the oldest point first, if the request asks for it. A cluster leaves it out.
+    package var history: [Point]?
 
     package struct Node: Codable, Sendable, Equatable {
         package var node: String
@@ -186,7 +188,7 @@ package struct StatsAnswer: JSONAnswer, Equatable {
     }
 
     package enum CodingKeys: String, CodingKey {
-        case version, ready, obstacles, intake, backlog, apps, ledger, registry, events, http, nodes
+        case version, ready, obstacles, intake, backlog, apps, ledger, registry, events, http, nodes, history
         case at = "taken_at"
         case startedAt = "started_at"
     }
@@ -248,4 +250,6 @@ package protocol PipelineStatistics: Sendable {
     ///
     /// - Throws: `Problem` if there is no such node, or if it does not answer.
     func snapshot(of node: NodeID?) async throws -> StatsAnswer
+    /// Returns the last quarter of an hour; nil in a cluster.
+    func history() -> [StatsAnswer.Point]?
 }

@@ -25,7 +25,9 @@ export function alarms(live) {
   const found = [];
   const { stats, readiness, history } = live;
   if (!stats) return found;
-  const bad = (title, text, todo, link) => found.push({ kind: "bad", title, text, todo, link });
+  // A reason may end with its advice.
+  const bad = (title, text, todo, link) => found.push({ kind: "bad", title, text,
+    todo: text?.includes(todo) ? null : todo, link });
   const warn = (title, text, todo, link) => found.push({ kind: "warn", title, text, todo, link });
 
   if (stats.ledger?.fault) {
@@ -179,7 +181,7 @@ export function draw(user) {
       "aria-label": `${themeNames[theme]} colors; change to ${themeNames[next].toLowerCase()}` },
       h("svg", { viewBox: "0 0 16 16", width: 16, height: 16, "aria-hidden": "true" },
         h("circle", { cx: 8, cy: 8, r: 6.5, class: "sky" }), h("path", { d: "M8 1.5a6.5 6.5 0 0 1 0 13z" })),
-      themeNames[theme]),
+      h("span", { class: "word" }, themeNames[theme])),
     client && h("button", { type: "button", "data-key": "out", onclick: () => user.signOut(),
       title: `Signed in with the key ${caller.name}: ${caller.roles.join(", ")}` }, "Sign out"),
   ]);
@@ -213,10 +215,10 @@ function speak({ state, history, failure }, found) {
 
 """#),
 ConsoleFile(name: "chart.js", text: #"""
-// Small charts: lines over the last five minutes, with axes, a reading under the pointer and by keyboard, and a table.
+// Small charts: lines over the last quarter of an hour, with axes, a reading under the pointer and by keyboard, and a table.
 
 import { h } from "./dom.js";
-import { clock, count, duration, percent } from "./format.js";
+import { clock, count, percent } from "./format.js";
 import { maxSpan } from "./rates.js";
 
 const width = 340;
@@ -234,6 +236,17 @@ function niceTop(isWhole, value) {
   if (!(value > 0)) return 1;
   const size = 10 ** Math.floor(Math.log10(value));
   return [1, 2, 4, 5, 10].find((step) => step * size >= value) * size;
+}
+
+/** The spans of the axis with the steps of their marks: whole minutes of the clock, or thirds of one. */
+const spans = [[60_000, 20_000], [120_000, 60_000], [300_000, 120_000], [maxSpan, 300_000]];
+
+/** The round times on the axis, apart from its ends, where there is no room. */
+function marks(newest, span, step) {
+  const first = Math.ceil((newest - 0.95 * span) / step) * step;
+  const all = [];
+  for (let at = first; at < newest - 0.15 * span; at += step) all.push(at);
+  return all;
 }
 
 /** Splits a series where values are missing: a gap is a gap, and no line crosses it. */
@@ -257,7 +270,7 @@ export function chart({ id, title, help, points, series, reading, axis, redraw, 
   const newest = points.at(-1)?.at ?? Date.now();
   // The axis grows with what is known, so that the first minute is not a corner of the fifth.
   const age = newest - (points[0]?.at ?? newest);
-  const span = [60_000, 120_000].find((one) => age <= one) ?? maxSpan;
+  const [span, step] = spans.find(([one]) => age <= one) ?? spans.at(-1);
   const x = (at) => edge.left + plotWidth * (1 - (newest - at) / span);
   const shown = points.filter((point) => point.at >= newest - span);
   const lines = series.filter(({ isSilent }) => !isSilent);
@@ -319,9 +332,9 @@ export function chart({ id, title, help, points, series, reading, axis, redraw, 
           y2: y(top * share) }),
         h("text", { class: "tick", x: edge.left - 6, y: y(top * share) + 4, "text-anchor": "end" }, axis(top * share)),
       ]),
-      [0.8, 0.4, 0].map((share) => h("text", {
-        class: "tick", x: x(newest - share * span), y: height - 4, "text-anchor": share ? "middle" : "end",
-      }, share ? `−${duration(share * span)}` : "now")),
+      marks(newest, span, step).map((one) => h("text", { class: "tick", x: x(one), y: height - 4,
+        "text-anchor": "middle" }, step < 60_000 ? clock(one) : clock(one).slice(0, 5))),
+      h("text", { class: "tick", x: x(newest), y: height - 4, "text-anchor": "end" }, "now"),
       [...lines].reverse().map(({ key, main }) => runs(shown, key, x, y).map((run) => {
         const [first, last] = [run[0].split(",")[0], run.at(-1).split(",")[0]];
         return [
@@ -915,13 +928,15 @@ import { count, some } from "./format.js";
 import { check, fault, field, notice, options } from "./parts.js";
 
 const empty = { app: "", to: "user", name: "", title: "", body: "", badge: "", sound: true, link: "" };
-const state = { ...empty, audience: null, fault: null };
+// A test keeps its id until it is accepted or the form changes: Carillon does not send an id twice.
+const state = { ...empty, id: null, audience: null, fault: null };
 
 export function open({ live, redraw, onlyApps, query }) {
   const apps = appsOf({ live, onlyApps });
   const named = query.get("app") ?? state.app;
-  Object.assign(state, { audience: null, fault: null, app: apps.includes(named) ? named : apps[0] ?? "" });
-  if (query.get("device")) Object.assign(state, { to: "device", name: query.get("device") });
+  const app = apps.includes(named) ? named : apps[0] ?? "";
+  Object.assign(state, { id: app === state.app ? state.id : null, audience: null, fault: null, app });
+  if (query.get("device")) Object.assign(state, { id: null, to: "device", name: query.get("device") });
   for (const [id, name] of [["test-app", "app"], ["test-to", "to"], ["test-name", "name"]]) {
     const control = document.getElementById(id);
     if (control) control.value = state[name];
@@ -930,7 +945,7 @@ export function open({ live, redraw, onlyApps, query }) {
 }
 
 export function forget() {
-  Object.assign(state, empty, { audience: null, fault: null });
+  Object.assign(state, empty, { id: null, audience: null, fault: null });
 }
 
 function appsOf({ live, onlyApps }) {
@@ -988,19 +1003,32 @@ async function submit(event, context) {
       "It appears on real devices and cannot be called back.",
     ],
   })) return;
-  const id = newID();
-  const sent = await attempt(() => client.json("POST", "/v1/messages",
-    { id, app: state.app, to: audience(), payload: payload() }),
-    (answer) => answer.status === "accepted" ? `Accepted as ${id}.`
-      : `${answer.status}: ${answer.detail ?? answer.reason ?? ""}`);
-  if (sent?.status === "accepted") go(`#/messages/${part(state.app)}/${part(id)}`);
+  const id = state.id ??= newID();
+  const sent = await attempt(() => sending(client, id), (answer) => answer.status === "accepted" ? `Accepted as ${id}.`
+    : answer.status === "duplicate" ? `Accepted as ${id} before, and not sent again.`
+    : `${answer.status}: ${answer.detail ?? answer.reason ?? ""}`);
+  if (!["accepted", "duplicate"].includes(sent?.status)) return;
+  state.id = null;
+  go(`#/messages/${part(state.app)}/${part(id)}`);
+}
+
+/** Sends the test. Without an answer, it may have been accepted; some browsers repeat the request then by themselves. */
+async function sending(client, id) {
+  try {
+    return await client.json("POST", "/v1/messages", { id, app: state.app, to: audience(), payload: payload() });
+  } catch (problem) {
+    if (problem.isLost || problem.code === "replayed") {
+      problem.detail += " The test may have been accepted. Send it again as it is: each device gets it once.";
+    }
+    throw problem;
+  }
 }
 
 export function draw(context) {
   const { redraw, may } = context;
   const set = (name) => (event) => {
     state[name] = event.currentTarget.type === "checkbox" ? event.currentTarget.checked : event.currentTarget.value;
-    state.audience = null;
+    Object.assign(state, { id: null, audience: null });
     redraw();
   };
   const input = (id, name, more) => h("input", { id, value: state[name], oninput: set(name), autocomplete: "off",
@@ -1058,7 +1086,7 @@ ConsoleFile(name: "configuration.js", text: #"""
 
 import { ask } from "./dialog.js";
 import { h } from "./dom.js";
-import { count, some } from "./format.js";
+import { some } from "./format.js";
 import { badge, fault, field, foreign, notice, table } from "./parts.js";
 
 export const title = "Configuration";
@@ -1078,6 +1106,10 @@ export async function open({ client, redraw, query }) {
 
 export function forget() {
   Object.assign(state, { answer: null, fault: null, filter: "", result: null, isBusy: false });
+}
+
+function isOfCluster({ path }) {
+  return path.startsWith("cluster.");
 }
 
 const applies = { live: "on reload", connection: "on reload, for new connections", restart: "on restart" };
@@ -1125,13 +1157,21 @@ async function reload(context) {
 }
 
 export function draw(context) {
-  const { may, redraw } = context;
+  const { may, redraw, live } = context;
   const { answer, result, filter } = state;
   if (!answer) return fault(state.fault, () => open(context))
     ?? h("p", { class: "empty" }, "Reading the configuration…");
   const wanted = filter.trim().toLowerCase();
   const rows = answer.settings.filter(({ path, value }) => path.toLowerCase().includes(wanted)
     || value.toLowerCase().includes(wanted));
+  const settings = (caption, some, none) => table({ caption, rows: some, key: ({ path }) => path, empty: none, columns: [
+    { name: "Setting", class: "code", cell: ({ path }) => path },
+    { name: "Value", class: "code", cell: ({ value }) => value && foreign(value, 300) },
+    { name: "A change takes effect", cell: (one) => applies[one.applies] ?? one.applies },
+  ] });
+  // Without a cluster, its settings say nothing.
+  const own = rows.filter((one) => !one.default);
+  const plain = rows.filter((one) => one.default && (live.isCluster || !isOfCluster(one)));
   return h("section", { "aria-labelledby": "configuration-title", class: "view" },
     h("div", { class: "title" }, h("h2", { id: "configuration-title" }, title),
       may("operate") && h("button", { type: "button", "data-key": "reload", disabled: state.isBusy,
@@ -1154,13 +1194,10 @@ export function draw(context) {
           state.filter = event.currentTarget.value;
           redraw();
         } }))),
-    table({ caption: `${count(rows.length)} of ${count(answer.settings.length)} settings`, rows,
-      key: ({ path }) => path, empty: "No setting has this in its name or value.",
-      columns: [
-        { name: "Setting", class: "code", cell: ({ path }) => path },
-        { name: "Value", class: "code", cell: ({ value }) => value && foreign(value, 300) },
-        { name: "A change takes effect", cell: (one) => applies[one.applies] ?? one.applies },
-      ] }));
+    own.length + plain.length === 0 && h("p", { class: "empty" }, "No setting has this in its name or value."),
+    own.length > 0 && settings(`${some(own.length, "setting")} from the file`, own),
+    plain.length > 0 && settings(`${some(plain.length, "setting")} with ${plain.length === 1 ? "its default"
+      : "their defaults"}`, plain));
 }
 
 """#),
@@ -1169,7 +1206,7 @@ ConsoleFile(name: "credentials.js", text: #"""
 
 import { h } from "./dom.js";
 import { distance, moment } from "./format.js";
-import { badge, fault, foreign, table } from "./parts.js";
+import { badge, copyButton, facts, fault, foreign } from "./parts.js";
 import { now } from "./time.js";
 
 export const title = "Credentials";
@@ -1191,45 +1228,65 @@ export function forget() {
   Object.assign(state, { list: null, fault: null });
 }
 
-function stateOf({ expires_at: at }) {
+function stateOf({ state: name, expires_at: at }) {
+  if (name === "unusable") return badge("bad", "cannot be used");
+  if (at <= now()) return badge("bad", "expired");
+  if (name === "kept") return badge("warn", "the former one is in use");
   if (!Number.isFinite(at)) return badge("good", "does not expire");
-  return at <= now() ? badge("bad", "expired") : at - now() < soon ? badge("warn", "expires soon")
-    : badge("good", "valid");
-}
-
-function named(name) {
-  const text = name.replace(/_(at|ms)$/, "").replaceAll("_", " ");
-  return text.slice(0, 1).toUpperCase() + text.slice(1);
-}
-
-function valueText(name, value) {
-  if (/_at$/.test(name) && Number.isFinite(value)) return `${moment(value)} (${distance(value)})`;
-  return typeof value === "object" ? JSON.stringify(value) : String(value ?? "");
+  return at - now() < soon ? badge("warn", "expires soon") : badge("good", "valid");
 }
 
 const kinds = { provider_key: "provider key", certificate: "certificate" };
-const known = ["app", "kind", "name", "expires_at"];
+const users = { gateway: "the gateway", feedback: "the feedback service" };
+const shortPrint = 16;
+
+function used({ used_by: by }) {
+  return by?.length ? by.map((name) => users[name] ?? name).join(", ") : "nothing";
+}
+
+function print({ fingerprint }) {
+  return fingerprint && [h("span", { class: "code print", title: fingerprint }, `${fingerprint.slice(0, shortPrint)}…`), " ",
+    copyButton("Copy", () => fingerprint)];
+}
+
+function since(at) {
+  return Number.isFinite(at) && h("span", { title: moment(at) }, distance(at));
+}
+
+function code(text, limit = 500) {
+  return text && h("span", { class: "code" }, foreign(text, limit));
+}
+
+/** The credential of an app: what it is and how it is, and beneath it what tells it apart from others. */
+function card(one) {
+  const { app, kind, fault: problem, expires_at: end } = one;
+  const id = `credential-${app ?? ""}-${kind}`;
+  return h("section", { class: "panel", "data-key": `${id} ${one.name}`, "aria-labelledby": id },
+    h("div", { class: "title" },
+      h("h3", { id }, app ? h("a", { href: `#/gateways/${encodeURIComponent(app)}` }, app) : "This Carillon"),
+      stateOf(one)),
+    problem && h("div", { class: one.state === "unusable" ? "fault" : "fault warn" }, h("p", null, foreign(problem, 1000))),
+    facts(["Kind", kinds[kind] ?? kind?.replaceAll("_", " ")],
+      ["Expires", Number.isFinite(end) ? `${moment(end)} (${distance(end)})` : "never"],
+      ["Used by", used(one)], ["Read", since(one.read_at)], ["Failed", since(one.failed_at)]),
+    facts(["Name", ![one.key_id, one.subject, one.file].includes(one.name) && code(one.name)],
+      ["Key id", code(one.key_id)], ["Team id", code(one.team_id)], ["Subject", code(one.subject)],
+      ["Issuer", code(one.issuer)], ["Topics", one.topics?.length && code(one.topics.join(", "))],
+      ["Valid from", Number.isFinite(one.valid_from_at) && moment(one.valid_from_at)],
+      ["Fingerprint", print(one)]),
+    facts(["File", code(one.file)]));
+}
 
 export function draw(context) {
   if (state.fault && !state.list) return fault(state.fault.status === 404
     ? { code: "not_offered", detail: "This Carillon does not report its credentials. The settings name their files: "
       + "see Configuration, apps.….credential." } : state.fault, () => open(context));
   if (!state.list) return h("p", { class: "empty" }, "Reading the credentials…");
-  const others = [...new Set(state.list.flatMap(Object.keys))].filter((name) => !known.includes(name));
-  return table({
-    caption: "Credentials of the apps. Replace the file and reload: no restart is needed.",
-    rows: state.list, key: ({ app, kind, name }) => `${app}/${kind}/${name}`, empty: "There is no credential.",
-    columns: [
-      { name: "App", cell: ({ app }) => h("a", { href: `#/gateways/${encodeURIComponent(app)}` }, app) },
-      { name: "State", cell: stateOf },
-      { name: "Kind", cell: ({ kind }) => kinds[kind] ?? kind },
-      { name: "Name", class: "code", cell: ({ name }) => name && foreign(name) },
-      ...others.map((name) => ({ name: named(name), cell: (one) => one[name] !== undefined
-        && foreign(valueText(name, one[name])) })),
-      { name: "Expires", class: "number", cell: ({ expires_at: at }) => Number.isFinite(at)
-        ? h("span", { title: moment(at) }, distance(at)) : "never" },
-    ],
-  });
+  return h("section", { class: "view", "aria-labelledby": "credentials-title" },
+    h("h2", { id: "credentials-title" }, title),
+    h("p", { class: "quiet" }, "Replace the file of a credential and reload: no restart is needed."),
+    state.list.length ? h("div", { class: "cards" }, state.list.map(card))
+      : h("p", { class: "empty" }, "There is no credential."));
 }
 
 """#),
@@ -1503,7 +1560,7 @@ async function search(event, { client, query, go, live, onlyApps, redraw }) {
       }
     }
     Object.assign(state, { list: { devices: [], next: null }, listed: "",
-      fault: { code: "unknown_device", detail: "No app has a device with this token." } });
+      fault: { status: 404, code: "unknown_device", detail: "No app has a device with this token." } });
     return redraw();
   }
   return go(target("#/devices",
@@ -1538,7 +1595,7 @@ function list(context) {
     may("operate") && selection.draw(context, () => open(context)),
     state.list && table({
       caption: isFiltered ? `${some(all.length, "device")} found${next ? " on this page" : ""}`
-        : `Registered devices${next || query.get("after") ? `, ${all.length} on this page` : `: ${count(all.length)}`}`,
+        : registered(context, all.length, next || query.get("after")),
       rows: all, key: (one) => one.device, empty: none(isFiltered),
       selection: may("operate") && selection.choices(context.redraw),
       columns: columns(),
@@ -1549,6 +1606,13 @@ function list(context) {
         "Next page"),
       isFiltered && copyButton("Copy the address", () => location.href)),
   ];
+}
+
+/** The caption of the list of all devices. A key of some apps does not know how many there are. */
+function registered({ live, onlyApps }, shown, isPart) {
+  const all = onlyApps ? null : live.stats?.registry?.devices;
+  if (!isPart) return `Registered devices: ${count(shown)}`;
+  return `Registered devices${Number.isFinite(all) ? `: ${count(all)}` : ""}, ${count(shown)} on this page`;
 }
 
 function none(isFiltered) {
@@ -1780,7 +1844,7 @@ export const title = "Live events";
 const maxEvents = 100;
 const drawInterval = 250;
 const families = ["message", "delivery", "device", "connection", "credential", "receipt", "ledger"];
-const state = { list: [], held: null, stream: null, prefix: null, status: "", total: 0, since: 0, gap: null,
+const state = { list: [], held: null, isPointed: false, stream: null, prefix: null, status: "", total: 0, since: 0, gap: null,
   fault: null, timer: null };
 
 export function open(context) {
@@ -1795,7 +1859,7 @@ export function close() {
 
 export function forget() {
   close();
-  Object.assign(state, { list: [], held: null, prefix: null, fault: null });
+  Object.assign(state, { list: [], held: null, isPointed: false, prefix: null, fault: null });
 }
 
 /** Begins to follow the events of a prefix, after the newest ones that are kept. */
@@ -1858,8 +1922,15 @@ export function tick(context) {
 }
 
 function hold(isHeld, redraw) {
-  Object.assign(state, isHeld ? { held: state.list, since: state.total } : { held: null });
+  Object.assign(state, isHeld ? { held: state.list, since: state.total } : { held: null }, { isPointed: false });
   redraw();
+}
+
+/** Holds the list as long as the pointer is over it: what is read does not move away. */
+function point(isOver, redraw) {
+  if (isOver ? state.held : !state.isPointed) return;
+  hold(isOver, redraw);
+  state.isPointed = isOver;
 }
 
 export function draw(context) {
@@ -1869,10 +1940,11 @@ export function draw(context) {
     reconnecting: ["warn", "reconnecting"], failed: ["bad", "not available"] }[state.status] ?? ["idle", "…"];
   const shown = state.held ?? state.list;
   const missed = state.held ? state.total - state.since : 0;
+  const isHeld = state.held && !state.isPointed;
   return h("section", { "aria-labelledby": "events-title", class: "view" },
     h("div", { class: "title" }, h("h2", { id: "events-title" }, title, " ", badge(...words)),
-      h("button", { type: "button", "data-key": "hold", onclick: () => hold(!state.held, redraw) },
-        state.held ? "Show new events" : "Hold the list")),
+      h("button", { type: "button", "data-key": "hold", onclick: () => hold(!isHeld, redraw) },
+        isHeld ? "Show new events" : "Hold the list")),
     h("p", { class: "quick", role: "group", "aria-label": "Families of events" }, ["", ...families].map((one) =>
       h("a", { href: target("#/more/events", { prefix: one && `${one}/` }),
         "aria-current": (one && `${one}/`) === prefix && "true" }, one || "all"))),
@@ -1891,9 +1963,10 @@ export function draw(context) {
     state.gap && notice("warn",
       `The events from ${count(state.gap.since + 1)} to ${count(state.gap.oldest - 1)} are no longer kept.`),
     h("p", { class: "quiet" }, state.held
-      ? `The list is held; ${count(missed)} new since then.`
+      ? `The list is held${state.isPointed ? " while the pointer is over it" : ""}; ${count(missed)} new since then.`
       : `${count(state.total)} new since you came; the list has the latest ${count(maxEvents)} at most.`),
-    shown.length > 0 && h("ol", { class: "stream" }, shown.map((event) => h("li",
+    shown.length > 0 && h("ol", { class: "stream", onpointerenter: (event) => event.pointerType === "mouse"
+      && point(true, redraw), onpointerleave: () => point(false, redraw) }, shown.map((event) => h("li",
       { "data-key": `event ${numberOf(event)}` },
       h("time", { datetime: new Date(event.ts).toISOString() }, clock(event.ts, true)),
       h("span", { class: "topic code" }, `${event.family}/${event.app ?? "-"}/${event.kind}`),
@@ -2099,6 +2172,7 @@ input[type="checkbox"] {
 
 .field {
   display: grid;
+  grid-template-columns: minmax(0, 1fr);
   gap: 5px;
   align-content: start;
   min-width: 0;
@@ -2155,7 +2229,12 @@ legend {
 }
 
 .search.wide {
-  grid-template-columns: repeat(2, minmax(0, 2fr)) repeat(2, minmax(0, 1fr)) repeat(2, 230px) auto;
+  grid-template-columns: repeat(2, minmax(0, 2fr)) repeat(2, minmax(0, 1fr)) repeat(2, minmax(0, 280px)) auto;
+}
+
+/* On narrow screens, a button folds what is asked for seldom. */
+.search > .folds {
+  display: none;
 }
 
 @media (width < 93.75em) {
@@ -2163,11 +2242,11 @@ legend {
     grid-template-columns: repeat(4, minmax(0, 1fr)) auto;
   }
 
-  .search.wide > .field:nth-child(5) {
+  .search.wide > .field:nth-child(6) {
     grid-column: 1 / span 2;
   }
 
-  .search.wide > .field:nth-child(6) {
+  .search.wide > .field:nth-child(7) {
     grid-column: 3 / span 2;
   }
 }
@@ -2916,6 +2995,8 @@ main,
     justify-content: space-between;
     min-height: 0;
     margin: 0 -8px;
+    overflow-x: auto;
+    scrollbar-width: none;
   }
 
   #tabs a {
@@ -2937,39 +3018,30 @@ main,
   }
 }
 
-@media (width < 28em) {
-  #tabs:not([hidden]) {
-    flex-wrap: wrap;
-  }
-}
-
 @media (width < 35em) {
   h1 {
     font-size: 1.35rem;
   }
 
-  .brand {
-    flex: 1;
+  header {
+    gap: 0 8px;
   }
 
   #bar {
-    flex: 1 1 auto;
+    flex: 1;
     gap: 2px;
-    margin: 0 -8px;
+    margin-right: -8px;
     padding: 6px 0 2px;
   }
 
-  body[data-signed="in"] #bar {
-    flex-basis: 100%;
-  }
-
   #bar .live {
-    margin: 0 auto 0 8px;
+    margin: 0;
     white-space: normal;
   }
 
   #bar .alarm {
     margin: 0;
+    padding: 4px 8px;
   }
 
   #bar button {
@@ -2977,11 +3049,22 @@ main,
     font-size: 0.85rem;
   }
 
-  #tabs a {
-    padding-inline: 4px;
-    font-size: 0.8rem;
+  /* The names of these buttons are in their labels. */
+  #bar button .word {
+    display: none;
   }
 
+  #bar button svg {
+    margin: 0;
+  }
+
+  #tabs a {
+    padding: 8px 4px 10px;
+    font-size: 0.8rem;
+  }
+}
+
+@media (width < 22em) {
   body[data-signed="in"] .brand {
     display: none;
   }
@@ -3039,7 +3122,7 @@ export class Live {
     this.isReading = true;
     const sentAt = Date.now();
     try {
-      const [stats, readiness] = await Promise.all([this.client.get("/v1/stats", { timeout }), this.ready()]);
+      const [stats, readiness] = await Promise.all([this.client.get(this.place(), { timeout }), this.ready()]);
       if (this.isPaused || this.isOver) return;
       learn(stats.taken_at, sentAt);
       const isNew = this.stats && this.stats.started_at !== stats.started_at;
@@ -3060,6 +3143,11 @@ export class Live {
       this.isReading = false;
       this.soon(this.state === "reconnecting" && this.wait < 4000 ? 1000 : this.wait);
     }
+  }
+
+  /** A key that is limited to some apps has no past. */
+  place() {
+    return this.history.wantsPast ? "/v1/stats?history=true" : "/v1/stats";
   }
 
   /** The readiness. Its answer has the status 503 if pushes cannot be sent, with the same body. */
@@ -3356,9 +3444,14 @@ export function tick(context) {
 }
 
 export function stateOf(message) {
-  const kind = { waiting: "idle", sending: "warn", completed: "good", expired: "warn", cancelled: "idle",
+  const kind = { waiting: "idle", sending: "idle", completed: "good", expired: "warn", cancelled: "idle",
     rejected: "bad" }[message.state] ?? "idle";
   return badge(kind, message.state);
+}
+
+/** Why a message has not gone out, since when, and when the next attempt is. */
+function obstacleText({ detail, since_at: since, next_attempt_at: next }) {
+  return [foreign(detail, 1000), since && `, since ${moment(since)}`, next && `; next attempt ${distance(next)}`];
 }
 
 const outcomes = [
@@ -3381,7 +3474,7 @@ export function draw(context) {
     !message && !state.fault && h("p", { class: "empty" }, "Reading the message…"),
     message && h("section", { class: "panel", "aria-label": "Message" },
       facts(
-        ["State", stateOf(message)], ["App", h("a", { href: `#/gateways/${part(message.app)}` }, message.app)],
+        ["State", stateOf(message)], ["Because", message.obstacle && obstacleText(message.obstacle)], ["App", h("a", { href: `#/gateways/${part(message.app)}` }, message.app)],
         ["Audience", foreign(audienceText(message), 500)],
         ["From", message.client], ["Accepted", message.accepted_at && moment(message.accepted_at)],
         ["Completed", message.completed_at
@@ -3399,6 +3492,8 @@ export function draw(context) {
         && cancelButton(context, message)),
     message && message.state !== "rejected" && h("div", { class: "columns" }, way(message), counts(message)),
     message && h("section", { "aria-labelledby": "story-title" }, h("h2", { id: "story-title" }, "Story"),
+      h("p", { class: "help" }, "What the message said is not here: Carillon keeps a payload until it is sent, and shows it "
+        + "to nobody."),
       story({ trace: trace ?? (state.fault && { events: [] }), about: "message", shown: state.shown, more: (shown) => {
         state.shown = shown;
         redraw();
@@ -3476,7 +3571,8 @@ import { audienceText } from "./words.js";
 
 export const title = "Messages";
 // The list is the one of an address, and is shown there only.
-const state = { list: null, listed: null, fault: null, loading: null, readAt: 0, isReading: false };
+const state = { list: null, listed: null, fault: null, missing: null, loading: null, readAt: 0, isReading: false,
+  isUnfolded: false };
 const updateInterval = 5000;
 const filters = ["app", "state", "user", "since", "until"];
 const states = [["", "Any"], ["waiting,sending", "In progress"], ["waiting", "Waiting"], ["sending", "Sending"],
@@ -3493,7 +3589,7 @@ export async function open(context) {
   state.loading = other ? null : `${context.query}`;
   if (other) return other.open(context);
   const list = state.listed === state.loading ? state.list : null;
-  Object.assign(state, { list, fault: null, isReading: false });
+  Object.assign(state, { list, fault: null, missing: null, isReading: false });
   const id = context.query.get("id");
   if (id) return find(context, id, state.loading);
   context.redraw();
@@ -3528,7 +3624,7 @@ export function tick(context) {
 }
 
 export function forget() {
-  Object.assign(state, { list: null, fault: null });
+  Object.assign(state, { list: null, fault: null, missing: null });
   for (const one of [message, deliveries, compose]) one.forget();
 }
 
@@ -3545,8 +3641,20 @@ async function find({ client, go, redraw, query, app }, id, loading) {
     if (loading === state.loading) go(`#/messages/${part(found.app)}/${part(found.message_id)}`, true);
   } catch (problem) {
     if (loading !== state.loading) return;
-    Object.assign(state, { fault: problem, list: { messages: [], next: null }, listed: null });
+    const since = problem.status === 404 ? await oldest(client) : null;
+    if (loading !== state.loading) return;
+    Object.assign(state, problem.status === 404 ? { missing: { id, since } } : { fault: problem });
+    Object.assign(state, { list: { messages: [], next: null }, listed: null });
     redraw();
+  }
+}
+
+/** The time of the oldest event that is kept; null if it is not known. */
+async function oldest(client) {
+  try {
+    return (await client.events({ since: 0, limit: 1 })).events[0]?.ts ?? null;
+  } catch {
+    return null;
   }
 }
 
@@ -3569,7 +3677,7 @@ function search(event, { query, go, redraw }) {
 }
 
 function list(context) {
-  const { query, go, may } = context;
+  const { query, go, may, redraw } = context;
   const next = state.list?.next;
   const get = (name) => query.get(name) ?? "";
   const kept = Object.fromEntries(filters.map((name) => [name, get(name)]));
@@ -3584,8 +3692,15 @@ function list(context) {
   return [
     h("div", { class: "title" }, h("h1", { tabindex: -1 }, title),
       may("push") && h("a", { class: "button main", href: "#/messages/new" }, "Send a test…")),
-    h("form", { class: "search wide", role: "search", onsubmit: (event) => search(event, context) },
-      text("id", "Message id"), text("user", "User"),
+    h("form", { class: `search wide ${state.isUnfolded ? "" : "folded"}`, role: "search",
+      onsubmit: (event) => search(event, context) },
+      text("id", "Message id"),
+      h("button", { type: "button", class: "folds", "data-key": "folds", "aria-expanded": String(state.isUnfolded),
+        onclick: () => {
+          state.isUnfolded = !state.isUnfolded;
+          redraw();
+        } }, `Filter (${filters.filter(get).length})`),
+      text("user", "User"),
       field("App", h("select", { id: "message-app", name: "message-app", "data-address": context.app ?? "" },
         appOptions(context))),
       field("State", h("select", { id: "message-state", name: "message-state", "data-address": get("state") },
@@ -3599,7 +3714,9 @@ function list(context) {
     !state.list && !state.fault && h("p", { class: "empty" }, "Reading the messages…"),
     state.list && table({
       caption: caption(state.list, query), rows: state.list.messages,
-      key: (one) => `${one.app}/${one.message_id}`, empty: none(context, isFiltered), columns,
+      key: (one) => `${one.app}/${one.message_id}`, empty: none(context, isFiltered),
+      // Until apps report what was displayed, nothing is known of it.
+      columns: columns.filter(({ isShown }) => isShown?.(state.list.messages) ?? true),
     }),
     h("div", { class: "pages" },
       get("after") && h("a", { class: "button", href: target("#/messages", kept) }, "Latest messages"),
@@ -3615,6 +3732,12 @@ function caption({ messages, next }, query) {
 }
 
 function none({ may }, isFiltered) {
+  const { missing } = state;
+  if (missing) return [
+    h("p", null, h("strong", null, "No message has the id ", foreign(missing.id, 128), ".")),
+    missing.since && h("p", null, `Events are kept back to ${moment(missing.since)}.`),
+    h("p", null, h("a", { href: "#/messages" }, "Show all")),
+  ];
   return isFiltered ? "No message matches." : [
     h("p", null, h("strong", null, "There is no message yet.")),
     h("p", null, "Producers send them over ZeroMQ or with POST /v1/messages."),
@@ -3630,8 +3753,8 @@ const columns = [
   { name: "Audience", cell: (one) => foreign(audienceText(one), 80) },
   { name: "Sent", class: "number", cell: ({ counts }) => count(counts.sent) },
   { name: "Rejected", class: "number", cell: ({ counts }) => count(counts.rejected) },
-  { name: "Displayed", class: "number", cell: ({ counts }) => Number.isFinite(counts.displayed)
-    ? count(counts.displayed) : null },
+  { name: "Displayed", class: "number", isShown: (all) => all.some(({ counts }) => Number.isFinite(counts.displayed)),
+    cell: ({ counts }) => Number.isFinite(counts.displayed) ? count(counts.displayed) : null },
   { name: "Accepted", class: "number", cell: ({ accepted_at: at }) => at
     && h("span", { title: moment(at) }, distance(at)) },
 ];
@@ -3697,8 +3820,18 @@ ConsoleFile(name: "narrow.css", text: #"""
     grid-template-columns: 1fr 1fr;
   }
 
-  .search.wide > .field:is(:nth-child(2), :nth-child(5), :nth-child(6)) {
+  .search.wide > .field:is(:nth-child(3), :nth-child(6), :nth-child(7)) {
     grid-column: 1 / -1;
+  }
+
+  .search > .folds {
+    display: inline-flex;
+    justify-content: center;
+    margin-top: 0;
+  }
+
+  .search.folded > .field:not(:first-child) {
+    display: none;
   }
 
   .selection {
@@ -3709,10 +3842,40 @@ ConsoleFile(name: "narrow.css", text: #"""
     grid-column: 1 / -1;
   }
 
-  .search > button {
+  .search.short {
+    grid-template-columns: minmax(0, 1fr) auto;
+    align-items: start;
+  }
+
+  .search.short > .field:first-child {
+    grid-column: auto;
+  }
+
+  nav.parts,
+  .quick[role="group"] {
+    flex-wrap: nowrap;
+    overflow-x: auto;
+    scrollbar-width: none;
+    white-space: nowrap;
+  }
+
+  .search > .main {
     margin-top: 0;
     grid-column: 1 / -1;
     justify-content: center;
+  }
+
+  .search.folded > .main,
+  .search.short > .main {
+    grid-column: auto;
+  }
+
+  .search.short > .main {
+    margin-top: 26px;
+  }
+
+  .search:not(.folded) > .folds {
+    grid-column: 1 / -1;
   }
 
   table[role] thead {
@@ -3854,7 +4017,7 @@ export function draw({ live, redraw, may }) {
     h("h1", { tabindex: -1 }, title),
     verdict(live),
     firstSteps(stats, may),
-    h("section", { class: "tiles", "aria-label": "Rates of the last five minutes" }, charts(live, redraw)),
+    h("section", { class: "tiles", "aria-label": "Rates of the last 15 minutes" }, charts(live, redraw)),
     h("section", { "aria-labelledby": "apps-title" }, h("h2", { id: "apps-title" }, "Apps"), apps(live)),
     h("div", { class: "columns" }, outcomes(stats), storage(stats)),
   ];
@@ -3882,7 +4045,7 @@ function verdict(live) {
     found.length > 0 && h("ul", { class: "alarms" }, found.map(
       (alarm) => h("li", { class: alarm.kind, "data-key": alarm.title },
       h("h3", null, badge(alarm.kind, alarm.title)), h("p", null, alarm.text),
-      (alarm.todo || alarm.link) && h("p", { class: "todo" }, alarm.todo, " ",
+      (alarm.todo || alarm.link) && h("p", { class: "todo" }, alarm.todo && `${alarm.todo} `,
         alarm.link && h("a", { href: alarm.link[0] }, alarm.link[1]))))));
 }
 
@@ -4108,7 +4271,7 @@ ConsoleFile(name: "parts.css", text: #"""
 
 .alarms p,
 .fault p {
-  max-width: 85ch;
+  max-width: 130ch;
 }
 
 .todo {
@@ -4117,7 +4280,6 @@ ConsoleFile(name: "parts.css", text: #"""
 
 .todo a {
   display: inline-block;
-  margin-left: 4px;
 }
 
 .notice {
@@ -4219,6 +4381,20 @@ ConsoleFile(name: "parts.css", text: #"""
   display: grid;
   grid-template-columns: repeat(auto-fill, minmax(min(100%, 150px), 1fr));
   gap: 14px 24px;
+}
+
+.facts > div:only-child {
+  grid-column: 1 / -1;
+}
+
+.facts .print {
+  white-space: nowrap;
+}
+
+.facts button {
+  min-height: 26px;
+  padding: 0 10px;
+  font-size: 0.85rem;
 }
 
 .facts dt {
@@ -4343,10 +4519,17 @@ export function facts(...pairs) {
 
 /** Makes the notice of a problem, with a button that tries again. */
 export function fault(problem, again) {
+  // What is not there is an answer, and nothing has failed.
+  if (problem?.status === 404 || problem?.code === "not_offered") {
+    return h("p", { class: "empty", role: "status", "data-key": "missing" }, sentenceOf(problem.detail));
+  }
   return problem && h("div", { class: "notice failed", role: "alert", "data-key": "fault" },
-    badge(problem.code === "not_offered" ? "idle" : "bad", problem.detail),
-    again && problem.code !== "not_offered"
-      && h("button", { type: "button", onclick: again }, "Try again"));
+    badge("bad", problem.detail),
+    again && h("button", { type: "button", onclick: again }, "Try again"));
+}
+
+function sentenceOf(text) {
+  return `${text.slice(0, 1).toUpperCase()}${text.slice(1)}${/[.!?]$/.test(text) ? "" : "."}`;
 }
 
 export function notice(kind, ...text) {
@@ -4429,9 +4612,13 @@ export function copyButton(words, text) {
 ConsoleFile(name: "rates.js", text: #"""
 // What the overview draws: rates and quantiles, computed from two answers of /v1/stats.
 
+import { now } from "./time.js";
+
 const outcomes = ["sent", "rejected", "expired", "suppressed", "cancelled", "unknown"];
-export const maxSpan = 5 * 60 * 1000;
-const maxPoints = 400;
+export const maxSpan = 15 * 60 * 1000;
+const maxPoints = 500;
+// Longer without a value, the past is asked for again.
+const maxGap = 10_000;
 
 /** The difference of two counters, or null if there is none, as after a restart. */
 function grown(now, before) {
@@ -4486,12 +4673,21 @@ export class History {
     this.apps = new Map();
   }
 
+  /** Whether the next answer should have the past: at first, and after a pause. */
+  get wantsPast() {
+    return !this.latest || now() - this.latest.taken_at > maxGap;
+  }
+
   add(stats) {
     const before = this.latest;
     this.latest = stats;
     if (before && stats.taken_at <= before.taken_at) return;
     this.before = before;
-    this.points.push({ at: stats.taken_at, ...levels(stats), ...(before ? this.rates(stats, before) : {}) });
+    const past = (stats.history ?? []).filter((one) => one.taken_at < stats.taken_at).map(pointOf);
+    if (past.length) this.points = [...this.points.filter(({ at }) => at < past[0].at), ...past];
+    // Rates over a long pause are none of the moment: those of the past are.
+    const rates = before ? this.rates(stats, before) : {};
+    this.points.push({ ...(past.length ? past.at(-1) : rates), at: stats.taken_at, ...levels(stats) });
     const oldest = stats.taken_at - maxSpan - 10_000;
     while (this.points.length > maxPoints || (this.points.length && this.points[0].at < oldest)) this.points.shift();
   }
@@ -4539,6 +4735,15 @@ export class History {
     }
     return sum;
   }
+}
+
+/** A point of the past, as Carillon keeps it. */
+function pointOf(one) {
+  return {
+    at: one.taken_at, accepted: one.accepted_per_s, refused: one.refused_per_s, busy: one.busy_per_s,
+    sent: one.sent_per_s, rejected: one.rejected_per_s, unknown: one.unknown_per_s, p50: one.p50_ms ?? null,
+    p99: one.p99_ms ?? null, waiting: one.waiting, oldest: one.oldest_waiting_ms,
+  };
 }
 
 /** What one answer says by itself. */
@@ -4706,6 +4911,14 @@ export function refusalWords({ code }) {
     : "Carillon does not accept this key any more: it expired, was rotated or was revoked.";
 }
 
+/** Divides a key that was pasted whole: id, point and secret. */
+function divide({ target }) {
+  const [, id, secret] = /^\s*([\w-]{1,64})\.([\w-]{43})\s*$/.exec(target.value) ?? [];
+  if (!secret) return;
+  target.value = id;
+  target.form.elements.secret.value = secret;
+}
+
 /**
  * Makes the form. `signIn` gets the id, a key that cannot be read and whether to keep it; `refuse` gets a sentence and
  * the field to correct.
@@ -4732,7 +4945,7 @@ export function signInForm({ words, signIn, refuse }) {
     h("h1", { id: "sign-in-title", tabindex: -1 }, "Sign in to Carillon"),
     words && h("p", { class: "notice warn", role: "alert" }, badge("warn", words)),
     isSecure ? h("form", { class: "form", onsubmit: submit, autocomplete: "off" },
-      field("Key id", h("input", { id: "key-id", name: "key-id", required: true, autocomplete: "off",
+      field("Key id", h("input", { id: "key-id", name: "key-id", required: true, autocomplete: "off", oninput: divide,
         autocapitalize: "none", spellcheck: "false" })),
       field("Secret", h("input", { id: "secret", name: "secret", type: "password", required: true,
         autocomplete: "off" }),
@@ -4740,7 +4953,8 @@ export function signInForm({ words, signIn, refuse }) {
       h("div", { class: "field" }, check("stay", "Stay signed in until this tab is closed",
         { "aria-describedby": "stay-help" }),
         h("p", { id: "stay-help", class: "help" },
-          "This browser then keeps a key that signs and cannot be read, for at most twelve hours.")),
+          "This browser then keeps a key that signs and cannot be read. Signing out removes it. If the tab is closed, or "
+            + "after twelve hours, it serves no longer, and is removed when the console is opened again.")),
       h("button", { class: "main", type: "submit" }, "Sign in"))
       : h("p", { class: "notice bad", role: "alert" },
         badge("bad", "This page needs HTTPS, or an address of this machine such as http://127.0.0.1: without it, the "
@@ -4851,28 +5065,87 @@ import { kindOf, particulars, sentence } from "./words.js";
 
 const firstPart = 200;
 const lastPart = 5;
+/** From that many events of one kind on, the deliveries between two other events are told together. */
+const leastFolded = 5;
+const graveness = ["bad", "warn", "idle", "good"];
 
 /** Returns the number of an event, in a cluster with the part of the log. */
 export function numberOf({ part, seq }) {
   return part ? `${part}:${seq}` : String(seq);
 }
 
+/** What an event says of any device. */
+function common({ family, app, kind, status, reason, resend, by }) {
+  return { family, app, kind, status, reason, resend, by };
+}
+
+/** Returns the lines of one stretch of deliveries: groups of events that say the same, the gravest first. */
+function groups(stretch) {
+  const found = new Map();
+  for (const event of stretch) {
+    const name = JSON.stringify(common(event));
+    if (!found.has(name)) found.set(name, []);
+    found.get(name).push(event);
+  }
+  if (![...found.values()].some((group) => group.length >= leastFolded)) return stretch.map((event) => [event]);
+  const rank = ([event]) => graveness.indexOf(kindOf(event));
+  return [...found.values()].sort((one, other) => rank(one) - rank(other))
+    .flatMap((group) => group.length >= leastFolded ? [group] : group.map((event) => [event]));
+}
+
+/** Returns the lines of a story, each with its events. Between two events of the message, its deliveries are alike. */
+function folded(events) {
+  const lines = [];
+  let stretch = [];
+  for (const event of events) {
+    if (["delivery", "device"].includes(event.family)) {
+      stretch.push(event);
+    } else {
+      lines.push(...groups(stretch), [event]);
+      stretch = [];
+    }
+  }
+  return [...lines, ...groups(stretch)];
+}
+
+/** The groups that are open, by the number of their first event. */
+const unfolded = new Set();
+const mostUnfolded = 100;
+
 /** Makes the list of a trace. `about` is what the story is about, which is not repeated in each line. */
 export function story({ trace, about, shown, more }) {
   if (!trace) return h("p", { class: "empty" }, "Reading the story…");
   const limit = shown ?? firstPart;
   // What a device got last is what is asked for; a message is told from its beginning.
-  const events = about === "device" ? [...trace.events].reverse() : trace.events;
+  const events = about === "device" ? [...trace.events].reverse().map((event) => [event]) : folded(trace.events);
   let day = "";
-  const line = (event) => {
+  const timeOf = (event) => {
     const date = new Date(event.ts).toDateString();
     const time = date === day ? clock(event.ts, true) : moment(event.ts, true);
     day = date;
-    return h("li", { "data-key": `event ${numberOf(event)}` },
-      h("time", { datetime: new Date(event.ts).toISOString() }, time),
-      h("div", null, badge(kindOf(event), sentence(event))),
-      links(event, about),
-      details(event));
+    return h("time", { datetime: new Date(event.ts).toISOString() }, time);
+  };
+  const single = (event) => h("li", { "data-key": `event ${numberOf(event)}` }, timeOf(event),
+    h("div", null, badge(kindOf(event), sentence(event))), links(event, about), details(event));
+  const line = (group) => {
+    const [first] = group;
+    if (group.length === 1) return single(first);
+    const number = numberOf(first);
+    const isOpen = unfolded.has(number);
+    const toggle = () => {
+      if (isOpen) unfolded.delete(number);
+      else unfolded.add(number);
+      more(shown);
+    };
+    return [
+      h("li", { class: "group", "data-key": `group ${number}` }, timeOf(first),
+        h("div", null, badge(kindOf(first), h("strong", null, `${count(group.length)} ×`), " ", sentence(common(first)),
+          h("span", { class: "quiet" }, ` until ${clock(group.at(-1).ts, true)}`))),
+        h("button", { type: "button", "aria-expanded": String(isOpen), onclick: toggle }, isOpen ? "Fold" : "Show")),
+      isOpen && group.slice(0, mostUnfolded).map(single),
+      isOpen && group.length > mostUnfolded && h("li", { class: "gap", "data-key": `rest ${number}` },
+        h("p", { class: "help" }, `${count(group.length - mostUnfolded)} more are in the list of all deliveries.`)),
+    ];
   };
   // The end of a long story is shown as well: it says how the story ended.
   const left = Math.max(0, events.length - limit - lastPart);
@@ -5093,6 +5366,13 @@ tbody td {
   }
 }
 
+/* A wide screen is for many rows. */
+@media (width >= 80em) {
+  table[role] tbody :is(th, td):not(.select) {
+    padding-block: 6px;
+  }
+}
+
 .number {
   text-align: right;
   white-space: nowrap;
@@ -5167,6 +5447,17 @@ td .buttons {
 
 :is(.story, .stream) li.gap {
   display: block;
+}
+
+.story li.group {
+  grid-template-columns: 7.5rem minmax(0, 1fr) auto;
+  align-items: baseline;
+}
+
+.story li.group button {
+  min-height: 24px;
+  font-size: 0.87rem;
+  padding: 0 10px;
 }
 
 .stream li {
@@ -5315,7 +5606,7 @@ html {
   font-variant-numeric: tabular-nums;
   background: var(--page);
   color: var(--text);
-  scrollbar-gutter: stable;
+  overflow-y: scroll;
 }
 
 body,
@@ -5481,12 +5772,14 @@ ConsoleFile(name: "vault.js", text: #"""
 // The key of a user who stays signed in while the tab is open.
 //
 // Session storage holds text only, so that a key in it could be read by any script of this origin. IndexedDB holds a
-// CryptoKey that cannot be read. Session storage has the name of the entry: when the tab is closed the name is gone,
-// and the next sign-in removes the entries that are left and old.
+// CryptoKey that cannot be read. Session storage has the name of the entry, and the tab holds a lock of that name, which
+// ends with the tab. Each start of the page removes the entries that are too old, and those whose tab is gone.
 
 const storeName = "keys";
 const markName = "carillon.session";
 const maxAge = 12 * 3600 * 1000;
+let timer = null;
+let release = null;
 
 function done(request) {
   return new Promise((resolve, reject) => {
@@ -5510,33 +5803,71 @@ async function withStore(mode, body) {
   }
 }
 
-export async function keep(keyID, key) {
-  const mark = crypto.randomUUID();
-  await forget();
-  await withStore("readwrite", (store) => done(store.put({ keyID, key, keptAt: Date.now() }, mark)));
-  sessionStorage.setItem(markName, mark);
+function lockOf(mark) {
+  return `${markName}.${mark}`;
 }
 
-/** Returns the kept key of this tab, or null. Entries that are too old are removed. */
-export async function kept() {
-  const mark = sessionStorage.getItem(markName);
-  if (!mark) return null;
-  const entry = await withStore("readonly", (store) => done(store.get(mark)));
-  if (entry && Date.now() - entry.keptAt < maxAge) return entry;
-  await forget();
-  return null;
+/** Shows other tabs that this one uses the entry. A tab that was duplicated shares the entry, and the lock. */
+function hold(mark) {
+  return new Promise((held) => {
+    navigator.locks.request(lockOf(mark), { mode: "shared" }, () => {
+      held();
+      return new Promise((resolve) => {
+        release = resolve;
+      });
+    }).catch(held);
+  });
 }
 
-/** Removes the key of this tab, and those of tabs that were closed long ago. */
-export async function forget() {
-  const mark = sessionStorage.getItem(markName);
-  sessionStorage.removeItem(markName);
+/** Removes the entries that are too old, and those that no tab uses except this one. */
+async function tidy(mark) {
+  const { held } = await navigator.locks.query();
+  const used = new Set([lockOf(mark), ...held.map(({ name }) => name)]);
   await withStore("readwrite", async (store) => {
     const [names, entries] = await Promise.all([done(store.getAllKeys()), done(store.getAll())]);
     names.forEach((name, index) => {
-      if (name === mark || Date.now() - entries[index].keptAt >= maxAge) store.delete(name);
+      const age = Math.abs(Date.now() - entries[index].keptAt);
+      if (!used.has(lockOf(name)) || !(age < maxAge)) store.delete(name);
     });
   });
+}
+
+export async function keep(keyID, key) {
+  const mark = crypto.randomUUID();
+  await forget();
+  await hold(mark);
+  await withStore("readwrite", (store) => done(store.put({ keyID, key, keptAt: Date.now() }, mark)));
+  sessionStorage.setItem(markName, mark);
+  timer = setTimeout(lapse, maxAge);
+}
+
+/** Returns the kept key of this tab, or null. */
+export async function kept() {
+  const mark = sessionStorage.getItem(markName);
+  await tidy(mark);
+  const entry = mark && await withStore("readonly", (store) => done(store.get(mark)));
+  if (!entry) {
+    sessionStorage.removeItem(markName);
+    return null;
+  }
+  await hold(mark);
+  timer = setTimeout(lapse, maxAge - (Date.now() - entry.keptAt));
+  return entry;
+}
+
+/** Ends what was kept. The page that is open has the key in its memory, and goes on. */
+function lapse() {
+  forget().catch(() => {});
+}
+
+/** Removes the key of this tab. */
+export async function forget() {
+  const mark = sessionStorage.getItem(markName);
+  sessionStorage.removeItem(markName);
+  clearTimeout(timer);
+  release?.();
+  release = null;
+  if (mark) await withStore("readwrite", (store) => done(store.delete(mark)));
 }
 
 """#),
@@ -5630,6 +5961,9 @@ export function tagsText(tags, isInside = false) {
 export function audienceText(message) {
   if (message.audience === "all") return "all devices of the app";
   if (message.audience === "tags") return `devices with ${tagsText(message.tags)}`;
+  if (message.audience === "users" && message.users?.length === 1 && !(message.user_count > 1)) {
+    return `the user ${message.users[0]}`;
+  }
   if (message.audience === "users") {
     const more = (message.user_count ?? 0) - (message.users?.length ?? 0);
     return `the users ${(message.users ?? []).join(", ")}${more > 0 ? ` and ${count(more)} more` : ""}`;

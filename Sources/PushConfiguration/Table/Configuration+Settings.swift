@@ -1,12 +1,13 @@
 extension Configuration {
     /// All settings as text, in the order of the file. None of them is secret; secrets are in the files that they name.
     package var settings: [SettingText] {
-        ConfigurationDraft.settings.texts(of: ConfigurationDraft(self))
+        ConfigurationDraft.settings.texts(of: ConfigurationDraft(self), beside: ConfigurationDraft(Configuration()))
             + security.clients.flatMap { client in
-                ClientDraft.settings.texts(of: ClientDraft(client), below: ["security", "clients", client.name])
+                ClientDraft.settings.texts(
+                    of: ClientDraft(client), beside: ClientDraft(), below: ["security", "clients", client.name])
             }
             + apps.flatMap { app in
-                AppDraft.settings.texts(of: AppDraft(app), below: ["apps", app.id.name])
+                AppDraft.settings.texts(of: AppDraft(app), beside: AppDraft(), below: ["apps", app.id.name])
             }
     }
 

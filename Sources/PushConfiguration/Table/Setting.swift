@@ -84,11 +84,16 @@ extension Array {
 
     /// Returns the settings of an owner as text.
     ///
-    /// - Parameter prefix: The path of the owner.
-    func texts<Owner>(of owner: Owner, below prefix: [String] = []) -> [SettingText] where Element == Setting<Owner> {
+    /// - Parameters:
+    ///   - plain: An owner with the defaults.
+    ///   - prefix: The path of the owner.
+    func texts<Owner>(of owner: Owner, beside plain: Owner, below prefix: [String] = []) -> [SettingText]
+    where Element == Setting<Owner> {
         compactMap { setting in
             setting.text(owner).map {
-                SettingText(path: prefix + setting.path, value: $0, reload: setting.reload)
+                SettingText(
+                    path: prefix + setting.path, value: $0, reload: setting.reload,
+                    isDefault: setting.isEqual(owner, plain))
             }
         }
     }

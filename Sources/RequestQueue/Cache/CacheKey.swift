@@ -52,6 +52,6 @@ struct CacheKey: Sendable, Hashable, CustomStringConvertible {
     }
 
     static func digest(_ bytes: some Sequence<UInt8>, count: Int) -> String {
-        SHA256Digest.of(bytes).prefix(count).map { String(Int($0) + 256, radix: 16).dropFirst() }.joined()
+        SHA256Digest.text(of: bytes, count: count)
     }
 }

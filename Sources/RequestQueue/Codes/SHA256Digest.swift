@@ -18,6 +18,11 @@ package struct SHA256Digest: Sendable {
         return digest.finish()
     }
 
+    /// Returns the first bytes of the digest of bytes, as hexadecimal digits.
+    package static func text(of bytes: some Sequence<UInt8>, count: Int) -> String {
+        of(bytes).prefix(count).map { String(Int($0) + 256, radix: 16).dropFirst() }.joined()
+    }
+
     package mutating func update(_ bytes: some Sequence<UInt8>) {
         for byte in bytes {
             block.append(byte)

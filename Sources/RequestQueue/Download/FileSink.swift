@@ -41,27 +41,41 @@ final class FileSink: BodySink {
     }
 
     func begin(_ head: ResponseHead) throws(SinkFailure) {
+        guard head.status == 200 || head.status == 206 || head.status == 416 && version != nil else {
+            return try other.begin(head)
+        }
+        let failure: SinkFailure? = state.withLock { state in
+            // After its end, the files may be those of another download.
+            guard !state.hasEnded else { return ended }
+            do throws(SinkFailure) {
+                try begin(head, in: &state)
+                return nil
+            } catch {
+                return error
+            }
+        }
+        if let failure { throw failure }
+    }
+
+    private func begin(_ head: ResponseHead, in state: inout State) throws(SinkFailure) {
         switch head.status {
-        case 200: try beginWhole(head)
-        case 206: try beginRest(head)
-        case 416 where version != nil:
+        case 200: try beginWhole(head, in: &state)
+        case 206: try beginRest(head, in: &state)
+        default:
             partial.discard()
             throw changed(head)
-        default: try other.begin(head)
         }
     }
 
-    private func beginWhole(_ head: ResponseHead) throws(SinkFailure) {
+    private func beginWhole(_ head: ResponseHead, in state: inout State) throws(SinkFailure) {
         if let count = head.contentLength, count > max { throw tooLarge(head.url) }
         partial.discard()
-        try open(at: 0)
-        state.withLock { state in
-            state.total = head.contentLength
-            state.validator = PartialFile.validator(of: head.fields)
-        }
+        try open(at: 0, in: &state)
+        state.total = head.contentLength
+        state.validator = PartialFile.validator(of: head.fields)
     }
 
-    private func beginRest(_ head: ResponseHead) throws(SinkFailure) {
+    private func beginRest(_ head: ResponseHead, in state: inout State) throws(SinkFailure) {
         guard let version, let range = head.fields["Content-Range"].flatMap(ContentRange.init),
             range.first == version.count, version.total == nil || range.total == nil || version.total == range.total,
             Self.isOf(version, head),
@@ -75,11 +89,9 @@ final class FileSink: BodySink {
             partial.discard()
             throw tooLarge(head.url)
         }
-        try open(at: version.count)
-        state.withLock { state in
-            state.total = total ?? range.last + 1
-            state.validator = version.validator
-        }
+        try open(at: version.count, in: &state)
+        state.total = total ?? range.last + 1
+        state.validator = version.validator
     }
 
     /// Returns whether the fields of a part do not name another version. A server that does not know `If-Range` sends a
@@ -92,7 +104,7 @@ final class FileSink: BodySink {
     func write(_ data: Data) throws(SinkFailure) {
         guard state.withLock({ $0.isFile }) else { return try other.write(data) }
         let failure: SinkFailure? = state.withLock { state in
-            guard !state.hasEnded, let handle = state.handle else { return unwritable("the download has ended") }
+            guard !state.hasEnded, let handle = state.handle else { return ended }
             let count = state.count + Int64(data.count)
             guard count <= max, count <= state.total ?? max else {
                 close(&state)
@@ -112,7 +124,11 @@ final class FileSink: BodySink {
     }
 
     func end(isComplete: Bool) throws(SinkFailure) -> Data {
-        guard state.withLock({ $0.isFile }) else { return try other.end(isComplete: isComplete) }
+        let isFile = state.withLock { state in
+            if !state.isFile { state.hasEnded = true }
+            return state.isFile
+        }
+        guard isFile else { return try other.end(isComplete: isComplete) }
         let failure: SinkFailure? = state.withLock { state in
             guard !state.hasEnded else { return nil }
             defer { close(&state) }
@@ -132,29 +148,22 @@ final class FileSink: BodySink {
         return Data()
     }
 
-    private func open(at count: Int64) throws(SinkFailure) {
-        let failure: SinkFailure? = state.withLock { state in
-            guard !state.hasEnded else { return unwritable("the download has ended") }
-            do {
-                if count == 0 {
-                    guard FileManager.default.createFile(atPath: partial.bytes.path, contents: nil) else {
-                        return unwritable("the file cannot be created; check that its directory exists and is writable")
-                    }
-                }
-                let handle = try FileHandle(forWritingTo: partial.bytes)
-                // Bytes beyond those that were synced with the description may be wrong.
-                try handle.truncate(atOffset: UInt64(clamping: count))
-                try handle.seek(toOffset: UInt64(clamping: count))
-                state.handle = handle
-                state.count = count
-                state.synced = count
-                state.isFile = true
-                return nil
-            } catch {
-                return unwritable(error.localizedDescription)
-            }
+    private func open(at count: Int64, in state: inout State) throws(SinkFailure) {
+        if count == 0, !FileManager.default.createFile(atPath: partial.bytes.path, contents: nil) {
+            throw unwritable("the file cannot be created; check that its directory exists and is writable")
         }
-        if let failure { throw failure }
+        do {
+            let handle = try FileHandle(forWritingTo: partial.bytes)
+            // Bytes beyond those that were synced with the description may be wrong.
+            try handle.truncate(atOffset: UInt64(clamping: count))
+            try handle.seek(toOffset: UInt64(clamping: count))
+            state.handle = handle
+            state.count = count
+            state.synced = count
+            state.isFile = true
+        } catch {
+            throw unwritable(error.localizedDescription)
+        }
     }
 
     private func sync(_ state: inout State) throws {
@@ -162,7 +171,8 @@ final class FileSink: BodySink {
         state.synced = state.count
         guard let validator = state.validator, state.count > 0 else { return }
         try partial.save(
-            PartialFile.Version(url: partial.url, validator: validator, total: state.total, count: state.count))
+            PartialFile.Version(
+                urlDigest: partial.urlDigest, validator: validator, total: state.total, count: state.count))
     }
 
     private func close(_ state: inout State) {
@@ -196,6 +206,8 @@ final class FileSink: BodySink {
                 message: "the file for \(partial.destination.path) has more bytes than the limit of \(max), or than "
                     + "the server announced; raise maxBytes if the file is right"))
     }
+
+    private var ended: SinkFailure { unwritable("the download has ended") }
 
     private func unwritable(_ reason: String) -> SinkFailure {
         SinkFailure(

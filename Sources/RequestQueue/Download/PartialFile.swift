@@ -8,7 +8,8 @@ import Foundation
 struct PartialFile: Sendable {
     /// The description of the bytes.
     struct Version: Codable, Sendable, Equatable {
-        var url: String
+        /// The digest of the URL, whose query may be a secret.
+        var urlDigest: String
         /// The strong entity tag, or the date of the last change if that identifies the version.
         var validator: String
         var total: Int64?
@@ -16,11 +17,11 @@ struct PartialFile: Sendable {
     }
 
     let destination: URL
-    let url: String
+    let urlDigest: String
 
     init(destination: URL, of url: URL) {
         self.destination = destination
-        self.url = url.absoluteString
+        urlDigest = SHA256Digest.text(of: url.absoluteString.utf8, count: 32)
     }
 
     var bytes: URL { destination.appendingPathExtension("partial") }
@@ -29,7 +30,7 @@ struct PartialFile: Sendable {
     /// Returns the version whose bytes can be continued; nil if there is none.
     func resumable() -> Version? {
         guard let data = try? Data(contentsOf: description), data.count <= 65_536,
-            let version = try? JSONDecoder().decode(Version.self, from: data), version.url == url,
+            let version = try? JSONDecoder().decode(Version.self, from: data), version.urlDigest == urlDigest,
             version.count > 0, version.total.map({ version.count <= $0 }) ?? true,
             let attributes = try? FileManager.default.attributesOfItem(atPath: bytes.path),
             attributes[.type] as? FileAttributeType == .typeRegular,
@@ -39,7 +40,7 @@ struct PartialFile: Sendable {
     }
 
     func save(_ version: Version) throws {
-        try JSONEncoder().encode(version).write(to: description, options: .atomic)
+        try AtomicFile.write(JSONEncoder().encode(version), to: description)
     }
 
     /// Removes the bytes. The description goes first: bytes without one are never continued.

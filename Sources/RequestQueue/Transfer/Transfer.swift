@@ -89,7 +89,7 @@ final class Transfer: Sendable {
     func received(_ head: ResponseHead) {
         guard head.status >= 200 else { return report { _ in } }
         let isFirst = state.withLock { state in
-            guard !state.hasBegun, !state.hasEnded else { return false }
+            guard !state.hasBegun, !state.hasEnded, !state.isCancelled else { return false }
             state.hasBegun = true
             state.head = head
             return true

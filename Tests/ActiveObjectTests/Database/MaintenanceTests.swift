@@ -217,6 +217,16 @@ import Testing
         }
     }
 
+    @Test(arguments: [0o600, 0o640, 0o666])
+    func `A backup has the permissions of the database`(_ mode: Int) async throws {
+        try await withDatabase { database in
+            try #require(chmod(database.path, mode_t(mode)) == 0)
+            try await database.backup(to: database.path + ".copy")
+            var copy = stat()
+            #expect(stat(database.path + ".copy", &copy) == 0 && Int(copy.st_mode & 0o777) == mode)
+        }
+    }
+
     @Test func `A database in memory can be backed up`() async throws {
         try await withFolder { folder in
             let database = try await Database.open(":memory:", name: nil)

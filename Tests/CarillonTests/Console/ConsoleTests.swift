@@ -9,6 +9,10 @@ import Testing
         try await PythonScene.run("viewing", "walk")
     }
 
+    @Test func `A test whose answer is lost is sent again with its id, and arrives once`() async throws {
+        try await PythonScene.run("viewing", "lost")
+    }
+
     @Test(.long) func `A broadcast is cancelled half out, selected devices change, and the brake is released`()
         async throws
     {
@@ -37,6 +41,12 @@ import Testing
 
     @Test(.long) func `A browser with a wrong clock signs with the time of the server, and says so`() async throws {
         try await PythonScene.run("admitting", "clocks")
+    }
+
+    @Test func `Kept keys whose tab is gone, or that are too old, are removed at the next start of the page`()
+        async throws
+    {
+        try await PythonScene.run("admitting", "kept")
     }
 
     @Test(.long) func `A kept key cannot be read, and the console works without storage`() async throws {

@@ -19,7 +19,9 @@ export function alarms(live) {
   const found = [];
   const { stats, readiness, history } = live;
   if (!stats) return found;
-  const bad = (title, text, todo, link) => found.push({ kind: "bad", title, text, todo, link });
+  // A reason may end with its advice.
+  const bad = (title, text, todo, link) => found.push({ kind: "bad", title, text,
+    todo: text?.includes(todo) ? null : todo, link });
   const warn = (title, text, todo, link) => found.push({ kind: "warn", title, text, todo, link });
 
   if (stats.ledger?.fault) {

@@ -54,7 +54,7 @@ export function draw(user) {
       "aria-label": `${themeNames[theme]} colors; change to ${themeNames[next].toLowerCase()}` },
       h("svg", { viewBox: "0 0 16 16", width: 16, height: 16, "aria-hidden": "true" },
         h("circle", { cx: 8, cy: 8, r: 6.5, class: "sky" }), h("path", { d: "M8 1.5a6.5 6.5 0 0 1 0 13z" })),
-      themeNames[theme]),
+      h("span", { class: "word" }, themeNames[theme])),
     client && h("button", { type: "button", "data-key": "out", onclick: () => user.signOut(),
       title: `Signed in with the key ${caller.name}: ${caller.roles.join(", ")}` }, "Sign out"),
   ]);

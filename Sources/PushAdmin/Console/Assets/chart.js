@@ -1,7 +1,7 @@
-// Small charts: lines over the last five minutes, with axes, a reading under the pointer and by keyboard, and a table.
+// Small charts: lines over the last quarter of an hour, with axes, a reading under the pointer and by keyboard, and a table.
 
 import { h } from "./dom.js";
-import { clock, count, duration, percent } from "./format.js";
+import { clock, count, percent } from "./format.js";
 import { maxSpan } from "./rates.js";
 
 const width = 340;
@@ -19,6 +19,17 @@ function niceTop(isWhole, value) {
   if (!(value > 0)) return 1;
   const size = 10 ** Math.floor(Math.log10(value));
   return [1, 2, 4, 5, 10].find((step) => step * size >= value) * size;
+}
+
+/** The spans of the axis with the steps of their marks: whole minutes of the clock, or thirds of one. */
+const spans = [[60_000, 20_000], [120_000, 60_000], [300_000, 120_000], [maxSpan, 300_000]];
+
+/** The round times on the axis, apart from its ends, where there is no room. */
+function marks(newest, span, step) {
+  const first = Math.ceil((newest - 0.95 * span) / step) * step;
+  const all = [];
+  for (let at = first; at < newest - 0.15 * span; at += step) all.push(at);
+  return all;
 }
 
 /** Splits a series where values are missing: a gap is a gap, and no line crosses it. */
@@ -42,7 +53,7 @@ export function chart({ id, title, help, points, series, reading, axis, redraw, 
   const newest = points.at(-1)?.at ?? Date.now();
   // The axis grows with what is known, so that the first minute is not a corner of the fifth.
   const age = newest - (points[0]?.at ?? newest);
-  const span = [60_000, 120_000].find((one) => age <= one) ?? maxSpan;
+  const [span, step] = spans.find(([one]) => age <= one) ?? spans.at(-1);
   const x = (at) => edge.left + plotWidth * (1 - (newest - at) / span);
   const shown = points.filter((point) => point.at >= newest - span);
   const lines = series.filter(({ isSilent }) => !isSilent);
@@ -104,9 +115,9 @@ export function chart({ id, title, help, points, series, reading, axis, redraw, 
           y2: y(top * share) }),
         h("text", { class: "tick", x: edge.left - 6, y: y(top * share) + 4, "text-anchor": "end" }, axis(top * share)),
       ]),
-      [0.8, 0.4, 0].map((share) => h("text", {
-        class: "tick", x: x(newest - share * span), y: height - 4, "text-anchor": share ? "middle" : "end",
-      }, share ? `−${duration(share * span)}` : "now")),
+      marks(newest, span, step).map((one) => h("text", { class: "tick", x: x(one), y: height - 4,
+        "text-anchor": "middle" }, step < 60_000 ? clock(one) : clock(one).slice(0, 5))),
+      h("text", { class: "tick", x: x(newest), y: height - 4, "text-anchor": "end" }, "now"),
       [...lines].reverse().map(({ key, main }) => runs(shown, key, x, y).map((run) => {
         const [first, last] = [run[0].split(",")[0], run.at(-1).split(",")[0]];
         return [

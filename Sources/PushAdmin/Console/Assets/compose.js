@@ -7,13 +7,15 @@ import { count, some } from "./format.js";
 import { check, fault, field, notice, options } from "./parts.js";
 
 const empty = { app: "", to: "user", name: "", title: "", body: "", badge: "", sound: true, link: "" };
-const state = { ...empty, audience: null, fault: null };
+// A test keeps its id until it is accepted or the form changes: Carillon does not send an id twice.
+const state = { ...empty, id: null, audience: null, fault: null };
 
 export function open({ live, redraw, onlyApps, query }) {
   const apps = appsOf({ live, onlyApps });
   const named = query.get("app") ?? state.app;
-  Object.assign(state, { audience: null, fault: null, app: apps.includes(named) ? named : apps[0] ?? "" });
-  if (query.get("device")) Object.assign(state, { to: "device", name: query.get("device") });
+  const app = apps.includes(named) ? named : apps[0] ?? "";
+  Object.assign(state, { id: app === state.app ? state.id : null, audience: null, fault: null, app });
+  if (query.get("device")) Object.assign(state, { id: null, to: "device", name: query.get("device") });
   for (const [id, name] of [["test-app", "app"], ["test-to", "to"], ["test-name", "name"]]) {
     const control = document.getElementById(id);
     if (control) control.value = state[name];
@@ -22,7 +24,7 @@ export function open({ live, redraw, onlyApps, query }) {
 }
 
 export function forget() {
-  Object.assign(state, empty, { audience: null, fault: null });
+  Object.assign(state, empty, { id: null, audience: null, fault: null });
 }
 
 function appsOf({ live, onlyApps }) {
@@ -80,19 +82,32 @@ async function submit(event, context) {
       "It appears on real devices and cannot be called back.",
     ],
   })) return;
-  const id = newID();
-  const sent = await attempt(() => client.json("POST", "/v1/messages",
-    { id, app: state.app, to: audience(), payload: payload() }),
-    (answer) => answer.status === "accepted" ? `Accepted as ${id}.`
-      : `${answer.status}: ${answer.detail ?? answer.reason ?? ""}`);
-  if (sent?.status === "accepted") go(`#/messages/${part(state.app)}/${part(id)}`);
+  const id = state.id ??= newID();
+  const sent = await attempt(() => sending(client, id), (answer) => answer.status === "accepted" ? `Accepted as ${id}.`
+    : answer.status === "duplicate" ? `Accepted as ${id} before, and not sent again.`
+    : `${answer.status}: ${answer.detail ?? answer.reason ?? ""}`);
+  if (!["accepted", "duplicate"].includes(sent?.status)) return;
+  state.id = null;
+  go(`#/messages/${part(state.app)}/${part(id)}`);
+}
+
+/** Sends the test. Without an answer, it may have been accepted; some browsers repeat the request then by themselves. */
+async function sending(client, id) {
+  try {
+    return await client.json("POST", "/v1/messages", { id, app: state.app, to: audience(), payload: payload() });
+  } catch (problem) {
+    if (problem.isLost || problem.code === "replayed") {
+      problem.detail += " The test may have been accepted. Send it again as it is: each device gets it once.";
+    }
+    throw problem;
+  }
 }
 
 export function draw(context) {
   const { redraw, may } = context;
   const set = (name) => (event) => {
     state[name] = event.currentTarget.type === "checkbox" ? event.currentTarget.checked : event.currentTarget.value;
-    state.audience = null;
+    Object.assign(state, { id: null, audience: null });
     redraw();
   };
   const input = (id, name, more) => h("input", { id, value: state[name], oninput: set(name), autocomplete: "off",

@@ -2,7 +2,7 @@
 
 import { ask } from "./dialog.js";
 import { h } from "./dom.js";
-import { count, some } from "./format.js";
+import { some } from "./format.js";
 import { badge, fault, field, foreign, notice, table } from "./parts.js";
 
 export const title = "Configuration";
@@ -22,6 +22,10 @@ export async function open({ client, redraw, query }) {
 
 export function forget() {
   Object.assign(state, { answer: null, fault: null, filter: "", result: null, isBusy: false });
+}
+
+function isOfCluster({ path }) {
+  return path.startsWith("cluster.");
 }
 
 const applies = { live: "on reload", connection: "on reload, for new connections", restart: "on restart" };
@@ -69,13 +73,21 @@ async function reload(context) {
 }
 
 export function draw(context) {
-  const { may, redraw } = context;
+  const { may, redraw, live } = context;
   const { answer, result, filter } = state;
   if (!answer) return fault(state.fault, () => open(context))
     ?? h("p", { class: "empty" }, "Reading the configuration…");
   const wanted = filter.trim().toLowerCase();
   const rows = answer.settings.filter(({ path, value }) => path.toLowerCase().includes(wanted)
     || value.toLowerCase().includes(wanted));
+  const settings = (caption, some, none) => table({ caption, rows: some, key: ({ path }) => path, empty: none, columns: [
+    { name: "Setting", class: "code", cell: ({ path }) => path },
+    { name: "Value", class: "code", cell: ({ value }) => value && foreign(value, 300) },
+    { name: "A change takes effect", cell: (one) => applies[one.applies] ?? one.applies },
+  ] });
+  // Without a cluster, its settings say nothing.
+  const own = rows.filter((one) => !one.default);
+  const plain = rows.filter((one) => one.default && (live.isCluster || !isOfCluster(one)));
   return h("section", { "aria-labelledby": "configuration-title", class: "view" },
     h("div", { class: "title" }, h("h2", { id: "configuration-title" }, title),
       may("operate") && h("button", { type: "button", "data-key": "reload", disabled: state.isBusy,
@@ -98,11 +110,8 @@ export function draw(context) {
           state.filter = event.currentTarget.value;
           redraw();
         } }))),
-    table({ caption: `${count(rows.length)} of ${count(answer.settings.length)} settings`, rows,
-      key: ({ path }) => path, empty: "No setting has this in its name or value.",
-      columns: [
-        { name: "Setting", class: "code", cell: ({ path }) => path },
-        { name: "Value", class: "code", cell: ({ value }) => value && foreign(value, 300) },
-        { name: "A change takes effect", cell: (one) => applies[one.applies] ?? one.applies },
-      ] }));
+    own.length + plain.length === 0 && h("p", { class: "empty" }, "No setting has this in its name or value."),
+    own.length > 0 && settings(`${some(own.length, "setting")} from the file`, own),
+    plain.length > 0 && settings(`${some(plain.length, "setting")} with ${plain.length === 1 ? "its default"
+      : "their defaults"}`, plain));
 }

@@ -81,7 +81,7 @@ async function search(event, { client, query, go, live, onlyApps, redraw }) {
       }
     }
     Object.assign(state, { list: { devices: [], next: null }, listed: "",
-      fault: { code: "unknown_device", detail: "No app has a device with this token." } });
+      fault: { status: 404, code: "unknown_device", detail: "No app has a device with this token." } });
     return redraw();
   }
   return go(target("#/devices",
@@ -116,7 +116,7 @@ function list(context) {
     may("operate") && selection.draw(context, () => open(context)),
     state.list && table({
       caption: isFiltered ? `${some(all.length, "device")} found${next ? " on this page" : ""}`
-        : `Registered devices${next || query.get("after") ? `, ${all.length} on this page` : `: ${count(all.length)}`}`,
+        : registered(context, all.length, next || query.get("after")),
       rows: all, key: (one) => one.device, empty: none(isFiltered),
       selection: may("operate") && selection.choices(context.redraw),
       columns: columns(),
@@ -127,6 +127,13 @@ function list(context) {
         "Next page"),
       isFiltered && copyButton("Copy the address", () => location.href)),
   ];
+}
+
+/** The caption of the list of all devices. A key of some apps does not know how many there are. */
+function registered({ live, onlyApps }, shown, isPart) {
+  const all = onlyApps ? null : live.stats?.registry?.devices;
+  if (!isPart) return `Registered devices: ${count(shown)}`;
+  return `Registered devices${Number.isFinite(all) ? `: ${count(all)}` : ""}, ${count(shown)} on this page`;
 }
 
 function none(isFiltered) {

@@ -12,7 +12,7 @@ export const title = "Live events";
 const maxEvents = 100;
 const drawInterval = 250;
 const families = ["message", "delivery", "device", "connection", "credential", "receipt", "ledger"];
-const state = { list: [], held: null, stream: null, prefix: null, status: "", total: 0, since: 0, gap: null,
+const state = { list: [], held: null, isPointed: false, stream: null, prefix: null, status: "", total: 0, since: 0, gap: null,
   fault: null, timer: null };
 
 export function open(context) {
@@ -27,7 +27,7 @@ export function close() {
 
 export function forget() {
   close();
-  Object.assign(state, { list: [], held: null, prefix: null, fault: null });
+  Object.assign(state, { list: [], held: null, isPointed: false, prefix: null, fault: null });
 }
 
 /** Begins to follow the events of a prefix, after the newest ones that are kept. */
@@ -90,8 +90,15 @@ export function tick(context) {
 }
 
 function hold(isHeld, redraw) {
-  Object.assign(state, isHeld ? { held: state.list, since: state.total } : { held: null });
+  Object.assign(state, isHeld ? { held: state.list, since: state.total } : { held: null }, { isPointed: false });
   redraw();
+}
+
+/** Holds the list as long as the pointer is over it: what is read does not move away. */
+function point(isOver, redraw) {
+  if (isOver ? state.held : !state.isPointed) return;
+  hold(isOver, redraw);
+  state.isPointed = isOver;
 }
 
 export function draw(context) {
@@ -101,10 +108,11 @@ export function draw(context) {
     reconnecting: ["warn", "reconnecting"], failed: ["bad", "not available"] }[state.status] ?? ["idle", "…"];
   const shown = state.held ?? state.list;
   const missed = state.held ? state.total - state.since : 0;
+  const isHeld = state.held && !state.isPointed;
   return h("section", { "aria-labelledby": "events-title", class: "view" },
     h("div", { class: "title" }, h("h2", { id: "events-title" }, title, " ", badge(...words)),
-      h("button", { type: "button", "data-key": "hold", onclick: () => hold(!state.held, redraw) },
-        state.held ? "Show new events" : "Hold the list")),
+      h("button", { type: "button", "data-key": "hold", onclick: () => hold(!isHeld, redraw) },
+        isHeld ? "Show new events" : "Hold the list")),
     h("p", { class: "quick", role: "group", "aria-label": "Families of events" }, ["", ...families].map((one) =>
       h("a", { href: target("#/more/events", { prefix: one && `${one}/` }),
         "aria-current": (one && `${one}/`) === prefix && "true" }, one || "all"))),
@@ -123,9 +131,10 @@ export function draw(context) {
     state.gap && notice("warn",
       `The events from ${count(state.gap.since + 1)} to ${count(state.gap.oldest - 1)} are no longer kept.`),
     h("p", { class: "quiet" }, state.held
-      ? `The list is held; ${count(missed)} new since then.`
+      ? `The list is held${state.isPointed ? " while the pointer is over it" : ""}; ${count(missed)} new since then.`
       : `${count(state.total)} new since you came; the list has the latest ${count(maxEvents)} at most.`),
-    shown.length > 0 && h("ol", { class: "stream" }, shown.map((event) => h("li",
+    shown.length > 0 && h("ol", { class: "stream", onpointerenter: (event) => event.pointerType === "mouse"
+      && point(true, redraw), onpointerleave: () => point(false, redraw) }, shown.map((event) => h("li",
       { "data-key": `event ${numberOf(event)}` },
       h("time", { datetime: new Date(event.ts).toISOString() }, clock(event.ts, true)),
       h("span", { class: "topic code" }, `${event.family}/${event.app ?? "-"}/${event.kind}`),

@@ -48,7 +48,7 @@ export class Live {
     this.isReading = true;
     const sentAt = Date.now();
     try {
-      const [stats, readiness] = await Promise.all([this.client.get("/v1/stats", { timeout }), this.ready()]);
+      const [stats, readiness] = await Promise.all([this.client.get(this.place(), { timeout }), this.ready()]);
       if (this.isPaused || this.isOver) return;
       learn(stats.taken_at, sentAt);
       const isNew = this.stats && this.stats.started_at !== stats.started_at;
@@ -69,6 +69,11 @@ export class Live {
       this.isReading = false;
       this.soon(this.state === "reconnecting" && this.wait < 4000 ? 1000 : this.wait);
     }
+  }
+
+  /** A key that is limited to some apps has no past. */
+  place() {
+    return this.history.wantsPast ? "/v1/stats?history=true" : "/v1/stats";
   }
 
   /** The readiness. Its answer has the status 503 if pushes cannot be sent, with the same body. */

@@ -62,7 +62,7 @@ export function tick(context) {
 }
 
 export function stateOf(message) {
-  const kind = { waiting: "idle", sending: "warn", completed: "good", expired: "warn", cancelled: "idle",
+  const kind = { waiting: "idle", sending: "idle", completed: "good", expired: "warn", cancelled: "idle",
     rejected: "bad" }[message.state] ?? "idle";
   return badge(kind, message.state);
 }
@@ -105,6 +105,8 @@ export function draw(context) {
         && cancelButton(context, message)),
     message && message.state !== "rejected" && h("div", { class: "columns" }, way(message), counts(message)),
     message && h("section", { "aria-labelledby": "story-title" }, h("h2", { id: "story-title" }, "Story"),
+      h("p", { class: "help" }, "What the message said is not here: Carillon keeps a payload until it is sent, and shows it "
+        + "to nobody."),
       story({ trace: trace ?? (state.fault && { events: [] }), about: "message", shown: state.shown, more: (shown) => {
         state.shown = shown;
         redraw();

@@ -12,7 +12,8 @@ import { audienceText } from "./words.js";
 
 export const title = "Messages";
 // The list is the one of an address, and is shown there only.
-const state = { list: null, listed: null, fault: null, loading: null, readAt: 0, isReading: false };
+const state = { list: null, listed: null, fault: null, missing: null, loading: null, readAt: 0, isReading: false,
+  isUnfolded: false };
 const updateInterval = 5000;
 const filters = ["app", "state", "user", "since", "until"];
 const states = [["", "Any"], ["waiting,sending", "In progress"], ["waiting", "Waiting"], ["sending", "Sending"],
@@ -29,7 +30,7 @@ export async function open(context) {
   state.loading = other ? null : `${context.query}`;
   if (other) return other.open(context);
   const list = state.listed === state.loading ? state.list : null;
-  Object.assign(state, { list, fault: null, isReading: false });
+  Object.assign(state, { list, fault: null, missing: null, isReading: false });
   const id = context.query.get("id");
   if (id) return find(context, id, state.loading);
   context.redraw();
@@ -64,7 +65,7 @@ export function tick(context) {
 }
 
 export function forget() {
-  Object.assign(state, { list: null, fault: null });
+  Object.assign(state, { list: null, fault: null, missing: null });
   for (const one of [message, deliveries, compose]) one.forget();
 }
 
@@ -81,8 +82,20 @@ async function find({ client, go, redraw, query, app }, id, loading) {
     if (loading === state.loading) go(`#/messages/${part(found.app)}/${part(found.message_id)}`, true);
   } catch (problem) {
     if (loading !== state.loading) return;
-    Object.assign(state, { fault: problem, list: { messages: [], next: null }, listed: null });
+    const since = problem.status === 404 ? await oldest(client) : null;
+    if (loading !== state.loading) return;
+    Object.assign(state, problem.status === 404 ? { missing: { id, since } } : { fault: problem });
+    Object.assign(state, { list: { messages: [], next: null }, listed: null });
     redraw();
+  }
+}
+
+/** The time of the oldest event that is kept; null if it is not known. */
+async function oldest(client) {
+  try {
+    return (await client.events({ since: 0, limit: 1 })).events[0]?.ts ?? null;
+  } catch {
+    return null;
   }
 }
 
@@ -105,7 +118,7 @@ function search(event, { query, go, redraw }) {
 }
 
 function list(context) {
-  const { query, go, may } = context;
+  const { query, go, may, redraw } = context;
   const next = state.list?.next;
   const get = (name) => query.get(name) ?? "";
   const kept = Object.fromEntries(filters.map((name) => [name, get(name)]));
@@ -120,8 +133,15 @@ function list(context) {
   return [
     h("div", { class: "title" }, h("h1", { tabindex: -1 }, title),
       may("push") && h("a", { class: "button main", href: "#/messages/new" }, "Send a test…")),
-    h("form", { class: "search wide", role: "search", onsubmit: (event) => search(event, context) },
-      text("id", "Message id"), text("user", "User"),
+    h("form", { class: `search wide ${state.isUnfolded ? "" : "folded"}`, role: "search",
+      onsubmit: (event) => search(event, context) },
+      text("id", "Message id"),
+      h("button", { type: "button", class: "folds", "data-key": "folds", "aria-expanded": String(state.isUnfolded),
+        onclick: () => {
+          state.isUnfolded = !state.isUnfolded;
+          redraw();
+        } }, `Filter (${filters.filter(get).length})`),
+      text("user", "User"),
       field("App", h("select", { id: "message-app", name: "message-app", "data-address": context.app ?? "" },
         appOptions(context))),
       field("State", h("select", { id: "message-state", name: "message-state", "data-address": get("state") },
@@ -135,7 +155,9 @@ function list(context) {
     !state.list && !state.fault && h("p", { class: "empty" }, "Reading the messages…"),
     state.list && table({
       caption: caption(state.list, query), rows: state.list.messages,
-      key: (one) => `${one.app}/${one.message_id}`, empty: none(context, isFiltered), columns,
+      key: (one) => `${one.app}/${one.message_id}`, empty: none(context, isFiltered),
+      // Until apps report what was displayed, nothing is known of it.
+      columns: columns.filter(({ isShown }) => isShown?.(state.list.messages) ?? true),
     }),
     h("div", { class: "pages" },
       get("after") && h("a", { class: "button", href: target("#/messages", kept) }, "Latest messages"),
@@ -151,6 +173,12 @@ function caption({ messages, next }, query) {
 }
 
 function none({ may }, isFiltered) {
+  const { missing } = state;
+  if (missing) return [
+    h("p", null, h("strong", null, "No message has the id ", foreign(missing.id, 128), ".")),
+    missing.since && h("p", null, `Events are kept back to ${moment(missing.since)}.`),
+    h("p", null, h("a", { href: "#/messages" }, "Show all")),
+  ];
   return isFiltered ? "No message matches." : [
     h("p", null, h("strong", null, "There is no message yet.")),
     h("p", null, "Producers send them over ZeroMQ or with POST /v1/messages."),
@@ -166,8 +194,8 @@ const columns = [
   { name: "Audience", cell: (one) => foreign(audienceText(one), 80) },
   { name: "Sent", class: "number", cell: ({ counts }) => count(counts.sent) },
   { name: "Rejected", class: "number", cell: ({ counts }) => count(counts.rejected) },
-  { name: "Displayed", class: "number", cell: ({ counts }) => Number.isFinite(counts.displayed)
-    ? count(counts.displayed) : null },
+  { name: "Displayed", class: "number", isShown: (all) => all.some(({ counts }) => Number.isFinite(counts.displayed)),
+    cell: ({ counts }) => Number.isFinite(counts.displayed) ? count(counts.displayed) : null },
   { name: "Accepted", class: "number", cell: ({ accepted_at: at }) => at
     && h("span", { title: moment(at) }, distance(at)) },
 ];

@@ -19,7 +19,7 @@ export function draw({ live, redraw, may }) {
     h("h1", { tabindex: -1 }, title),
     verdict(live),
     firstSteps(stats, may),
-    h("section", { class: "tiles", "aria-label": "Rates of the last five minutes" }, charts(live, redraw)),
+    h("section", { class: "tiles", "aria-label": "Rates of the last 15 minutes" }, charts(live, redraw)),
     h("section", { "aria-labelledby": "apps-title" }, h("h2", { id: "apps-title" }, "Apps"), apps(live)),
     h("div", { class: "columns" }, outcomes(stats), storage(stats)),
   ];
@@ -47,7 +47,7 @@ function verdict(live) {
     found.length > 0 && h("ul", { class: "alarms" }, found.map(
       (alarm) => h("li", { class: alarm.kind, "data-key": alarm.title },
       h("h3", null, badge(alarm.kind, alarm.title)), h("p", null, alarm.text),
-      (alarm.todo || alarm.link) && h("p", { class: "todo" }, alarm.todo, " ",
+      (alarm.todo || alarm.link) && h("p", { class: "todo" }, alarm.todo && `${alarm.todo} `,
         alarm.link && h("a", { href: alarm.link[0] }, alarm.link[1]))))));
 }
 

@@ -36,10 +36,17 @@ export function facts(...pairs) {
 
 /** Makes the notice of a problem, with a button that tries again. */
 export function fault(problem, again) {
+  // What is not there is an answer, and nothing has failed.
+  if (problem?.status === 404 || problem?.code === "not_offered") {
+    return h("p", { class: "empty", role: "status", "data-key": "missing" }, sentenceOf(problem.detail));
+  }
   return problem && h("div", { class: "notice failed", role: "alert", "data-key": "fault" },
-    badge(problem.code === "not_offered" ? "idle" : "bad", problem.detail),
-    again && problem.code !== "not_offered"
-      && h("button", { type: "button", onclick: again }, "Try again"));
+    badge("bad", problem.detail),
+    again && h("button", { type: "button", onclick: again }, "Try again"));
+}
+
+function sentenceOf(text) {
+  return `${text.slice(0, 1).toUpperCase()}${text.slice(1)}${/[.!?]$/.test(text) ? "" : "."}`;
 }
 
 export function notice(kind, ...text) {

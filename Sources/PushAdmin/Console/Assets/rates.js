@@ -1,8 +1,12 @@
 // What the overview draws: rates and quantiles, computed from two answers of /v1/stats.
 
+import { now } from "./time.js";
+
 const outcomes = ["sent", "rejected", "expired", "suppressed", "cancelled", "unknown"];
-export const maxSpan = 5 * 60 * 1000;
-const maxPoints = 400;
+export const maxSpan = 15 * 60 * 1000;
+const maxPoints = 500;
+// Longer without a value, the past is asked for again.
+const maxGap = 10_000;
 
 /** The difference of two counters, or null if there is none, as after a restart. */
 function grown(now, before) {
@@ -57,12 +61,21 @@ export class History {
     this.apps = new Map();
   }
 
+  /** Whether the next answer should have the past: at first, and after a pause. */
+  get wantsPast() {
+    return !this.latest || now() - this.latest.taken_at > maxGap;
+  }
+
   add(stats) {
     const before = this.latest;
     this.latest = stats;
     if (before && stats.taken_at <= before.taken_at) return;
     this.before = before;
-    this.points.push({ at: stats.taken_at, ...levels(stats), ...(before ? this.rates(stats, before) : {}) });
+    const past = (stats.history ?? []).filter((one) => one.taken_at < stats.taken_at).map(pointOf);
+    if (past.length) this.points = [...this.points.filter(({ at }) => at < past[0].at), ...past];
+    // Rates over a long pause are none of the moment: those of the past are.
+    const rates = before ? this.rates(stats, before) : {};
+    this.points.push({ ...(past.length ? past.at(-1) : rates), at: stats.taken_at, ...levels(stats) });
     const oldest = stats.taken_at - maxSpan - 10_000;
     while (this.points.length > maxPoints || (this.points.length && this.points[0].at < oldest)) this.points.shift();
   }
@@ -110,6 +123,15 @@ export class History {
     }
     return sum;
   }
+}
+
+/** A point of the past, as Carillon keeps it. */
+function pointOf(one) {
+  return {
+    at: one.taken_at, accepted: one.accepted_per_s, refused: one.refused_per_s, busy: one.busy_per_s,
+    sent: one.sent_per_s, rejected: one.rejected_per_s, unknown: one.unknown_per_s, p50: one.p50_ms ?? null,
+    p99: one.p99_ms ?? null, waiting: one.waiting, oldest: one.oldest_waiting_ms,
+  };
 }
 
 /** What one answer says by itself. */

@@ -45,7 +45,8 @@ export function signInForm({ words, signIn, refuse }) {
       h("div", { class: "field" }, check("stay", "Stay signed in until this tab is closed",
         { "aria-describedby": "stay-help" }),
         h("p", { id: "stay-help", class: "help" },
-          "This browser then keeps a key that signs and cannot be read, for at most twelve hours.")),
+          "This browser then keeps a key that signs and cannot be read. Signing out removes it. If the tab is closed, or "
+            + "after twelve hours, it serves no longer, and is removed when the console is opened again.")),
       h("button", { class: "main", type: "submit" }, "Sign in"))
       : h("p", { class: "notice bad", role: "alert" },
         badge("bad", "This page needs HTTPS, or an address of this machine such as http://127.0.0.1: without it, the "

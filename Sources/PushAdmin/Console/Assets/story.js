@@ -8,28 +8,87 @@ import { kindOf, particulars, sentence } from "./words.js";
 
 const firstPart = 200;
 const lastPart = 5;
+/** From that many events of one kind on, the deliveries between two other events are told together. */
+const leastFolded = 5;
+const graveness = ["bad", "warn", "idle", "good"];
 
 /** Returns the number of an event, in a cluster with the part of the log. */
 export function numberOf({ part, seq }) {
   return part ? `${part}:${seq}` : String(seq);
 }
 
+/** What an event says of any device. */
+function common({ family, app, kind, status, reason, resend, by }) {
+  return { family, app, kind, status, reason, resend, by };
+}
+
+/** Returns the lines of one stretch of deliveries: groups of events that say the same, the gravest first. */
+function groups(stretch) {
+  const found = new Map();
+  for (const event of stretch) {
+    const name = JSON.stringify(common(event));
+    if (!found.has(name)) found.set(name, []);
+    found.get(name).push(event);
+  }
+  if (![...found.values()].some((group) => group.length >= leastFolded)) return stretch.map((event) => [event]);
+  const rank = ([event]) => graveness.indexOf(kindOf(event));
+  return [...found.values()].sort((one, other) => rank(one) - rank(other))
+    .flatMap((group) => group.length >= leastFolded ? [group] : group.map((event) => [event]));
+}
+
+/** Returns the lines of a story, each with its events. Between two events of the message, its deliveries are alike. */
+function folded(events) {
+  const lines = [];
+  let stretch = [];
+  for (const event of events) {
+    if (["delivery", "device"].includes(event.family)) {
+      stretch.push(event);
+    } else {
+      lines.push(...groups(stretch), [event]);
+      stretch = [];
+    }
+  }
+  return [...lines, ...groups(stretch)];
+}
+
+/** The groups that are open, by the number of their first event. */
+const unfolded = new Set();
+const mostUnfolded = 100;
+
 /** Makes the list of a trace. `about` is what the story is about, which is not repeated in each line. */
 export function story({ trace, about, shown, more }) {
   if (!trace) return h("p", { class: "empty" }, "Reading the story…");
   const limit = shown ?? firstPart;
   // What a device got last is what is asked for; a message is told from its beginning.
-  const events = about === "device" ? [...trace.events].reverse() : trace.events;
+  const events = about === "device" ? [...trace.events].reverse().map((event) => [event]) : folded(trace.events);
   let day = "";
-  const line = (event) => {
+  const timeOf = (event) => {
     const date = new Date(event.ts).toDateString();
     const time = date === day ? clock(event.ts, true) : moment(event.ts, true);
     day = date;
-    return h("li", { "data-key": `event ${numberOf(event)}` },
-      h("time", { datetime: new Date(event.ts).toISOString() }, time),
-      h("div", null, badge(kindOf(event), sentence(event))),
-      links(event, about),
-      details(event));
+    return h("time", { datetime: new Date(event.ts).toISOString() }, time);
+  };
+  const single = (event) => h("li", { "data-key": `event ${numberOf(event)}` }, timeOf(event),
+    h("div", null, badge(kindOf(event), sentence(event))), links(event, about), details(event));
+  const line = (group) => {
+    const [first] = group;
+    if (group.length === 1) return single(first);
+    const number = numberOf(first);
+    const isOpen = unfolded.has(number);
+    const toggle = () => {
+      if (isOpen) unfolded.delete(number);
+      else unfolded.add(number);
+      more(shown);
+    };
+    return [
+      h("li", { class: "group", "data-key": `group ${number}` }, timeOf(first),
+        h("div", null, badge(kindOf(first), h("strong", null, `${count(group.length)} ×`), " ", sentence(common(first)),
+          h("span", { class: "quiet" }, ` until ${clock(group.at(-1).ts, true)}`))),
+        h("button", { type: "button", "aria-expanded": String(isOpen), onclick: toggle }, isOpen ? "Fold" : "Show")),
+      isOpen && group.slice(0, mostUnfolded).map(single),
+      isOpen && group.length > mostUnfolded && h("li", { class: "gap", "data-key": `rest ${number}` },
+        h("p", { class: "help" }, `${count(group.length - mostUnfolded)} more are in the list of all deliveries.`)),
+    ];
   };
   // The end of a long story is shown as well: it says how the story ended.
   const left = Math.max(0, events.length - limit - lastPart);

@@ -87,6 +87,9 @@ export function tagsText(tags, isInside = false) {
 export function audienceText(message) {
   if (message.audience === "all") return "all devices of the app";
   if (message.audience === "tags") return `devices with ${tagsText(message.tags)}`;
+  if (message.audience === "users" && message.users?.length === 1 && !(message.user_count > 1)) {
+    return `the user ${message.users[0]}`;
+  }
   if (message.audience === "users") {
     const more = (message.user_count ?? 0) - (message.users?.length ?? 0);
     return `the users ${(message.users ?? []).join(", ")}${more > 0 ? ` and ${count(more)} more` : ""}`;

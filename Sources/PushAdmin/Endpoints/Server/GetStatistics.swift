@@ -4,9 +4,14 @@ package import PushModel
 package struct GetStatistics: Endpoint {
     package struct Input: EndpointInput {
         let node: NodeID?
+        let hasHistory: Bool
 
         package init(_ read: inout InputReader) {
             node = read.query("node", as: .node, about: "A node of the cluster; all nodes together by default.")
+            hasHistory =
+                read.query(
+                    "history", as: .flag,
+                    about: "Adds the last quarter of an hour, except in a cluster and for a key of some apps.") ?? false
         }
     }
 
@@ -26,6 +31,8 @@ package struct GetStatistics: Endpoint {
         if let apps = caller.apps {
             let names = Set(apps.map(\.name))
             answer.apps.removeAll { !names.contains($0.app) }
+        } else if input.hasHistory {
+            answer.history = source.history()
         }
         return Reply(answer)
     }

@@ -56,7 +56,7 @@ def hostile():
                 f" one.textContent.startsWith({json.dumps(shown(name)[:50])}))")
         browser.until(link, name)
         address = browser.run(f"{link}.hash")
-        console.go(address, "Completed: 1 sent", f"the users {seen}")
+        console.go(address, "Completed: 1 sent", f"the user {seen}")
         browser.until(f"document.querySelector('h1').textContent.endsWith({quoted})", name)
         console.go(f"#/devices/{devices[name]}", seen, "Sent: accepted by the push service")
         # The links of a user and of a tag lead to the one device that has it.

@@ -1,8 +1,8 @@
 """The walk through the operator console: what an operator looks at and changes, with a key, through `http.listen`."""
-import json, time
+import json, re, time
 
 from console import Console
-from ground import main, note, Producer, token
+from ground import main, note, Producer, token, until
 
 
 def walk():
@@ -78,12 +78,12 @@ def walk():
     # A message: its audience, its counts, its story, and its deliveries.
     in_an_hour = int(time.time()) + 3600
     producer.push({"id": "later", "app": "shop", "to": {"users": ["grace"]}, "alert": "Hi", "not_before": in_an_hour})
-    console.go("#/messages", "later", "the users grace", "waiting")
+    console.go("#/messages", "later", "the user grace", "waiting")
     browser.choose("#message-state", "waiting,sending")
     browser.click("button.main", "Search")
     browser.until("document.querySelectorAll('tbody tr').length === 1", "one message is in progress")
     browser.click("tbody a", "later")
-    browser.see("Message later", "Not before", "Accepted from a producer for the users grace")
+    browser.see("Message later", "Not before", "Accepted from a producer for the user grace")
     browser.click("button", "Cancel the message…")
     browser.see("Cancel this message?", "0 notifications of it have gone out")
     browser.click("dialog button", "Cancel the message")
@@ -91,6 +91,34 @@ def walk():
     console.go("#/messages?id=order-3", "Message order-3", "Completed: 2 sent", "From acceptance to the user")
     browser.click("a", "All deliveries, one by one")
     browser.see("Deliveries of order-3", "2 deliveries", "sent")
+
+    # A search without a hit is an answer, and no failure.
+    console.go("#/messages?id=nope", "No message has the id nope.", "Events are kept back to", "Show all")
+    assert not browser.run("document.querySelector('.failed, [role=alert]')")
+
+    # The fields have room beside each other, and on a narrow screen they leave room for what is found.
+    console.go("#/messages", "later")
+    for width in (1920, 1500, 1024):
+        browser.view(width)
+        browser.until(f"innerWidth === {width}")
+        browser.until(f"{overlapping} === ''", "no field lies over another one")
+    browser.view(360, height=740)
+    browser.until("innerWidth === 360")
+    browser.until("document.querySelector('main tbody tr').getBoundingClientRect().top < 420", "room for what is found")
+    assert browser.run("document.querySelector('header').getBoundingClientRect().height") < 100
+    assert "Carillon" in browser.run("document.querySelector('header').innerText")
+    browser.click("button", "Filter (0)")
+    browser.choose("#message-state", "completed")
+    browser.click("button.main", "Search")
+    browser.see("Filter (1)")
+    browser.view(1280)
+
+    # Deliveries that say the same are one line, which opens.
+    producer.push(note("many", *(token(number) for number in range(100, 140))))
+    console.go("#/messages/shop/many", "40 × Sent: accepted by the push service until ", "Completed: 40 sent")
+    browser.until("document.querySelectorAll('.story li').length === 3", "a short story")
+    browser.click(".story button", "Show")
+    browser.until("document.querySelectorAll('.story li').length === 43", "the whole story")
 
     # By time, with an address that another browser understands.
     past = int(time.time() * 1000) - 3_600_000
@@ -114,6 +142,12 @@ def walk():
     browser.see("Message console-", "Completed: 1 sent")
     assert len(scene.simulator.accepted()) == before + 1
 
+    # The credential of an app is a card.
+    console.go("#/more/credentials", "does not expire", "the gateway")
+    assert "in_use" not in browser.text() and "[" not in browser.text(), browser.text()
+    browser.run("history.back()")
+    browser.see("Message console-")
+
     # What apps report is at the end of its way.
     message = browser.run("location.hash.split('/').at(-1)")
     one, = console.ask("GET", f"/v1/apps/shop/messages/{message}/deliveries")["deliveries"]
@@ -122,7 +156,51 @@ def walk():
     console.ask("POST", "/v1/apps/shop/seen", {"seen": seen})
     browser.see("Displayed on the device", "100 % of displayed")
     console.picture("walk-message")
-    console.end()
+
+    # A page that is opened has a past.
+    until(lambda: len(console.ask("GET", "/v1/stats?history=true")["history"]) >= 5)
+    browser.run("location.hash = '#/overview'")
+    browser.run("location.reload()")
+    console.sign_in()
+    assert browser.run("Number(document.querySelector('[role=slider]').ariaValueMax)") >= 4
+    assert re.fullmatch(r"\d\d:\d\d(:\d0)?", browser.run("document.querySelector('.tick[text-anchor=middle]').innerHTML"))
+    console.end(allowed=["404"])
+
+
+# The first field or button whose box lies over another one.
+overlapping = (
+    "(() => { const all = [...document.querySelectorAll('.search :is(input, select, button)')]"
+    ".filter((one) => one.checkVisibility()).map((one) => one.getBoundingClientRect());"
+    " const over = all.find((one, at) => all.some((other, place) => place > at && one.left < other.right - 1"
+    " && other.left < one.right - 1 && one.top < other.bottom - 1 && other.top < one.bottom - 1));"
+    " return over ? `${over.left} ${over.right}` : ''; })()")
+
+
+def lost():
+    """A test whose answer is lost is sent again with the same id, and every device gets it once."""
+    console = Console(behind=True)
+    browser = console.browser
+    console.register(1, "ada")
+    console.sign_in()
+    console.go("#/messages/new", "Preview")
+    browser.fill("#test-name", "ada")
+    browser.fill("#test-body", "Once")
+    console.door.loses = b"POST /v1/messages"
+    browser.click("button.main", "Send…")
+    browser.click("dialog button", "Send to 1 device")
+    browser.see("The test may have been accepted.")
+    browser.click("button.main", "Send…")
+    browser.click("dialog button", "Send to 1 device")
+    browser.see("Message console-", "Completed: 1 sent")
+    assert len(console.scene.simulator.accepted()) == 1
+    # Another test has another id.
+    console.go("#/messages/new", "Preview")
+    browser.fill("#test-body", "Twice")
+    browser.click("button.main", "Send…")
+    browser.click("dialog button", "Send to 1 device")
+    browser.see("Completed: 1 sent")
+    until(lambda: len(console.scene.simulator.accepted()) == 2)
+    console.end(allowed=["net::ERR_", "401"])
 
 
 def broadcast():
@@ -222,7 +300,9 @@ def running():
     browser.see("shop is resumed")
     console.go("#/overview", "All is well")
 
-    console.go("#/more/configuration", "apps.shop.topic", "com.example.shop", "on restart")
+    console.go("#/more/configuration", "apps.shop.topic", "com.example.shop", "on restart", "from the file")
+    assert "apps.shop.topic" in browser.run("document.querySelector('main table').innerText"), "what was set is first"
+    assert "cluster.listen" not in browser.text()
     browser.fill("#setting-filter", "news.topic")
     browser.see("com.example.news")
     browser.until("document.querySelectorAll('tbody tr').length === 1", "one setting is left")
@@ -266,6 +346,14 @@ def restart():
     # Both events of it are there, so that those below are of the next message.
     browser.until("document.querySelector('.stream')?.textContent.split('before').length > 2", "before is completed")
     assert "delivery/shop" not in browser.run("document.querySelector('.stream').innerText")
+    # What is read under the pointer does not move away.
+    browser.point_at(".stream li")
+    browser.see("The list is held while the pointer is over it; 0 new since then.")
+    producer.push(note("pointed", token(1)))
+    browser.see("2 new since then.")
+    assert "pointed" not in browser.text()
+    browser.point_at("h1")
+    browser.see("pointed")
     # The list can be held while it is read.
     browser.click("button", "Hold the list")
     producer.push(note("meanwhile", token(1)))

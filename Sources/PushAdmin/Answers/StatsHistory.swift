@@ -1,0 +1,88 @@
+package import PushTime
+
+/// The rates of the last quarter of an hour, with a bounded number of points. A console that is opened has a past with
+/// them.
+package struct StatsHistory: Sendable {
+    /// The counters and levels of one moment.
+    package struct Sample: Sendable {
+        package let at: WallTime
+        package var accepted: UInt64 = 0
+        package var refused: UInt64 = 0
+        package var busy: UInt64 = 0
+        package var sent: UInt64 = 0
+        package var rejected: UInt64 = 0
+        package var unknown: UInt64 = 0
+        package var latency: Latency
+        package var waiting: UInt64 = 0
+        package var oldestWaitingMilliseconds: Int64 = 0
+
+        package init(at: WallTime, latency: Latency) {
+            (self.at, self.latency) = (at, latency)
+        }
+    }
+
+    package static let interval = Duration.seconds(2)
+    package static let maxPoints = 450
+
+    package private(set) var points: [StatsAnswer.Point] = []
+    private var last: Sample?
+
+    package init() {}
+
+    /// Adds a point for the time since the sample before. There is none for the first sample, and for one that is not
+    /// later because the clock was set back.
+    package mutating func add(_ sample: Sample) {
+        defer { last = sample }
+        guard let last, sample.at > last.at else { return }
+        let seconds = Double(sample.at.milliseconds(since: last.at)) / 1000
+        func rate(_ counter: KeyPath<Sample, UInt64>) -> Double {
+            let (now, before) = (sample[keyPath: counter], last[keyPath: counter])
+            return now > before ? Self.rounded(Double(now - before) / seconds) : 0
+        }
+        let latency = sample.latency.since(last.latency)
+        if points.count == Self.maxPoints { points.removeFirst() }
+        points.append(
+            StatsAnswer.Point(
+                at: sample.at, accepted: rate(\.accepted), refused: rate(\.refused), busy: rate(\.busy),
+                sent: rate(\.sent), rejected: rate(\.rejected), unknown: rate(\.unknown),
+                p50: latency?.quantile(0.5).map { Self.rounded($0.milliseconds) },
+                p99: latency?.quantile(0.99).map { Self.rounded($0.milliseconds) }, waiting: sample.waiting,
+                oldestWaitingMilliseconds: sample.oldestWaitingMilliseconds))
+    }
+
+    private static func rounded(_ value: Double) -> Double { (value * 100).rounded() / 100 }
+}
+
+extension StatsAnswer {
+    /// What happened in the two seconds before a moment, as rates a second, and the levels at that moment.
+    package struct Point: Codable, Sendable, Equatable {
+        package let at: WallTime
+        /// Messages of producers.
+        package let accepted: Double
+        package let refused: Double
+        package let busy: Double
+        /// Deliveries.
+        package let sent: Double
+        package let rejected: Double
+        package let unknown: Double
+        /// Quantiles of the time from acceptance to the answer; left out if nothing was answered.
+        package let p50: Double?
+        package let p99: Double?
+        package let waiting: UInt64
+        package let oldestWaitingMilliseconds: Int64
+
+        package enum CodingKeys: String, CodingKey {
+            case waiting
+            case at = "taken_at"
+            case accepted = "accepted_per_s"
+            case refused = "refused_per_s"
+            case busy = "busy_per_s"
+            case sent = "sent_per_s"
+            case rejected = "rejected_per_s"
+            case unknown = "unknown_per_s"
+            case p50 = "p50_ms"
+            case p99 = "p99_ms"
+            case oldestWaitingMilliseconds = "oldest_waiting_ms"
+        }
+    }
+}
