@@ -57,8 +57,9 @@ struct ServedStatus: Sendable {
     }
 
     /// The time until the gateway tries again; nil if it is not known.
-    var nextAttempt: Duration? {
-        if case .paused(let time, _)? = gateway?.state { time } else { nil }
+    var timeToNextAttempt: Duration? {
+        if let time = gateway?.nextTrial { return time }
+        return if case .paused(let time, _)? = gateway?.state { time } else { nil }
     }
 
     /// The reason why pushes cannot be sent now; nil if they can.

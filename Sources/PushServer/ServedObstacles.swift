@@ -43,7 +43,7 @@ extension MessageObstacle {
         } else if let served, progress?.unanswered.count ?? 0 == 0, let obstacle = served.obstacle {
             self.init(
                 .connection, "\(app): \(obstacle)",
-                nextAttemptAt: served.nextAttempt.map { now.adding(milliseconds: $0.wholeMilliseconds) })
+                nextAttemptAt: served.timeToNextAttempt.map { now.adding(milliseconds: $0.wholeMilliseconds) })
         } else if served == nil {
             self.init(.appRemoved, "the configuration does not have the app \(app)")
         } else if let progress, progress.unanswered.count > 0 {

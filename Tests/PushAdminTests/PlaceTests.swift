@@ -77,15 +77,20 @@ import Testing
                     place[part] = numbers[Int(random.next() % UInt64(numbers.count))]
                 }
                 if random.next() % 8 == 0 { place = LogPosition("\(Int64.max)") ?? place }
-                let isForeign = place.parts.contains { $0.part >= parts }
-                for (path, _) in Self.routes {
-                    let (status, text) = try await ask(scene, path + place.description)
-                    let isFault =
-                        isForeign || path.hasPrefix("/v1/messages") && place == LogPosition()
-                        || path.hasSuffix("deliveries?after=") && place.parts.count > 1
-                    #expect(isFault ? status == 422 : status == 200 || status == 404, "\(path)\(place): \(text)")
-                }
+                try await check(scene, place, isForeign: place.parts.contains { $0.part >= parts })
             }
+        }
+    }
+
+    private func check(_ scene: PipelineScene, _ place: LogPosition, isForeign: Bool) async throws {
+        for route in Self.routes {
+            let answer = try await ask(scene, route.path + place.description)
+            let isFault =
+                isForeign || route.path.hasPrefix("/v1/messages") && place == LogPosition()
+                || route.path.hasSuffix("deliveries?after=") && place.parts.count > 1
+            #expect(
+                isFault ? answer.status == 422 : answer.status == 200 || answer.status == 404,
+                "\(route.path)\(place): \(answer.text)")
         }
     }
 }

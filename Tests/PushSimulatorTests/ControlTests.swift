@@ -72,7 +72,7 @@ import Testing
         provider.send(["apns-collapse-id": "c\"é"])
         provider.send(
             ["apns-push-type": nil, "apns-priority": nil, "apns-expiration": nil, "apns-id": nil], "{}", at: after(5))
-        provider.send([":path": "/3/device/abcd"], "nonsense")
+        provider.send([":path": "/3/device/\(String(repeating: "ab", count: 32))"], "nonsense")
         let all = try lines(provider.control("GET", "/received", "payload=true").text)
         #expect(all.map { $0["number"]?.integer } == [1, 2, 3])
         #expect(all[0]["token"]?.string == Provider.token)

@@ -20,7 +20,8 @@ import Testing
             "apns-collapse-id", "apns-channel-id", "apns-request-id", "x", "",
         ]
         let values = [
-            "", "POST", "GET", "DELETE", "/3/device/\(Provider.token)", "/3/device/aabb", "/1/apps/a.b/channels",
+            "", "POST", "GET", "DELETE", "/3/device/\(Provider.token)",
+            "/3/device/" + String(repeating: "a", count: 64), "/3/device/aabb", "/1/apps/a.b/channels",
             "/1/apps/a.b/all-channels",
             "/4/broadcasts/apps/a.b", "bearer \(Provider.jwt())", "bearer a.b.c", "a.b", "a.b.voip",
             "a.b.push-type.liveactivity",

@@ -13,6 +13,7 @@ class Doorway:
         self.is_stalled = self.is_shut = False
         # The beginning of a request that is passed on and whose answer is lost, once: the connection ends instead.
         self.loses = None
+        self.mute = set()
         # With a number of events a second, the doorway answers requests for a live stream itself.
         self.flood = 0
         self.open = set()
@@ -56,11 +57,12 @@ class Doorway:
                 if self.flood and piece.startswith(b"GET /v1/events") and b"text/event-stream" in piece:
                     self.pour(source)
                     break
-                target.sendall(piece)
+                if source in self.mute:
+                    break
                 if self.loses and piece.startswith(self.loses):
                     self.loses = None
-                    target.recv(1 << 16, socket.MSG_PEEK)
-                    break
+                    self.mute.add(target)
+                target.sendall(piece)
         except OSError:
             pass
         for end in (source, target):

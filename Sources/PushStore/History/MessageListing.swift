@@ -32,6 +32,8 @@ struct MessageListing {
     /// Whether the outcomes of messages on the page may be too far behind it to be read.
     private var asksForEach = false
     private var askedCount = 0
+    /// Whether all events could be read. A damaged segment may have some of any message.
+    private var isWhole = true
     private var page = Page()
 
     /// - Parameters:
@@ -85,11 +87,10 @@ struct MessageListing {
         return page
     }
 
-    private func search(_ segments: [LogSegment], for user: String, _ found: inout [Name: UInt64]) {
+    private mutating func search(_ segments: [LogSegment], for user: String, _ found: inout [Name: UInt64]) {
         let bytes = Array(user.utf8)
         for segment in segments {
-            // A damaged segment is skipped.
-            try? segment.entries(since: walk.low) { entry in
+            let isSound = segment.couldBeRead(since: walk.low) { entry in
                 let event = entry.event
                 guard event.seq <= walk.high else { return false }
                 guard event.kind == .messageAccepted, entry.mayMention(bytes),
@@ -100,6 +101,7 @@ struct MessageListing {
                 found[name] = max(found[name] ?? 0, event.seq)
                 return true
             }
+            isWhole = isWhole && isSound
         }
     }
 
@@ -122,10 +124,11 @@ struct MessageListing {
             guard let last = page.segments.last, last.last > at else { return }
             for segment in page.segments {
                 // Acceptances in these events belong to messages of earlier pages. They count for the same message.
-                try? segment.entries(since: since) { entry in
+                let isSound = segment.couldBeRead(since: since) { entry in
                     _ = add(entry)
                     return true
                 }
+                isWhole = isWhole && isSound
             }
             at = last.last
         }
@@ -136,14 +139,15 @@ struct MessageListing {
     private mutating func add(_ segments: [LogSegment]) -> [(name: Name, place: UInt64)] {
         var names: Set<Name> = []
         for segment in segments {
-            // A damaged segment is skipped.
-            try? segment.entries(since: walk.low) { entry in
+            let (low, high) = (walk.low, walk.high)
+            let isSound = segment.couldBeRead(since: low) { entry in
                 let event = entry.event
-                guard event.seq <= walk.high else { return false }
+                guard event.seq <= high else { return false }
                 let name = add(entry)
                 if let name, event.kind == .messageAccepted || event.kind == .messageRejected { names.insert(name) }
                 return true
             }
+            isWhole = isWhole && isSound
         }
         return names.subtracting(listed).map { ($0, tallies[$0]?.place ?? 0) }.sorted { $0.place > $1.place }
     }
@@ -163,7 +167,8 @@ struct MessageListing {
         listed.insert(name)
         // A message that was accepted again later was on an earlier page.
         if let before, place >= before { return false }
-        var message = (tallies[name] ?? MessageTally()).answer(app: name.app?.name ?? "-", id: name.id)
+        var message = (tallies[name] ?? MessageTally()).answer(
+            app: name.app?.name ?? "-", id: name.id, isWhole: isWhole)
         if asksForEach, let id = MessageID(name.id) {
             // Outcomes that are not read yet change neither the request nor the end of a message.
             guard wanted != nil || filter.takesRequest(of: message), filter.mayTakeLater(message.state) else {

@@ -31,7 +31,7 @@ struct AgeClock {
         self.steady = steady
         if let since = stored?.aheadSince {
             let counted = max(0, min(wall.milliseconds(since: since), Self.patience.wholeMilliseconds))
-            aheadSince = (steady + .milliseconds(-counted), since)
+            aheadSince = (steady + .milliseconds(-counted), wall.adding(milliseconds: -counted))
         }
         advance(wall: wall, steady: steady)
     }

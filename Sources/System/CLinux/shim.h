@@ -114,18 +114,27 @@ static inline int CLinux_name_thread(const char *name)
 
 /* What this thread has begun last, and the last HTTP request of any thread: texts that are never freed, or null. One
    Swift file uses them, since each object file that does has its own. */
-static _Thread_local const char *volatile CLinux_own_work;
-static const char *CLinux_last_request;
+static inline const char *volatile *CLinux_own_work(void)
+{
+    static _Thread_local const char *volatile text = 0;
+    return &text;
+}
+
+static inline const char **CLinux_last_request(void)
+{
+    static const char *text = 0;
+    return &text;
+}
 
 static inline void CLinux_note_work(const char *text)
 {
-    CLinux_own_work = text;
+    *CLinux_own_work() = text;
 }
 
 static inline void CLinux_note_request(const char *text)
 {
-    CLinux_own_work = text;
-    __atomic_store_n(&CLinux_last_request, text, __ATOMIC_RELAXED);
+    *CLinux_own_work() = text;
+    __atomic_store_n(CLinux_last_request(), text, __ATOMIC_RELAXED);
 }
 
 static inline unsigned long CLinux_append(char *line, unsigned long length, unsigned long room, const char *text)
@@ -142,7 +151,7 @@ static inline void CLinux_report_end(int number)
 {
     char line[512], name[17] = { 0 }, digits[3] = { (char)('0' + number / 10), (char)('0' + number % 10), 0 };
     const unsigned long room = sizeof line - 1;
-    const char *own = CLinux_own_work, *last = __atomic_load_n(&CLinux_last_request, __ATOMIC_RELAXED);
+    const char *own = *CLinux_own_work(), *last = __atomic_load_n(CLinux_last_request(), __ATOMIC_RELAXED);
     const char *word = number == 4 ? "SIGILL" : number == 5 ? "SIGTRAP" : number == 6 ? "SIGABRT"
         : number == 7 ? "SIGBUS" : number == 8 ? "SIGFPE" : "SIGSEGV";
     prctl(CLINUX_PR_GET_NAME, (unsigned long)name, 0UL, 0UL, 0UL);

@@ -1,4 +1,5 @@
 import PushLoop
+import PushText
 import PushTime
 
 /// The line on a terminal that shows how far a verb has come, and how long it still takes.

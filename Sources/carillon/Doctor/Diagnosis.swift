@@ -235,7 +235,7 @@ struct Diagnosis {
     private func obstacle(_ text: String) -> Finding {
         let place = (facts.statistics?.apps ?? []).map(\.app).first { text.hasPrefix("\($0): ") }
         let rest = place.map { String(text.dropFirst($0.count + 2)) } ?? text
-        guard let end = rest.firstRange(of: "; ") else {
+        guard let end = rest.ranges(of: "; ").last else {
             return Finding(.fault, .notReady, rest, at: place, advice: "see 'carillon stats' and the log")
         }
         return Finding(

@@ -125,11 +125,11 @@ import Testing
         async throws
     {
         let scene = try await Scene(parts: 1)
-        let one = try await scene.start("a", lease: "300s")
+        let one = try await scene.start("a", lease: "60s")
         _ = try await scene.view(one) { $0.partitions.first?.state == .serving }
         one.serve.process.send(9)
         _ = try await one.serve.process.end()
-        let two = try await scene.start("b", lease: "300s")
+        let two = try await scene.start("b", lease: "60s")
         _ = try await scene.view(two) { $0.isMember && $0.partitions.first?.state == .remote }
         try await two.serve.line("connection.up", "app=shop")
         let ready = try await two.serve.get("/readyz")

@@ -10,7 +10,9 @@ import Testing
     @Test(arguments: [SIGILL, SIGABRT, SIGSEGV])
     func `A trap leaves a line with the last request, without what is secret in it`(_ signal: CInt) async throws {
         let scene = try await ServeScene()
-        let serve = try await RunningServe(try scene.configure(scene.app("shop")))
+        // Where Swift is installed, its own report of a crash comes in place of this one.
+        let serve = try await RunningServe(
+            try scene.configure(scene.app("shop")), environment: ["SWIFT_BACKTRACE=enable=no"])
         let token = String(repeating: "5ec7e7", count: 10) + "5ec7"
         #expect(try await serve.get("/v1/devices/\(token)?user=5ec7e7").status == "401")
         serve.process.send(signal)

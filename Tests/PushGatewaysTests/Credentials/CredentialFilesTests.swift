@@ -163,7 +163,10 @@ import Testing
                 .pkcs12(path: archive, passwordFile: try fixture.write("two.txt", "a\nb\n")), .badPasswordFile,
                 "must contain one line of UTF-8 text"
             ),
-            (.pkcs12(path: alone, passwordFile: nil), .malformed, "is PEM, not PKCS#12; run 'carillon keys show'"),
+            (
+                .pkcs12(path: alone, passwordFile: nil), .malformed,
+                "is PEM, not PKCS#12; give a key or a certificate in PEM"
+            ),
             (.pkcs12(path: right, passwordFile: nil), .malformed, "is not PKCS#12, or is damaged"),
             (.pem(certificate: archive, key: nil, passwordFile: nil), .malformed, "is not PEM"),
             (

@@ -235,7 +235,7 @@ import Testing
             #expect(statuses.map(\.id) == ["first", nil, "known", "known", "x", "last"])
             #expect(statuses.map(\.reason) == [nil, "bad_json", nil, "id_conflict", "unknown_app", nil])
             #expect(statuses.map(\.seq) == [2, nil, 1, nil, nil, 3])
-            #expect(statuses[3].detail?.contains("message 1 has this id") == true)
+            #expect(statuses[3].detail?.contains("the message of event 1 has this id") == true)
             #expect(scene.ledger.facts.groups == [1, 4])
             // The ledger takes no part in this batch.
             await producer.send("push-batch/1", "oops\nagain")

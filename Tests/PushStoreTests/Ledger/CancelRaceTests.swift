@@ -15,7 +15,7 @@ import Testing
     func `Each message is completed once, and its cancellation is answered with what happened`(
         _ isSpilled: Bool
     ) async throws {
-        for seed in UInt64(1)...RunKind.rounds(15, long: 200) {
+        for seed in UInt64(1)...RunKind.rounds(6, long: 200) {
             try await withLedgerFolder { folder in
                 let race = try CancelRace(in: folder, seed: seed, loaded: isSpilled ? 2 : 1000)
                 for _ in 0..<80 { race.step() }

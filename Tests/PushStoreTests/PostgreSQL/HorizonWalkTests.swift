@@ -121,7 +121,7 @@ import Testing
         await scene.close()
     }
 
-    @Test(arguments: 0..<UInt64(RunKind.rounds(4, long: 60)))
+    @Test(arguments: 0..<UInt64(RunKind.rounds(2, long: 60)))
     func `What was completed does not wait after a load, whatever is kept and whenever the part is loaded`(
         seed: UInt64
     ) async throws {
@@ -130,7 +130,7 @@ import Testing
             [1, 10, 60, 180, 420, 900, 1500, 4000].randomElement(using: &random)! * Self.minute
         }
         var scene = try await Scene(at: Self.evening, Self.retention(window: someTime(), age: someTime()))
-        for _ in 0..<RunKind.rounds(60, long: 200) {
+        for _ in 0..<RunKind.rounds(30, long: 200) {
             switch Int.random(in: 0..<10, using: &random) {
             case 0, 1: await scene.accept(Int.random(in: 1...3, using: &random))
             case 2: try await scene.complete { true }

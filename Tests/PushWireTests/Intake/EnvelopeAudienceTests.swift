@@ -52,7 +52,7 @@ import Testing
         for (bad, words) in [
             ("", "is empty"), ("abc", "odd number"), (String(repeating: "ab", count: 101), "202 digits"),
             ("zz", "not hexa"),
-            (Examples.token.dropLast() + "g", "not hexa"), (Examples.token.dropLast() + "é", "odd"),
+            (Examples.token.dropLast() + "g", "not hexa"), (Examples.token.dropLast() + "é", "not hexa"),
             (Examples.token.dropLast(2) + "é", "not hexa"),
         ] {
             let rejection = Examples.rejection(Examples.envelope(to: Self.tokens([Examples.token, bad, "ab"])))

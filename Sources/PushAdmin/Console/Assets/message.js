@@ -67,6 +67,11 @@ export function stateOf(message) {
   return badge(kind, message.state);
 }
 
+/** Why a message has not gone out, since when, and when the next attempt is. */
+function obstacleText({ detail, since_at: since, next_attempt_at: next }) {
+  return [foreign(detail, 1000), since && `, since ${moment(since)}`, next && `; next attempt ${distance(next)}`];
+}
+
 const outcomes = [
   ["sent", "Sent", "good"], ["rejected", "Rejected", "bad"], ["expired", "Expired", "warn"],
   ["suppressed", "Suppressed", "idle"], ["cancelled", "Cancelled", "idle"], ["unknown", "Unknown", "warn"],
@@ -87,7 +92,7 @@ export function draw(context) {
     !message && !state.fault && h("p", { class: "empty" }, "Reading the message…"),
     message && h("section", { class: "panel", "aria-label": "Message" },
       facts(
-        ["State", stateOf(message)], ["App", h("a", { href: `#/gateways/${part(message.app)}` }, message.app)],
+        ["State", stateOf(message)], ["Because", message.obstacle && obstacleText(message.obstacle)], ["App", h("a", { href: `#/gateways/${part(message.app)}` }, message.app)],
         ["Audience", foreign(audienceText(message), 500)],
         ["From", message.client], ["Accepted", message.accepted_at && moment(message.accepted_at)],
         ["Completed", message.completed_at

@@ -11,6 +11,14 @@ export function refusalWords({ code }) {
     : "Carillon does not accept this key any more: it expired, was rotated or was revoked.";
 }
 
+/** Divides a key that was pasted whole: id, point and secret. */
+function divide({ target }) {
+  const [, id, secret] = /^\s*([\w-]{1,64})\.([\w-]{43})\s*$/.exec(target.value) ?? [];
+  if (!secret) return;
+  target.value = id;
+  target.form.elements.secret.value = secret;
+}
+
 /**
  * Makes the form. `signIn` gets the id, a key that cannot be read and whether to keep it; `refuse` gets a sentence and
  * the field to correct.
@@ -37,7 +45,7 @@ export function signInForm({ words, signIn, refuse }) {
     h("h1", { id: "sign-in-title", tabindex: -1 }, "Sign in to Carillon"),
     words && h("p", { class: "notice warn", role: "alert" }, badge("warn", words)),
     isSecure ? h("form", { class: "form", onsubmit: submit, autocomplete: "off" },
-      field("Key id", h("input", { id: "key-id", name: "key-id", required: true, autocomplete: "off",
+      field("Key id", h("input", { id: "key-id", name: "key-id", required: true, autocomplete: "off", oninput: divide,
         autocapitalize: "none", spellcheck: "false" })),
       field("Secret", h("input", { id: "secret", name: "secret", type: "password", required: true,
         autocomplete: "off" }),

@@ -17,7 +17,7 @@ package struct RegisterDevices: RawBodyEndpoint {
         }
     }
 
-    private static let registration: JSONValue = ["$ref": "#/components/schemas/Registration"]
+    private static let registration: JSONValue = ["$ref": "#/components/schemas/NewDevice"]
 
     package static let operation = Operation(
         .post, at: "/v1/devices", id: "registerDevices", access: .roles([.register, .operate]), subject: "Devices",
@@ -39,7 +39,7 @@ package struct RegisterDevices: RawBodyEndpoint {
                         ],
                     ]
                 ],
-                named: "Registrations", parts: ["Registration": DeviceInput.jsonSchema],
+                named: "NewDevices", parts: ["NewDevice": DeviceInput.jsonSchema],
                 example: [
                     "devices": [
                         ["app": "shop", "token": .string(DeviceInput.exampleToken), "user": "ada", "tags": ["beta"]]

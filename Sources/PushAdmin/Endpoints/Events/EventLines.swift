@@ -27,7 +27,7 @@ package enum EventLinesKind: WrittenLines {
             "description": "An event. Documentation/Protocol.md describes the further members of each kind.",
             "required": ["v", "seq", "prev", "ts", "family", "app", "kind"],
             "properties": [
-                "v": ["const": 1], "seq": ["type": "integer"], "prev": ["type": "integer"],
+                "v": ["type": "integer", "enum": [1]], "seq": ["type": "integer"], "prev": ["type": "integer"],
                 "part": ["type": "integer", "description": "the part of the log in a cluster; left out if it is 0"],
                 "ts": ["type": "integer", "description": "milliseconds since 1970"],
                 "family": ["enum": ["message", "delivery", "device", "connection", "credential", "receipt", "ledger"]],

@@ -240,6 +240,8 @@ def kept():
     other = browser.call("Target.createTarget", url=console.url)["targetId"]
     browser.session = session
     browser.until(f"{entries()}.then((count) => count === 2)", "the key of this tab is left")
+    # A page that is hidden reads nothing.
+    browser.call("Page.bringToFront")
     browser.run("location.reload()")
     browser.see("Outcomes since the start")
     # After twelve hours the key is removed, also from an open page, which goes on.

@@ -96,7 +96,7 @@ def refusals():
         ("POST", "/v1/audience", {"app": "shop", "to": {"tags": ""}}),
         ("POST", "/v1/devices", {**device, "user": "a\u009b"}), ("POST", "/v1/devices", {**device, "app": "a b"}),
         ("POST", "/v1/devices", {**device, "tags": [""]}),
-        ("POST", "/v1/apps/{app}/devices", {"token": token(1), "user": "a\n"}),
+        ("POST", "/v1/apps/{app}/devices", {"token": token(1), "user": "a\u0001"}),
         ("POST", "/v1/apps/{app}/seen", {"seen": [seen]}),
         ("POST", "/v1/apps/{app}/seen", {"seen": [{**seen, "apns_id": "x", "provider_id": "x"}]}),
         ("POST", "/v1/receipts/verify", {}), ("POST", "/v1/receipts/verify", {"signed": "a", "receipt": "a"}),

@@ -161,7 +161,7 @@ def paths():
         "/v1/gateways/" + long: 422, "/v1/gateways/a%2fb": 422, "/v1/gateways/%3cscript%3e": 422,
         "/v1/gateways/sh\u00f6p".encode().decode("latin-1"): 400, "/v1/gateways/shop": 200, "/v1/gateways/shop?": 200,
         "/v1/devices?limit=1&limit=2": 422, "/v1/devices?limit=1&Limit=2": 422, "/v1/devices?nothing=1": 422,
-        "/v1/devices?limit": 200, "/v1/devices?limit=": 200, "/v1/devices?limit=1e3": 422, "/v1/devices?limit=-1": 422,
+        "/v1/devices?limit": 422, "/v1/devices?limit=": 422, "/v1/devices?limit=1e3": 422, "/v1/devices?limit=-1": 422,
         "/v1/devices?limit=99999999999999999999": 422, "/v1/devices?limit=1%00": 400, "/v1/devices?%6cimit=1": 200,
         "/v1/devices?limit=1;limit=2": 422, "/v1/devices?&&": 200, "/v1/devices?limit=1?limit=2": 422,
         "/v1/devices?after=zzzz": 422, "/v1/devices?after=" + "A" * 8000: 422, "/v1/devices?user=%ff": 400,

@@ -8,7 +8,8 @@ from ground import main, Monitor, note, pace, Producer, Scene, token, until
 DESCRIPTORS, CONNECTIONS = 640, 80
 # The seconds in which a head must arrive (`HTTP1Limits`).
 HEAD_TIME = 10
-STREAMS = 64
+# The live streams of all clients but the control socket (`EventSeats`).
+STREAMS = 56
 # A sanitizer delays the release of memory, and keeps shadow memory.
 MEMORY = 10 if os.environ.get("CARILLON_SANITIZER") else 1
 
@@ -60,12 +61,12 @@ def full():
     """If every connection is being answered, further ones get 503 and a time to come back, and are served later."""
     scene = Scene()
     serve = scene.serve(wrap=limited(160))
-    key = make_key(serve, "watcher", "observe", "push")
-    watch = [("Accept", "text/event-stream")]
+    keys = [make_key(serve, f"watcher{n}", "observe", "push") for n in range(2)]
+    key, watch = keys[0], [("Accept", "text/event-stream")]
     streams = []
     while True:
         wire = Wire(serve)
-        wire.send(wire.request("GET", "/v1/events", key=key, fields=watch))
+        wire.send(wire.request("GET", "/v1/events", key=keys[len(streams) % 2], fields=watch))
         head = wire.until(b"\r\n\r\n")
         if b" 200 " not in head:
             break
@@ -125,22 +126,23 @@ def streams():
     """More event streams than are allowed; those that do not read lose nothing for the others."""
     scene = Scene()
     serve = scene.serve()
-    key = make_key(serve, "watcher", "observe", "push")
-    watch = [("Accept", "text/event-stream")]
+    # Each key and each address has a share.
+    keys = [make_key(serve, f"watcher{n}", "observe", "push") for n in range(4)]
+    key, watch = keys[0], [("Accept", "text/event-stream")]
     before, open_files = serve.resident, descriptors(serve)
 
-    def stream():
-        wire = Wire(serve, buffer=4096)
-        wire.send(wire.request("GET", "/v1/events", key=key, fields=watch))
+    def stream(number):
+        wire = Wire(serve, buffer=4096, source=f"127.0.0.{2 + number % 2}")
+        wire.send(wire.request("GET", "/v1/events", key=keys[number // 2 % 4], fields=watch))
         return wire, wire.until(b"\r\n\r\n")
 
     wires = []
-    for _ in range(STREAMS):
-        wire, head = stream()
+    for number in range(STREAMS):
+        wire, head = stream(number)
         assert b" 200 " in head, head
         wires.append(wire)
-    for _ in range(10):
-        wire, head = stream()
+    for number in range(10):
+        wire, head = stream(number)
         assert b" 429 " in head and b"Retry-After: " in head, head
         wire.close()
     producer = Producer(serve)
@@ -159,9 +161,9 @@ def streams():
     # Half of them vanish without a word, the others close; there is room again at once for each that is gone.
     for number, wire in enumerate(wires):
         (wire.reset if number % 2 else wire.close)()
-    for _ in range(STREAMS):
+    for number in range(STREAMS):
         while True:
-            wire, head = stream()
+            wire, head = stream(number)
             if b" 200 " in head:
                 wires.append(wire)
                 break

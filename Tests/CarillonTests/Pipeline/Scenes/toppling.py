@@ -280,11 +280,11 @@ def registered():
     found, after = {}, ""
     with Wire(serve) as wire:
         while after is not None:
-            page = wire.ask("GET", f"/v1/devices?app=shop&limit=500&after={after}", key=place["key"]).json
+            page = wire.ask("GET", f"/v1/devices?app=shop&limit=500{after}", key=place["key"]).json
             for device in page["devices"]:
                 assert device["device"] not in found, device
                 found[device["device"]] = device["user"]
-            after = page["next"]
+            after = page["next"] and f"&after={page['next']}"
     missing = [one for own in known for one in own if found.get(one[0]) != one[1]]
     assert not missing, missing[:3]
     assert len(found) <= sum(map(len, known)) + 4, "more than the unanswered ones"

@@ -9,7 +9,7 @@ import Testing
 @testable import PushStore
 
 /// What is remembered in a cluster, and what goes, when the clock of the database jumps.
-@Suite(.waits) struct ClockJumpTests {
+@Suite(.waits) struct ClusterClockTests {
     private static let hour = Duration.seconds(3600)
     private static let day = Duration.seconds(86_400)
 
@@ -128,14 +128,14 @@ import Testing
     }
 
     /// The clock jumps both ways, nodes come and go, and what no part needs is dropped.
-    @Test(arguments: 0..<UInt64(RunKind.rounds(3, long: 40)))
+    @Test(arguments: 0..<UInt64(RunKind.rounds(1, long: 40)))
     func `Ids are known for the window, and no longer than a few days more, however the clock jumps`(
         seed: UInt64
     ) async throws {
         try await withLedger(on: .postgresql) { scene in
             var random = SeededRandom(seed: seed)
             var walk = Walk()
-            for step in 0..<RunKind.rounds(40, long: 120) {
+            for step in 0..<RunKind.rounds(12, long: 120) {
                 try await walk.step(step, scene, &random)
             }
             try await walk.end(scene)
@@ -199,7 +199,7 @@ import Testing
             case 6:
                 await scene.trim()
                 try await scene.reopen()
-            default: try await ClockJumpTests.drop(scene)
+            default: try await ClusterClockTests.drop(scene)
             }
             await scene.trim()
             let window = LedgerRetention().window.wholeMilliseconds - Self.furthestBack
