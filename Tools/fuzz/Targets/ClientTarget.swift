@@ -71,7 +71,7 @@ extension FuzzTarget {
             let request = EncodedRequest(
                 .push, id: "m", app: "shop", envelope: Array(#"{"id":"m"}"#.utf8), payload: [1, 2])
             var bytes: [UInt8] = []
-            SpoolRecord.append(request, number: 7, to: &bytes)
+            SpoolRecord.append(request, number: 7, time: WallTime(milliseconds: 1), to: &bytes)
             return [[0] + bytes, [1] + Array(bytes.dropFirst(SpoolRecord.headLength)), [0] + bytes + bytes, [0, 0xff]]
         },
         run: { input in
@@ -89,7 +89,8 @@ extension FuzzTarget {
             while let (record, end) = SpoolRecord.read(bytes, at: offset) {
                 require(end > offset, "a record without bytes")
                 var again: [UInt8] = []
-                SpoolRecord.append(record.request, number: record.number, to: &again)
+                SpoolRecord.append(
+                    record.request, number: record.number, time: record.time ?? WallTime(milliseconds: 0), to: &again)
                 // Bytes that are not UTF-8 are repaired once, so the second text is compared.
                 for place in [0, again.count] {
                     guard let (second, length) = SpoolRecord.read(again + again, at: place) else {
@@ -97,7 +98,8 @@ extension FuzzTarget {
                     }
                     require(length == place + again.count, "a record has another length")
                     require(
-                        second.number == record.number && second.request.key == record.request.key, "another record")
+                        second.number == record.number && second.request.key == record.request.key
+                            && (record.time == nil || second.time == record.time), "another record")
                     require(second.request.app == record.request.app, "another app")
                     require(
                         second.request.envelope == record.request.envelope
