@@ -183,7 +183,8 @@ package actor Feedback: FeedbackSink {
                 [
                     .brake(
                         decision.isOn ? "on" : "off", of: app, candidates: Int64(decision.candidates),
-                        answers: Int64(decision.answers), deactivated: decision.isOn ? misdirected[app]?.count : nil,
+                        answers: Int64(decision.answers),
+                        deactivated: decision.isOn ? misdirected[app]?.count ?? 0 : nil,
                         since: decision.isOn ? misdirected[app]?.since : nil)
                 ], done: nil)
         }

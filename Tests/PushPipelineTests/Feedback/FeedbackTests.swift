@@ -177,6 +177,7 @@ import Testing
                     EventDraft.Detail("state", value: .text("on")),
                     EventDraft.Detail("candidates", value: .number(400)),
                     EventDraft.Detail("answers", value: .number(500)),
+                    EventDraft.Detail("deactivated", value: .number(0)),
                 ])
             scene.report((0..<400).map { Self.candidate($0, .badDeviceToken) })
             _ = await scene.settled(taken: 801)
