@@ -17,8 +17,9 @@ package protocol ChannelHandler: AnyObject {
     /// Called when the system has taken output; ``Channel/outputBacklog`` is what it has not taken yet.
     func channelSentOutput(_ channel: Channel)
 
-    /// Called when the peer has ended its side of an open connection, by the end of TCP or by close_notify. If the handler returns true, the channel stays
-    /// open for output, and the handler closes it; otherwise the channel closes at once, and unsent output is lost.
+    /// Called when the peer has ended its side of an open connection, by the end of TCP or by close_notify. If the handler
+    /// returns true, the channel stays open for output, and the handler closes it; otherwise the channel closes at once,
+    /// and unsent output is lost.
     func channelInputEnded(_ channel: Channel) -> Bool
 
     /// Called once when the channel has closed. No further call follows.

@@ -293,7 +293,7 @@ struct Diagnosis {
                     Finding(
                         .warning, .backlog,
                         "\(app.waiting ?? 0) messages wait; the oldest has been due for "
-                            + GatewayTable.age(wait / 1000), at: app.app,
+                            + PlainText.age(wait / 1000), at: app.app,
                         advice: "see the state of the app in 'carillon scale \(app.app)'; more connections may help"))
             }
             if app.isBrakeOn == true {

@@ -75,14 +75,12 @@ struct GatewayTable {
         [
             "\(connection.id)", PlainText.line(connection.state, limit: 80),
             PlainText.line(connection.address ?? "-", limit: 80),
-            age(connection.ageMilliseconds / 1000), connection.streamLimit.map { "\($0)" } ?? "-",
+            PlainText.age(connection.ageMilliseconds / 1000), connection.streamLimit.map { "\($0)" } ?? "-",
             "\(connection.inFlight)",
             "\(connection.waiting)", "\(connection.answered)", milliseconds(connection.oldestUnansweredMilliseconds),
             milliseconds(connection.lastPingMilliseconds), PlainText.line(connection.lastGoAway ?? "-", limit: 80),
         ]
     }
-
-    static func age(_ seconds: Int64) -> String { PlainText.age(seconds) }
 
     private static func milliseconds(_ value: Double?) -> String { value.map { PlainText.milliseconds($0) } ?? "-" }
 }
