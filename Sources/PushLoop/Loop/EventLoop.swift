@@ -48,6 +48,7 @@ package final class EventLoop: WorkExecutor, @unchecked Sendable {
     private var flushing: [any TickEndFlushing] = []
     private var stopRequested = false
     private var stopped: [@Sendable () -> Void] = []
+    private var endsAtStop: [ObjectIdentifier: any EndingAtStop] = [:]
     private var ticks: UInt64 = 0
     private let turnTime: Duration
     private var turnEnd = MonotonicTime.distantFuture
@@ -254,6 +255,20 @@ package final class EventLoop: WorkExecutor, @unchecked Sendable {
         flushes.append(flusher)
     }
 
+    // MARK: On the loop: the end of the loop
+
+    /// Retains an object that waits for what may not come before the loop stops, and ends it then. On the loop.
+    package func endAtStop(_ object: any EndingAtStop) {
+        assertOnLoop()
+        endsAtStop[ObjectIdentifier(object)] = object
+    }
+
+    /// Releases an object that has ended before the loop. On the loop.
+    package func hasEnded(_ object: any EndingAtStop) {
+        assertOnLoop()
+        endsAtStop[ObjectIdentifier(object)] = nil
+    }
+
     // MARK: On the loop: access for other targets
 
     /// The libevent base, for code that uses libevent directly (watches, signals, the HTTP/1.1 server).
@@ -328,6 +343,7 @@ package final class EventLoop: WorkExecutor, @unchecked Sendable {
     /// Rejects jobs of other threads from now on. Returns false if a job arrived at the last moment.
     private func stopNow() -> Bool {
         takeIncoming()
+        for object in endsAtStop.values { object.endAtStop() }
         guard local.isEmpty else { return false }
         let isStopped = incoming.withLock { state in
             guard state.jobs.isEmpty else { return false }
@@ -418,6 +434,12 @@ package final class EventLoop: WorkExecutor, @unchecked Sendable {
 /// A handle that cancels a repeating timer. Confined to its loop.
 package final class TimerHandle {
     fileprivate(set) var id: TimerID?
+}
+
+/// An object that would wait in vain after its loop has stopped.
+package protocol EndingAtStop: AnyObject {
+    /// Ends at once. The loop then runs the jobs that this adds.
+    func endAtStop()
 }
 
 /// An object that collects output during a tick and sends it at the end of the tick.

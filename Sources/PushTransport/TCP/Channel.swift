@@ -229,6 +229,7 @@ package final class Channel {
     }
 
     private func limitClosing(to time: Duration) {
+        loop.endAtStop(self)
         closingTimer = loop.schedule(after: time) { [unowned self] in
             closingTimer = nil
             if case .resets = closing { socket.closeHard() }
@@ -428,6 +429,7 @@ package final class Channel {
         watch?.cancel()
         watch = nil
         if let closingTimer = closingTimer.take() { loop.cancel(closingTimer) }
+        loop.hasEnded(self)
         socket.close()
         let handler = handler
         self.handler = nil
@@ -435,6 +437,12 @@ package final class Channel {
         // Called later, so that a handler never gets the end from within its own call on the channel.
         let report = LoopBound((handler, keep, self), on: loop)
         loop.execute { report.wrapped.0?.channel(report.wrapped.2, closed: reason) }
+    }
+}
+
+extension Channel: EndingAtStop {
+    package func endAtStop() {
+        end(lingeringReason)
     }
 }
 

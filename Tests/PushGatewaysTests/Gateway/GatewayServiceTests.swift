@@ -7,10 +7,7 @@ import TestTraits
 import Testing
 
 /// A gateway with real connections: tests of what a scripted connection cannot show, such as loops and addresses.
-@Suite(
-    .waits,
-    // Until it is understood: the objects of a gateway that was drained are reported as leaked in some runs.
-    .disabled(if: RunKind.isMemoryOnly, "its leak reports are not understood yet"))
+@Suite(.waits)
 struct GatewayServiceTests {
     @Test func `Connections on other loops send the deliveries of the gateway`() async throws {
         let loops = LoopGroup(count: 3, name: "connections")

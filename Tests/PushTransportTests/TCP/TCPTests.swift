@@ -355,4 +355,25 @@ private final class Scene {
             #expect(events.events.count { $0 == "server closed: closed by the peer" } == 3)
         }
     }
+
+    /// Nobody else would release the channel, which retains itself until it has closed.
+    @Test func `A channel that waits for its peer ends with its loop`() async throws {
+        try await withScene { scene, events in
+            let address = try await scene.with { scene in
+                try scene.listen(events: events)
+                return HostPort(host: "127.0.0.1", port: scene.listener!.address.port)
+            }
+            let pool = BlockingPool(name: "resolve-2", threadCount: 1, queueLimit: 4)
+            let loop = EventLoop(name: "client")
+            let client = await loop.run { LoopBound(Scene(on: loop, resolver: NameResolver(pool: pool)), on: loop) }
+            await client.with { $0.connect(to: address, events: events) }
+            await events.wait { $0.contains("server opened") && $0.contains("client opened") }
+            // The peer reads nothing, so that it does not close either.
+            await scene.with { $0.talkers[0].channel!.isReadingPaused = true }
+            await client.with { $0.talkers[0].channel!.close(within: .seconds(3600)) }
+            await loop.shutDown()
+            await pool.shutDown()
+            #expect(events.events.contains("client closed: closed by this side"))
+        }
+    }
 }
