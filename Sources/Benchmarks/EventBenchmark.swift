@@ -141,7 +141,7 @@ func sampleRecords(_ count: Int) -> [DeliveryRecord] {
         let word = UInt64(number) &* 0x9e37_79b9_7f4a_7c15
         let outcome: DeliveryOutcome =
             number % 20 == 0
-            ? .rejected(Refusal(status: 410, reason: ProviderReason(rawValue: "Unregistered")), deactivates: false)
+            ? .rejected(Refusal(status: 410, reason: ProviderReason(rawValue: "Unregistered")), deactivates: nil)
             : .sent(uniqueID: nil)
         return DeliveryRecord(
             seq: UInt64(number), fingerprint: MessageFingerprint(word),

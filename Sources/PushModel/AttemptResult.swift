@@ -31,8 +31,6 @@ package struct Refusal: Sendable, Equatable {
 
     /// Whether the provider gave it. Status 0 stands for a delivery that was never processed.
     package var isAnswer: Bool { status != 0 }
-
-    package var disposition: Disposition { Disposition.of(status: status, reason: reason) }
 }
 
 package enum UnknownCause: String, Sendable {

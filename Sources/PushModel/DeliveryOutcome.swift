@@ -3,8 +3,8 @@ package enum DeliveryOutcome: Sendable, Equatable {
     /// The provider accepted it. The name is not "delivered", because status 200 means acceptance only. `uniqueID` is
     /// its name in the delivery log of the sandbox.
     case sent(uniqueID: String?)
-    /// A permanent failure. `deactivates`: the token is dead or wrong, and the registry decides about the device.
-    case rejected(Refusal, deactivates: Bool)
+    /// A permanent failure. `deactivates`: the address is dead or wrong, and the registry decides about the device.
+    case rejected(Refusal, deactivates: DeviceEnd?)
     /// A temporary refusal: the delivery is sent again, no earlier than after this pause.
     case retry(Refusal, after: Duration)
     /// The request was written and never answered. `isFinal`: the delivery is not sent again.
@@ -28,7 +28,7 @@ package enum DeliveryOutcome: Sendable, Equatable {
     package static func refused(_ refusal: Refusal, retryAfter delay: Duration, of message: Message) -> DeliveryOutcome
     {
         message.expiry.isSingleAttempt && refusal.isAnswer
-            ? .rejected(refusal, deactivates: false) : .retry(refusal, after: delay)
+            ? .rejected(refusal, deactivates: nil) : .retry(refusal, after: delay)
     }
 
     /// Returns the outcome of an attempt that was never answered: the end if the message has a single attempt or its

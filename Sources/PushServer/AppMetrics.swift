@@ -44,6 +44,7 @@ final class AppMetrics: Sendable {
 
     private let app: AppID
     private let registry: MetricsRegistry
+    private let reasons = ReasonTable.apns
     private let current = Locked(Current())
 
     init(_ app: AppID, in registry: MetricsRegistry) {
@@ -118,7 +119,7 @@ final class AppMetrics: Sendable {
     }
 
     private func counter(of answer: Answer) -> Counter? {
-        let (status, reason) = Self.labels(of: answer)
+        let (status, reason) = labels(of: answer)
         return counter(
             "carillon_answers_total", help: "Responses of the push service to deliveries, by status and reason.",
             labels: ["app": app.name, "status": status, "reason": reason], kept: \.answers,
@@ -169,11 +170,11 @@ final class AppMetrics: Sendable {
 
     /// Returns labels from a closed set, whatever a peer answers: the known statuses, each only with the reasons that
     /// belong to it. Otherwise a peer could create many series by combining statuses and reasons.
-    private static func labels(of answer: Answer) -> (status: String, reason: String) {
+    private func labels(of answer: Answer) -> (status: String, reason: String) {
         let status = answer.status
         let label =
-            status == 200 || KnownReason.all.contains { $0.status == status } ? "\(status)" : ProviderReason.otherLabel
+            status == 200 || reasons.all.contains { $0.status == status } ? "\(status)" : ProviderReason.otherLabel
         guard let reason = answer.reason else { return (label, "none") }
-        return (label, reason.known?.status == status ? reason.label : ProviderReason.otherLabel)
+        return (label, reasons.known(reason)?.status == status ? reasons.label(of: reason) : ProviderReason.otherLabel)
     }
 }

@@ -27,7 +27,7 @@ import Testing
                     writer.add(
                         index % 2 == 0
                             ? .sent(uniqueID: nil)
-                            : .rejected(Refusal(status: 410, reason: .unregistered), deactivates: false),
+                            : .rejected(Refusal(status: 410, reason: .unregistered), deactivates: nil),
                         of: LogWriter.message("m\(segment)-\(index)", app: app), to: PipelineScene.id(1), at: now)
                 }
             }

@@ -68,7 +68,7 @@ import Testing
         #expect(DeliveryOutcome.unanswered(.timeout, of: message) == .unknown(.timeout, isFinal: isFinal))
         let busy = Refusal(status: 503, reason: nil)
         let refused = DeliveryOutcome.refused(busy, retryAfter: .seconds(3), of: message)
-        #expect(refused == (expiresAt == 0 ? .rejected(busy, deactivates: false) : .retry(busy, after: .seconds(3))))
+        #expect(refused == (expiresAt == 0 ? .rejected(busy, deactivates: nil) : .retry(busy, after: .seconds(3))))
         #expect(refused.final == (expiresAt == 0 ? .rejected : nil))
     }
 }

@@ -38,9 +38,9 @@ import Testing
             if number % 100 != 0 { continue }
             var reports: [DeliveryReport] = []
             for status in 400...510 {
-                for known in KnownReason.all {
+                for known in ReasonTable.apns.all {
                     let refusal = Refusal(status: status, reason: known.reason)
-                    reports.append(try Self.report(.rejected(refusal, deactivates: false)))
+                    reports.append(try Self.report(.rejected(refusal, deactivates: nil)))
                 }
             }
             metrics.count(reports)
@@ -60,7 +60,7 @@ import Testing
         var reports = try (0..<3).map { _ in try Self.report(.sent(uniqueID: nil)) }
         for word in ["Unregistered", "NotOnSundays", "NorOnMondays"] {
             let refusal = Refusal(status: word == "Unregistered" ? 410 : 499, reason: ProviderReason(rawValue: word))
-            reports.append(try Self.report(.rejected(refusal, deactivates: false)))
+            reports.append(try Self.report(.rejected(refusal, deactivates: nil)))
         }
         // A retry without a response.
         reports.append(try Self.report(.retry(Refusal(status: 0, reason: nil), after: .zero)))
@@ -80,7 +80,8 @@ import Testing
         metrics.remove()
         #expect(!registry.render().contains("shop"))
         // A late report of the removed app creates no series, and a new app of that name starts with new counters.
-        metrics.count([try Self.report(.rejected(Refusal(status: 400, reason: .badDeviceToken), deactivates: true))])
+        let refusal = Refusal(status: 400, reason: .badDeviceToken)
+        metrics.count([try Self.report(.rejected(refusal, deactivates: .misdirected))])
         let again = AppMetrics(app, in: registry)
         again.count([try Self.report(.sent(uniqueID: nil))])
         let next = registry.render()

@@ -31,7 +31,7 @@ package enum ChannelError: Error, Sendable, Equatable, CustomStringConvertible {
         let unknown = "the request may have been carried out; list the channels before you retry"
         switch self {
         case .refused(let refusal, let requestID):
-            let (meaning, advice) = refusal.explanation
+            let (meaning, advice) = ReasonTable.apns.explanation(of: refusal)
             let reason = refusal.reason.map { " \($0)" } ?? ""
             let id = requestID.map { " (request \($0))" } ?? ""
             return "the provider answered \(refusal.status)\(reason)\(id): \(meaning); \(advice)"

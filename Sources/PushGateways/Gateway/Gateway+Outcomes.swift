@@ -59,7 +59,7 @@ extension Gateway {
     /// connection to end.
     private func disposition(ofEnd reason: ProviderReason?) -> Disposition {
         guard let reason else { return .retry }
-        return settings.classify(503, reason)
+        return settings.reasons.disposition(status: 503, reason: reason)
     }
 
     private func take(_ ended: AttemptReport, from id: ConnectionID, into tally: inout AnswerTally) {
@@ -82,7 +82,7 @@ extension Gateway {
             // Status 0 means that there was no response.
             requeue(delivery, orRetry: Refusal(status: 0, reason: nil), latency: ended.latency)
         case .refused(let refusal):
-            if refusal.isTroubleOfProvider {
+            if settings.reasons.isTroubleOfProvider(refusal) {
                 tally.failed += 1
                 tally.failedDevices.note(delivery.token)
                 if let asked = refusal.retryAfter { tally.pause = max(tally.pause ?? .zero, .seconds(asked)) }
@@ -97,16 +97,18 @@ extension Gateway {
         _ refusal: Refusal, of ended: AttemptReport, from id: ConnectionID, into tally: inout AnswerTally
     ) {
         let delivery = ended.delivery
-        switch settings.classify(refusal.status, refusal.reason) {
+        switch settings.reasons.disposition(of: refusal) {
         case .renewToken where machine.isTrial(id), .renewTokenOnce where machine.isTrial(id),
             .halt where machine.isTrial(id):
             tally.asksForAnother = true
-            tally.credentialFault = ConnectionFault(refused: refusal)
+            tally.credentialFault = ConnectionFault(refused: refusal, by: settings.reasons)
             requeueTrial(delivery)
         case .drop:
-            report(delivery, as: .rejected(refusal, deactivates: false), latency: ended.latency)
+            report(delivery, as: .rejected(refusal, deactivates: nil), latency: ended.latency)
         case .deactivate:
-            report(delivery, as: .rejected(refusal, deactivates: true), latency: ended.latency)
+            report(
+                delivery, as: .rejected(refusal, deactivates: settings.reasons.end(of: refusal)), latency: ended.latency
+            )
         case .retry:
             retryLater(ended, after: refusal)
         case .slowMinting:
@@ -135,7 +137,7 @@ extension Gateway {
             requeue(delivery, orRetry: refusal, latency: ended.latency)
         case .halt:
             tally.halt = halt(refusal, how: "permanently")
-            tally.credentialFault = ConnectionFault(refused: refusal)
+            tally.credentialFault = ConnectionFault(refused: refusal, by: settings.reasons)
             // The delivery waits with the others for another credential, without a limit of attempts.
             resends.append(delivery)
         }
@@ -162,7 +164,7 @@ extension Gateway {
         of ended: AttemptReport, refusal: Refusal, from id: ConnectionID, into tally: inout AnswerTally
     ) -> UInt64? {
         tally.asksForAnother = true
-        tally.credentialFault = ConnectionFault(refused: refusal)
+        tally.credentialFault = ConnectionFault(refused: refusal, by: settings.reasons)
         guard let generation = machine.token(of: id, leftAt: loop.now + (.zero - ended.latency)) else { return nil }
         tally.refusedToken = max(tally.refusedToken ?? 0, generation)
         return generation

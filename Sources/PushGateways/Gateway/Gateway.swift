@@ -81,7 +81,8 @@ package actor Gateway: DeliveryGate {
         self.settings = settings
         self.client = client
         self.tokens = tokens
-        machine = GatewayMachine(settings.policy, usesTokens: tokens != nil, seed: settings.seed)
+        machine = GatewayMachine(
+            settings.policy, reasons: settings.reasons, usesTokens: tokens != nil, seed: settings.seed)
         loop.execute { self.assumeIsolated { $0.begin() } }
     }
 

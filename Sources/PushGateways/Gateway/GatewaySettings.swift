@@ -65,10 +65,8 @@ package struct GatewaySettings: Sendable {
     package var policy = GatewayPolicy()
     package var connect: Connect
     package var lookUp: LookUp
-    /// Returns what to do about an answer.
-    package var classify: @Sendable (_ status: Int, ProviderReason?) -> Disposition = {
-        Disposition.of(status: $0, reason: $1)
-    }
+    /// What the answers of the push service mean.
+    package var reasons = ReasonTable.apns
     package var wallClock: @Sendable () -> WallTime = { .current() }
     /// The right to send, if it can end. While it is not valid, deliveries wait.
     package var permit: SendingPermit?

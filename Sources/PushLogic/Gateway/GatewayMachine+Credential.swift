@@ -105,7 +105,7 @@ extension GatewayMachine {
 
     /// Records a refusal that came with the end of a connection.
     private mutating func refused(by reason: ProviderReason?) {
-        let meaning = (reason?.known).map { ": \($0.meaning); \($0.advice)" } ?? "; check the credential"
+        let meaning = reasons.known(reason).map { ": \($0.meaning); \($0.advice)" } ?? "; check the credential"
         fault = ConnectionFault(
             .credentialRefused,
             sentence: "the push service ended a connection with \(reason?.rawValue ?? "no reason")\(meaning)",

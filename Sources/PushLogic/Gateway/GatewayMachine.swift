@@ -52,6 +52,7 @@ package struct GatewayMachine: ~Copyable {
     var budget: ConnectBudget
     var addresses: AddressBook
     var breaker: CircuitBreaker
+    let reasons: ReasonTable
     var load = LoadGauge()
     var tokens: TokenState
     /// The attempts with a credential that was refused; nil while the credential is not in doubt.
@@ -76,8 +77,11 @@ package struct GatewayMachine: ~Copyable {
     ///
     /// - Parameter usesTokens: Whether the app uses provider tokens. If so, nothing connects before the first one
     ///   arrives.
-    package init(_ policy: GatewayPolicy, usesTokens: Bool, seed: UInt64) {
+    package init(
+        _ policy: GatewayPolicy, reasons: ReasonTable = .apns, usesTokens: Bool, seed: UInt64
+    ) {
         self.policy = policy
+        self.reasons = reasons
         range = ConnectionRange(minimum: policy.minimum, maximum: policy.maximum)
         wanted = range.minimum
         budget = ConnectBudget(policy.connects, maximum: range.maximum)

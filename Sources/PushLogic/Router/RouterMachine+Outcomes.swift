@@ -54,8 +54,8 @@ extension RouterMachine {
             retry(delivery, after: delay, of: app)
         case .unknown(let cause, isFinal: false)?: answerLost(delivery, because: cause, of: app)
         case let outcome?:
-            if case .rejected(let refusal, deactivates: true) = outcome {
-                candidates.append(candidate(after: refusal, of: delivery))
+            if case .rejected(let refusal, deactivates: let end?) = outcome {
+                candidates.append(candidate(after: refusal, as: end, of: delivery))
             }
             end(delivery, as: outcome, of: app)
         }
@@ -98,11 +98,11 @@ extension RouterMachine {
     }
 
     /// Returns the proposal to deactivate the device of a refused delivery.
-    private func candidate(after refusal: Refusal, of delivery: Delivery) -> Deactivation {
+    private func candidate(after refusal: Refusal, as end: DeviceEnd, of delivery: Delivery) -> Deactivation {
         Deactivation(
             of: deliveries[delivery.handle].device, app: delivery.message.app, reason: refusal.reason?.rawValue,
             evidence: refusal.timestamp ?? deliveries[delivery.handle].givenAt, messageID: delivery.message.id,
-            apnsID: delivery.apnsID)
+            apnsID: delivery.apnsID, isMisdirected: end == .misdirected)
     }
 
     // MARK: Another attempt

@@ -11,12 +11,14 @@ package struct Deactivation: Sendable, Equatable {
     package let evidence: WallTime
     package let messageID: MessageID?
     package let apnsID: APNSID?
+    /// Whether the address was refused as one of another app, which may be the fault of this app's settings.
+    package let isMisdirected: Bool
     /// Whether the registry erases the device with all of its data.
     package let erases: Bool
 
     package init(
         of device: DeviceID, app: AppID, reason: String?, evidence: WallTime, messageID: MessageID? = nil,
-        apnsID: APNSID? = nil, erases: Bool = false
+        apnsID: APNSID? = nil, isMisdirected: Bool = false, erases: Bool = false
     ) {
         self.device = device
         self.app = app
@@ -24,6 +26,7 @@ package struct Deactivation: Sendable, Equatable {
         self.evidence = evidence
         self.messageID = messageID
         self.apnsID = apnsID
+        self.isMisdirected = isMisdirected
         self.erases = erases
     }
 

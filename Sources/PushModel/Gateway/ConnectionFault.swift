@@ -45,8 +45,8 @@ package struct ConnectionFault: Sendable, Equatable, CustomStringConvertible {
     }
 
     /// Creates the fault for an answer of the push service that concerns the credential.
-    package init(refused refusal: Refusal) {
-        let (meaning, advice) = refusal.explanation
+    package init(refused refusal: Refusal, by reasons: ReasonTable) {
+        let (meaning, advice) = reasons.explanation(of: refusal)
         self.init(
             .credentialRefused,
             sentence:

@@ -1,13 +1,5 @@
 extension ProviderReason {
-    /// The row of this reason in the table of known reasons; nil for an unknown reason.
-    package var known: KnownReason? { KnownReason.named(rawValue) }
-
-    package var isKnown: Bool { known != nil }
-
-    /// The label for metrics: the main name of a known reason, or `other`. The set of labels is closed, whatever a peer
-    /// answers.
-    package var label: String { known?.names[0] ?? Self.otherLabel }
-
+    /// The label of all reasons that are not known.
     package static let otherLabel = "other"
 
     // Documentation/Protocols.md, "A7. Status and reason".

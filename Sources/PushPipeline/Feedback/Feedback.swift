@@ -331,10 +331,3 @@ package enum FeedbackError: Error, Sendable, CustomStringConvertible {
         }
     }
 }
-
-extension Deactivation {
-    /// Whether a provider answers so for every token that is sent with the wrong environment or topic.
-    fileprivate var isMisdirected: Bool {
-        reason == ProviderReason.badDeviceToken.rawValue || reason == ProviderReason.deviceTokenNotForTopic.rawValue
-    }
-}

@@ -68,7 +68,8 @@ struct AppCheck: Sendable {
 
     static func verdict(_ outcome: Trial.Outcome, of app: Configuration.App) -> Verdict {
         switch outcome {
-        case .refused(let refusal) where refusal.concern == .device && [400, 410].contains(refusal.status):
+        case .refused(let refusal)
+        where ReasonTable.apns.concern(of: refusal) == .device && [400, 410].contains(refusal.status):
             // Apple looks at the credential first. Another service may look at the token first.
             let isApple = app.endpoint.isApple
             var verdict = Verdict(

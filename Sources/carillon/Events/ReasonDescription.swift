@@ -3,18 +3,20 @@ import PushText
 
 /// Descriptions of the reason codes in events.
 enum ReasonDescription {
+    private static let reasons = ReasonTable.apns
+
     /// Describes a response of the push service: `410 Unregistered: the device no longer takes notifications of this app`.
     static func answer(status: Int64?, reason: String?) -> String {
         let word = PlainText.line(reason ?? "", limit: 80)
         let name = [status.map { "\($0)" } ?? "", word].filter { !$0.isEmpty }.joined(separator: " ")
         let refusal = Refusal(status: Int(clamping: status ?? 0), reason: reason.map { ProviderReason(rawValue: $0) })
-        guard refusal.reason?.known != nil else { return name.isEmpty ? "no reason given" : name }
-        return "\(name): \(refusal.explanation.meaning)"
+        guard reasons.known(refusal.reason) != nil else { return name.isEmpty ? "no reason given" : name }
+        return "\(name): \(reasons.explanation(of: refusal).meaning)"
     }
 
     /// Returns what to do about a reason of the push service, or nil for an unknown reason.
     static func advice(reason: String?) -> String? {
-        reason.flatMap { ProviderReason(rawValue: $0).known?.advice }
+        reason.flatMap { reasons.known($0)?.advice }
     }
 
     static func unknown(_ cause: String?) -> String {
@@ -60,7 +62,7 @@ enum ReasonDescription {
     static func deactivation(_ reason: String?) -> String {
         guard let reason else { return "of an unknown reason" }
         let word = PlainText.line(reason, limit: 200)
-        if let known = ProviderReason(rawValue: reason).known {
+        if let known = reasons.known(reason) {
             return "the push service answered \(word): \(known.meaning)"
         }
         switch reason {

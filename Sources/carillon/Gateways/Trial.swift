@@ -66,10 +66,9 @@ struct Trial: Sendable {
         return report
     }
 
-    /// Returns the disposition of a response. A trial reports the first response, so it neither waits to retry nor creates
-    /// a second token.
-    static func classify(_ status: Int, reason: ProviderReason?) -> Disposition {
-        let usual = Disposition.of(status: status, reason: reason)
+    /// What responses mean for a trial. It reports the first response, so it neither waits to retry nor creates a second
+    /// token.
+    static let reasons = ReasonTable.apns.changing { status, _, usual in
         switch usual {
         case .halt, .renewToken, .renewTokenOnce:
             // The gateway classifies the reason of a GOAWAY with status 503. It belongs to no notification, so only `halt`
@@ -112,7 +111,7 @@ private final class TrialRun {
         var settings = trial.gateway.settings(resolver: dependencies.resolver)
         settings.policy.reconnect = Backoff(first: .milliseconds(200), maxDelay: .seconds(1))
         settings.policy.requeueLimit = Trial.maxAttempts - 1
-        settings.classify = Trial.classify
+        settings.reasons = Trial.reasons
         settings.lookUp = { [known, lookUp = settings.lookUp] endpoint, completion in
             lookUp(endpoint) { result in
                 if case .success(let found) = result { known.withLock { $0 = found.count } }

@@ -92,17 +92,18 @@ extension MachineLine {
 
 extension Verdict {
     /// Creates the verdict for a response with an error status.
-    init(_ refusal: Refusal) {
+    init(_ refusal: Refusal, by reasons: ReasonTable = .apns) {
+        let disposition = reasons.disposition(of: refusal)
         let kind: Kind =
             switch refusal.status {
             case 429, 500...: .tryAgain
-            case _ where refusal.disposition == .reconnect: .tryAgain
+            case _ where disposition == .reconnect: .tryAgain
             case 403: .credentialRefused
             default: refusal.reason == .topicDisallowed ? .credentialRefused : .rejected
             }
-        var (meaning, advice) = refusal.explanation
-        switch refusal.disposition {
-        case .retry where refusal.concern != .device, .reconnect:
+        var (meaning, advice) = reasons.explanation(of: refusal)
+        switch disposition {
+        case .retry where reasons.concern(of: refusal) != .device, .reconnect:
             // This command does not retry; only a running Carillon does.
             advice = "send it again later"
         case .renewToken:
@@ -144,7 +145,7 @@ extension Verdict {
         case .expired:
             self.init(.badInput, "it expired before it was sent", advice: "give a later --expires-at, or --ttl")
         case .dismissed(let reason):
-            let known = reason?.known.map { ": \($0.meaning)" } ?? ""
+            let known = ReasonTable.apns.known(reason).map { ": \($0.meaning)" } ?? ""
             self.init(
                 .tryAgain,
                 "the provider returned the notification unprocessed each time"
@@ -164,7 +165,7 @@ extension Verdict {
     private init(_ halt: GatewayHalt) {
         switch halt.kind {
         case .refused:
-            let known = halt.reason?.known
+            let known = ReasonTable.apns.known(halt.reason)
             self.init(
                 .credentialRefused, known.map { "\(halt.reason!): \($0.meaning)" } ?? halt.message,
                 advice: known?.advice ?? "check the credential and its environment")

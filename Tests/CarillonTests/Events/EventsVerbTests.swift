@@ -244,10 +244,11 @@ import Testing
         #expect(EventDescription(subject).sentence(event) == sentence)
     }
 
-    @Test(arguments: KnownReason.all.map(\.names[0])) func `Each known reason of the push service has an explanation`(
+    @Test(arguments: ReasonTable.apns.all.map(\.names[0]))
+    func `Each known reason of the push service has an explanation`(
         _ reason: String
     ) {
-        let known = KnownReason.named(reason)!
+        let known = ReasonTable.apns.known(reason)!
         let words = ReasonDescription.answer(status: Int64(known.status), reason: reason)
         #expect(words == "\(known.status) \(reason): \(known.meaning)")
         #expect(ReasonDescription.advice(reason: reason) == known.advice)

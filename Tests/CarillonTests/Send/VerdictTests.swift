@@ -17,7 +17,7 @@ import Testing
             manage: HostPort(host: "api.push.apple.com", port: 2196)))
 
     @Test func `Each known reason has an exit code and advice`() {
-        for known in KnownReason.all {
+        for known in ReasonTable.apns.all {
             let refusal = Refusal(status: known.status, reason: known.reason)
             let verdict = Verdict(refusal)
             let expected: ExitCode =
@@ -30,7 +30,9 @@ import Testing
             #expect(!verdict.meaning.isEmpty && verdict.advice?.isEmpty == false, "\(known.reason)")
             // The command does not retry, so the advice must not be that there is nothing to do.
             #expect(verdict.advice?.hasPrefix("nothing") == false, "\(known.reason)")
-            #expect(Trial.classify(known.status == 503 ? 500 : known.status, reason: known.reason) != .halt)
+            #expect(
+                Trial.reasons.disposition(status: known.status == 503 ? 500 : known.status, reason: known.reason)
+                    != .halt)
         }
     }
 
@@ -71,7 +73,7 @@ import Testing
     /// A credential is valid if the provider rejects only the device token.
     @Test func `A check passes only if the device token is all that is rejected`() {
         let passing: Set<ProviderReason> = [.badDeviceToken, .deviceTokenNotForTopic, .unregistered, .expiredToken]
-        for known in KnownReason.all {
+        for known in ReasonTable.apns.all {
             let verdict = AppCheck.verdict(.refused(Refusal(status: known.status, reason: known.reason)), of: Self.app)
             #expect((verdict.kind == .accepted) == passing.contains(known.reason), "\(known.reason)")
         }

@@ -94,7 +94,7 @@ import Testing
                 return
             }
             #expect(refusal == Refusal(status: 429, reason: .tooManyRequests, retryAfter: 7))
-            #expect(refusal.disposition == .retry)
+            #expect(ReasonTable.apns.disposition(of: refusal) == .retry)
         }
     }
 

@@ -37,7 +37,7 @@ final class GatewayScene: @unchecked Sendable {
         ) { [world] in world.connect($0) }
         settings.seed = seed
         settings.lookUp = { _, completion in completion(.success(["10.0.0.1", "10.0.0.2", "10.0.0.3"])) }
-        settings.classify = { status, reason in Self.disposition(status, reason) }
+        settings.reasons = Self.reasons
         settings.policy = policy
         settings.wallClock = { [unowned self] in wall }
         gateway = Gateway(
@@ -49,13 +49,14 @@ final class GatewayScene: @unchecked Sendable {
         world.forget()
     }
 
-    /// Returns the disposition that the reason names.
-    private static func disposition(_ status: Int, _ reason: ProviderReason?) -> Disposition {
-        let words: [String: Disposition] = [
-            "drop": .drop, "deactivate": .deactivate, "retry": .retry, "reconnect": .reconnect,
-            "renewToken": .renewToken, "renewTokenOnce": .renewTokenOnce, "slowMinting": .slowMinting, "halt": .halt,
-        ]
-        return words[reason?.rawValue ?? ""] ?? .of(status: status, reason: nil)
+    private static let words: [String: Disposition] = [
+        "drop": .drop, "deactivate": .deactivate, "retry": .retry, "reconnect": .reconnect,
+        "renewToken": .renewToken, "renewTokenOnce": .renewTokenOnce, "slowMinting": .slowMinting, "halt": .halt,
+    ]
+
+    /// A reason names its disposition.
+    private static let reasons = ReasonTable.apns.changing { status, reason, _ in
+        words[reason?.rawValue ?? ""] ?? ReasonTable.apns.disposition(status: status, reason: nil)
     }
 
     private func take(_ report: GatewayReport) {

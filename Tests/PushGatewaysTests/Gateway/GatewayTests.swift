@@ -53,11 +53,11 @@ import Testing
         arguments: [
             (
                 "drop", 400, nil,
-                DeliveryOutcome.rejected(Refusal(status: 400, reason: .init(rawValue: "drop")), deactivates: false)
+                DeliveryOutcome.rejected(Refusal(status: 400, reason: .init(rawValue: "drop")), deactivates: nil)
             ),
             (
                 "deactivate", 410, nil,
-                .rejected(Refusal(status: 410, reason: .init(rawValue: "deactivate")), deactivates: true)
+                .rejected(Refusal(status: 410, reason: .init(rawValue: "deactivate")), deactivates: .gone)
             ),
             (
                 "retry", 429, 7,
@@ -86,7 +86,7 @@ import Testing
             return
         }
         #expect(wait >= .seconds(1) && wait <= .seconds(2))
-        guard case .rejected(_, deactivates: false) = await scene.outcome(2) else {
+        guard case .rejected(_, deactivates: nil) = await scene.outcome(2) else {
             Issue.record("not rejected")
             return
         }
@@ -329,11 +329,11 @@ import Testing
     }
 
     /// Each of these answers concerns a device, a topic, a notification or the credential, and not the service.
-    @Test(arguments: KnownReason.all.filter { ![.provider, .connection].contains($0.concern) }.map(\.reason))
+    @Test(arguments: ReasonTable.apns.all.filter { ![.provider, .connection].contains($0.concern) }.map(\.reason))
     func `Only failures of the service itself pause the gateway`(_ reason: ProviderReason) async throws {
-        let known = try #require(reason.known)
+        let known = try #require(ReasonTable.apns.known(reason))
         let refusal = Refusal(status: known.status, reason: reason, retryAfter: 100)
-        #expect(!refusal.isTroubleOfProvider)
+        #expect(!ReasonTable.apns.isTroubleOfProvider(refusal))
         let scene = GatewayScene(on: loop) { $0.answer = { _, _ in .refused(refusal) } }
         await scene.on { _ = $0.submit(60) }
         await scene.pass(.seconds(2))

@@ -92,7 +92,9 @@ import Testing
         for status in UInt8.min...UInt8.max where status != 8 {
             for attempt in [1, 2] as [UInt16] {
                 if case .refused(let refusal) = LegacyStatus(rawValue: status).result(attempt: attempt) {
-                    #expect(refusal.reason?.rawValue != "BadDeviceToken" && refusal.disposition != .deactivate)
+                    #expect(
+                        refusal.reason?.rawValue != "BadDeviceToken"
+                            && ReasonTable.apns.disposition(of: refusal) != .deactivate)
                 }
             }
         }

@@ -264,8 +264,8 @@ import Testing
         desk.accept(F.accepted(1, to: F.tokens(0..<2)))
         let all = desk.out
         desk.report([
-            (all[0], .rejected(gone, deactivates: true)),
-            (all[1], .rejected(Refusal(status: 400, reason: .badDeviceToken), deactivates: true)),
+            (all[0], .rejected(gone, deactivates: .gone)),
+            (all[1], .rejected(Refusal(status: 400, reason: .badDeviceToken), deactivates: .misdirected)),
         ])
         #expect(desk.candidates.map(\.evidence.milliseconds) == [77, F.second * 1000])
         #expect(desk.candidates.map(\.device) == [F.device(0), F.device(1)])

@@ -516,8 +516,8 @@ private final class RouterWalk {
     private func outcome(of message: Message) -> DeliveryOutcome? {
         let busy = Refusal(status: 503, reason: nil)
         return switch Int.random(in: 0..<(isWell ? 12 : 9), using: &random) {
-        case 0: .rejected(Refusal(status: 410, reason: .unregistered, timestamp: 1), deactivates: true)
-        case 1: .rejected(busy, deactivates: false)
+        case 0: .rejected(Refusal(status: 410, reason: .unregistered, timestamp: 1), deactivates: .gone)
+        case 1: .rejected(busy, deactivates: nil)
         case 2:
             .refused(busy, retryAfter: .milliseconds(Int.random(in: 0...9000, using: &random)), of: message)
         case 3: .unanswered(.timeout, of: message)

@@ -80,7 +80,8 @@ import Testing
     ) -> Deactivation {
         Deactivation(
             of: identities.device(of: app, token: token(number)), app: app, reason: reason.rawValue, evidence: evidence,
-            messageID: MessageID("m-\(number)")!, apnsID: APNSID(high: 7, low: UInt64(number)))
+            messageID: MessageID("m-\(number)")!, apnsID: APNSID(high: 7, low: UInt64(number)),
+            isMisdirected: reason == .badDeviceToken)
     }
 
     @Test func `A dead device becomes an event with its evidence, and the registry acts on that`() async throws {

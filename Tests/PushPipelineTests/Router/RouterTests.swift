@@ -230,7 +230,7 @@ import Testing
         world.router.accepted([world.single(1)])
         await world.settle()
         let gone = Refusal(status: 410, reason: .unregistered, timestamp: 99)
-        world.router.report(world.gate.report(1, .rejected(gone, deactivates: true), credit: 10))
+        world.router.report(world.gate.report(1, .rejected(gone, deactivates: .gone), credit: 10))
         let answers = await world.answers.wait(count: 1)
         let candidate = Deactivation(
             of: RouterWorld.identities.device(of: world.shop, token: RouterWorld.token(1)), app: world.shop,

@@ -102,7 +102,7 @@ import Testing
         writer.add(accepted: request, at: time)
         let refusal = Refusal(status: 410, reason: ProviderReason(rawValue: "Unregistered"))
         for outcome in [
-            .sent(uniqueID: nil), .rejected(refusal, deactivates: true), .retry(refusal, after: .seconds(1)), .expired,
+            .sent(uniqueID: nil), .rejected(refusal, deactivates: .gone), .retry(refusal, after: .seconds(1)), .expired,
             .suppressed(.inactive), .unknown(.connectionLost, isFinal: true),
         ] as [DeliveryOutcome] {
             writer.add(

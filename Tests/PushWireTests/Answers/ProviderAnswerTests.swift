@@ -34,7 +34,7 @@ import Testing
         #expect(
             refusal
                 == Refusal(status: 410, reason: .unregistered, timestamp: 1_767_225_600_123, retryAfter: 120))
-        #expect(refusal.disposition == .deactivate)
+        #expect(ReasonTable.apns.disposition(of: refusal) == .deactivate)
         #expect(Refusal(status: 502, body: []) == Refusal(status: 502, reason: nil))
     }
 

@@ -88,7 +88,7 @@ import Testing
     }
 
     @Test func `Refusals contain the status and the reason`() {
-        for known in KnownReason.all {
+        for known in ReasonTable.apns.all {
             let error = #expect(throws: ChannelAnswerError.self) {
                 try answer(.list, known.status, #"{"reason":"\#(known.names[0])"}"#)
             }

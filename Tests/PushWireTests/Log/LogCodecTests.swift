@@ -25,7 +25,7 @@ import Testing
         writer.add(accepted: PushRequest(message, to: .tokens(tokens)), at: 1000)
         writer.add(
             record(
-                message, .rejected(Refusal(status: 410, reason: ProviderReason(rawValue: "Gone")), deactivates: false)),
+                message, .rejected(Refusal(status: 410, reason: ProviderReason(rawValue: "Gone")), deactivates: nil)),
             at: 999)
         writer.add(EventDraft(.connectionUp, app: nil), at: 1064)
         let segment = writer.finish()
@@ -149,7 +149,7 @@ import Testing
         ]
         let whats: [DeliveryOutcome] =
             [.sent(uniqueID: nil), .sent(uniqueID: "u"), .expired, .suppressed(.inactive), .suppressed(.unknownDevice)]
-            + refusals.map { .rejected($0, deactivates: false) } + refusals.map { .retry($0, after: .milliseconds(3)) }
+            + refusals.map { .rejected($0, deactivates: nil) } + refusals.map { .retry($0, after: .milliseconds(3)) }
             + [.unknown(.timeout, isFinal: true), .unknown(.reset, isFinal: false)]
         let messages = [nil, "00-trace"].map {
             Message(id: MessageID("m-\($0 ?? "")")!, app: shop, payload: [], traceparent: $0)

@@ -66,7 +66,7 @@ struct LogSamples {
             reason: Bool.random(using: &random) ? ProviderReason(rawValue: "Unregistered") : nil)
         let outcome: DeliveryOutcome =
             switch Int.random(in: 0..<8, using: &random) {
-            case 0: .rejected(refusal, deactivates: false)
+            case 0: .rejected(refusal, deactivates: nil)
             case 1: .retry(refusal, after: .milliseconds(1500))
             case 2: .unknown(.connectionLost, isFinal: Bool.random(using: &random))
             case 3: .expired

@@ -1,7 +1,9 @@
 import PushModel
 import Testing
 
-@Suite struct ProviderReasonTests {
+@Suite struct ReasonTableTests {
+    private let reasons = ReasonTable.apns
+
     /// The expected dispositions, written independently of the table from Documentation/Protocols.md, "A7. Status and
     /// reason" and "A12. Broadcast channels".
     static let expected: [(Int, String, Disposition)] = [
@@ -28,17 +30,16 @@ import Testing
         status: Int, name: String, disposition: Disposition
     ) throws {
         let reason = ProviderReason(rawValue: name)
-        #expect(Disposition.of(status: status, reason: reason) == disposition)
-        #expect(Refusal(status: status, reason: reason).disposition == disposition)
-        let known = try #require(reason.known)
+        #expect(reasons.disposition(status: status, reason: reason) == disposition)
+        let known = try #require(reasons.known(name))
         #expect(known.status == status)
-        #expect(reason.label == known.names[0])
+        #expect(reasons.label(of: reason) == known.names[0])
         #expect(!known.meaning.isEmpty && !known.advice.isEmpty)
-        #expect(Refusal(status: status, reason: reason).explanation.meaning == known.meaning)
+        #expect(reasons.explanation(of: Refusal(status: status, reason: reason)).meaning == known.meaning)
     }
 
     @Test func `The table contains exactly the documented names, each once`() {
-        let names = KnownReason.all.flatMap(\.names)
+        let names = reasons.all.flatMap(\.names)
         #expect(Set(names).count == names.count)
         #expect(Set(names) == Set(Self.expected.map(\.1)))
     }
@@ -50,31 +51,50 @@ import Testing
         (.min, .retry),
     ]) func `The status decides if the reason is missing or unknown`(status: Int, disposition: Disposition) {
         for reason in [nil, ProviderReason(rawValue: ""), ProviderReason(rawValue: "TomorrowsWord")] {
-            #expect(Disposition.of(status: status, reason: reason) == disposition)
-            #expect(!Refusal(status: status, reason: reason).explanation.advice.isEmpty)
+            #expect(reasons.disposition(status: status, reason: reason) == disposition)
+            #expect(!reasons.explanation(of: Refusal(status: status, reason: reason)).advice.isEmpty)
         }
     }
 
     @Test func `A known reason takes precedence over the status`() {
-        #expect(Disposition.of(status: 500, reason: .unregistered) == .deactivate)
-        #expect(Disposition.of(status: 400, reason: .shutdown) == .reconnect)
+        #expect(reasons.disposition(status: 500, reason: .unregistered) == .deactivate)
+        #expect(reasons.disposition(status: 400, reason: .shutdown) == .reconnect)
     }
 
     @Test func `Metric labels are a closed set`() {
-        let label = ProviderReason(rawValue: "\"}\n{").label
+        let label = reasons.label(of: ProviderReason(rawValue: "\"}\n{"))
         #expect(label == ProviderReason.otherLabel)
-        #expect(ProviderReason(rawValue: "BadEnvironmentKeyInToken").label == "BadEnvironmentKeyIdInToken")
-        #expect(!ProviderReason(rawValue: "baddevicetoken").isKnown)
+        #expect(reasons.label(of: ProviderReason(rawValue: "BadEnvironmentKeyInToken")) == "BadEnvironmentKeyIdInToken")
+        #expect(reasons.known("baddevicetoken") == nil)
     }
 
     @Test func `Each refusal has the right concern`() {
-        #expect(Refusal(status: 400, reason: .topicDisallowed).concern == .topic)
-        #expect(Refusal(status: 403, reason: .badCertificate).concern == .credential)
-        #expect(Refusal(status: 403, reason: nil).concern == .credential)
-        #expect(Refusal(status: 418, reason: nil).concern == nil)
-        for known in KnownReason.all where known.disposition == .halt { #expect(known.concern == .credential) }
-        for known in KnownReason.all where known.disposition == .deactivate { #expect(known.concern == .device) }
-        for known in KnownReason.all where known.disposition == .reconnect { #expect(known.concern == .connection) }
+        #expect(reasons.concern(of: Refusal(status: 400, reason: .topicDisallowed)) == .topic)
+        #expect(reasons.concern(of: Refusal(status: 403, reason: .badCertificate)) == .credential)
+        #expect(reasons.concern(of: Refusal(status: 403, reason: nil)) == .credential)
+        #expect(reasons.concern(of: Refusal(status: 418, reason: nil)) == nil)
+        for known in reasons.all where known.disposition == .halt { #expect(known.concern == .credential) }
+        for known in reasons.all where known.disposition == .deactivate { #expect(known.concern == .device) }
+        for known in reasons.all where known.disposition == .reconnect { #expect(known.concern == .connection) }
+    }
+
+    @Test func `A refusal that may be the fault of the app's settings is told from a dead address`() {
+        #expect(reasons.end(of: Refusal(status: 400, reason: .badDeviceToken)) == .misdirected)
+        #expect(reasons.end(of: Refusal(status: 400, reason: .deviceTokenNotForTopic)) == .misdirected)
+        #expect(reasons.end(of: Refusal(status: 410, reason: .unregistered)) == .gone)
+        #expect(reasons.end(of: Refusal(status: 410, reason: nil)) == .gone)
+        #expect(reasons.end(of: Refusal(status: 400, reason: .badTopic)) == nil)
+    }
+
+    @Test func `Another table gives other answers`() {
+        let other = ReasonTable([
+            KnownReason(404, names: ["GONE"], disposition: .deactivate, concern: .device, meaning: "m", advice: "a")
+        ])
+        #expect(other.end(of: Refusal(status: 404, reason: ProviderReason(rawValue: "GONE"))) == .gone)
+        // What only the status says at APNs is nothing special elsewhere.
+        #expect(other.end(of: Refusal(status: 410, reason: .unregistered)) == nil)
+        #expect(other.concern(of: Refusal(status: 403, reason: nil)) == nil)
+        #expect(other.changing { _, _, _ in .retry }.end(of: Refusal(status: 404, reason: nil)) == nil)
     }
 
     @Test func `There is a constant for each row of the table`() {
@@ -88,6 +108,6 @@ import Testing
             .featureNotEnabled, .missingChannelID, .badChannelID, .channelNotRegistered, .badRequestParams,
             .badRequestPayload, .missingPushType, .cannotCreateChannelConfig, .missingChannelQueueSize, .topicMismatch,
         ]
-        #expect(Set(constants) == Set(KnownReason.all.map(\.reason)))
+        #expect(Set(constants) == Set(reasons.all.map(\.reason)))
     }
 }

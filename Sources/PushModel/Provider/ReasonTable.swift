@@ -1,0 +1,104 @@
+/// What the refusals of one push service mean: its known reasons, and its statuses for reasons that are not known.
+package struct ReasonTable: Sendable {
+    package typealias Change = @Sendable (_ status: Int, ProviderReason?, _ usual: Disposition) -> Disposition
+    package typealias StatusMeaning = @Sendable (_ status: Int) -> (Disposition, RefusalConcern?)
+
+    package let all: [KnownReason]
+    private let byName: [String: Int]
+    private let meaning: StatusMeaning
+    private var change: Change?
+
+    /// - Parameter meaning: What a status means if the reason is not in the table.
+    package init(_ all: [KnownReason], meaning: @escaping StatusMeaning = ReasonTable.ofStatus) {
+        self.all = all
+        self.meaning = meaning
+        byName = Dictionary(
+            all.indices.flatMap { index in all[index].names.map { ($0, index) } },
+            uniquingKeysWith: { first, _ in first })
+    }
+
+    /// Returns the table with other actions for the same refusals.
+    package func changing(_ change: @escaping Change) -> ReasonTable {
+        var table = self
+        table.change = change
+        return table
+    }
+
+    package func known(_ name: String) -> KnownReason? { byName[name].map { all[$0] } }
+
+    package func known(_ reason: ProviderReason?) -> KnownReason? { reason.flatMap { known($0.rawValue) } }
+
+    /// The label for metrics: the main name of a known reason, or `other`. The set of labels is closed, whatever a peer
+    /// answers.
+    package func label(of reason: ProviderReason) -> String { known(reason)?.names[0] ?? ProviderReason.otherLabel }
+
+    /// Returns the action for a refusal. A known reason decides; otherwise the status does. O(1).
+    package func disposition(status: Int, reason: ProviderReason?) -> Disposition {
+        let usual = known(reason)?.disposition ?? meaning(status).0
+        return change?(status, reason, usual) ?? usual
+    }
+
+    package func disposition(of refusal: Refusal) -> Disposition {
+        disposition(status: refusal.status, reason: refusal.reason)
+    }
+
+    /// What a refusal concerns; nil if neither status nor reason determines it.
+    package func concern(of refusal: Refusal) -> RefusalConcern? {
+        if let known = known(refusal.reason) { return known.concern }
+        return meaning(refusal.status).1
+    }
+
+    /// How a refusal ends its device; nil if the device stays.
+    package func end(of refusal: Refusal) -> DeviceEnd? {
+        guard disposition(of: refusal) == .deactivate else { return nil }
+        return known(refusal.reason)?.isMisdirected == true ? .misdirected : .gone
+    }
+
+    /// Whether the push service itself failed, so that any other push would have ended the same way. Only such refusals
+    /// may pause an app: a refusal that concerns a device, a topic or a notification shows that the service works.
+    package func isTroubleOfProvider(_ refusal: Refusal) -> Bool {
+        switch concern(of: refusal) {
+        case .provider: true
+        case .connection: refusal.status >= 500
+        case .notification, .device, .channel, .topic, .credential: false
+        // The answer comes from an intermediary, such as a proxy, that lets no push through.
+        case nil: refusal.status < 200 || (300..<400).contains(refusal.status)
+        }
+    }
+
+    /// What happened and what to do about it, as text for people.
+    package func explanation(of refusal: Refusal) -> (meaning: String, advice: String) {
+        if let known = known(refusal.reason) { return (known.meaning, known.advice) }
+        let word = refusal.reason.map { "the unknown reason \($0)" } ?? "no reason"
+        let advice =
+            switch disposition(of: refusal) {
+            case .renewTokenOnce, .halt: "check the app's credential and its rights in the developer account"
+            case .deactivate: "stop sending to this token"
+            case .retry: "nothing to do: the delivery is retried later"
+            default: "look the reason up in the provider's documentation"
+            }
+        return ("the provider answered \(refusal.status) and \(word)", advice)
+    }
+
+    /// What a status means by HTTP alone.
+    package static let ofStatus: StatusMeaning = { status in
+        switch status {
+        case 429: (.retry, nil)
+        case 500...: (.retry, .provider)
+        case 400..<500: (.drop, nil)
+        // The service accepted it with an unknown status; to send it again might cause a duplicate.
+        case 200..<300: (.drop, nil)
+        // The answer comes from an intermediary, not from the service, and does not concern the notification.
+        default: (.retry, nil)
+        }
+    }
+}
+
+/// Why a device ends after a refusal.
+package enum DeviceEnd: Sendable, Equatable {
+    /// The address is no longer in use.
+    case gone
+    /// The address is not one of this app. If the app is set up for another environment or topic, the service says so of
+    /// every address.
+    case misdirected
+}
