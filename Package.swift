@@ -124,7 +124,9 @@ let package = Package(
             dependencies: [
                 "PushConfiguration", "PushPipeline", "PushStore", "PushLogic", "PushWire", "PushModel", "PushTime",
                 "PushText", "PushTransport", "PushLoop", "Receipts",
-            ], exclude: ["Console/Assets"], swiftSettings: settings),
+            ], exclude: ["Console/Assets"], swiftSettings: settings, plugins: ["EmbedConsole"]),
+        .plugin(name: "EmbedConsole", capability: .buildTool(), dependencies: ["ConsoleEmbedder"]),
+        .executableTarget(name: "ConsoleEmbedder", path: "Tools/console/Embedder", swiftSettings: settings),
 
         // Floor 6: the server, put together.
         .target(

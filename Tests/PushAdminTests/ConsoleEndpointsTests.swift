@@ -17,10 +17,10 @@ import Testing
 
     @Test func `The compiled files are those of the folder`() throws {
         let names = try FileManager.default.contentsOfDirectory(atPath: Self.assets).sorted()
-        #expect(ConsoleFile.all.map(\.name) == names, "run Tools/console/embed")
+        #expect(ConsoleFile.all.map(\.name) == names)
         for file in ConsoleFile.all {
             let content = try String(contentsOfFile: "\(Self.assets)/\(file.name)", encoding: .utf8)
-            #expect(file.text == content, "\(file.name): run Tools/console/embed")
+            #expect(file.text == content, "\(file.name)")
         }
     }
 

@@ -3,7 +3,7 @@ import html, json, pathlib, re
 
 from highlight import highlighted
 from manual import ManualPage
-from markdown import Page, Refused, plain
+from markdown import Page, Refused
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 HERE = pathlib.Path(__file__).resolve().parent
@@ -58,7 +58,7 @@ class Book:
         there = (path.parent / target.partition("#")[0]).resolve()
         if not there.is_file() or str(there.relative_to(ROOT)) not in self.addresses:
             return None
-        return plain(there.read_text(encoding="utf-8").split("\n", 1)[0].removeprefix("# "))
+        return there.read_text(encoding="utf-8").split("\n", 1)[0].removeprefix("# ").replace("`", "")
 
     def resolve(self, path, target):
         """Returns the address of what a page links to."""
@@ -97,7 +97,7 @@ class Book:
         groups, listed = [], {}
         for number, line in enumerate((ROOT / INDEX).read_text(encoding="utf-8").split("\n"), 1):
             if line.startswith("## "):
-                groups.append(Group(plain(line[3:])))
+                groups.append(Group(line[3:]))
             for text, target in re.findall(r"^(?:- |\d+\. )\[([^\]]+)\]\(([^)#]+)\)", line):
                 name = str((ROOT / "Documentation" / target).resolve().relative_to(ROOT))
                 if name not in self.pages:
@@ -105,7 +105,7 @@ class Book:
                 if name in listed or not groups:
                     raise Refused(INDEX, number, f"{target} is in two books, or in none")
                 listed[name] = number
-                groups[-1].pages.append((plain(text), name))
+                groups[-1].pages.append((text, name))
         if missing := sorted(set(self.pages) - set(listed) - {"README.md", INDEX}):
             raise Refused(INDEX, 1, f"the index does not have {', '.join(missing)}")
         return groups
