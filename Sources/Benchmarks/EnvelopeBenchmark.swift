@@ -61,7 +61,7 @@ private struct Refused: Error {
 
 private func usualEnvelope(_ number: Int, tokens: Int) -> [UInt8] {
     let tokens = (0..<tokens).map {
-        "\"\(DeviceToken(words: (UInt64($0) << 32 | 7, 0x0123_4567_89ab_cdef, 2, 3)).hex)\""
+        "\"\(Address(words: (UInt64($0) << 32 | 7, 0x0123_4567_89ab_cdef, 2, 3)).hex)\""
     }
     let text =
         #"{"id":"bench-\#(padded(number))","app":"shop","to":{"tokens":[\#(tokens.joined(separator: ","))]},"#

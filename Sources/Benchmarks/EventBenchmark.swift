@@ -142,11 +142,11 @@ func sampleRecords(_ count: Int) -> [DeliveryRecord] {
         let outcome: DeliveryOutcome =
             number % 20 == 0
             ? .rejected(Refusal(status: 410, reason: ProviderReason(rawValue: "Unregistered")), deactivates: nil)
-            : .sent(uniqueID: nil)
+            : .sent(providerID: nil)
         return DeliveryRecord(
             seq: UInt64(number), fingerprint: MessageFingerprint(word),
             acceptedAt: WallTime(milliseconds: 1_762_999_999_900),
             message: messages[number / 10 % 100], device: DeviceID(high: word, low: ~word),
-            apnsID: APNSID(high: ~word, low: word), attempt: 1, outcome: outcome)
+            deliveryID: DeliveryID(high: ~word, low: word), attempt: 1, outcome: outcome)
     }
 }

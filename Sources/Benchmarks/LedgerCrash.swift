@@ -7,7 +7,7 @@ import PushStore
 func crashRequest(_ number: Int) -> PushRequest {
     let app = AppID(number % 5 == 0 ? "other" : "shop")!
     let count = number % 7 == 0 ? 20 : 1
-    let tokens = (0..<count).map { DeviceToken(words: (UInt64(number), UInt64($0), 3, 4)) }
+    let tokens = (0..<count).map { Address(words: (UInt64(number), UInt64($0), 3, 4)) }
     return PushRequest(
         Message(
             id: MessageID("crash-\(number)")!, app: app, payload: Array("{\"n\":\(number)}".utf8),
@@ -68,7 +68,7 @@ private final class CrashWitness: LedgerWitness {
                         seq: message.seq, fingerprint: message.fingerprint, acceptedAt: message.acceptedAt,
                         message: message.message,
                         device: ledger.identities.device(of: message.message.app, token: token),
-                        apnsID: APNSID(high: 1, low: 2), attempt: 1, outcome: .sent(uniqueID: nil)))
+                        deliveryID: DeliveryID(high: 1, low: 2), attempt: 1, outcome: .sent(providerID: nil)))
             }
             completed.append(CompletedMessage(seq: message.seq, message: message.message, counts: counts))
         }

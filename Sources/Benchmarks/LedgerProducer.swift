@@ -31,7 +31,7 @@ final class LedgerProducer: LedgerWitness {
 
     func request(_ id: String) -> PushRequest {
         let number = UInt64(bitPattern: Int64(id.hashValue))
-        let tokens = (0..<devices).map { DeviceToken(words: (number, UInt64($0), 1, 2)) }
+        let tokens = (0..<devices).map { Address(words: (number, UInt64($0), 1, 2)) }
         return PushRequest(
             Message(id: MessageID(id)!, app: Self.app, expiry: Expiry(expiresAt: 1_900_000_000), payload: Self.payload),
             to: .tokens(tokens))
@@ -78,7 +78,7 @@ final class LedgerProducer: LedgerWitness {
                     DeliveryRecord(
                         seq: message.seq, fingerprint: message.fingerprint, acceptedAt: message.acceptedAt,
                         message: message.message, device: ledger.identities.device(of: Self.app, token: token),
-                        apnsID: APNSID(high: 7, low: message.seq), attempt: 1, outcome: .sent(uniqueID: nil)))
+                        deliveryID: DeliveryID(high: 7, low: message.seq), attempt: 1, outcome: .sent(providerID: nil)))
             }
             counts.sent += UInt32(tokens.count)
             if message.needsClaim {

@@ -40,8 +40,8 @@ struct RegistryBenchmark {
         return try await SQLiteRegistry.open(directory: folder.path(), identities: identities, note: { _ in 1 })
     }
 
-    private func token(_ number: Int) -> DeviceToken {
-        DeviceToken(words: (UInt64(number) &* 0x9e37_79b9_7f4a_7c15, UInt64(number), 3, 4))
+    private func token(_ number: Int) -> Address {
+        Address(words: (UInt64(number) &* 0x9e37_79b9_7f4a_7c15, UInt64(number), 3, 4))
     }
 
     private func registration(_ number: Int) -> DeviceRegistration {

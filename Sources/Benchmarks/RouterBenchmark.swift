@@ -85,7 +85,7 @@ private struct RouterRun {
                     GatewayReport(
                         app: app,
                         deliveries: batch.map {
-                            DeliveryReport(of: $0, .sent(uniqueID: nil), latency: .milliseconds(1))
+                            DeliveryReport(of: $0, .sent(providerID: nil), latency: .milliseconds(1))
                         }, credit: 40_000, taken: taken))
             }
             await settle(loop)
@@ -118,7 +118,7 @@ private struct RouterRun {
         return (0..<messages / perBatch).map { batch in
             (0..<perBatch).map { index in
                 let number = round * UInt64(messages) + UInt64(batch * perBatch + index)
-                let audience = (0..<UInt64(tokens)).map { DeviceToken(words: (number, $0, 7, 9)) }
+                let audience = (0..<UInt64(tokens)).map { Address(words: (number, $0, 7, 9)) }
                 return AcceptedMessage(
                     seq: number + 1, acceptedAt: .current(),
                     fingerprint: MessageFingerprint(number),

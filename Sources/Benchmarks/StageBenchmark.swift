@@ -24,13 +24,13 @@ enum StageBenchmark {
                 if PayloadRules.findings(in: payload, for: options).isEmpty { sum &+= 1 }
             },
             measure("apns-id derived", times: 100_000) { number in
-                let token = DeviceToken(words: (number, 1, 2, 3))
-                sum &+= APNSID.derived(app: message.app, message: message.id, token: token).low
+                let token = Address(words: (number, 1, 2, 3))
+                sum &+= DeliveryID.derived(app: message.app, message: message.id, token: token).low
             },
             measure("token and id written as text", times: 3_000_000) { number in
                 withUnsafeTemporaryAllocation(byteCount: 128, alignment: 8) { text in
-                    let length = DeviceToken(words: (number, 1, 2, 3)).writeHex(into: text.baseAddress!)
-                    APNSID(high: number, low: 1).write(into: text.baseAddress! + 72)
+                    let length = Address(words: (number, 1, 2, 3)).writeHex(into: text.baseAddress!)
+                    DeliveryID(high: number, low: 1).write(into: text.baseAddress! + 72)
                     sum &+= UInt64(length)
                 }
             },
@@ -38,8 +38,8 @@ enum StageBenchmark {
                 let deliveries = (0..<100).map { number in
                     Delivery(
                         ticket: UInt64(number), message: message,
-                        token: DeviceToken(words: (UInt64(number), 0, 0, batch)),
-                        apnsID: APNSID(high: batch, low: UInt64(number)))
+                        token: Address(words: (UInt64(number), 0, 0, batch)),
+                        deliveryID: DeliveryID(high: batch, low: UInt64(number)))
                 }
                 let now = MonotonicTime(nanoseconds: Int64(batch))
                 machine.deliver(deliveries)
@@ -49,7 +49,7 @@ enum StageBenchmark {
                     tags.append(tag)
                     return .taken
                 }
-                for tag in tags { machine.answered(tag, with: .accepted(uniqueID: nil), now: now) }
+                for tag in tags { machine.answered(tag, with: .accepted(providerID: nil), now: now) }
                 sum &+= UInt64(machine.takeEnded().count)
             },
             measure("an error response parsed", times: 300_000) { _ in

@@ -5,8 +5,8 @@ package struct Delivery: Sendable {
     /// The owner's name for the delivery, unique within the gateway. It comes back with the outcome.
     package let ticket: UInt64
     package let message: Message
-    package let token: DeviceToken
-    package let apnsID: APNSID
+    package let token: Address
+    package let deliveryID: DeliveryID
     /// The number of attempts that were written to a connection, including those that the provider is known not to have
     /// processed.
     package var attempt: UInt16
@@ -15,13 +15,13 @@ package struct Delivery: Sendable {
 
     /// - Parameter deadline: The time from which on no attempt may begin; by default the time that the producer gave.
     package init(
-        ticket: UInt64, message: Message, token: DeviceToken, apnsID: APNSID, attempt: UInt16 = 0,
+        ticket: UInt64, message: Message, token: Address, deliveryID: DeliveryID, attempt: UInt16 = 0,
         deadline: UnixSeconds? = nil
     ) {
         self.ticket = ticket
         self.message = message
         self.token = token
-        self.apnsID = apnsID
+        self.deliveryID = deliveryID
         self.attempt = attempt
         deadlineSeconds = 0
         if let deadline {

@@ -116,14 +116,14 @@ extension LogWriter {
         add(
             DeliveryRecord(
                 seq: 1, fingerprint: PipelineScene.identities.message(of: message.app, id: message.id),
-                acceptedAt: acceptedAt, message: message, device: device, apnsID: APNSID(high: 1, low: 2),
+                acceptedAt: acceptedAt, message: message, device: device, deliveryID: DeliveryID(high: 1, low: 2),
                 attempt: attempt, outcome: outcome),
             at: now)
     }
 
     /// Adds the acceptance of a message for `named` devices, or for all devices if it is nil.
     package mutating func add(accepted message: Message, named: Int?, at now: WallTime) {
-        let tokens = named.map { (0..<$0).map { DeviceToken(words: (UInt64($0), 1, 2, 3)) } }
+        let tokens = named.map { (0..<$0).map { Address(words: (UInt64($0), 1, 2, 3)) } }
         add(accepted: PushRequest(message, to: tokens.map { .tokens($0) } ?? .everyone), at: now)
     }
 

@@ -33,8 +33,8 @@ package struct PipelineScene: Sendable {
     package static let shop = AppID("shop")!
     package static let news = AppID("news")!
 
-    package static func token(_ number: UInt8) -> DeviceToken {
-        DeviceToken(bytes: [UInt8](repeating: number, count: 32))!
+    package static func token(_ number: UInt8) -> Address {
+        Address(bytes: [UInt8](repeating: number, count: 32))!
     }
 
     package static func id(_ number: UInt8, app: AppID = shop) -> DeviceID {

@@ -20,7 +20,7 @@ import Testing
         var devices: [DeviceRegistration] = []
         for number in 0..<count {
             var device = DeviceRegistration(
-                app: StoreScene.shop, token: DeviceToken(words: (UInt64(number) + 1, 2, 3, 4)))
+                app: StoreScene.shop, token: Address(words: (UInt64(number) + 1, 2, 3, 4)))
             device.user = number % 2 == 0 ? "ada" : "bob"
             device.tags = number % 5 == 0 ? ["vip"] : []
             devices.append(device)
@@ -31,7 +31,7 @@ import Testing
     @Test func `Every kind of audience is counted, with its first devices`() async throws {
         try await StoreScene.run { scene in
             try await Self.fill(scene, count: 25)
-            let tokens = (0..<3).map { DeviceToken(words: (UInt64($0) + 1, 2, 3, 4)) }
+            let tokens = (0..<3).map { Address(words: (UInt64($0) + 1, 2, 3, 4)) }
             let ids = tokens.map { scene.ledger.identities.device(of: StoreScene.shop, token: $0) }
             _ = try await scene.registry.deactivate([ids[2]], reason: "lost")
             let all = try await Self.count(#"{"all":true}"#, in: scene)
@@ -89,9 +89,9 @@ import Testing
 
     @Test func `The pages of deliveries together have each delivery once`() async throws {
         try await StoreScene.run { scene in
-            let tokens = (1...250).map { DeviceToken(words: (UInt64($0), 2, 3, 4)) }
+            let tokens = (1...250).map { Address(words: (UInt64($0), 2, 3, 4)) }
             // Each part has rows of its own, between those of another message.
-            var ids: [APNSID] = []
+            var ids: [DeliveryID] = []
             for start in stride(from: 0, to: tokens.count, by: 2) {
                 ids += await scene.deliver("m", to: Array(tokens[start..<start + 2]))
                 await scene.deliver("other", to: [tokens[start]])
@@ -105,7 +105,7 @@ import Testing
                     "GET", "/v1/apps/shop/messages/m/deliveries?limit=100\(after)", roles: "observe", apps: "shop")
                 #expect(answer.status == 200)
                 let page = try JSONDecoder().decode(DeliveryListAnswer.self, from: Data(answer.body))
-                found += page.deliveries.compactMap(\.apnsID)
+                found += page.deliveries.compactMap(\.deliveryID)
                 #expect(page.deliveries.allSatisfy { $0.outcome == "sent" && $0.device?.count == 32 })
                 after = page.next.text.map { "&after=\($0)" } ?? ""
                 pages += 1

@@ -170,9 +170,10 @@ import Testing
         try await withPipeline(parts: 4) { scene in
             fill(scene.events, segments: 9)
             scene.events.commit(part: 2) { writer, now in
-                writer.add(.sent(uniqueID: nil), of: LogWriter.message("traced"), to: PipelineScene.id(1), at: now)
+                writer.add(.sent(providerID: nil), of: LogWriter.message("traced"), to: PipelineScene.id(1), at: now)
             }
-            let answer = try await scene.control.client.send("GET", to: "/v1/trace?apns_id=\(APNSID(high: 1, low: 2))")
+            let answer = try await scene.control.client.send(
+                "GET", to: "/v1/trace?apns_id=\(DeliveryID(high: 1, low: 2))")
             let page = try #require(EventPage(trace: answer.body))
             #expect(answer.status == 200 && numbers(page.lines) == [Number(part: 2, seq: 1)])
             #expect(!page.leavesOut.events)

@@ -22,7 +22,7 @@ import Testing
             scene.events.commit(at: Int64(segment), part: parts[segment % parts.count]) { writer, now in
                 let message = LogWriter.message("m\(segment)")
                 writer.add(accepted: message, named: 1, at: now)
-                writer.add(.sent(uniqueID: nil), of: message, to: PipelineScene.id(1), at: now)
+                writer.add(.sent(providerID: nil), of: message, to: PipelineScene.id(1), at: now)
             }
         }
     }

@@ -26,7 +26,7 @@ import Testing
                     let app = index % 2 == 0 ? PipelineScene.shop : PipelineScene.news
                     writer.add(
                         index % 2 == 0
-                            ? .sent(uniqueID: nil)
+                            ? .sent(providerID: nil)
                             : .rejected(Refusal(status: 410, reason: .unregistered), deactivates: nil),
                         of: LogWriter.message("m\(segment)-\(index)", app: app), to: PipelineScene.id(1), at: now)
                 }
@@ -37,7 +37,7 @@ import Testing
     @Test func `The lines equal those that the event bus publishes`() async throws {
         try await withPipeline { scene in
             let segment = scene.events.commit { writer, now in
-                writer.add(.sent(uniqueID: nil), of: LogWriter.message("m"), to: PipelineScene.id(1), at: now + 38)
+                writer.add(.sent(providerID: nil), of: LogWriter.message("m"), to: PipelineScene.id(1), at: now + 38)
             }
             var line: [UInt8] = []
             var text = EventText()

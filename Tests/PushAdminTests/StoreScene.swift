@@ -125,19 +125,20 @@ final class StoreScene: Sendable {
     /// Records a message to these tokens as sent, without a router, and returns the ids of its deliveries.
     @discardableResult
     func deliver(
-        _ id: String, to tokens: [DeviceToken], app: AppID = shop, as outcome: DeliveryOutcome = .sent(uniqueID: nil)
-    ) async -> [APNSID] {
+        _ id: String, to tokens: [Address], app: AppID = shop, as outcome: DeliveryOutcome = .sent(providerID: nil)
+    ) async -> [DeliveryID] {
         let message = Message(id: MessageID(id)!, app: app, payload: Array("{}".utf8))
         let accepted = await withCheckedContinuation { done in
             ledger.accept([PushRequest(message, to: .tokens(tokens))]) { done.resume(returning: $0) }
         }
         guard case .accepted(let seq)? = accepted.first else { return [] }
-        let ids = tokens.map { APNSID.derived(app: app, message: message.id, token: $0) }
+        let ids = tokens.map { DeliveryID.derived(app: app, message: message.id, token: $0) }
         ledger.record(
             zip(tokens, ids).map { token, id in
                 DeliveryRecord(
                     seq: seq, fingerprint: ledger.identities.message(of: app, id: message.id), acceptedAt: .current(),
-                    message: message, device: ledger.identities.device(of: app, token: token), apnsID: id, attempt: 1,
+                    message: message, device: ledger.identities.device(of: app, token: token), deliveryID: id,
+                    attempt: 1,
                     outcome: outcome)
             }, completed: [])
         await ledger.flush()

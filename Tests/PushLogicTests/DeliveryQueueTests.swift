@@ -10,7 +10,7 @@ import Testing
             ticket: ticket,
             message: Message(
                 id: MessageID("m")!, app: AppID("shop")!, expiry: Expiry(expiresAt: expiresAt), payload: []),
-            token: DeviceToken(words: (ticket, 0, 0, 0)), apnsID: APNSID(high: 0, low: ticket))
+            token: Address(words: (ticket, 0, 0, 0)), deliveryID: DeliveryID(high: 0, low: ticket))
     }
 
     @Test func `The queue behaves like an array at both ends, however it has wrapped and grown`() {

@@ -44,7 +44,7 @@ import Testing
     ) {
         let message = Message(id: MessageID("m")!, app: AppID("shop")!, expiry: expiry, payload: [])
         let delivery = Delivery(
-            ticket: 1, message: message, token: DeviceToken(words: (1, 2, 3, 4)), apnsID: APNSID(high: 1, low: 2),
+            ticket: 1, message: message, token: Address(words: (1, 2, 3, 4)), deliveryID: DeliveryID(high: 1, low: 2),
             deadline: given)
         #expect(delivery.deadline == expected)
         if let expected {

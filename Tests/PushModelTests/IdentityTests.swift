@@ -5,9 +5,9 @@ import Testing
     @Test func `An apns-id is a UUIDv5 that any program can compute`() throws {
         let app = try #require(AppID("shop"))
         let message = try #require(MessageID("order-4711-shipped"))
-        let token = try #require(DeviceToken(hex: String(repeating: "ab", count: 32)))
+        let token = try #require(Address(hex: String(repeating: "ab", count: 32)))
         // Computed in Python by uuid.uuid5(uuid.NAMESPACE_URL, "carillon:/shop/order-4711-shipped/" + "ab" * 32).
-        let id = APNSID.derived(app: app, message: message, token: token)
+        let id = DeliveryID.derived(app: app, message: message, token: token)
         #expect(id.description == "01060f77-dbe3-5343-b9b6-9abc059dd182")
     }
 
@@ -17,36 +17,36 @@ import Testing
             #expect(length > 128)
             return
         }
-        let token = try #require(DeviceToken(hex: "00ff"))
-        #expect(APNSID.derived(app: app, message: message, token: token).description == Self.derived[length - 1])
+        let token = try #require(Address(hex: "00ff"))
+        #expect(DeliveryID.derived(app: app, message: message, token: token).description == Self.derived[length - 1])
     }
 
     @Test func `An apns-id is parsed in either case and written in lower case`() {
         let text = "0123ABCD-89ef-4567-8123-456789abcdef"
-        #expect(APNSID(text)?.description == text.lowercased())
+        #expect(DeliveryID(text)?.description == text.lowercased())
         for wrong in ["", "0123abcd89ef45678123456789abcdef", "0123abcd-89ef-4567-8123-456789abcdeg", text + "0"] {
-            #expect(APNSID(wrong) == nil)
+            #expect(DeliveryID(wrong) == nil)
         }
     }
 
     @Test(arguments: [1, 2, 8, 31, 32, 33, 64, 100]) func `A token of any length keeps its bytes`(length: Int) throws {
         let bytes = (0..<length).map { UInt8(truncatingIfNeeded: $0 &* 37 &+ 11) }
-        let token = try #require(DeviceToken(bytes: bytes))
+        let token = try #require(Address(bytes: bytes))
         let digits = bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
         #expect(token.bytes == bytes)
         #expect(token.hex == digits)
-        #expect(DeviceToken(hex: digits.uppercased()) == token)
+        #expect(Address(hex: digits.uppercased()) == token)
         #expect(!"\(token)".contains(digits) || length < 4)
         #expect(token.byteCount == length)
     }
 
     @Test(arguments: ["", "a", "abc", "zz", "ab cd", String(repeating: "ab", count: 101)])
     func `Text that is not a token is rejected`(text: String) {
-        #expect(DeviceToken(hex: text) == nil)
+        #expect(Address(hex: text) == nil)
     }
 
     @Test func `A dump does not contain the token`() throws {
-        let token = try #require(DeviceToken(hex: String(repeating: "5c", count: 40)))
+        let token = try #require(Address(hex: String(repeating: "5c", count: 40)))
         var text = ""
         dump(token, to: &text)
         #expect(!text.contains("5c5c5c5c"))

@@ -20,8 +20,8 @@ import Testing
         return DeliveryReport(
             of:
                 Delivery(
-                    ticket: 1, message: message, token: DeviceToken(words: (1, 2, 3, 4)),
-                    apnsID: APNSID(high: 1, low: 2)),
+                    ticket: 1, message: message, token: Address(words: (1, 2, 3, 4)),
+                    deliveryID: DeliveryID(high: 1, low: 2)),
             outcome, latency: .milliseconds(3))
     }
 
@@ -57,7 +57,7 @@ import Testing
         let registry = MetricsRegistry()
         let app = try #require(AppID("shop"))
         let metrics = AppMetrics(app, in: registry)
-        var reports = try (0..<3).map { _ in try Self.report(.sent(uniqueID: nil)) }
+        var reports = try (0..<3).map { _ in try Self.report(.sent(providerID: nil)) }
         for word in ["Unregistered", "NotOnSundays", "NorOnMondays"] {
             let refusal = Refusal(status: word == "Unregistered" ? 410 : 499, reason: ProviderReason(rawValue: word))
             reports.append(try Self.report(.rejected(refusal, deactivates: nil)))
@@ -83,7 +83,7 @@ import Testing
         let refusal = Refusal(status: 400, reason: .badDeviceToken)
         metrics.count([try Self.report(.rejected(refusal, deactivates: .misdirected))])
         let again = AppMetrics(app, in: registry)
-        again.count([try Self.report(.sent(uniqueID: nil))])
+        again.count([try Self.report(.sent(providerID: nil))])
         let next = registry.render()
         #expect(next.contains(#"answers_total{app="shop",status="200",reason="none"} 1"#))
         #expect(!next.contains("BadDeviceToken"))

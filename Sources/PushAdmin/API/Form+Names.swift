@@ -41,28 +41,28 @@ extension Form where Value == MessageID {
     }
 }
 
-extension Form where Value == APNSID {
-    package static var apnsID: Form<APNSID> {
+extension Form where Value == DeliveryID {
+    package static var deliveryID: Form<DeliveryID> {
         .parsed(
-            schema: ["type": "string", "format": "uuid"], example: APNSID("6851d77c-dfe0-5021-a5a1-7e79436331fb")!,
+            schema: ["type": "string", "format": "uuid"], example: DeliveryID("6851d77c-dfe0-5021-a5a1-7e79436331fb")!,
             rule: "is a UUID"
-        ) { APNSID($0) }
+        ) { DeliveryID($0) }
     }
 }
 
-extension Form where Value == DeviceToken {
-    /// A token, as apps send it: ``DeviceToken/init(text:)``.
-    package static var token: Form<DeviceToken> {
+extension Form where Value == Address {
+    /// A token, as apps send it: ``Address/init(text:)``.
+    package static var token: Form<Address> {
         .parsed(
             schema: [
-                "type": "string", "minLength": 2, "maxLength": .integer(Int64(DeviceToken.maxTextLength)),
+                "type": "string", "minLength": 2, "maxLength": .integer(Int64(Address.maxTextLength)),
                 "description": """
                 Hexadecimal digits in either case, with or without spaces and angle brackets, or base64 or \
                 base64url. A text of hexadecimal digits only is never read as base64.
                 """,
-            ], example: DeviceToken(bytes: [0])!,
-            rule: "is a token of at most \(DeviceToken.maxLength) bytes in hexadecimal digits or base64"
-        ) { DeviceToken(text: $0) }
+            ], example: Address(bytes: [0])!,
+            rule: "is a token of at most \(Address.maxTokenLength) bytes in hexadecimal digits or base64"
+        ) { Address(text: $0) }
     }
 }
 

@@ -4,7 +4,7 @@ package import PushTime
 package struct DeliveryListAnswer: JSONAnswer, Equatable {
     package struct Delivery: Codable, Sendable, Equatable {
         package var device: String?
-        package var apnsID: String?
+        package var deliveryID: String?
         /// `sent`, `rejected`, `expired`, `suppressed` or `unknown`.
         package var outcome: String
         package var status: UInt64?
@@ -17,7 +17,7 @@ package struct DeliveryListAnswer: JSONAnswer, Equatable {
 
         package enum CodingKeys: String, CodingKey {
             case device, outcome, status, reason, attempt, seq, part
-            case apnsID = "apns_id"
+            case deliveryID = "apns_id"
             case endedAt = "ended_at"
         }
     }

@@ -39,7 +39,7 @@ package struct DeviceInput: Sendable, Equatable {
             ]
         }
         let token: JSONValue = [
-            "type": "string", "pattern": .string("^([0-9A-Fa-f]{2}){1,\(DeviceToken.maxLength)}$"),
+            "type": "string", "pattern": .string("^([0-9A-Fa-f]{2}){1,\(Address.maxTokenLength)}$"),
         ]
         return [
             "type": "object", "required": ["app", "token"], "additionalProperties": false,
@@ -153,11 +153,11 @@ package struct DeviceInput: Sendable, Equatable {
         return device
     }
 
-    private static func token(_ text: String, named name: String) throws(DeviceFault) -> DeviceToken {
-        guard let token = DeviceToken(hex: text) else {
+    private static func token(_ text: String, named name: String) throws(DeviceFault) -> Address {
+        guard let token = Address(hex: text) else {
             throw DeviceFault(
                 "\(name) is not a device token: an even number of hexadecimal digits, at most "
-                    + "\(2 * DeviceToken.maxLength)")
+                    + "\(2 * Address.maxTokenLength)")
         }
         return token
     }

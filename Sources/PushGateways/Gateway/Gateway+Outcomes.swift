@@ -65,9 +65,9 @@ extension Gateway {
     private func take(_ ended: AttemptReport, from id: ConnectionID, into tally: inout AnswerTally) {
         let delivery = ended.delivery
         switch ended.result {
-        case .accepted(let uniqueID):
+        case .accepted(let providerID):
             tally.accepted += 1
-            report(delivery, as: .sent(uniqueID: uniqueID), latency: ended.latency)
+            report(delivery, as: .sent(providerID: providerID), latency: ended.latency)
         case .unknown(let cause):
             if cause == .reset {
                 // The peer is there, has taken the request, and does not answer it: the service itself fails.

@@ -99,7 +99,7 @@ final class GatewaySession: HTTP2ClientConnectionDelegate {
     func http2Answered(tag: UInt64, with response: HTTP2Response) {
         let ending: AttemptResult =
             response.status == 200
-            ? .accepted(uniqueID: response.field("apns-unique-id").flatMap { ProviderAnswer.uniqueID($0) })
+            ? .accepted(providerID: response.field("apns-unique-id").flatMap { ProviderAnswer.providerID($0) })
             : .refused(Self.refusal(response))
         machine.answered(tag, with: ending, now: loop.now)
     }

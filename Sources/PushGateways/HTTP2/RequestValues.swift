@@ -5,11 +5,11 @@ import PushWire
 /// request.
 @safe
 final class RequestValues {
-    private static let pathRoom = 10 + 2 * DeviceToken.maxLength
-    private static let idOffset = 216
-    private static let expirationOffset = 256
-    private static let collapseOffset = 280
-    private static let size = 280 + 64
+    private static let pathRoom = 10 + 2 * Address.maxLength
+    private static let idOffset = (pathRoom + 7) / 8 * 8
+    private static let expirationOffset = idOffset + 40
+    private static let collapseOffset = expirationOffset + 24
+    private static let size = collapseOffset + 64
     private static let maxCount = 4
 
     private let text: UnsafeMutableRawPointer
@@ -19,7 +19,6 @@ final class RequestValues {
     private var lastExpirationText = unsafe UnsafeRawBufferPointer(start: nil, count: 0)
 
     init() {
-        precondition(Self.pathRoom <= Self.idOffset)
         unsafe text = .allocate(byteCount: Self.size, alignment: 8)
         unsafe values = .allocate(capacity: Self.maxCount)
         unsafe values.initialize(repeating: UnsafeRawBufferPointer(start: nil, count: 0), count: Self.maxCount)
@@ -37,8 +36,8 @@ final class RequestValues {
         let prefix = DevicePath.prefix.utf8CodeUnitCount
         let digits = unsafe delivery.token.writeHex(into: text + prefix)
         unsafe values[0] = unsafe UnsafeRawBufferPointer(start: text, count: prefix + digits)
-        unsafe delivery.apnsID.write(into: text + Self.idOffset)
-        unsafe values[1] = unsafe UnsafeRawBufferPointer(start: text + Self.idOffset, count: APNSID.textLength)
+        unsafe delivery.deliveryID.write(into: text + Self.idOffset)
+        unsafe values[1] = unsafe UnsafeRawBufferPointer(start: text + Self.idOffset, count: DeliveryID.textLength)
         var count = 2
         if let expiresAt = delivery.message.expiry.expiresAt {
             unsafe values[count] = expiration(expiresAt)

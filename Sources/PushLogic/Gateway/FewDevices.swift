@@ -14,7 +14,7 @@ package struct FewDevices: Sendable, Equatable {
         fourth != nil ? 4 : third != nil ? 3 : second != nil ? 2 : first != nil ? 1 : 0
     }
 
-    package mutating func note(_ token: DeviceToken) { note(hash: token.hashValue) }
+    package mutating func note(_ token: Address) { note(hash: token.hashValue) }
 
     mutating func note(_ others: FewDevices) {
         for hash in [others.first, others.second, others.third, others.fourth] {

@@ -295,7 +295,7 @@ package struct LegacyMachine: ~Copyable {
         var done: Mark?
         while let mark = marks.first, mark.at + options.settleAfter <= now, mark.bytes <= acknowledged {
             done = mark
-            endRing(as: .accepted(uniqueID: nil), upTo: mark.through, now: now, into: &action)
+            endRing(as: .accepted(providerID: nil), upTo: mark.through, now: now, into: &action)
         }
         if done != nil { lastProgress = now }
     }
@@ -312,7 +312,7 @@ package struct LegacyMachine: ~Copyable {
         let named = options.hasIdentifiers ? identifiers.sequence(of: identifier) : nil
         // The probe is the only frame without a token.
         if let probe, named == probe || (identifier == 0 && status == .missingToken) {
-            endRing(as: .accepted(uniqueID: nil), now: now, into: &action)
+            endRing(as: .accepted(providerID: nil), now: now, into: &action)
             return finish(ConnectionEnd(.byUs, message: "drained"), into: &action, isOrderly: true)
         }
         guard let named, status != .noError else {
@@ -324,11 +324,11 @@ package struct LegacyMachine: ~Copyable {
         var wronglySettled: UInt64 = 0
         if status == .shutdown {
             if named < oldest { wronglySettled = oldest - 1 - named }
-            endRing(as: .accepted(uniqueID: nil), upTo: named, now: now, into: &action)
+            endRing(as: .accepted(providerID: nil), upTo: named, now: now, into: &action)
         } else if named < oldest {
             wronglySettled = oldest - named
         } else {
-            endRing(as: .accepted(uniqueID: nil), upTo: named - 1, now: now, into: &action)
+            endRing(as: .accepted(providerID: nil), upTo: named - 1, now: now, into: &action)
             endNext(now: now, into: &action) { status.result(attempt: $0.attempt) }
         }
         returnDiscarded(into: &action)

@@ -9,7 +9,7 @@ struct FanOut {
     /// A device that is suppressed, and the reason.
     struct Suppressed {
         let device: DeviceID
-        let token: DeviceToken?
+        let token: Address?
         let why: DeliveryOutcome.Suppression
     }
 

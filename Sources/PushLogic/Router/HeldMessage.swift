@@ -28,7 +28,7 @@ struct HeldMessage {
 
     /// The only token of a message that needs no claim, because no other message with its id can have reached the
     /// device.
-    var onlyToken: DeviceToken? {
+    var onlyToken: Address? {
         guard !accepted.needsClaim, case .tokens(let tokens) = accepted.audience, tokens.count == 1 else { return nil }
         return tokens[0]
     }

@@ -86,17 +86,18 @@ extension RouterMachine {
 
     /// Sends a message to a single token that needs no claim.
     private mutating func sendOnly(
-        _ message: MessageHandle, to token: DeviceToken, until end: WallTime, batch: inout [Delivery]
+        _ message: MessageHandle, to token: Address, until end: WallTime, batch: inout [Delivery]
     ) {
         let content = messages[message].accepted.message
         let device = identities.device(of: content.app, token: token)
         if !inactive.isEmpty, inactive.contains(device) {
             suppress(FanOut.Suppressed(device: device, token: token, why: .inactive), of: message)
         } else {
-            let id = APNSID.derived(app: content.app, message: content.id, token: token)
+            let id = DeliveryID.derived(app: content.app, message: content.id, token: token)
             let handle = deliveries.add(OpenDelivery(to: device, of: message, givenAt: wall))
             batch.append(
-                Delivery(ticket: handle.ticket, message: content, token: token, apnsID: id, deadline: end.roundedUp))
+                Delivery(ticket: handle.ticket, message: content, token: token, deliveryID: id, deadline: end.roundedUp)
+            )
             messages[message].open = 1
         }
         settle(message)
@@ -123,11 +124,11 @@ extension RouterMachine {
                 suppressedCount += 1
                 continue
             }
-            let id = APNSID.derived(app: content.app, message: content.id, token: device.token)
+            let id = DeliveryID.derived(app: content.app, message: content.id, token: device.token)
             let handle = deliveries.add(OpenDelivery(to: device.id, of: message, givenAt: wall))
             batch.append(
                 Delivery(
-                    ticket: handle.ticket, message: content, token: device.token, apnsID: id,
+                    ticket: handle.ticket, message: content, token: device.token, deliveryID: id,
                     deadline: deadline))
         }
         messages[message].open += page.count - suppressedCount

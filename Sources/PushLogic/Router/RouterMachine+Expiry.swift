@@ -72,7 +72,7 @@ extension RouterMachine {
         }
     }
 
-    private mutating func expireUnsent(_ message: MessageHandle, device: DeviceID, token: DeviceToken?) {
+    private mutating func expireUnsent(_ message: MessageHandle, device: DeviceID, token: Address?) {
         actions.records.append(record(.expired, of: message, device: device, token: token))
         messages[message].counts.expired += 1
     }

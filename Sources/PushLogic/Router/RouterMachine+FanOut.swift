@@ -43,7 +43,7 @@ extension RouterMachine {
     // MARK: Named tokens
 
     /// Takes the next page from the named tokens, without duplicates and inactive devices.
-    private mutating func takePage(of tokens: [DeviceToken], for message: MessageHandle) {
+    private mutating func takePage(of tokens: [Address], for message: MessageHandle) {
         guard var scan = messages[message].fanOut?.takeScan() else { return }
         let accepted = messages[message].accepted
         let app = accepted.message.app
@@ -354,13 +354,13 @@ extension RouterMachine {
 
     /// Returns a record of a delivery that was never sent.
     func record(
-        _ outcome: DeliveryOutcome, of message: MessageHandle, device: DeviceID, token: DeviceToken?
+        _ outcome: DeliveryOutcome, of message: MessageHandle, device: DeviceID, token: Address?
     ) -> DeliveryRecord {
         let accepted = messages[message].accepted
-        let id = token.map { APNSID.derived(app: accepted.message.app, message: accepted.message.id, token: $0) }
+        let id = token.map { DeliveryID.derived(app: accepted.message.app, message: accepted.message.id, token: $0) }
         return DeliveryRecord(
             seq: accepted.seq, fingerprint: accepted.fingerprint, acceptedAt: accepted.acceptedAt,
-            message: accepted.message, device: device, apnsID: id ?? APNSID(high: 0, low: 0), attempt: 0,
+            message: accepted.message, device: device, deliveryID: id ?? DeliveryID(high: 0, low: 0), attempt: 0,
             outcome: outcome)
     }
 }

@@ -72,7 +72,7 @@ extension RouterMachine {
         record(.unknown(cause, isFinal: false), of: delivery)
         if isStopped(delivery) { return dropDelivery(delivery) }
         // The id is a hash, so that deliveries which lost their answers together are not sent together.
-        let spread = Double(delivery.apnsID.low & 0xffff) / 65_536
+        let spread = Double(delivery.deliveryID.low & 0xffff) / 65_536
         retry(
             delivery, after: policy.lostAnswerBackoff.delay(afterFailures: Int(lost), random: spread), of: app)
     }
@@ -93,7 +93,7 @@ extension RouterMachine {
         actions.records.append(
             DeliveryRecord(
                 seq: accepted.seq, fingerprint: accepted.fingerprint, acceptedAt: accepted.acceptedAt,
-                message: delivery.message, device: deliveries[delivery.handle].device, apnsID: delivery.apnsID,
+                message: delivery.message, device: deliveries[delivery.handle].device, deliveryID: delivery.deliveryID,
                 attempt: delivery.attempt, outcome: outcome))
     }
 
@@ -102,7 +102,7 @@ extension RouterMachine {
         Deactivation(
             of: deliveries[delivery.handle].device, app: delivery.message.app, reason: refusal.reason?.rawValue,
             evidence: refusal.timestamp ?? deliveries[delivery.handle].givenAt, messageID: delivery.message.id,
-            apnsID: delivery.apnsID, isMisdirected: end == .misdirected)
+            deliveryID: delivery.deliveryID, isMisdirected: end == .misdirected)
     }
 
     // MARK: Another attempt

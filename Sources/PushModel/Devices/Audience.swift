@@ -1,7 +1,7 @@
 /// The devices that a message is for.
 package enum Audience: Hashable, Sendable {
     /// Duplicate tokens and device ids count once.
-    case tokens([DeviceToken])
+    case tokens([Address])
     case devices([DeviceID])
     case users([String])
     case tags(TagExpression)
@@ -30,7 +30,7 @@ package enum Audience: Hashable, Sendable {
     /// The approximate number of bytes in memory.
     package var size: Int {
         switch self {
-        case .tokens(let tokens): tokens.count * 48
+        case .tokens(let tokens): tokens.reduce(0) { $0 + 48 + max(0, $1.byteCount - 32) }
         case .devices(let devices): devices.count * 16
         case .users(let users): users.reduce(0) { $0 + 32 + $1.utf8.count }
         case .tags, .everyone: 512

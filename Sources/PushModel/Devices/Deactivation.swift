@@ -10,7 +10,7 @@ package struct Deactivation: Sendable, Equatable {
     /// to the gateway. A device that was seen later stays active.
     package let evidence: WallTime
     package let messageID: MessageID?
-    package let apnsID: APNSID?
+    package let deliveryID: DeliveryID?
     /// Whether the address was refused as one of another app, which may be the fault of this app's settings.
     package let isMisdirected: Bool
     /// Whether the registry erases the device with all of its data.
@@ -18,14 +18,14 @@ package struct Deactivation: Sendable, Equatable {
 
     package init(
         of device: DeviceID, app: AppID, reason: String?, evidence: WallTime, messageID: MessageID? = nil,
-        apnsID: APNSID? = nil, isMisdirected: Bool = false, erases: Bool = false
+        deliveryID: DeliveryID? = nil, isMisdirected: Bool = false, erases: Bool = false
     ) {
         self.device = device
         self.app = app
         self.reason = reason
         self.evidence = evidence
         self.messageID = messageID
-        self.apnsID = apnsID
+        self.deliveryID = deliveryID
         self.isMisdirected = isMisdirected
         self.erases = erases
     }

@@ -5,7 +5,7 @@ package struct DeviceRecord: Sendable, Equatable {
     package let id: DeviceID
     package let app: AppID
     /// The token; nil for a device that is known from the feedback service only and kept as inactive.
-    package var token: DeviceToken?
+    package var token: Address?
     package var user: String?
     /// The tags in ascending order, each once.
     package var tags: [String]
@@ -21,7 +21,7 @@ package struct DeviceRecord: Sendable, Equatable {
 
     package var isActive: Bool { deactivatedAt == nil }
 
-    package init(id: DeviceID, app: AppID, token: DeviceToken?, tags: [String] = []) {
+    package init(id: DeviceID, app: AppID, token: Address?, tags: [String] = []) {
         self.id = id
         self.app = app
         self.token = token
@@ -32,7 +32,7 @@ package struct DeviceRecord: Sendable, Equatable {
 /// A registration of a device by an app's backend or an operator. Fields that are nil keep their value.
 package struct DeviceRegistration: Sendable, Equatable {
     package let app: AppID
-    package let token: DeviceToken
+    package let token: Address
     // A property that is nil keeps its value, and an empty text removes it.
     package var user: String?
     package var tags: [String]?
@@ -40,7 +40,7 @@ package struct DeviceRegistration: Sendable, Equatable {
     package var platform: String?
     package var appVersion: String?
     /// The former token of the same device; its user and tags are carried over.
-    package var replaces: DeviceToken?
+    package var replaces: Address?
     /// Whether the device itself is there now, or only its properties change.
     package var purpose = Purpose.registration
 
@@ -53,7 +53,7 @@ package struct DeviceRegistration: Sendable, Equatable {
         case change
     }
 
-    package init(app: AppID, token: DeviceToken) {
+    package init(app: AppID, token: Address) {
         self.app = app
         self.token = token
     }

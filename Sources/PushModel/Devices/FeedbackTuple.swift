@@ -4,9 +4,9 @@ package struct FeedbackTuple: Hashable, Sendable {
     /// Seconds since 1970: when the push service determined that the token is dead. A device that registered later is
     /// active.
     package let time: UInt32
-    package let token: DeviceToken
+    package let token: Address
 
-    package init(time: UInt32, token: DeviceToken) {
+    package init(time: UInt32, token: Address) {
         self.time = time
         self.token = token
     }

@@ -9,20 +9,20 @@ package struct DeliveryRecord: Sendable {
     package let message: Message
     package let device: DeviceID
     /// Zero if nothing was sent or could have been: an unknown device id has no token.
-    package let apnsID: APNSID
+    package let deliveryID: DeliveryID
     package let attempt: UInt16
     package let outcome: DeliveryOutcome
 
     package init(
         seq: UInt64, fingerprint: MessageFingerprint, acceptedAt: WallTime, message: Message, device: DeviceID,
-        apnsID: APNSID, attempt: UInt16, outcome: DeliveryOutcome
+        deliveryID: DeliveryID, attempt: UInt16, outcome: DeliveryOutcome
     ) {
         self.seq = seq
         self.fingerprint = fingerprint
         self.acceptedAt = acceptedAt
         self.message = message
         self.device = device
-        self.apnsID = apnsID
+        self.deliveryID = deliveryID
         self.attempt = attempt
         self.outcome = outcome
     }

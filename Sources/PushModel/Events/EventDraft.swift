@@ -7,7 +7,7 @@ package struct EventDraft: Sendable {
     package let app: AppID?
     package var messageID: MessageID?
     package var device: DeviceID?
-    package var apnsID: APNSID?
+    package var deliveryID: DeliveryID?
     /// A word of a closed or open set, such as the provider's reason.
     package var reason: String?
     /// When the device of a ``EventKind/deviceDeactivated`` event was known to be gone.
@@ -55,7 +55,7 @@ extension EventDraft {
         event.device = deactivation.device
         event.reason = deactivation.reason
         event.messageID = deactivation.messageID
-        event.apnsID = deactivation.apnsID
+        event.deliveryID = deactivation.deliveryID
         event.evidence = deactivation.evidence
         event.erases = deactivation.erases
         return event

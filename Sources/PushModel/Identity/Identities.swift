@@ -14,7 +14,7 @@ package struct Identities: Sendable {
         messageKey = (words[2], words[3])
     }
 
-    package func device(of app: AppID, token: DeviceToken) -> DeviceID {
+    package func device(of app: AppID, token: Address) -> DeviceID {
         var hash = SipHash(key: deviceKey, isWide: true)
         hash.add(app.name)
         token.hash(into: &hash)

@@ -62,9 +62,9 @@ package struct AudienceFault: Error, Sendable, Equatable, CustomStringConvertibl
 package struct AudiencePage: Sendable {
     package struct Device: Sendable {
         package let id: DeviceID
-        package let token: DeviceToken
+        package let token: Address
 
-        package init(id: DeviceID, token: DeviceToken) {
+        package init(id: DeviceID, token: Address) {
             self.id = id
             self.token = token
         }

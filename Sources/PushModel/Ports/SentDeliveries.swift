@@ -2,7 +2,7 @@
 package protocol SentDeliveries: AnyObject, Sendable {
     /// Returns the deliveries with these ids that were sent, as far as the log is searched. Its cost per id is bounded,
     /// and small for an id that does not exist.
-    func sent(_ ids: [APNSID]) async throws -> [APNSID: SentDelivery]
+    func sent(_ ids: [DeliveryID]) async throws -> [DeliveryID: SentDelivery]
 
     /// Stores events. Returns the number of the first one when they are on disk, or nil if they could not be stored.
     func note(_ events: [EventDraft]) async -> UInt64?
@@ -41,12 +41,12 @@ package struct SeenReport: Sendable, Equatable {
     }
 
     /// The id of the delivery; nil if the reported id cannot be one.
-    package let id: APNSID?
+    package let id: DeliveryID?
     package let what: What
     /// The time on the device's clock in milliseconds since 1970; nil if it was not reported.
     package let at: Int64?
 
-    package init(of id: APNSID?, what: What, at: Int64?) {
+    package init(of id: DeliveryID?, what: What, at: Int64?) {
         self.id = id
         self.what = what
         self.at = at

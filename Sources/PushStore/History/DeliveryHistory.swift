@@ -10,7 +10,7 @@ package struct DeliveryHistory: Sendable {
         package let time: WallTime
         package let kind: EventKind
         package let device: DeviceID?
-        package let apnsID: APNSID?
+        package let deliveryID: DeliveryID?
         package let status: UInt64?
         package let attempt: UInt64?
         package let reason: String?
@@ -54,7 +54,8 @@ package struct DeliveryHistory: Sendable {
                     page.deliveries.append(
                         Delivery(
                             seq: event.seq, time: event.time, kind: event.kind, device: event.device,
-                            apnsID: event.apnsID, status: event.status, attempt: event.attempt, reason: entry.reason))
+                            deliveryID: event.deliveryID, status: event.status, attempt: event.attempt,
+                            reason: entry.reason))
                     return true
                 }
                 if isFull {

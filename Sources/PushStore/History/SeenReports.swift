@@ -108,11 +108,11 @@ package actor SeenReports {
         return results
     }
 
-    private static func event(_ report: SeenReport, of delivery: SentDelivery, id: APNSID) -> EventDraft {
+    private static func event(_ report: SeenReport, of delivery: SentDelivery, id: DeliveryID) -> EventDraft {
         var event = EventDraft(report.what.event, app: delivery.app)
         event.messageID = delivery.message
         event.device = delivery.device
-        event.apnsID = id
+        event.deliveryID = id
         event.add("at", number: report.at)
         return event
     }

@@ -113,7 +113,7 @@ package struct TraceSearch: Sendable {
     /// Returns the events of the delivery with this apns-id, and those of its message that concern no single device.
     ///
     /// The log has no index of these ids, so it is read from its end.
-    package func apnsID(_ id: APNSID) async throws -> Found {
+    package func deliveryID(_ id: DeliveryID) async throws -> Found {
         var walks = [LogBackwards(log)]
         if log.partCount > 1 {
             walks = try await log.bounds().enumerated().map { LogBackwards(log, part: $0, $1, stretch: 5000) }
@@ -130,7 +130,7 @@ package struct TraceSearch: Sendable {
             for segment in segments {
                 // A damaged segment may be the one that has the delivery.
                 let isSound = segment.couldBeRead { entry in
-                    guard entry.event.apnsID == id, let message = entry.messageID.flatMap({ MessageID($0) }) else {
+                    guard entry.event.deliveryID == id, let message = entry.messageID.flatMap({ MessageID($0) }) else {
                         return true
                     }
                     found = (message, entry.app, entry.event.device)

@@ -7,11 +7,11 @@ struct DeliverySearch {
     /// the id was made up to have the hash of another name.
     static let mostRows = 16
 
-    private var pending: [APNSID: UInt32]
-    private var seen: [APNSID: Set<SeenReport.What>] = [:]
-    private(set) var found: [APNSID: SentDelivery] = [:]
+    private var pending: [DeliveryID: UInt32]
+    private var seen: [DeliveryID: Set<SeenReport.What>] = [:]
+    private(set) var found: [DeliveryID: SentDelivery] = [:]
 
-    init(_ ids: [APNSID]) {
+    init(_ ids: [DeliveryID]) {
         pending = Dictionary(ids.map { ($0, TraceRun.hash($0)) }) { one, _ in one }
     }
 
@@ -26,7 +26,7 @@ struct DeliverySearch {
     mutating func add(_ segment: LogSegment) {
         // A damaged segment has no events.
         try? unsafe segment.walk { event, apps, bytes in
-            guard let id = event.apnsID, pending[id] != nil else { return true }
+            guard let id = event.deliveryID, pending[id] != nil else { return true }
             switch event.kind {
             case .deliveryDisplayed: seen[id, default: []].insert(.displayed)
             case .deliveryOpened: seen[id, default: []].insert(.opened)

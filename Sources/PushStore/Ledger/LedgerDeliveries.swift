@@ -41,7 +41,7 @@ final class LedgerDeliveries {
         ends = try TraceRunEnds(connection)
     }
 
-    func find(_ ids: [APNSID]) throws(StoreError) -> [APNSID: SentDelivery] {
+    func find(_ ids: [DeliveryID]) throws(StoreError) -> [DeliveryID: SentDelivery] {
         var search = DeliverySearch(ids)
         var all = try storedRuns()
         // The deliveries of a damaged run are not found. It must not hide those after it.
@@ -157,7 +157,7 @@ final class LedgerDeliveries {
 }
 
 extension SQLiteLedger {
-    package func sent(_ ids: [APNSID]) async throws -> [APNSID: SentDelivery] {
+    package func sent(_ ids: [DeliveryID]) async throws -> [DeliveryID: SentDelivery] {
         try await read { (reader) throws(StoreError) in try reader.deliveries.find(ids) }
     }
 }

@@ -141,7 +141,7 @@ struct TraceRun: Sendable {
     static func hash(_ device: DeviceID) -> UInt32 { UInt32(truncatingIfNeeded: device.low) }
 
     /// Returns the hash of a delivery. Its id is a hash already.
-    static func hash(_ delivery: APNSID) -> UInt32 { UInt32(truncatingIfNeeded: delivery.low) }
+    static func hash(_ delivery: DeliveryID) -> UInt32 { UInt32(truncatingIfNeeded: delivery.low) }
 }
 
 /// Builds a trace run from log rows in order.
@@ -161,7 +161,7 @@ struct TraceRunBuilder {
                 entries.append(UInt64(hash) << 32 | place)
             }
             if let device = event.device { entries.append(UInt64(TraceRun.hash(device)) << 32 | place) }
-            if let id = event.apnsID { entries.append(UInt64(TraceRun.hash(id)) << 32 | place) }
+            if let id = event.deliveryID { entries.append(UInt64(TraceRun.hash(id)) << 32 | place) }
             return true
         }
         rows.append(segment.first)

@@ -25,7 +25,7 @@ struct UntracedDeliveries {
     mutating func add(_ segment: LogSegment) {
         end = max(end, segment.last)
         try? unsafe segment.walk { event, _, _ in
-            guard let id = event.apnsID else { return true }
+            guard let id = event.deliveryID else { return true }
             let hash = TraceRun.hash(id)
             if let row = newest[hash], row != segment.first { earlier[hash, default: []].append(row) }
             newest[hash] = segment.first

@@ -23,7 +23,7 @@ actor SentReader {
         self.parts = parts
     }
 
-    func find(_ ids: [APNSID]) async throws -> [APNSID: SentDelivery] {
+    func find(_ ids: [DeliveryID]) async throws -> [DeliveryID: SentDelivery] {
         try await readNews()
         var search = DeliverySearch(ids)
         let numbers = search.rows { index.groups(of: $0) }
@@ -99,7 +99,7 @@ actor SentReader {
 }
 
 extension PostgreSQLLedger {
-    package func sent(_ ids: [APNSID]) async throws -> [APNSID: SentDelivery] { try await sentReader.find(ids) }
+    package func sent(_ ids: [DeliveryID]) async throws -> [DeliveryID: SentDelivery] { try await sentReader.find(ids) }
 }
 
 extension StoreStatements {

@@ -8,14 +8,14 @@ enum StoredSentRow {
         for (deliveries, _, _) in group.outcomes {
             for record in deliveries {
                 switch record.outcome {
-                case .sent, .unknown: append(record.apnsID, to: &bytes)
+                case .sent, .unknown: append(record.deliveryID, to: &bytes)
                 case .rejected, .retry, .expired, .suppressed: break
                 }
             }
         }
         for (events, _) in group.notes {
             for event in events {
-                if let id = event.apnsID { append(id, to: &bytes) }
+                if let id = event.deliveryID { append(id, to: &bytes) }
             }
         }
     }
@@ -26,14 +26,14 @@ enum StoredSentRow {
         for event in events {
             switch event.kind {
             case .deliverySent, .deliveryUnknown, .deliveryDisplayed, .deliveryOpened:
-                if let id = event.apnsID { append(id, to: &bytes) }
+                if let id = event.deliveryID { append(id, to: &bytes) }
             default: break
             }
         }
         return bytes
     }
 
-    private static func append(_ id: APNSID, to bytes: inout [UInt8]) {
+    private static func append(_ id: DeliveryID, to bytes: inout [UInt8]) {
         unsafe withUnsafeBytes(of: TraceRun.hash(id).littleEndian) { unsafe bytes.append(contentsOf: $0) }
     }
 

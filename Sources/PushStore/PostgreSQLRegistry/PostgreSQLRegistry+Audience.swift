@@ -130,7 +130,7 @@ extension PostgreSQLRegistry {
 
     /// Returns the tokens that are not inactive. Other callers can send to tokens without the registry.
     private func page(
-        ofTokens tokens: [DeviceToken], in app: AppID, after cursor: AudienceCursor?, size: Int
+        ofTokens tokens: [Address], in app: AppID, after cursor: AudienceCursor?, size: Int
     ) throws -> AudiencePage {
         let start = try cursor?.index(within: tokens.count) ?? 0
         let end = min(start + size, tokens.count)

@@ -24,7 +24,7 @@ struct Device: ActiveRecord {
     /// more; later ones do, whatever their evidence.
     var reactivatedAt: WallTime?
 
-    init(_ id: DeviceID, app: AppID, token: DeviceToken?) {
+    init(_ id: DeviceID, app: AppID, token: Address?) {
         deviceId = id
         self.app = app.name
         self.token = KeptToken(token)
@@ -69,9 +69,9 @@ struct AppliedMark: ActiveRecord {
 
 /// A token as a column value. It is empty if the token is unknown.
 struct KeptToken: ColumnBytes, Equatable {
-    let token: DeviceToken?
+    let token: Address?
 
-    init(_ token: DeviceToken?) {
+    init(_ token: Address?) {
         self.token = token
     }
 
@@ -81,10 +81,10 @@ struct KeptToken: ColumnBytes, Equatable {
             token = nil
         case 32:
             // Nearly all tokens have this length, and a page contains a thousand of them.
-            token = unsafe DeviceToken(
+            token = unsafe Address(
                 words: (bytes.word(at: 0), bytes.word(at: 8), bytes.word(at: 16), bytes.word(at: 24)))
         default:
-            guard let token = unsafe DeviceToken(bytes: bytes) else { return nil }
+            guard let token = unsafe Address(bytes: bytes) else { return nil }
             self.token = token
         }
     }

@@ -90,7 +90,7 @@ extension SQLiteRegistry {
 
     /// Returns the tokens that are not inactive. Other callers can send to tokens without the registry.
     private func page(
-        ofTokens tokens: [DeviceToken], _ app: AppID, _ cursor: AudienceCursor?, _ size: Int
+        ofTokens tokens: [Address], _ app: AppID, _ cursor: AudienceCursor?, _ size: Int
     ) throws -> AudiencePage {
         let start = try cursor?.index(within: tokens.count) ?? 0
         let end = min(start + size, tokens.count)

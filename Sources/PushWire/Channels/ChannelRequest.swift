@@ -54,9 +54,9 @@ package struct ChannelRequest: Sendable, Equatable {
     package let app: BundleID
     package let operation: Operation
     /// The id that comes back with the response; the provider creates one if it is nil.
-    package let requestID: APNSID?
+    package let requestID: DeliveryID?
 
-    package init(_ operation: Operation, of app: BundleID, requestID: APNSID? = nil) {
+    package init(_ operation: Operation, of app: BundleID, requestID: DeliveryID? = nil) {
         self.app = app
         self.operation = operation
         self.requestID = requestID

@@ -61,18 +61,18 @@ extension EnvelopeReading {
         return tooMany("names", count: json.size(to + 2))
     }
 
-    private func tokens(_ list: IndexedJSON.Position) throws(Rejection) -> [DeviceToken] {
+    private func tokens(_ list: IndexedJSON.Position) throws(Rejection) -> [Address] {
         let count = json.size(list)
-        var tokens: [DeviceToken] = []
+        var tokens: [Address] = []
         tokens.reserveCapacity(count)
         var seen = SeenElements(capacity: count)
         var position = list + 1
         for number in 1...count {
             let token =
                 json.isPlainString(position)
-                ? unsafe DeviceToken(hexBytes: json.inner(position).bytes)
+                ? unsafe Address(hexBytes: json.inner(position).bytes)
                 : json.kind(position).isString
-                    ? json.withUTF8(of: position) { unsafe DeviceToken(hexBytes: $0.bytes) } : nil
+                    ? json.withUTF8(of: position) { unsafe Address(hexBytes: $0.bytes) } : nil
             guard let token else { throw badToken(at: position, number: number, of: count) }
             if count == 1
                 || seen.insert(tokens.count, hash: token.tableHash(seed: seen.seed), isSame: { tokens[$0] == token })
@@ -92,8 +92,8 @@ extension EnvelopeReading {
             problem =
                 length == 0
                 ? "is empty"
-                : length > 2 * DeviceToken.maxLength
-                    ? "has \(length) digits; \(2 * DeviceToken.maxLength) are allowed"
+                : length > 2 * Address.maxTokenLength
+                    ? "has \(length) digits; \(2 * Address.maxTokenLength) are allowed"
                     : isHexadecimal(position) ? "has an odd number of digits" : "is not hexadecimal"
         } else {
             problem = "is \(json.kind(position).name), not a string"

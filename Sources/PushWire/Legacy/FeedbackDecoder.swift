@@ -25,7 +25,7 @@ package struct FeedbackDecoder: Sendable {
     private var skipping = 0
     private var skipped = 0
 
-    /// The number of tuples whose token is empty or longer than `DeviceToken.maxLength`. They are skipped rather
+    /// The number of tuples whose token is empty or longer than `Address.maxTokenLength`. They are skipped rather
     /// than rejected, since their length gives the start of the next tuple and the tuples after them must not be lost.
     package private(set) var malformed: UInt64 = 0
 
@@ -49,7 +49,7 @@ package struct FeedbackDecoder: Sendable {
             guard pending.count == needed else { return }
             if needed > Self.headLength {
                 emit(into: &tuples)
-            } else if !(1...DeviceToken.maxLength).contains(tokenLength) {
+            } else if !(1...Address.maxTokenLength).contains(tokenLength) {
                 malformed += 1
                 skipping = tokenLength
                 skipped = Self.headLength
@@ -74,7 +74,7 @@ package struct FeedbackDecoder: Sendable {
 
     private mutating func emit(into tuples: inout [FeedbackTuple]) {
         let time = pending[..<4].reduce(UInt32(0)) { $0 << 8 | UInt32($1) }
-        guard let token = DeviceToken(bytes: pending[Self.headLength...]) else {
+        guard let token = Address(bytes: pending[Self.headLength...]) else {
             preconditionFailure("the decoder kept an invalid token of \(pending.count - Self.headLength) bytes")
         }
         tuples.append(FeedbackTuple(time: time, token: token))

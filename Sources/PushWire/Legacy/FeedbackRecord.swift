@@ -3,7 +3,7 @@ package import PushModel
 /// The format of feedback tuples in a spool file: `length u8 | time u32 | token | CRC-32 of the preceding bytes u32`.
 package enum FeedbackRecord {
     /// The largest length of a record.
-    package static let maxLength = 1 + 4 + DeviceToken.maxLength + 4
+    package static let maxLength = 1 + 4 + Address.maxTokenLength + 4
 
     package static func append(_ tuple: FeedbackTuple, to bytes: inout [UInt8]) {
         let start = bytes.count
@@ -30,14 +30,14 @@ package enum FeedbackRecord {
         while reading.tuples.count < limit, reading.used < bytes.count {
             let start = reading.used
             let length = Int(bytes[start])
-            guard (1...DeviceToken.maxLength).contains(length) else {
+            guard (1...Address.maxTokenLength).contains(length) else {
                 reading.isDamaged = true
                 break
             }
             let end = start + 1 + 4 + length
             guard end + 4 <= bytes.count else { break }
             guard number(at: end, in: bytes) == CRC32.of(bytes[start..<end]),
-                let token = DeviceToken(bytes: bytes[start + 5..<end])
+                let token = Address(bytes: bytes[start + 5..<end])
             else {
                 reading.isDamaged = true
                 break

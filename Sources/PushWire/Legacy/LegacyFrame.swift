@@ -40,7 +40,7 @@ package enum LegacyFrame {
     ///
     /// The error packet contains `identifier`. Command 0 has neither an identifier nor an expiration nor a priority.
     package static func append(
-        _ message: Message, for token: DeviceToken, as command: LegacyCommand, identifier: UInt32,
+        _ message: Message, for token: Address, as command: LegacyCommand, identifier: UInt32,
         to bytes: inout [UInt8]
     ) throws(LegacyFrameError) {
         let payload = message.payload

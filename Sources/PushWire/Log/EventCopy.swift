@@ -10,7 +10,7 @@ package struct EventCopy: Sendable {
     package let app: AppID?
     package let messageID: [UInt8]?
     package let device: DeviceID?
-    package let apnsID: APNSID?
+    package let deliveryID: DeliveryID?
     let attempt: UInt64?
     let status: UInt64?
     let reason: [UInt8]?
@@ -30,7 +30,7 @@ package struct EventCopy: Sendable {
         app = event.app.map { apps[$0] }
         messageID = copy(event.messageID)
         device = event.device
-        apnsID = event.apnsID
+        deliveryID = event.deliveryID
         attempt = event.attempt
         status = event.status
         reason = copy(event.reason)

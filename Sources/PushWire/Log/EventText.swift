@@ -94,10 +94,10 @@ private struct Pen {
             unsafe at += DeviceID.textLength
             byte(UInt8(ascii: "\""))
         }
-        if let id = event.apnsID {
+        if let id = event.deliveryID {
             word(",\"apns_id\":\"")
             unsafe id.write(into: at)
-            unsafe at += APNSID.textLength
+            unsafe at += DeliveryID.textLength
             byte(UInt8(ascii: "\""))
         }
         if let attempt = event.attempt {

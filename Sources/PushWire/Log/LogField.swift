@@ -12,7 +12,7 @@ enum LogField {
     /// The message id of the previous record.
     static let sameMessage: UInt16 = 1 << 1
     static let device: UInt16 = 1 << 2
-    static let apnsID: UInt16 = 1 << 3
+    static let deliveryID: UInt16 = 1 << 3
     static let attempt: UInt16 = 1 << 4
     static let status: UInt16 = 1 << 5
     static let reason: UInt16 = 1 << 6

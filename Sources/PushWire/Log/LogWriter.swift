@@ -118,10 +118,10 @@ package struct LogWriter: Sendable {
         var details: [UInt8] = []
         var isAnswered = true
         switch record.outcome {
-        case .sent(let uniqueID):
+        case .sent(let providerID):
             kind = .deliverySent
             status = 200
-            if let uniqueID { JSONDetail.append(uniqueID, as: "apns_unique_id", to: &details) }
+            if let providerID { JSONDetail.append(providerID, as: "apns_unique_id", to: &details) }
         case .rejected(let refusal, _):
             kind = .deliveryRejected
             status = UInt64(max(0, refusal.status))
@@ -146,7 +146,7 @@ package struct LogWriter: Sendable {
         let message = record.message
         var fields = LogField.device
         fields |= message === lastMessage ? LogField.sameMessage : LogField.messageID
-        if record.apnsID.high | record.apnsID.low != 0 { fields |= LogField.apnsID }
+        if record.deliveryID.high | record.deliveryID.low != 0 { fields |= LogField.deliveryID }
         if record.attempt > 0 { fields |= LogField.attempt }
         if status != nil { fields |= LogField.status }
         if reason != nil { fields |= LogField.reason }
@@ -159,9 +159,9 @@ package struct LogWriter: Sendable {
         if fields & LogField.messageID != 0 { bytes.appendText(message.id.text) }
         bytes.appendWord(record.device.high)
         bytes.appendWord(record.device.low)
-        if fields & LogField.apnsID != 0 {
-            bytes.appendWord(record.apnsID.high)
-            bytes.appendWord(record.apnsID.low)
+        if fields & LogField.deliveryID != 0 {
+            bytes.appendWord(record.deliveryID.high)
+            bytes.appendWord(record.deliveryID.low)
         }
         if record.attempt > 0 { bytes.appendVarint(UInt64(record.attempt)) }
         if let status { bytes.appendVarint(status) }
@@ -214,7 +214,7 @@ package struct LogWriter: Sendable {
         var fields: UInt16 = 0
         if draft.messageID != nil { fields |= LogField.messageID }
         if draft.device != nil { fields |= LogField.device }
-        if draft.apnsID != nil { fields |= LogField.apnsID }
+        if draft.deliveryID != nil { fields |= LogField.deliveryID }
         if draft.reason != nil { fields |= LogField.reason }
         if !details.isEmpty { fields |= LogField.details }
         if draft.evidence != nil { fields |= LogField.evidence }
@@ -225,7 +225,7 @@ package struct LogWriter: Sendable {
             bytes.appendWord(device.high)
             bytes.appendWord(device.low)
         }
-        if let id = draft.apnsID {
+        if let id = draft.deliveryID {
             bytes.appendWord(id.high)
             bytes.appendWord(id.low)
         }
@@ -239,7 +239,7 @@ package struct LogWriter: Sendable {
     package mutating func add(_ copy: EventCopy) {
         let parts: [(isThere: Bool, field: UInt16)] = [
             (copy.messageID != nil, LogField.messageID), (copy.device != nil, LogField.device),
-            (copy.apnsID != nil, LogField.apnsID), (copy.attempt != nil, LogField.attempt),
+            (copy.deliveryID != nil, LogField.deliveryID), (copy.attempt != nil, LogField.attempt),
             (copy.status != nil, LogField.status), (copy.reason != nil, LogField.reason),
             (copy.latency != nil, LogField.latency), (copy.traceparent != nil, LogField.traceparent),
             (copy.details != nil, LogField.details), (copy.evidence != nil, LogField.evidence),
@@ -252,7 +252,7 @@ package struct LogWriter: Sendable {
             bytes.appendWord(device.high)
             bytes.appendWord(device.low)
         }
-        if let id = copy.apnsID {
+        if let id = copy.deliveryID {
             bytes.appendWord(id.high)
             bytes.appendWord(id.low)
         }

@@ -13,7 +13,7 @@ package struct LoggedEvent: Sendable {
     package let app: Int?
     package internal(set) var messageID: Range<Int>?
     package internal(set) var device: DeviceID?
-    package internal(set) var apnsID: APNSID?
+    package internal(set) var deliveryID: DeliveryID?
     package internal(set) var attempt: UInt64?
     package internal(set) var status: UInt64?
     package internal(set) var reason: Range<Int>?
@@ -96,7 +96,7 @@ extension ByteReader {
             event.messageID = messageID
         }
         if fields & LogField.device != 0 { event.device = DeviceID(high: word(), low: word()) }
-        if fields & LogField.apnsID != 0 { event.apnsID = APNSID(high: word(), low: word()) }
+        if fields & LogField.deliveryID != 0 { event.deliveryID = DeliveryID(high: word(), low: word()) }
         if fields & LogField.attempt != 0 { event.attempt = varint() }
         if fields & LogField.status != 0 { event.status = varint() }
         if fields & LogField.reason != 0 { event.reason = range() }

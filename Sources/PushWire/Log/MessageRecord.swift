@@ -68,7 +68,7 @@ package enum MessageRecord {
             bytes.append(0)
             bytes.appendVarint(UInt64(tokens.count))
             for token in tokens {
-                bytes.append(UInt8(token.byteCount))
+                bytes.appendVarint(UInt64(token.byteCount))
                 token.append(to: &bytes)
             }
         case .devices(let devices):
@@ -95,7 +95,7 @@ package enum MessageRecord {
         switch kind {
         case 0:
             guard let count = count(&reader) else { return nil }
-            var tokens: [DeviceToken] = []
+            var tokens: [Address] = []
             tokens.reserveCapacity(count)
             for _ in 0..<count {
                 guard let token = token(&reader) else { return nil }
@@ -121,16 +121,18 @@ package enum MessageRecord {
         return count <= UInt64(Audience.maxNames) ? Int(count) : nil
     }
 
-    private static func token(_ reader: inout ByteReader) -> DeviceToken? {
-        let length = Int(reader.byte())
+    private static func token(_ reader: inout ByteReader) -> Address? {
+        // Earlier versions wrote one byte, which is the same for up to 127.
+        let length = reader.varint()
         if length == 32 {
-            return DeviceToken(
+            return Address(
                 words: (
                     reader.word().byteSwapped, reader.word().byteSwapped, reader.word().byteSwapped,
                     reader.word().byteSwapped
                 ))
         }
-        return DeviceToken(bytes: (0..<length).map { _ in reader.byte() })
+        guard length <= UInt64(Address.maxLength) else { return nil }
+        return Address(bytes: (0..<length).map { _ in reader.byte() })
     }
 
     private static func append(_ expression: TagExpression, _ bytes: inout [UInt8]) {

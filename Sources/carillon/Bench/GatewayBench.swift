@@ -162,9 +162,10 @@ struct GatewayBench: Sendable {
         private func delivery(_ number: UInt64) -> Delivery {
             // A notification keeps its token and apns-id when it is sent again, because both identify it.
             var random = SeededRandom(seed: number)
-            let token = DeviceToken(words: (number, random.next(), random.next(), random.next()))
+            let token = Address(words: (number, random.next(), random.next(), random.next()))
             return Delivery(
-                ticket: number, message: message, token: token, apnsID: APNSID(high: random.next(), low: random.next()))
+                ticket: number, message: message, token: token,
+                deliveryID: DeliveryID(high: random.next(), low: random.next()))
         }
 
         private func finish() {

@@ -52,12 +52,12 @@ struct AppCheck: Sendable {
     /// nothing and is not stored.
     static func probe(_ app: Configuration.App) -> Delivery? {
         guard app.gateway.wireProtocol == .http2, let id = MessageID("check") else { return nil }
-        let token = DeviceToken(words: (0, 0, 0, 0))
+        let token = Address(words: (0, 0, 0, 0))
         let message = Message(
             id: id, app: app.id, pushType: .background, expiry: .singleAttempt,
             payload: Payload(aps: .background).encoded())
         return Delivery(
-            ticket: 1, message: message, token: token, apnsID: .derived(app: app.id, message: id, token: token))
+            ticket: 1, message: message, token: token, deliveryID: .derived(app: app.id, message: id, token: token))
     }
 
     mutating func conclude(_ report: Trial.Report) {

@@ -69,7 +69,7 @@ enum DevicesVerb {
     }
 
     /// Returns the token of a device to add, and the token that it replaces.
-    private static func tokens(_ arguments: Arguments) throws(Failure) -> (token: DeviceToken, replaced: DeviceToken?) {
+    private static func tokens(_ arguments: Arguments) throws(Failure) -> (token: Address, replaced: Address?) {
         let (word, replaces) = (arguments.wordIfGiven("TOKEN"), arguments.text("replaces"))
         caution(arguments, token: word, replaces: replaces)
         if arguments.text("token-file") == "-", arguments.text("replaces-file") == "-" {
@@ -118,7 +118,7 @@ enum DevicesVerb {
     }
 
     private static func show(
-        _ first: String, token: DeviceToken?, from client: ControlClient, with arguments: Arguments
+        _ first: String, token: Address?, from client: ControlClient, with arguments: Arguments
     ) async throws -> ExitCode {
         let device: DeviceAnswer
         if let token {

@@ -9,7 +9,7 @@ import PushTransport
 /// or with the first reason why there is none.
 struct Trial: Sendable {
     enum Outcome: Sendable {
-        case accepted(uniqueID: String?)
+        case accepted(providerID: String?)
         /// The provider rejected the notification, whatever the disposition.
         case refused(Refusal)
         /// The request was written, but there was no response.
@@ -131,7 +131,7 @@ private final class TrialRun {
         guard done != nil else { return }
         for one in report.deliveries {
             switch one.outcome {
-            case .sent(let uniqueID): finish(.accepted(uniqueID: uniqueID), latency: one.latency)
+            case .sent(let providerID): finish(.accepted(providerID: providerID), latency: one.latency)
             case .rejected(let refusal, _), .retry(let refusal, _):
                 // A status of 0 means that there was no response: the notification was returned too often.
                 finish(refusal.status == 0 ? .dismissed(goAway) : .refused(refusal), latency: one.latency)

@@ -33,7 +33,7 @@ struct Verdict: Sendable {
     /// What to do; nil if there is nothing to do.
     var advice: String?
     var refusal: Refusal?
-    var uniqueID: String?
+    var providerID: String?
     /// Whether the provider responded with status 200.
     var isAnswered = false
 
@@ -72,7 +72,7 @@ struct Verdict: Sendable {
             members["retry_after_ms"] = refusal.retryAfter.map { .integer(Int64($0) * 1000) }
             members["since_at"] = refusal.timestamp.map { .integer($0.milliseconds) }
         }
-        members["apns_unique_id"] = .text(uniqueID)
+        members["apns_unique_id"] = .text(providerID)
         return members
     }
 }
@@ -120,13 +120,13 @@ extension Verdict {
     init(_ outcome: Trial.Outcome, of app: Configuration.App) {
         let isBinary = app.gateway.wireProtocol == .binary
         switch outcome {
-        case .accepted(let uniqueID):
+        case .accepted(let providerID):
             self.init(
                 .accepted,
                 isBinary
                     ? "the service received it and sent no error; the binary protocol has no other confirmation"
                     : "the provider accepted the notification; it does not report delivery")
-            self.uniqueID = uniqueID
+            self.providerID = providerID
             isAnswered = !isBinary
         case .refused(let refusal):
             self.init(refusal)

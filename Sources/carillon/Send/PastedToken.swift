@@ -12,7 +12,7 @@ enum PastedToken {
     /// Returns the token.
     ///
     /// - Parameter option: The option or place of the text, for error messages.
-    static func read(_ text: String, option: String = "'--token'") throws(Failure) -> DeviceToken {
+    static func read(_ text: String, option: String = "'--token'") throws(Failure) -> Address {
         if text.contains("length") || text.contains("…") || text.contains("...") {
             throw Failure(
                 .badInput,
@@ -40,10 +40,10 @@ enum PastedToken {
                 "\(option) has \(bytes.count) bytes; a device token has \(shortest) or more, \(2 * shortest) hexadecimal digits"
             )
         }
-        guard let token = DeviceToken(bytes: bytes) else {
+        guard let token = Address(bytes: bytes) else {
             throw Failure(
                 .badInput,
-                "\(option) has \(bytes.count) bytes; a device token has at most \(DeviceToken.maxLength)")
+                "\(option) has \(bytes.count) bytes; a device token has at most \(Address.maxTokenLength)")
         }
         return token
     }

@@ -8,7 +8,7 @@ import PushWire
 /// The message and the target of `carillon send`.
 struct SendOrder: Sendable {
     enum Target: Sendable {
-        case device(DeviceToken, APNSID)
+        case device(Address, DeliveryID)
         case channel(ChannelID)
     }
 
@@ -59,7 +59,7 @@ struct SendOrder: Sendable {
             target = .channel(channel)
         } else {
             let token = try Self.token(arguments)
-            target = .device(token, try Self.apnsID(arguments) ?? .derived(app: app.id, message: id, token: token))
+            target = .device(token, try Self.deliveryID(arguments) ?? .derived(app: app.id, message: id, token: token))
         }
     }
 
@@ -86,7 +86,7 @@ struct SendOrder: Sendable {
         return channel
     }
 
-    private static func token(_ arguments: Arguments) throws(Failure) -> DeviceToken {
+    private static func token(_ arguments: Arguments) throws(Failure) -> Address {
         guard TokenOptions.isGiven(arguments) else {
             throw Failure(.usage, "no target: give --token-file FILE, --token HEX, or --channel ID for a broadcast")
         }
@@ -149,12 +149,12 @@ struct SendOrder: Sendable {
         return duration == .zero ? 0 : now.seconds + duration.components.seconds
     }
 
-    private static func apnsID(_ arguments: Arguments) throws(Failure) -> APNSID? {
+    private static func deliveryID(_ arguments: Arguments) throws(Failure) -> DeliveryID? {
         guard let text = arguments.text("apns-id") else { return nil }
         if arguments.has("id") {
             throw Failure(.usage, "'--apns-id' cannot be combined with '--id', from which it is derived")
         }
-        guard let id = APNSID(text) else {
+        guard let id = DeliveryID(text) else {
             throw Failure(
                 .badInput,
                 "'--apns-id \(PlainText.line(text, limit: 60))' is not a UUID: 8-4-4-4-12 hexadecimal digits")

@@ -30,7 +30,7 @@ struct SendReport: Sendable {
         case .channel(let channel):
             rows.append(("channel", PlainText.line(channel.text, limit: 80)))
         }
-        if let uniqueID = verdict.uniqueID { rows.append(("apns-unique-id", uniqueID)) }
+        if let providerID = verdict.providerID { rows.append(("apns-unique-id", providerID)) }
         if let took {
             let answer = latency.map { $0 > .zero ? ", response after \(PlainText.milliseconds($0))" : "" } ?? ""
             rows.append(("took", PlainText.milliseconds(took) + answer))

@@ -100,7 +100,8 @@ struct SendVerb {
             let gateway = try Trial.load(app, timeout: timeout)
             warn(gateway)
             if arguments.has("dry-run") { return preview(gateway) }
-            return await push(gateway, delivery: Delivery(ticket: 1, message: order.message, token: token, apnsID: id))
+            return await push(
+                gateway, delivery: Delivery(ticket: 1, message: order.message, token: token, deliveryID: id))
         case .channel(let channel):
             let channels = try AppChannels(app, timeout: timeout)
             warn(channels.gateway)

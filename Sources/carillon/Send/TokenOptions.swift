@@ -42,7 +42,7 @@ enum TokenOptions {
     ///   - text: The value of the positional argument.
     static func one(
         _ arguments: Arguments, word: String, text: String?, option: String = "token-file"
-    ) throws(Failure) -> DeviceToken? {
+    ) throws(Failure) -> Address? {
         guard let path = arguments.text(option) else {
             guard let text else { return nil }
             return try PastedToken.read(text, option: word)
@@ -58,11 +58,11 @@ enum TokenOptions {
     }
 
     /// Returns all tokens, at least one.
-    static func read(_ arguments: Arguments) throws(Failure) -> [DeviceToken] {
+    static func read(_ arguments: Arguments) throws(Failure) -> [Address] {
         if arguments.has("token"), arguments.has("token-file") {
             throw Failure(.usage, "'--token' cannot be combined with '--token-file': both give the devices")
         }
-        var tokens: [DeviceToken] = []
+        var tokens: [Address] = []
         if let path = arguments.text("token-file") {
             if path == "-", arguments.text("payload") == "-" {
                 throw Failure(
@@ -96,7 +96,7 @@ enum TokenOptions {
     }
 }
 
-extension DeviceToken {
+extension Address {
     /// A replacement for the token in output. It contains none of the digits, because a token grants the right to send to
     /// the device.
     var size: String { "\(hexLength / 2) bytes, not shown" }

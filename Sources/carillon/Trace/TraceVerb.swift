@@ -124,7 +124,7 @@ struct TraceTarget: Sendable {
             if let option = ["message", "device", "app"].first(where: { arguments.has($0) }) {
                 throw Failure(.usage, "'--\(option)' cannot be combined with '--\(other)'")
             }
-            if other == "apns-id", APNSID(text) == nil { throw Failure(.usage, "'--apns-id' must be a UUID") }
+            if other == "apns-id", DeliveryID(text) == nil { throw Failure(.usage, "'--apns-id' must be a UUID") }
             self.init(other == "user" ? .user : .push, text: text)
             return
         }

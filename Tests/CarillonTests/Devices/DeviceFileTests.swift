@@ -127,13 +127,13 @@ import Testing
     }
 
     private var whole: DeviceRegistration {
-        var device = DeviceRegistration(app: AppID("shop")!, token: DeviceToken(hex: Self.token)!)
+        var device = DeviceRegistration(app: AppID("shop")!, token: Address(hex: Self.token)!)
         device.user = "ada"
         device.tags = ["beta", "de"]
         device.locale = "de-CH"
         device.platform = "ios"
         device.appVersion = "4.2"
-        device.replaces = DeviceToken(hex: String(repeating: "cd", count: 32))
+        device.replaces = Address(hex: String(repeating: "cd", count: 32))
         return device
     }
 
@@ -153,7 +153,7 @@ import Testing
     }
 
     @Test func `Empty values are left out, and the app can come from the option`() throws {
-        let bare = DeviceRegistration(app: AppID("news")!, token: DeviceToken(hex: Self.token)!)
+        let bare = DeviceRegistration(app: AppID("news")!, token: Address(hex: Self.token)!)
         #expect(try read(.csv, app: "news", "Token,User,tags\n<\(Self.token)>,,\n") == [.device(line: 2, bare)])
         #expect(
             try read(.jsonl, app: "news", "\u{feff}\n{\"token\":\"\(Self.token)\",\"user\":null}\n\n") == [

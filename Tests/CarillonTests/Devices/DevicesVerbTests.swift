@@ -143,7 +143,7 @@ import Testing
         try await withPipeline { scene in
             var text = "token,user,tags\r\n"
             for number in 0..<2500 {
-                let token = DeviceToken(words: (0, 0, 0, UInt64(number + 1))).hex
+                let token = Address(words: (0, 0, 0, UInt64(number + 1))).hex
                 text += number == 1700 ? "bad,\r\n" : number == 2000 ? "zz,a,b\r\n" : "\(token),u\(number),a;b\r\n"
             }
             let file = try scene.control.directory.write("devices.csv", containing: text)
@@ -191,7 +191,7 @@ import Testing
                 $0.callsBeforeRefusal = 1
             }
             var text = "app,token\n"
-            for number in 1...1500 { text += "shop,\(DeviceToken(words: (0, 0, 0, UInt64(number))).hex)\n" }
+            for number in 1...1500 { text += "shop,\(Address(words: (0, 0, 0, UInt64(number))).hex)\n" }
             let ended = try await scene.run(
                 "devices", "import", try scene.control.directory.write("devices.csv", containing: text))
             #expect(ended.status == 1)
@@ -321,7 +321,7 @@ import Testing
 extension PipelineScene {
     func fill(_ count: Int) {
         for number in 1...count {
-            let token = DeviceToken(words: (1, 2, 3, UInt64(number)))
+            let token = Address(words: (1, 2, 3, UInt64(number)))
             let id = Self.identities.device(of: Self.shop, token: token)
             devices.put(DeviceRecord(id: id, app: Self.shop, token: token, tags: ["t"]))
         }

@@ -25,11 +25,11 @@ import Testing
         events.commit { writer, now in writer.add(accepted: done, named: 3, at: now) }
         events.commit(at: 1000) { writer, now in
             writer.add(accepted: LogWriter.message("late"), named: nil, at: now)
-            writer.add(.sent(uniqueID: nil), of: done, to: Self.device, at: now)
+            writer.add(.sent(providerID: nil), of: done, to: Self.device, at: now)
             writer.add(
                 .rejected(Refusal(status: 400, reason: .badTopic), deactivates: nil), of: done, to: Self.device,
                 at: now)
-            writer.add(.sent(uniqueID: nil), of: done, to: Self.device, at: now)
+            writer.add(.sent(providerID: nil), of: done, to: Self.device, at: now)
             writer.add(.messageDuplicate, message: "done", at: now)
             writer.complete(done, counts(sent: 2, rejected: 1), at: now)
         }
@@ -37,7 +37,7 @@ import Testing
             writer.complete(LogWriter.message("late"), counts(), isExpired: true, at: now)
             let going = LogWriter.message("going", app: PipelineScene.news)
             writer.add(accepted: going, named: 5, at: now)
-            writer.add(.sent(uniqueID: nil), of: going, to: Self.device, at: now)
+            writer.add(.sent(providerID: nil), of: going, to: Self.device, at: now)
             writer.add(
                 .retry(Refusal(status: 503, reason: nil), after: .seconds(1)), of: going, to: Self.device, at: now)
             writer.add(.unknown(.timeout, isFinal: false), of: going, to: Self.device, at: now)
@@ -169,7 +169,7 @@ import Testing
                 writer.add(accepted: message, named: 2, at: now)
                 writer.complete(message, counts(sent: 2), at: now)
                 writer.add(accepted: message, named: 3, at: now)
-                writer.add(.sent(uniqueID: nil), of: message, to: Self.device, at: now)
+                writer.add(.sent(providerID: nil), of: message, to: Self.device, at: now)
             }
             let going = try await scene.run("messages", "m")
             #expect(going.output.contains("sending") && going.output.contains("2 times, for other devices"))

@@ -209,7 +209,7 @@ import Testing
         for phrase in [
             "up to \(Self.grouped(EnvelopeReader.maxLines)) envelopes",
             "object of at most \(EnvelopeReader.maxEnvelopeLength >> 20) MiB",
-            "1 to \(Self.grouped(Audience.maxNames)); each 1 to \(DeviceToken.maxLength) bytes",
+            "1 to \(Self.grouped(Audience.maxNames)); each 1 to \(Address.maxTokenLength) bytes",
             "\(TagExpression.maxTags) tags of 1 to 128 bytes, \(TagExpression.maxDepth) levels",
             "| `limit` | integer | \(ReplayRequest.defaultLimit) |",
             "Carillon returns at most \(Self.grouped(replays.limit))",

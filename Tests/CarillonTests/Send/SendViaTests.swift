@@ -33,7 +33,7 @@ import Testing
             let request = try #require(ground.requests.first)
             #expect(request.message.app.name == "shop" && request.message.pushType == .alert)
             #expect(request.message.payload == Array(#"{"aps":{"alert":{"title":"Hello"}}}"#.utf8))
-            #expect(request.audience == .tokens([DeviceToken(hex: TrialScene.token)!]))
+            #expect(request.audience == .tokens([Address(hex: TrialScene.token)!]))
         }
     }
 

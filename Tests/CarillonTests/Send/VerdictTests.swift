@@ -55,7 +55,7 @@ import Testing
             #expect(Verdict(.notConnected(end, inTime: false), of: Self.app).kind.code == .tryAgain, "\(kind)")
         }
         let outcomes: [(Trial.Outcome, ExitCode)] = [
-            (.accepted(uniqueID: nil), .done), (.stayedOpen, .done), (.unknown(.timeout), .failed),
+            (.accepted(providerID: nil), .done), (.stayedOpen, .done), (.unknown(.timeout), .failed),
             (.unknown(.reset), .failed), (.expired, .badInput), (.dismissed(nil), .tryAgain),
             (.dismissed(.shutdown), .tryAgain), (.timedOut(after: .seconds(20)), .tryAgain),
             (.halted(GatewayHalt(.refused, message: "no", reason: .badCertificate)), .notPermitted),

@@ -22,8 +22,8 @@ import Testing
             writer.add(accepted: foreign, named: 1, at: now)
         }
         events.commit(at: 38) { writer, now in
-            writer.add(.sent(uniqueID: nil), of: message, to: Self.one, at: now)
-            writer.add(.sent(uniqueID: nil), of: other, to: Self.one, at: now)
+            writer.add(.sent(providerID: nil), of: message, to: Self.one, at: now)
+            writer.add(.sent(providerID: nil), of: other, to: Self.one, at: now)
             writer.add(
                 .retry(Refusal(status: 503, reason: .serviceUnavailable), after: .seconds(1)), of: message,
                 to: Self.two, at: now)
@@ -128,7 +128,7 @@ import Testing
                     let outcome: DeliveryOutcome =
                         number < 4
                         ? .rejected(Refusal(status: 410, reason: .unregistered), deactivates: nil)
-                        : .sent(uniqueID: nil)
+                        : .sent(providerID: nil)
                     writer.add(outcome, of: message, to: PipelineScene.id(UInt8(number)), at: now)
                 }
             }
@@ -156,16 +156,16 @@ import Testing
     @Test func `A trace by apns-id shows one delivery with its message`() async throws {
         try await withPipeline { scene in
             tell(scene.events)
-            let wanted = APNSID(high: 7, low: 9)
+            let wanted = DeliveryID(high: 7, low: 9)
             let message = LogWriter.message("found")
             scene.events.commit(at: 80_000) { writer, now in
                 writer.add(accepted: message, named: 2, at: now)
-                for (device, id) in [(Self.one, wanted), (Self.two, APNSID(high: 7, low: 10))] {
+                for (device, id) in [(Self.one, wanted), (Self.two, DeliveryID(high: 7, low: 10))] {
                     writer.add(
                         DeliveryRecord(
                             seq: 1, fingerprint: PipelineScene.identities.message(of: message.app, id: message.id),
-                            acceptedAt: now, message: message, device: device, apnsID: id, attempt: 1,
-                            outcome: .sent(uniqueID: nil)), at: now)
+                            acceptedAt: now, message: message, device: device, deliveryID: id, attempt: 1,
+                            outcome: .sent(providerID: nil)), at: now)
                 }
             }
             let ended = try await scene.run("trace", "--apns-id", "\(wanted)")
@@ -173,7 +173,7 @@ import Testing
             #expect(
                 ended.output.contains("message found: accepted") && ended.output.contains("sent to device \(Self.one)"))
             #expect(!ended.output.contains(Self.two.description))
-            let nobody = try await scene.run("trace", "--apns-id", "\(APNSID(high: 1, low: 1))")
+            let nobody = try await scene.run("trace", "--apns-id", "\(DeliveryID(high: 1, low: 1))")
             #expect(nobody.status == 65 && nobody.errors.contains("it was never sent, or its events were removed"))
         }
     }
@@ -201,7 +201,7 @@ import Testing
         try await withPipeline { scene in
             let message = LogWriter.message("many")
             scene.events.commit { writer, now in
-                for _ in 0..<10_001 { writer.add(.sent(uniqueID: nil), of: message, to: Self.one, at: now) }
+                for _ in 0..<10_001 { writer.add(.sent(providerID: nil), of: message, to: Self.one, at: now) }
             }
             let lines = try await scene.run("trace", "many", "--json")
             #expect(lines.output.split(separator: "\n").count == 10_000)
@@ -213,10 +213,10 @@ import Testing
         try await withPipeline { scene in
             let message = LogWriter.message("many")
             scene.events.commit { writer, now in
-                for _ in 0..<10_001 { writer.add(.sent(uniqueID: nil), of: message, to: Self.one, at: now) }
+                for _ in 0..<10_001 { writer.add(.sent(providerID: nil), of: message, to: Self.one, at: now) }
             }
             scene.events.commit(at: 3_600_000) { writer, now in
-                writer.add(.sent(uniqueID: nil), of: message, to: Self.one, attempt: 2, at: now)
+                writer.add(.sent(providerID: nil), of: message, to: Self.one, attempt: 2, at: now)
             }
             for subject in [["many"], [Self.one.description]] {
                 let late = try await scene.run(["trace"] + subject + ["--since", "2026-01-01T00:30:00Z", "--json"])
@@ -227,11 +227,11 @@ import Testing
             // The limit also holds if it is reached exactly at the end of a segment.
             scene.events.forget(1)
             scene.events.commit(at: 3_700_000) { writer, now in
-                for _ in 0..<9_999 { writer.add(.sent(uniqueID: nil), of: message, to: Self.one, at: now) }
+                for _ in 0..<9_999 { writer.add(.sent(providerID: nil), of: message, to: Self.one, at: now) }
             }
             #expect(try await scene.run("trace", "many", "--json").errors == "")
             scene.events.commit(at: 3_800_000) { writer, now in
-                writer.add(.sent(uniqueID: nil), of: message, to: Self.one, at: now)
+                writer.add(.sent(providerID: nil), of: message, to: Self.one, at: now)
             }
             #expect(try await scene.run("trace", "many", "--json").errors.contains("the output is incomplete"))
         }
@@ -253,7 +253,7 @@ import Testing
                     for number in 1...3 {
                         for _ in 0..<1000 {
                             writer.add(
-                                .sent(uniqueID: nil), of: message, to: PipelineScene.id(UInt8(number)), at: now)
+                                .sent(providerID: nil), of: message, to: PipelineScene.id(UInt8(number)), at: now)
                         }
                     }
                 }

@@ -42,7 +42,7 @@ import Testing
                 return
             }
             #expect(refusal == Refusal(status: 400, reason: .channelNotRegistered))
-            #expect(APNSID(requestID) != nil)
+            #expect(DeliveryID(requestID) != nil)
             #expect(
                 missing?.description
                     == "the provider answered 400 ChannelNotRegistered (request \(requestID)): there is no such channel "

@@ -30,7 +30,7 @@ struct Accounts {
         var faults: [String] = []
         if book.surplus > 0 { faults.append("\(book.surplus) duplicate reports") }
         for (number, delivery) in deliveries.enumerated() {
-            let times = taken[delivery.apnsID.description] ?? 0
+            let times = taken[delivery.deliveryID.description] ?? 0
             let unknown = book.unknown[number]
             switch book.terminal[number] {
             case nil:

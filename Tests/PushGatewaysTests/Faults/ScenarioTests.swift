@@ -29,7 +29,7 @@ import Testing
                 let deliveries = ConnectionOwner.deliveries(first..<first + scenario.count).enumerated().map {
                     Delivery(
                         ticket: UInt64($0.offset), message: $0.element.message, token: $0.element.token,
-                        apnsID: $0.element.apnsID)
+                        deliveryID: $0.element.deliveryID)
                 }
                 let book = try await GatewayOwner.send(
                     deliveries, to: apple, connections: scenario.connections, seed: scenario.seed,

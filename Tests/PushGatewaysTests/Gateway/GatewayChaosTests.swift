@@ -69,7 +69,7 @@ private final class Chaos: @unchecked Sendable {
                     return ConnectionEnd(kinds.randomElement(using: &world.random) ?? .broken, message: "chaos")
                 }
                 world.answer = { _, _ in
-                    guard happens(chance) else { return .accepted(uniqueID: nil) }
+                    guard happens(chance) else { return .accepted(providerID: nil) }
                     if happens(haltChance * 10) { return Self.refusal("halt", 403) }
                     switch Int.random(in: 0..<12, using: &world.random) {
                     case 0: return nil

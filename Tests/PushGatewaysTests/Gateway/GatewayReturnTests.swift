@@ -53,7 +53,7 @@ import Testing
         var status = await scene.gateway.status()
         #expect(status.queue == 1 && status.connections.map(\.waiting) == [0] && status.outstanding == 1)
         await scene.pass(.seconds(60))
-        #expect(await scene.allOutcomes() == [.sent(uniqueID: nil)])
+        #expect(await scene.allOutcomes() == [.sent(providerID: nil)])
         scene.gateway.setPaused(false)
         await scene.pass(.seconds(2))
         #expect(await scene.allOutcomes().count == 2)
@@ -94,9 +94,9 @@ import Testing
         await scene.pass(.seconds(2))
         status = await scene.gateway.status()
         #expect(status.counts.retried == 21 && status.queue == 15)
-        await scene.on { $0.world.answer = { _, _ in .accepted(uniqueID: nil) } }
+        await scene.on { $0.world.answer = { _, _ in .accepted(providerID: nil) } }
         await scene.pass(.seconds(200))
-        #expect(await scene.allOutcomes().count { $0 == .sent(uniqueID: nil) } == 15)
+        #expect(await scene.allOutcomes().count { $0 == .sent(providerID: nil) } == 15)
         #expect(await scene.drain(within: .seconds(1)))
         await loop.shutDown()
     }
@@ -113,9 +113,9 @@ import Testing
         }
         // Each was written at most 12 times, and returned as often unsent.
         #expect(await scene.allOutcomes() == [])
-        await scene.on { $0.world.answer = { _, _ in .accepted(uniqueID: nil) } }
+        await scene.on { $0.world.answer = { _, _ in .accepted(providerID: nil) } }
         await scene.pass(.seconds(60))
-        #expect(await scene.allOutcomes() == Array(repeating: .sent(uniqueID: nil), count: 4))
+        #expect(await scene.allOutcomes() == Array(repeating: .sent(providerID: nil), count: 4))
         #expect(await scene.drain(within: .seconds(1)))
         await loop.shutDown()
     }
@@ -138,7 +138,7 @@ import Testing
         let idle = Refusal(status: 400, reason: ProviderReason(rawValue: "reconnect"))
         let scene = GatewayScene(on: loop) { world in
             world.answer = { delivery, _ in
-                delivery.message.expiry == .unlimited ? .accepted(uniqueID: nil) : .refused(idle)
+                delivery.message.expiry == .unlimited ? .accepted(providerID: nil) : .refused(idle)
             }
         }
         let tomorrow = await scene.on { $0.wall.seconds + 86_400 }

@@ -85,8 +85,8 @@ final class GatewayScene: @unchecked Sendable {
             lastTicket += 1
             batch.append(
                 Delivery(
-                    ticket: lastTicket, message: message, token: DeviceToken(words: (lastTicket, 0, 0, 0)),
-                    apnsID: APNSID(high: 0, low: lastTicket), attempt: attempt))
+                    ticket: lastTicket, message: message, token: Address(words: (lastTicket, 0, 0, 0)),
+                    deliveryID: DeliveryID(high: 0, low: lastTicket), attempt: attempt))
         }
         submitted += UInt64(count)
         gateway.submit(batch)

@@ -18,7 +18,7 @@ import Testing
         await scene.on { _ = $0.submit(50) }
         await scene.pass(.milliseconds(100))
         let outcomes = await scene.allOutcomes()
-        #expect(outcomes == Array(repeating: .sent(uniqueID: nil), count: 50))
+        #expect(outcomes == Array(repeating: .sent(providerID: nil), count: 50))
         #expect(await scene.on { $0.outcomes[1]?[0].latency } == .milliseconds(5))
         let status = await scene.gateway.status()
         #expect(status.state == .running && status.queue == 0 && status.outstanding == 0)
@@ -113,7 +113,7 @@ import Testing
         #expect(await scene.allOutcomes() == [.expired, .expired])
         await scene.on { $0.world.failsToConnect = { _ in nil } }
         await scene.pass(.seconds(600))
-        #expect(await scene.allOutcomes() == [.expired, .expired, .sent(uniqueID: nil)])
+        #expect(await scene.allOutcomes() == [.expired, .expired, .sent(providerID: nil)])
         #expect(await scene.drain(within: .seconds(1)))
         await loop.shutDown()
     }
@@ -141,7 +141,7 @@ import Testing
             #expect(open == min(max(minimum, open), maximum))
         }
         await scene.pass(.seconds(10))
-        #expect(await scene.allOutcomes() == Array(repeating: .sent(uniqueID: nil), count: 2000))
+        #expect(await scene.allOutcomes() == Array(repeating: .sent(providerID: nil), count: 2000))
         #expect(await scene.on { $0.world.breaches } == [])
         #expect(await scene.drain(within: .seconds(1)))
         await loop.shutDown()
@@ -162,10 +162,10 @@ import Testing
         #expect(halt.reason?.rawValue == "halt")
         #expect(status.queue == 60 && status.credit == 0 && status.connections.isEmpty)
         #expect(await scene.on { $0.world.connections.count } > 60)
-        await scene.on { $0.world.answer = { _, _ in .accepted(uniqueID: nil) } }
+        await scene.on { $0.world.answer = { _, _ in .accepted(providerID: nil) } }
         scene.gateway.credentialChanged(connect: { [world = scene.world] in world.connect($0) }, tokens: nil)
         await scene.pass(.seconds(1))
-        #expect(await scene.allOutcomes() == Array(repeating: .sent(uniqueID: nil), count: 60))
+        #expect(await scene.allOutcomes() == Array(repeating: .sent(providerID: nil), count: 60))
         #expect(await scene.on { $0.events.contains(.credentialRotated) })
         #expect(await scene.drain(within: .seconds(1)))
         await loop.shutDown()
@@ -183,7 +183,7 @@ import Testing
         await scene.pass(.milliseconds(100))
         #expect(await scene.on { Set($0.world.open.map(\.id)).isDisjoint(with: before) })
         await scene.pass(.seconds(20))
-        #expect(await scene.allOutcomes() == Array(repeating: .sent(uniqueID: nil), count: 3000))
+        #expect(await scene.allOutcomes() == Array(repeating: .sent(providerID: nil), count: 3000))
         #expect(await scene.on { $0.world.breaches } == [])
         #expect(await scene.drain(within: .seconds(1)))
         await loop.shutDown()
@@ -192,12 +192,12 @@ import Testing
     @Test func `An expired token is renewed, and the deliveries that it failed are sent again`() async {
         let scene = GatewayScene(on: loop, usesTokens: true) { world in
             world.answer = { _, request in
-                request.token?.generation == 1 ? Self.refusal("renewToken") : .accepted(uniqueID: nil)
+                request.token?.generation == 1 ? Self.refusal("renewToken") : .accepted(providerID: nil)
             }
         }
         await scene.on { _ = $0.submit(40) }
         await scene.pass(.seconds(1))
-        #expect(await scene.allOutcomes() == Array(repeating: .sent(uniqueID: nil), count: 40))
+        #expect(await scene.allOutcomes() == Array(repeating: .sent(providerID: nil), count: 40))
         #expect(await scene.on { $0.tokens?.refusals } == [1])
         #expect(await scene.on { $0.world.connections.count } == 2)
         #expect(await scene.drain(within: .seconds(1)))
@@ -207,12 +207,12 @@ import Testing
     @Test func `Only a second rejected token of one delivery halts the gateway`() async {
         let scene = GatewayScene(on: loop, usesTokens: true) { world in
             world.answer = { _, request in
-                request.token?.generation == 1 ? Self.refusal("renewTokenOnce") : .accepted(uniqueID: nil)
+                request.token?.generation == 1 ? Self.refusal("renewTokenOnce") : .accepted(providerID: nil)
             }
         }
         await scene.on { _ = $0.submit(5) }
         await scene.pass(.seconds(1))
-        #expect(await scene.allOutcomes() == Array(repeating: .sent(uniqueID: nil), count: 5))
+        #expect(await scene.allOutcomes() == Array(repeating: .sent(providerID: nil), count: 5))
         await scene.on { $0.world.answer = { _, _ in Self.refusal("renewTokenOnce") } }
         await scene.on { _ = $0.submit(5) }
         await scene.pass(.seconds(10))
@@ -240,9 +240,9 @@ import Testing
         }
         await scene.pass(.seconds(3))
         #expect(await scene.gateway.status().isHalted == !isSlow)
-        await scene.on { $0.world.answer = { _, _ in .accepted(uniqueID: nil) } }
+        await scene.on { $0.world.answer = { _, _ in .accepted(providerID: nil) } }
         await scene.pass(.seconds(50))
-        #expect(await scene.allOutcomes() == Array(repeating: .sent(uniqueID: nil), count: 40))
+        #expect(await scene.allOutcomes() == Array(repeating: .sent(providerID: nil), count: 40))
         #expect(await scene.gateway.status().state == .running)
         #expect(await scene.on { $0.events.count { $0 == .credentialAccepted } } == 1)
         #expect(await scene.on { $0.world.breaches } == [])
@@ -253,14 +253,14 @@ import Testing
     @Test func `A delivery that alone is refused does not hold up the others`() async {
         let scene = GatewayScene(on: loop) {
             $0.answer = { delivery, _ in
-                delivery.ticket == 1 ? Self.refusal("halt") : .accepted(uniqueID: nil)
+                delivery.ticket == 1 ? Self.refusal("halt") : .accepted(providerID: nil)
             }
         }
         await scene.on { _ = $0.submit(1) }
         await scene.pass(.seconds(1))
         await scene.on { _ = $0.submit(40) }
         await scene.pass(.seconds(100))
-        #expect(await scene.allOutcomes() == Array(repeating: .sent(uniqueID: nil), count: 40))
+        #expect(await scene.allOutcomes() == Array(repeating: .sent(providerID: nil), count: 40))
         #expect(await scene.drain(within: .seconds(1)))
         await loop.shutDown()
     }
@@ -297,8 +297,8 @@ import Testing
             Issue.record("not paused")
             return
         }
-        #expect(await well.allOutcomes().allSatisfy { $0 == .sent(uniqueID: nil) })
-        await ill.on { $0.world.answer = { _, _ in .accepted(uniqueID: nil) } }
+        #expect(await well.allOutcomes().allSatisfy { $0 == .sent(providerID: nil) })
+        await ill.on { $0.world.answer = { _, _ in .accepted(providerID: nil) } }
         await ill.pass(.seconds(10))
         #expect(await ill.on { $0.window } == 1)
         await ill.on { _ = $0.submit(1) }
@@ -314,14 +314,14 @@ import Testing
         let scene = GatewayScene(on: loop) {
             $0.answer = { delivery, _ in
                 delivery.ticket <= 60
-                    ? .refused(Refusal(status: 429, reason: .tooManyRequests)) : .accepted(uniqueID: nil)
+                    ? .refused(Refusal(status: 429, reason: .tooManyRequests)) : .accepted(providerID: nil)
             }
         }
         await scene.on { _ = $0.submit(60) }
         await scene.pass(.milliseconds(500))
         await scene.on { _ = $0.submit(1) }
         await scene.pass(.milliseconds(500))
-        #expect(await scene.outcome(61) == .sent(uniqueID: nil))
+        #expect(await scene.outcome(61) == .sent(providerID: nil))
         #expect(await scene.gateway.status().state == .running)
         #expect(await scene.allOutcomes().count { if case .retry = $0 { true } else { false } } == 60)
         #expect(await scene.drain(within: .seconds(1)))
@@ -430,7 +430,7 @@ import Testing
         await scene.pass(.seconds(1))
         #expect(await scene.on { $0.world.connections.count } == 2)
         #expect(await scene.on { $0.world.connections[1].accepted } > 0)
-        #expect(await scene.allOutcomes() == Array(repeating: .sent(uniqueID: nil), count: 10))
+        #expect(await scene.allOutcomes() == Array(repeating: .sent(providerID: nil), count: 10))
         #expect(await scene.drain(within: .seconds(1)))
         await loop.shutDown()
     }

@@ -13,7 +13,7 @@ final class ScriptedWorld: @unchecked Sendable {
     var limit: (ConnectionRequest) -> Int = { _ in 10 }
     var connectTime: () -> Duration = { .milliseconds(20) }
     /// Returns the result of a delivery; nil if there is no answer.
-    var answer: (Delivery, ConnectionRequest) -> AttemptResult? = { _, _ in .accepted(uniqueID: nil) }
+    var answer: (Delivery, ConnectionRequest) -> AttemptResult? = { _, _ in .accepted(providerID: nil) }
     var answerTime: () -> Duration = { .milliseconds(5) }
     /// The delay of a report on its way to the gateway.
     var reportTime: () -> Duration = { .zero }

@@ -14,7 +14,7 @@ import Testing
             let owner = try ConnectionOwner(apple)
             owner.deliver(0..<3000)
             let endings = await owner.endings(3000)
-            #expect(endings.allSatisfy { $0.result == .accepted(uniqueID: nil) })
+            #expect(endings.allSatisfy { $0.result == .accepted(providerID: nil) })
             #expect(Set(endings.map(\.number)).count == 3000)
             let events = owner.reports.events.compactMap(\.event)
             #expect(events.prefix(2) == [.ready(limit: 1), .limitChanged(1000)])
@@ -44,7 +44,7 @@ import Testing
             owner.deliver(
                 0..<1,
                 of: ConnectionOwner.message(pushType, expiresAt: expiresAt, collapseID: "order 4711", payload: payload))
-            #expect(await owner.endings(1).map(\.result) == [.accepted(uniqueID: nil)])
+            #expect(await owner.endings(1).map(\.result) == [.accepted(providerID: nil)])
             let record = await apple.control("GET", "/received")
             #expect(record.contains(#""push_type":"\#(pushType.rawValue)""#), "\(record)")
             #expect(record.contains(#""topic":"com.example.shop\#(pushType.topicSuffix)""#), "\(record)")
@@ -66,7 +66,7 @@ import Testing
             #expect(end.kind == .goAway)
             let endings = await owner.endings(400)
             #expect(Set(endings.map(\.number)).count == 400)
-            let accepted = endings.filter { $0.result == .accepted(uniqueID: nil) }
+            let accepted = endings.filter { $0.result == .accepted(providerID: nil) }
             #expect(endings.count { $0.result == .notProcessed } == 400 - accepted.count)
             // The simulator's records must agree: it processed exactly the requests that it answered with 200.
             let received = await apple.control("GET", "/received")
@@ -86,7 +86,7 @@ import Testing
             let owner = try ConnectionOwner(apple)
             owner.deliver(0..<10)
             let endings = await owner.endings(10).sorted { $0.number < $1.number }
-            #expect(endings.count { $0.result == .accepted(uniqueID: nil) } == 8)
+            #expect(endings.count { $0.result == .accepted(providerID: nil) } == 8)
             #expect(endings[2].result == .notProcessed)
             #expect(endings[4].result == .unknown(.reset))
             owner.connection.close()
@@ -110,7 +110,7 @@ import Testing
             let end = await owner.closed()
             #expect(end.kind == .silent)
             let endings = await owner.endings(10)
-            #expect(endings.count { $0.result == .accepted(uniqueID: nil) } == 4)
+            #expect(endings.count { $0.result == .accepted(providerID: nil) } == 4)
             #expect(endings.count { if case .unknown = $0.result { true } else { false } } == 6)
         }
     }
@@ -123,7 +123,7 @@ import Testing
             let endings = await owner.endings(2000)
             #expect(Set(endings.map(\.number)).count == 2000)
             let received = try await apple.count("requests")
-            let accepted = endings.count { $0.result == .accepted(uniqueID: nil) }
+            let accepted = endings.count { $0.result == .accepted(providerID: nil) }
             let unknown = endings.count { $0.result == .unknown(.connectionLost) }
             #expect(accepted >= 4)
             // Every request that reached the simulator is accepted or unknown, and none counts as not processed.
@@ -166,7 +166,7 @@ import Testing
             #expect(refusal.status == 403)
             owner.connection.use(try apple.token(generation: 3))
             owner.deliver(2..<3)
-            #expect(await owner.endings(3).last?.result == .accepted(uniqueID: nil))
+            #expect(await owner.endings(3).last?.result == .accepted(providerID: nil))
             owner.connection.close()
             await owner.closed()
         }
@@ -178,7 +178,7 @@ import Testing
             owner.deliver(0..<250)
             #expect(await owner.closed().kind == .byUs)
             let endings = await owner.endings(250)
-            #expect(endings.count { $0.result == .accepted(uniqueID: nil) } == 100)
+            #expect(endings.count { $0.result == .accepted(providerID: nil) } == 100)
             #expect(endings.count { $0.result == .notProcessed } == 150)
             #expect(owner.reports.events.contains { $0.event == .retiring })
         }

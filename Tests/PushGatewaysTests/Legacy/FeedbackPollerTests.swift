@@ -10,7 +10,7 @@ import Testing
 private func gone(_ number: UInt64) -> FeedbackTuple {
     var token = [UInt8](repeating: 0x0a, count: 32)
     for index in 0..<8 { token[index] = UInt8(truncatingIfNeeded: number >> UInt64(56 - 8 * index)) }
-    return FeedbackTuple(time: UInt32(1_700_000_000 + number), token: DeviceToken(bytes: token)!)
+    return FeedbackTuple(time: UInt32(1_700_000_000 + number), token: Address(bytes: token)!)
 }
 
 private let app = AppID("shop")!
@@ -160,7 +160,7 @@ private final class RecordingSink: FeedbackSink {
             await wait(while: await poller.status.malformed == 0)
             await poller.stop()
             let status = await poller.status
-            #expect(sink.taken == [FeedbackTuple(time: 2, token: DeviceToken(bytes: [0xaa])!)])
+            #expect(sink.taken == [FeedbackTuple(time: 2, token: Address(bytes: [0xaa])!)])
             #expect(status.malformed == 3 && status.truncated == 1)
         }
     }
@@ -209,7 +209,7 @@ enum FeedbackFile {
             let length = Int(bytes[offset])
             guard offset + 9 + length <= bytes.count else { break }
             let time = bytes[offset + 1..<offset + 5].reduce(UInt32(0)) { $0 << 8 | UInt32($1) }
-            guard let token = DeviceToken(bytes: bytes[offset + 5..<offset + 5 + length]) else { break }
+            guard let token = Address(bytes: bytes[offset + 5..<offset + 5 + length]) else { break }
             found.insert(FeedbackTuple(time: time, token: token))
             offset += 9 + length
         }

@@ -13,11 +13,11 @@ import Testing
         id: MessageID("m")!, app: AppID("shop")!, expiry: Expiry(expiresAt: 0),
         payload: Array(#"{"aps":{"alert":"Hello"}}"#.utf8))
 
-    private static func token(_ number: UInt64) -> DeviceToken { DeviceToken(words: (number, 1, 2, 3)) }
+    private static func token(_ number: UInt64) -> Address { Address(words: (number, 1, 2, 3)) }
 
     private static func deliveries(_ numbers: ClosedRange<UInt64>) -> [Delivery] {
         numbers.map {
-            Delivery(ticket: $0, message: message, token: token($0), apnsID: APNSID(high: 1, low: $0))
+            Delivery(ticket: $0, message: message, token: token($0), deliveryID: DeliveryID(high: 1, low: $0))
         }
     }
 
@@ -87,7 +87,7 @@ import Testing
             let (end, ended) = await line.untilClosed()
             #expect(end.kind == .byUs)
             #expect(ended.map(\.delivery.ticket) == Array(1...1000))
-            #expect(ended.allSatisfy { $0.result == .accepted(uniqueID: nil) })
+            #expect(ended.allSatisfy { $0.result == .accepted(providerID: nil) })
             let seen = await apple.seen()
             #expect(seen.count == 1001 && seen.last?.status == 2)
             #expect(seen.dropLast().map(\.token) == Array(1...1000))
@@ -112,7 +112,7 @@ import Testing
             await apple.clientLoop.advance(by: .milliseconds(1999))
             #expect(line.ended.isEmpty)
             while line.ended.isEmpty { await apple.clientLoop.advance(by: .milliseconds(500)) }
-            #expect(line.ended.count == 10 && line.ended.values.allSatisfy { $0 == .accepted(uniqueID: nil) })
+            #expect(line.ended.count == 10 && line.ended.values.allSatisfy { $0 == .accepted(providerID: nil) })
             #expect(await line.connection.status().inFlight == 0)
             line.connection.close()
             let (end, _) = await line.untilClosed()
@@ -155,7 +155,7 @@ import Testing
             #expect(outcome.count == 5000)
             for (ticket, ending) in outcome {
                 guard bad.contains(ticket) else {
-                    #expect(ending == .accepted(uniqueID: nil))
+                    #expect(ending == .accepted(providerID: nil))
                     continue
                 }
                 #expect(ending == .refused(Refusal(status: 400, reason: ProviderReason(rawValue: "BadDeviceToken"))))
@@ -178,13 +178,13 @@ import Testing
             first.connection.deliver(Self.deliveries(1...200))
             let (end, ended) = await first.untilClosed()
             #expect(end.kind == .errorPacket && end.reason?.rawValue == "Shutdown")
-            #expect(ended.prefix(70).allSatisfy { $0.result == .accepted(uniqueID: nil) })
+            #expect(ended.prefix(70).allSatisfy { $0.result == .accepted(providerID: nil) })
             #expect(ended.count == 200 && ended.dropFirst(70).allSatisfy { $0.result == .notProcessed })
             let second = try Line(apple, number: 2)
             second.connection.deliver(ended.dropFirst(70).map(\.delivery))
             await second.untilSent()
             second.connection.drain()
-            #expect(await second.untilClosed().ended.allSatisfy { $0.result == .accepted(uniqueID: nil) })
+            #expect(await second.untilClosed().ended.allSatisfy { $0.result == .accepted(providerID: nil) })
             #expect(await apple.seen().filter { $0.status == 200 }.map(\.token) == Array(1...200))
         }
     }
@@ -210,7 +210,7 @@ import Testing
             let line = try await Line.delivering(1...3, apple)
             let (end, ended) = await line.untilClosed()
             #expect(end.kind == .credential && end.message.contains("certificate"))
-            #expect(ended.count == 3 && ended.allSatisfy { $0.result != .accepted(uniqueID: nil) })
+            #expect(ended.count == 3 && ended.allSatisfy { $0.result != .accepted(providerID: nil) })
         }
     }
 

@@ -38,8 +38,8 @@ struct ConnectionOwner: Sendable {
         numbers.map { number in
             let word = UInt64(number)
             return Delivery(
-                ticket: word, message: message, token: DeviceToken(words: (0x0102, word, 0, 7)),
-                apnsID: APNSID(high: 0x4000, low: 0x8000_0000_0000_0000 | word))
+                ticket: word, message: message, token: Address(words: (0x0102, word, 0, 7)),
+                deliveryID: DeliveryID(high: 0x4000, low: 0x8000_0000_0000_0000 | word))
         }
     }
 

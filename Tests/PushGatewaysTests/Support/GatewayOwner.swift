@@ -90,7 +90,7 @@ final class GatewayOwner {
             return
         }
         switch report.outcome {
-        case .sent(let uniqueID): end(number, .sent(uniqueID: uniqueID))
+        case .sent(let providerID): end(number, .sent(providerID: providerID))
         case .rejected(let refusal, let deactivates): end(number, .rejected(refusal, deactivates: deactivates))
         case .expired: end(number, .expired)
         case .suppressed(let reason): end(number, .suppressed(reason))

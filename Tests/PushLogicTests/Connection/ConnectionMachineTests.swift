@@ -15,9 +15,9 @@ import Testing
         #expect(bench.settings(2) == nil)
         #expect(bench.settings(3) == .limitChanged(3))
         #expect(bench.send() == [3])
-        bench.answer(2, .accepted(uniqueID: nil))
+        bench.answer(2, .accepted(providerID: nil))
         #expect(bench.send() == [4])
-        #expect(bench.takeEnded() == [.init(2, .accepted(uniqueID: nil))])
+        #expect(bench.takeEnded() == [.init(2, .accepted(providerID: nil))])
     }
 
     @Test func `A lower limit lets requests in flight finish and delays the others`() {
@@ -25,9 +25,9 @@ import Testing
         bench.deliver(1...6)
         #expect(bench.send() == [1, 2, 3, 4])
         #expect(bench.settings(1) == .limitChanged(1))
-        for number in 1...3 { bench.answer(UInt64(number), .accepted(uniqueID: nil)) }
+        for number in 1...3 { bench.answer(UInt64(number), .accepted(providerID: nil)) }
         #expect(bench.send().isEmpty)
-        bench.answer(4, .accepted(uniqueID: nil))
+        bench.answer(4, .accepted(providerID: nil))
         #expect(bench.send() == [5])
     }
 
@@ -40,8 +40,8 @@ import Testing
         #expect(!bench.isDrained)
         bench.deliver(5...5)
         #expect(bench.takeEnded() == [.init(5, .notProcessed)])
-        bench.answer(1, .accepted(uniqueID: nil))
-        bench.answer(2, .accepted(uniqueID: nil))
+        bench.answer(1, .accepted(providerID: nil))
+        bench.answer(2, .accepted(providerID: nil))
         #expect(bench.isDrained)
         #expect(!bench.drain())
     }
@@ -97,7 +97,7 @@ import Testing
         #expect(bench.expireOldest() == bench.tag(1))
         #expect(bench.expireOldest() == bench.tag(2))
         #expect(bench.expireOldest() == nil)
-        bench.answer(1, .accepted(uniqueID: nil))
+        bench.answer(1, .accepted(providerID: nil))
         #expect(bench.takeEnded() == [.init(1, .unknown(.timeout)), .init(2, .unknown(.timeout))])
         #expect(bench.nextDeadline == bench.now + .seconds(20))
     }
@@ -108,8 +108,8 @@ import Testing
         #expect(bench.send() == [1, 2])
         #expect(bench.settings(0) == .limitChanged(0))
         bench.now = bench.now + .seconds(29)
-        bench.answer(1, .accepted(uniqueID: nil))
-        bench.answer(2, .accepted(uniqueID: nil))
+        bench.answer(1, .accepted(providerID: nil))
+        bench.answer(2, .accepted(providerID: nil))
         #expect(bench.nextDeadline == bench.now + .seconds(1))
         #expect(bench.retireIfBarred() == nil)
         bench.now = bench.now + .seconds(1)
@@ -123,10 +123,10 @@ import Testing
         bench.deliver(1...2)
         _ = bench.send()
         let old = bench.tag(1)
-        bench.answer(1, .accepted(uniqueID: nil))
+        bench.answer(1, .accepted(providerID: nil))
         #expect(bench.send() == [2])
         bench.answer(tag: old)
-        #expect(bench.takeEnded() == [.init(1, .accepted(uniqueID: nil))])
+        #expect(bench.takeEnded() == [.init(1, .accepted(providerID: nil))])
         #expect(bench.inFlightCount == 1)
     }
 
@@ -136,8 +136,8 @@ import Testing
         let bench = MachineBench(settings: settings, limit: 2)
         bench.deliver(1...5)
         #expect(bench.send() == [1, 2])
-        bench.answer(1, .accepted(uniqueID: nil))
-        bench.answer(2, .accepted(uniqueID: nil))
+        bench.answer(1, .accepted(providerID: nil))
+        bench.answer(2, .accepted(providerID: nil))
         #expect(bench.send() == [3])
         #expect(bench.lastEvent == .retiring)
         #expect(bench.phase == .draining)
@@ -160,7 +160,7 @@ import Testing
         bench.refusal = .noRoom
         #expect(bench.send() == [1, 2])
         #expect(bench.lastEvent == nil && bench.takeEnded() == [])
-        bench.answer(1, .accepted(uniqueID: nil))
+        bench.answer(1, .accepted(providerID: nil))
         bench.refusesAfter = 1
         #expect(bench.send() == [3])
         #expect(bench.lastEvent == nil)
@@ -179,11 +179,11 @@ import Testing
         #expect(bench.send() == [1])
         gone.withdraw()
         bench.wall = WallTime(seconds: bench.wall.seconds + 5)
-        bench.answer(1, .accepted(uniqueID: nil))
+        bench.answer(1, .accepted(providerID: nil))
         #expect(bench.send() == [4])
         #expect(
             bench.takeEnded() == [
-                .init(1, .accepted(uniqueID: nil)), .init(2, .notProcessed), .init(3, .notProcessed),
+                .init(1, .accepted(providerID: nil)), .init(2, .notProcessed), .init(3, .notProcessed),
             ])
     }
 
@@ -201,7 +201,7 @@ import Testing
         #expect(bench.takeEnded() == [.init(2, .notProcessed), .init(5, .notProcessed)])
         #expect(bench.inFlightCount == 1 && bench.waitingCount == 0 && bench.phase == .open)
         bench.deliver(6...6)
-        bench.answer(1, .accepted(uniqueID: nil))
+        bench.answer(1, .accepted(providerID: nil))
         #expect(bench.send() == [6])
     }
 
@@ -212,7 +212,7 @@ import Testing
         _ = bench.settings(1)
         _ = bench.send()
         bench.now = bench.now + .milliseconds(80)
-        bench.answer(1, .accepted(uniqueID: nil))
+        bench.answer(1, .accepted(providerID: nil))
         let ended = bench.takeWhole()
         #expect(ended[0].delivery.attempt == 1)
         #expect(ended[0].latency == .milliseconds(80))
@@ -262,8 +262,8 @@ final class MachineBench {
 
     static func delivery(_ number: UInt64, of message: Message = message) -> Delivery {
         Delivery(
-            ticket: number, message: message, token: DeviceToken(words: (number, 0, 0, 0)),
-            apnsID: APNSID(high: 0, low: number))
+            ticket: number, message: message, token: Address(words: (number, 0, 0, 0)),
+            deliveryID: DeliveryID(high: 0, low: number))
     }
 
     func deliver(_ numbers: ClosedRange<UInt64>, of message: Message = message) {
@@ -307,7 +307,7 @@ final class MachineBench {
     func lose(_ number: UInt64, _ cause: UnknownCause) { machine.lost(tag(number), cause: cause, now: now) }
     func close() { machine.closed(now: now) }
     func expireOldest(after time: Duration = .zero) -> UInt64? { machine.expireOldest(now: now + time) }
-    func answer(tag: UInt64) { machine.answered(tag, with: .accepted(uniqueID: nil), now: now) }
+    func answer(tag: UInt64) { machine.answered(tag, with: .accepted(providerID: nil), now: now) }
     func takeWhole() -> [AttemptReport] { machine.takeEnded() }
 
     func answer(_ number: UInt64, _ ending: AttemptResult) {
@@ -415,10 +415,10 @@ final class MachineMirror {
         guard let number = inFlight.randomElement(using: &random) else { return }
         let ending: AttemptResult =
             Bool.random(using: &random)
-            ? .accepted(uniqueID: nil) : .refused(Refusal(status: 503, reason: nil))
+            ? .accepted(providerID: nil) : .refused(Refusal(status: 503, reason: nil))
         bench.answer(number, ending)
         // A second answer to the same request is a mistake of the peer and ends no delivery.
-        if Bool.random(using: &random) { bench.answer(number, .accepted(uniqueID: nil)) }
+        if Bool.random(using: &random) { bench.answer(number, .accepted(providerID: nil)) }
         end(number, ending)
     }
 

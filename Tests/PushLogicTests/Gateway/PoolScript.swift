@@ -115,7 +115,7 @@ final class PoolScript {
         change(&tally)
         if tally.failed > 0 {
             for number in devices ?? 1...UInt64(tally.failed) {
-                tally.failedDevices.note(DeviceToken(words: (number, 0, 0, 0)))
+                tally.failedDevices.note(Address(words: (number, 0, 0, 0)))
             }
         }
         tally.ended = tally.accepted + tally.refused + tally.failed + tally.unknown + tally.notProcessed

@@ -222,7 +222,7 @@ private final class PoolWalk {
         if !well, Bool.random(using: &random) {
             tally.failed = part()
             for number in 0..<UInt64(min(tally.failed, 4)) {
-                tally.failedDevices.note(DeviceToken(words: (number, 0, 0, 0)))
+                tally.failedDevices.note(Address(words: (number, 0, 0, 0)))
             }
             tally.unknown = part()
             tally.notProcessed = part()

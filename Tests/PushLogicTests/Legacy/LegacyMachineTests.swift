@@ -36,7 +36,7 @@ import Testing
         let third: AttemptResult =
             code == 0
             ? .notProcessed : .refused(Refusal(status: code, reason: ProviderReason(rawValue: reason)))
-        #expect(scene.endings[1] == .accepted(uniqueID: nil) && scene.endings[2] == .accepted(uniqueID: nil))
+        #expect(scene.endings[1] == .accepted(providerID: nil) && scene.endings[2] == .accepted(providerID: nil))
         #expect(scene.endings[3] == third)
         #expect((4...6).allSatisfy { scene.endings[$0] == .notProcessed })
         #expect(scene.end?.kind == .errorPacket && scene.end?.reason == nil)
@@ -71,7 +71,7 @@ import Testing
         scene.machine.handedOver(bytes: 100, now: scene.now)
         scene.pass(.seconds(2), acknowledged: 100)
         #expect(scene.frames() == [.sent(4, 2)])
-        #expect(scene.endings == [1: .accepted(uniqueID: nil), 2: .notProcessed, 3: .notProcessed])
+        #expect(scene.endings == [1: .accepted(providerID: nil), 2: .notProcessed, 3: .notProcessed])
     }
 
     @Test func `A recall returns what was cancelled, and a pause everything that was not sent`() {
@@ -106,7 +106,7 @@ import Testing
         scene.deliver(1...5)
         #expect(scene.frames().count == 5)
         scene.take(scene.machine.errorReceived(status: 10, identifier: 3, now: scene.now))
-        #expect((1...3).allSatisfy { scene.endings[$0] == .accepted(uniqueID: nil) })
+        #expect((1...3).allSatisfy { scene.endings[$0] == .accepted(providerID: nil) })
         #expect((4...5).allSatisfy { scene.endings[$0] == .notProcessed })
         #expect(scene.end?.kind == .errorPacket && scene.end?.reason?.rawValue == "Shutdown")
     }
@@ -142,7 +142,7 @@ import Testing
         scene.pass(.milliseconds(1999), acknowledged: 100)
         #expect(scene.endings.isEmpty)
         scene.pass(.milliseconds(1), acknowledged: 100)
-        #expect(scene.endings == [1: .accepted(uniqueID: nil), 2: .accepted(uniqueID: nil)])
+        #expect(scene.endings == [1: .accepted(providerID: nil), 2: .accepted(providerID: nil)])
         #expect(scene.latencies[1] == .seconds(2))
         #expect(scene.machine.nextDeadline == nil)
     }
@@ -159,7 +159,7 @@ import Testing
         scene.pass(.seconds(2), acknowledged: 99)
         #expect(scene.endings.isEmpty && scene.machine.nextDeadline == scene.now + .milliseconds(500))
         scene.pass(.milliseconds(500), acknowledged: 100)
-        #expect(scene.endings == [1: .accepted(uniqueID: nil)])
+        #expect(scene.endings == [1: .accepted(providerID: nil)])
         scene.pass(.milliseconds(29_999), acknowledged: 100)
         #expect(scene.end == nil)
         scene.pass(.milliseconds(1), acknowledged: 100)
@@ -176,7 +176,7 @@ import Testing
         scene.pass(.seconds(5), acknowledged: 100)
         #expect(scene.endings.isEmpty)
         scene.take(scene.machine.errorReceived(status: 8, identifier: 1, now: scene.now))
-        #expect(scene.endings[2] == .notProcessed && scene.endings[1] != .accepted(uniqueID: nil))
+        #expect(scene.endings[2] == .notProcessed && scene.endings[1] != .accepted(providerID: nil))
     }
 
     @Test func `A packet about a settled delivery proves that those in the ring were discarded`() {
@@ -235,7 +235,7 @@ import Testing
         #expect(scene.frames() == expected)
         let identifier = identifiers[Int(bad) - 1]
         scene.take(scene.machine.errorReceived(status: 8, identifier: identifier, now: scene.now))
-        #expect((1..<bad).allSatisfy { scene.endings[$0] == .accepted(uniqueID: nil) })
+        #expect((1..<bad).allSatisfy { scene.endings[$0] == .accepted(providerID: nil) })
         #expect(scene.endings[bad] == LegacyStatus.invalidToken.result(attempt: 1))
         #expect((bad...5).dropFirst().allSatisfy { scene.endings[$0] == .notProcessed })
     }
@@ -253,7 +253,7 @@ import Testing
         scene.deliver(6...6)
         #expect(scene.endings[6] == .notProcessed)
         scene.take(scene.machine.errorReceived(status: status, identifier: identifier, now: scene.now))
-        #expect((1...3).allSatisfy { scene.endings[$0] == .accepted(uniqueID: nil) })
+        #expect((1...3).allSatisfy { scene.endings[$0] == .accepted(providerID: nil) })
         #expect(scene.end?.kind == .byUs && scene.isOrderly)
     }
 
@@ -265,7 +265,7 @@ import Testing
         scene.take(scene.machine.drain(now: scene.now))
         #expect(scene.frames() == [.probe(4)])
         scene.take(scene.machine.errorReceived(status: 8, identifier: 2, now: scene.now))
-        #expect(scene.endings[1] == .accepted(uniqueID: nil) && scene.endings[3] == .notProcessed)
+        #expect(scene.endings[1] == .accepted(providerID: nil) && scene.endings[3] == .notProcessed)
         #expect(scene.endings[2] == LegacyStatus.invalidToken.result(attempt: 1))
     }
 
@@ -292,7 +292,7 @@ import Testing
         #expect(scene.frames().isEmpty)
         scene.machine.handedOver(bytes: 10, now: scene.now)
         scene.pass(.seconds(2), acknowledged: 10)
-        #expect(scene.endings[2] == .accepted(uniqueID: nil) && scene.end?.kind == .byUs && scene.isOrderly)
+        #expect(scene.endings[2] == .accepted(providerID: nil) && scene.end?.kind == .byUs && scene.isOrderly)
     }
 
     @Test func `A drain with an empty ring ends at once`() {
@@ -376,8 +376,8 @@ struct LegacyScene: ~Copyable {
                 id: MessageID("m")!, app: AppID("shop")!, payload: Array(repeating: 0x20, count: payload))
         let deliveries = tickets.map { ticket in
             Delivery(
-                ticket: ticket, message: message, token: DeviceToken(words: (ticket, 0, 0, 1)),
-                apnsID: APNSID(high: 0, low: ticket), attempt: attempt - 1)
+                ticket: ticket, message: message, token: Address(words: (ticket, 0, 0, 1)),
+                deliveryID: DeliveryID(high: 0, low: ticket), attempt: attempt - 1)
         }
         take(machine.deliver(deliveries))
     }

@@ -88,14 +88,14 @@ import Testing
         let desk = RouterDesk()
         let (first, second) = (F.accepted(1, to: F.tokens(0..<1)), F.accepted(2, to: F.tokens(1..<2)))
         desk.accept(first, second)
-        let sent = DeliveryReport(of: desk.out[0], .sent(uniqueID: nil), latency: .zero)
+        let sent = DeliveryReport(of: desk.out[0], .sent(providerID: nil), latency: .zero)
         desk.machine.reported(GatewayReport(app: F.shop, deliveries: [sent], credit: 1000, taken: 2))
         desk.machine.cancelled([order(first, named: 1), order(second, named: 1)])
         let asking = desk.machine.run().actions
         // Nothing of the first message is at a gateway, so that its order is answered at once.
         #expect(asking.earlierCompleted.map(\.seq) == [1] && asking.completed.isEmpty)
         #expect(asking.cancelEnds.map(\.number) == [1])
-        let later = DeliveryReport(of: desk.out[1], .sent(uniqueID: nil), latency: .zero)
+        let later = DeliveryReport(of: desk.out[1], .sent(providerID: nil), latency: .zero)
         desk.machine.reported(GatewayReport(app: F.shop, deliveries: [later], credit: 1000, taken: 2, recalled: 1))
         let ending = desk.machine.run().actions
         #expect(ending.earlierRecords.map(\.seq) == [2] && ending.earlierCompleted.isEmpty)
@@ -108,7 +108,7 @@ import Testing
         let desk = RouterDesk()
         let only = F.accepted(1, to: F.tokens(0..<1))
         desk.accept(only)
-        let sent = DeliveryReport(of: desk.out[0], .sent(uniqueID: nil), latency: .zero)
+        let sent = DeliveryReport(of: desk.out[0], .sent(providerID: nil), latency: .zero)
         desk.machine.reported(GatewayReport(app: F.shop, deliveries: [sent], credit: 1000, taken: 1))
         desk.machine.cancelled([order(only, named: 1)])
         let actions = desk.machine.run().actions

@@ -91,7 +91,7 @@ final class RouterDesk {
         run()
     }
 
-    func endAll(_ outcome: DeliveryOutcome? = .sent(uniqueID: nil)) {
+    func endAll(_ outcome: DeliveryOutcome? = .sent(providerID: nil)) {
         endAll { _ in outcome }
     }
 

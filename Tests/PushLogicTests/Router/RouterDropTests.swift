@@ -51,7 +51,7 @@ import Testing
         _ = desk.machine.gateChanged(F.shop, isThere: false)
         #expect(desk.machine.drop(F.shop) == 2)
         desk.pass(.seconds(5))
-        desk.report(out.map { ($0, .sent(uniqueID: nil)) }, credit: 0)
+        desk.report(out.map { ($0, .sent(providerID: nil)) }, credit: 0)
         #expect(desk.completed.map(\.seq) == [1, 2])
         #expect(desk.completed.map(\.counts.sent) == [1, 1])
         #expect(desk.completed.map(\.counts.expired) == [0, 3])

@@ -17,7 +17,7 @@ enum RouterFixtures {
     static let second: Int64 = 1_800_000_000
     static let begin = MonotonicTime(nanoseconds: 1_000_000_000_000)
 
-    static func token(_ number: Int) -> DeviceToken { DeviceToken(words: (UInt64(number), 1, 2, 3)) }
+    static func token(_ number: Int) -> Address { Address(words: (UInt64(number), 1, 2, 3)) }
     static func tokens(_ range: Range<Int>) -> Audience { .tokens(range.map(token)) }
     static func device(_ number: Int, app: AppID = shop) -> DeviceID {
         identities.device(of: app, token: token(number))

@@ -96,7 +96,7 @@ import Testing
             desk.pass(.seconds(9))
             let out = desk.out
             desk.out = []
-            desk.report(out.map { ($0, .sent(uniqueID: nil)) }, credit: 100)
+            desk.report(out.map { ($0, .sent(providerID: nil)) }, credit: 100)
         }
         #expect(desk.out.count == 100)
         desk.pass(.seconds(11))
@@ -108,7 +108,7 @@ import Testing
         let desk = RouterDesk(credit: 100)
         desk.accept(F.accepted(1, to: F.tokens(0..<500), expiresAt: 0))
         let out = desk.out
-        desk.report(out.map { ($0, .sent(uniqueID: nil)) }, credit: 0)
+        desk.report(out.map { ($0, .sent(providerID: nil)) }, credit: 0)
         for _ in 0..<4 { desk.pass(.seconds(5)) }
         #expect(desk.completed.map(\.counts.sent) == [100])
         #expect(desk.completed.map(\.counts.expired) == [400])

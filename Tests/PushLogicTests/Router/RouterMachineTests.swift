@@ -31,7 +31,9 @@ import Testing
         desk.accept(message)
         #expect(desk.claims.isEmpty)
         #expect(
-            desk.out.map(\.apnsID) == [APNSID.derived(app: F.shop, message: message.message.id, token: F.token(7))])
+            desk.out.map(\.deliveryID) == [
+                DeliveryID.derived(app: F.shop, message: message.message.id, token: F.token(7))
+            ])
         #expect(desk.completed.isEmpty)
         desk.endAll()
         #expect(kinds(desk.records) == ["sent"])
@@ -147,7 +149,7 @@ import Testing
                 next: nil), for: desk.pages[0].message)
         desk.run()
         #expect(kinds(desk.records) == ["inactive", "unknown_device"])
-        #expect(desk.records[1].apnsID == APNSID(high: 0, low: 0))
+        #expect(desk.records[1].deliveryID == DeliveryID(high: 0, low: 0))
         desk.endAll()
         #expect(desk.completed.map(\.counts.suppressed) == [2])
     }
@@ -193,7 +195,7 @@ import Testing
         #expect(desk.out.isEmpty)
         #expect(desk.machine.status().apps[0].retrying == 1)
         desk.pass(.seconds(1))
-        #expect(desk.out.map(\.apnsID) == [first.apnsID])
+        #expect(desk.out.map(\.deliveryID) == [first.deliveryID])
         desk.endAll()
         #expect(kinds(desk.records) == ["retry", "sent"])
         #expect(desk.completed.map(\.counts.total) == [1])
@@ -276,7 +278,7 @@ import Testing
         desk.accept(F.accepted(1, to: F.tokens(0..<1)))
         let delivery = desk.out[0]
         desk.endAll()
-        desk.report([(delivery, .sent(uniqueID: nil))])
+        desk.report([(delivery, .sent(providerID: nil))])
         #expect(desk.records.count == 1)
         #expect(desk.machine.surplus == 1)
     }
@@ -435,7 +437,7 @@ import Testing
         desk.machine.reported(
             GatewayReport(
                 app: F.shop, source: ObjectIdentifier(old),
-                deliveries: [DeliveryReport(of: last[0], .sent(uniqueID: nil), latency: .zero)], credit: 0, taken: 1))
+                deliveries: [DeliveryReport(of: last[0], .sent(providerID: nil), latency: .zero)], credit: 0, taken: 1))
         desk.accept(F.accepted(2, to: F.tokens(0..<2)))
         #expect(desk.out.count == 7)
     }

@@ -121,7 +121,7 @@ import Testing
             let outcome: DeliveryOutcome
             switch stuck[app] {
             case .retrying?: outcome = .retry(Refusal(status: 503, reason: nil), after: .seconds(3600))
-            case nil: outcome = .sent(uniqueID: nil)
+            case nil: outcome = .sent(providerID: nil)
             default: return
             }
             machine.reported(

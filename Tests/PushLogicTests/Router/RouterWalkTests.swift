@@ -66,11 +66,11 @@ private final class RouterWalk {
 
     struct Out: Hashable {
         let message: ObjectIdentifier
-        let id: APNSID
+        let id: DeliveryID
 
         init(_ delivery: Delivery) {
             message = ObjectIdentifier(delivery.message)
-            id = delivery.apnsID
+            id = delivery.deliveryID
         }
     }
 
@@ -468,7 +468,7 @@ private final class RouterWalk {
     private func report(_ app: Int) {
         if let older = gates[app].older.popLast() {
             let reports = older.out.map {
-                DeliveryReport(of: $0, chance(2) ? nil : .sent(uniqueID: nil), latency: .zero)
+                DeliveryReport(of: $0, chance(2) ? nil : .sent(providerID: nil), latency: .zero)
             }
             comeBack(older.out)
             machine.reported(GatewayReport(app: apps[app], deliveries: reports, credit: 0, taken: older.taken))
@@ -523,7 +523,7 @@ private final class RouterWalk {
         case 3: .unanswered(.timeout, of: message)
         case 4: .expired
         case 5: nil
-        default: .sent(uniqueID: nil)
+        default: .sent(providerID: nil)
         }
     }
 
@@ -757,8 +757,8 @@ private final class RouterWalk {
             check(delivery.message.app == apps[app], "a delivery of another app")
             check(!delivery.message.expiry.isPast(at: wall) && !delivery.isExpired(at: wall), "an expired delivery")
             if delivery.ticket & 15 == 0 {
-                let id = APNSID.derived(app: apps[app], message: delivery.message.id, token: delivery.token)
-                check(delivery.apnsID == id, "a wrong apns-id")
+                let id = DeliveryID.derived(app: apps[app], message: delivery.message.id, token: delivery.token)
+                check(delivery.deliveryID == id, "a wrong apns-id")
             }
             check(tickets.insert(delivery.ticket).inserted, "two deliveries with one ticket")
             check(out.insert(Out(delivery)).inserted, "a delivery sent twice at a time")

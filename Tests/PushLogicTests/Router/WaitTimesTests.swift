@@ -80,7 +80,7 @@ import Testing
         #expect(wait.few == .init(count: 2, oldest: start) && wait.many == .init(count: 0, oldest: nil))
         #expect(wait.unanswered == .init(count: 2, oldest: start))
         #expect(wait.messages.age(at: desk.wall) == .seconds(20))
-        desk.report([(desk.out[0], .sent(uniqueID: nil))])
+        desk.report([(desk.out[0], .sent(providerID: nil))])
         wait = try #require(desk.machine.waits().first)
         #expect(wait.few == .init(count: 1, oldest: start + .seconds(20)))
         #expect(wait.unanswered == .init(count: 1, oldest: start + .seconds(20)))
@@ -90,7 +90,7 @@ import Testing
         wait = try #require(desk.machine.waits().first)
         #expect(wait.few.count == 1 && wait.unanswered == .init(count: 0, oldest: nil))
         desk.pass(.seconds(6))
-        desk.report([(desk.out[2], .sent(uniqueID: nil))])
+        desk.report([(desk.out[2], .sent(providerID: nil))])
         #expect(desk.machine.waits().first?.messages == .init(count: 0, oldest: nil))
     }
 

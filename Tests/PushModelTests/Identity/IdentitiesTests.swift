@@ -8,7 +8,7 @@ import Testing
 @Suite struct IdentitiesTests {
     private let identities = Identities(secret: Array(100..<132))!
     private let shop = AppID("shop")!
-    private let token = DeviceToken(words: (0x0102_0304_0506_0708, 2, 3, 4))
+    private let token = Address(words: (0x0102_0304_0506_0708, 2, 3, 4))
     private var message: MessageFingerprint { identities.message(of: shop, id: MessageID("order-4711")!) }
 
     @Test func `A secret must have 32 bytes`() {
@@ -18,7 +18,7 @@ import Testing
 
     @Test func `Device ids never change`() {
         #expect(identities.device(of: shop, token: token).description == "5932718fc46212d26273e3f26428d0a0")
-        let long = DeviceToken(bytes: Array(1...40 as ClosedRange<UInt8>))!
+        let long = Address(bytes: Array(1...40 as ClosedRange<UInt8>))!
         #expect(identities.device(of: shop, token: long).description == "16d29f9c4bd00c02146be6a5aafb5aff")
         #expect(identities.device(of: AppID("other")!, token: token) != identities.device(of: shop, token: token))
     }
@@ -42,7 +42,7 @@ import Testing
     @Test func `Hashes of audiences never change and ignore the order of names`() {
         func audience(_ audience: Audience) -> UInt64 { identities.audience(of: audience, app: shop, message: message) }
         let device = identities.device(of: shop, token: token)
-        let other = DeviceToken(words: (9, 2, 3, 4))
+        let other = Address(words: (9, 2, 3, 4))
         #expect(audience(.tokens([token])) == 0x9696_3f21_6cba_2737)
         #expect(audience(.devices([device])) == 0x9696_3f21_6cba_2737)
         #expect(audience(.tokens([token, other])) == 0xb484_6213_7d9f_17df)

@@ -72,7 +72,7 @@ import Testing
         func applied() async throws { try await registry.catchUp(from: ledger) }
     }
 
-    private static func token(_ number: Int) -> DeviceToken { DeviceToken(words: (UInt64(number) &+ 1, 2, 3, 4)) }
+    private static func token(_ number: Int) -> Address { Address(words: (UInt64(number) &+ 1, 2, 3, 4)) }
     private static func id(_ number: Int) -> DeviceID { identities.device(of: shop, token: token(number)) }
 
     private static func candidate(
@@ -80,7 +80,7 @@ import Testing
     ) -> Deactivation {
         Deactivation(
             of: identities.device(of: app, token: token(number)), app: app, reason: reason.rawValue, evidence: evidence,
-            messageID: MessageID("m-\(number)")!, apnsID: APNSID(high: 7, low: UInt64(number)),
+            messageID: MessageID("m-\(number)")!, deliveryID: DeliveryID(high: 7, low: UInt64(number)),
             isMisdirected: reason == .badDeviceToken)
     }
 
@@ -93,7 +93,7 @@ import Testing
             let event = scene.ledger.events.last
             #expect(event?.kind == .deviceDeactivated && event?.app == Self.shop && event?.device == Self.id(1))
             #expect(event?.reason == "Unregistered" && event?.messageID?.text == "m-1")
-            #expect(event?.apnsID == APNSID(high: 7, low: 1))
+            #expect(event?.deliveryID == DeliveryID(high: 7, low: 1))
             #expect(event?.evidence == Self.start + 100)
             // The hold is in force from the event on, before the registry has applied it.
             #expect(scene.registry.inactive.contains(Self.id(1)) && !scene.registry.inactive.contains(Self.id(2)))

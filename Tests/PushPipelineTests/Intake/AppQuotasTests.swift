@@ -22,7 +22,7 @@ import Testing
 
     @Test func `deliveries of a message for several devices are remembered too`() throws {
         var quotas = AppQuotas(limits: limits { $0.remembered = 5 }, window: .seconds(100))
-        let tokens = (1...3).map { DeviceToken(words: (UInt64($0), 2, 3, 4)) }
+        let tokens = (1...3).map { Address(words: (UInt64($0), 2, 3, 4)) }
         for (run, room) in [(UInt64(1), true), (2, true), (3, false)] {
             let quota = quotas.admit(message(), at: 0, run: run, share: nil) { _ in AppLoad() }
             #expect(quota == (room ? nil : .remembered))

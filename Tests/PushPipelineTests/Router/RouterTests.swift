@@ -135,7 +135,7 @@ import Testing
         await world.pass(19)
         #expect(world.gate.waiting.isEmpty)
         await world.pass(1)
-        #expect(world.gate.waiting.map(\.apnsID) == first.map(\.apnsID))
+        #expect(world.gate.waiting.map(\.deliveryID) == first.map(\.deliveryID))
         await world.finish()
         #expect(world.ledger.state.withLock { $0.records.compactMap(\.outcome.final) } == [.sent])
         await world.loop.shutDown()
@@ -235,7 +235,7 @@ import Testing
         let candidate = Deactivation(
             of: RouterWorld.identities.device(of: world.shop, token: RouterWorld.token(1)), app: world.shop,
             reason: "Unregistered", evidence: 99, messageID: MessageID("m1")!,
-            apnsID: APNSID.derived(app: world.shop, message: MessageID("m1")!, token: RouterWorld.token(1)))
+            deliveryID: DeliveryID.derived(app: world.shop, message: MessageID("m1")!, token: RouterWorld.token(1)))
         #expect(answers == [[ProviderAnswers(app: world.shop, count: 1, candidates: [candidate])]])
         await world.loop.shutDown()
     }

@@ -145,7 +145,7 @@ final class FakeGate: DeliveryGate {
     var waiting: [Delivery] { state.withLock { $0.waiting } }
 
     /// Reports the given outcome for the first deliveries, and new credit.
-    func report(_ count: Int = .max, _ outcome: DeliveryOutcome? = .sent(uniqueID: nil), credit: Int)
+    func report(_ count: Int = .max, _ outcome: DeliveryOutcome? = .sent(providerID: nil), credit: Int)
         -> GatewayReport
     {
         state.withLock { state in
@@ -160,7 +160,7 @@ final class FakeGate: DeliveryGate {
 final class RouterWorld: Sendable {
     static let identities = Identities(secret: (0..<32).map { UInt8($0) })!
     static let begin: Int64 = 1_800_000_000
-    static func token(_ number: Int) -> DeviceToken { DeviceToken(words: (UInt64(number), 5, 6, 7)) }
+    static func token(_ number: Int) -> Address { Address(words: (UInt64(number), 5, 6, 7)) }
 
     let loop = EventLoop(name: "router", clock: .manual())
     let ledger = FakeLedger()

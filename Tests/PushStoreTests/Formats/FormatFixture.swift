@@ -108,7 +108,7 @@ struct FormatFixture: Sendable, CustomTestStringConvertible {
 }
 
 extension FormatFixture.Facts.Pushed {
-    var deviceTokens: [DeviceToken] { tokens.compactMap { DeviceToken(hex: $0) } }
+    var deviceTokens: [Address] { tokens.compactMap { Address(hex: $0) } }
 
     /// The same message as a producer sends it again.
     var request: PushRequest {

@@ -102,13 +102,14 @@ import Testing
         writer.add(accepted: request, at: time)
         let refusal = Refusal(status: 410, reason: ProviderReason(rawValue: "Unregistered"))
         for outcome in [
-            .sent(uniqueID: nil), .rejected(refusal, deactivates: .gone), .retry(refusal, after: .seconds(1)), .expired,
+            .sent(providerID: nil), .rejected(refusal, deactivates: .gone), .retry(refusal, after: .seconds(1)),
+            .expired,
             .suppressed(.inactive), .unknown(.connectionLost, isFinal: true),
         ] as [DeliveryOutcome] {
             writer.add(
                 DeliveryRecord(
                     seq: seed, fingerprint: MessageFingerprint(3), acceptedAt: time, message: request.message,
-                    device: DeviceID(high: 1, low: seed), apnsID: APNSID(high: 2, low: seed), attempt: 1,
+                    device: DeviceID(high: 1, low: seed), deliveryID: DeliveryID(high: 2, low: seed), attempt: 1,
                     outcome: outcome), at: time.adding(milliseconds: 5))
         }
         var draft = EventDraft(.deviceDeactivated, app: request.message.app)

@@ -204,7 +204,7 @@ import Testing
         }
         #expect(try await Self.query("SELECT count(DISTINCT day) FROM carillon.groups", options) == "5")
         // The reports of apps find imported deliveries.
-        let id = APNSID.derived(app: Self.shop, message: MessageID("m3-7")!, token: token(8))
+        let id = DeliveryID.derived(app: Self.shop, message: MessageID("m3-7")!, token: token(8))
         let reader = try #require(cluster.ledger as? PostgreSQLLedger)
         let device = cluster.device(token(8))
         #expect(

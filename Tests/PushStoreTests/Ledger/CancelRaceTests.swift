@@ -222,7 +222,7 @@ private final class CancelRace {
         written.removeFirst(ended.count)
         if ended.isEmpty { return }
         for delivery in ended { sent[delivery.message.id.text, default: 0] += 1 }
-        report(ended.map { DeliveryReport(of: $0, .sent(uniqueID: nil), latency: .zero) })
+        report(ended.map { DeliveryReport(of: $0, .sent(providerID: nil), latency: .zero) })
     }
 
     private func report(_ deliveries: [DeliveryReport]) {

@@ -82,7 +82,7 @@ import Testing
             await scene.settled()
             #expect(answer.value == .cancelled(CancelCounts(sent: 5, cancelled: 5)))
             // One of the three is answered before the crash.
-            scene.ledger.record(scene.records(message, [token(3)], .sent(uniqueID: nil)), completed: [])
+            scene.ledger.record(scene.records(message, [token(3)], .sent(providerID: nil)), completed: [])
             try await scene.reopen()
             #expect(scene.backlog.lanes.isEmpty)
             let done = try #require(try await scene.logged("wide").last { $0.topic == "message/shop/completed" })

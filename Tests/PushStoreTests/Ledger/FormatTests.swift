@@ -7,8 +7,8 @@ import Testing
 @Suite(.waits) struct FormatTests {
     private static let hello = Array(#"{"aps":{"alert":"hello"}}"#.utf8)
 
-    private func token(_ number: UInt8) -> DeviceToken {
-        DeviceToken(bytes: [UInt8](repeating: 0, count: 31) + [number])!
+    private func token(_ number: UInt8) -> Address {
+        Address(bytes: [UInt8](repeating: 0, count: 31) + [number])!
     }
 
     private func hello(

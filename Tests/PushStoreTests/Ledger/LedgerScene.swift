@@ -212,7 +212,7 @@ final class LedgerScene {
         }
     }
 
-    func claim(_ seq: UInt64, _ id: String, _ tokens: [DeviceToken]) async -> [ClaimVerdict] {
+    func claim(_ seq: UInt64, _ id: String, _ tokens: [Address]) async -> [ClaimVerdict] {
         let page = ClaimPage(seq: seq, fingerprint: fingerprint(id), devices: tokens.map { device($0) })
         return await claim([page])[0]
     }
@@ -256,20 +256,20 @@ final class LedgerScene {
     // MARK: Records
 
     func fingerprint(_ id: String) -> MessageFingerprint { identities.message(of: Self.shop, id: MessageID(id)!) }
-    func device(_ token: DeviceToken) -> DeviceID { identities.device(of: Self.shop, token: token) }
+    func device(_ token: Address) -> DeviceID { identities.device(of: Self.shop, token: token) }
 
-    func sent(_ message: AcceptedMessage, _ tokens: [DeviceToken]) -> [DeliveryRecord] {
-        records(message, tokens, .sent(uniqueID: nil))
+    func sent(_ message: AcceptedMessage, _ tokens: [Address]) -> [DeliveryRecord] {
+        records(message, tokens, .sent(providerID: nil))
     }
 
     func records(
-        _ message: AcceptedMessage, _ tokens: [DeviceToken], _ outcome: DeliveryOutcome
+        _ message: AcceptedMessage, _ tokens: [Address], _ outcome: DeliveryOutcome
     ) -> [DeliveryRecord] {
         tokens.map { token in
             DeliveryRecord(
                 seq: message.seq, fingerprint: message.fingerprint, acceptedAt: message.acceptedAt,
                 message: message.message, device: device(token),
-                apnsID: APNSID.derived(app: message.message.app, message: message.message.id, token: token),
+                deliveryID: DeliveryID.derived(app: message.message.app, message: message.message.id, token: token),
                 attempt: 1, outcome: outcome)
         }
     }
@@ -287,7 +287,7 @@ final class LedgerScene {
     }
 }
 
-func token(_ number: Int) -> DeviceToken { DeviceToken(words: (UInt64(number), 1, 2, 3)) }
+func token(_ number: Int) -> Address { Address(words: (UInt64(number), 1, 2, 3)) }
 
 func push(
     _ id: String, to tokens: [Int] = [1], app: AppID = LedgerScene.shop, priority: PushPriority? = nil,

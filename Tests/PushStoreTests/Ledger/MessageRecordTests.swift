@@ -31,6 +31,26 @@ import Testing
         for count in 0..<bytes.count { #expect(Self.read(Array(bytes.prefix(count))) == nil) }
     }
 
+    @Test(arguments: [1, 32, 100, 127, 128, 300, 2048]) func `An address of any length is read back`(length: Int) throws {
+        let tokens = try (0..<3).map { number in
+            try #require(Address(bytes: (0..<length).map { UInt8(truncatingIfNeeded: $0 &+ number) }))
+        }
+        let message = Message(id: try #require(MessageID("m")), app: LedgerScene.shop, payload: Array("{}".utf8))
+        var bytes: [UInt8] = []
+        MessageRecord.append(message, to: .tokens(tokens), needsClaim: false, &bytes)
+        #expect(Self.read(bytes)?.audience == .tokens(tokens))
+    }
+
+    /// Earlier versions wrote the length of an address in one byte.
+    @Test func `A record of an earlier version is read`() throws {
+        let token = [UInt8](repeating: 7, count: 100)
+        let bytes: [UInt8] = [0, 0, 10, 1, UInt8(ascii: "m"), 0, 1, 100] + token + [2] + Array("{}".utf8)
+        let read = try #require(Self.read(bytes))
+        #expect(read.audience == .tokens([try #require(Address(bytes: token))]))
+        #expect(read.message.id.text == "m")
+        #expect(read.message.payload == Array("{}".utf8))
+    }
+
     /// Bits of the record are flipped, as on a failing disk. Reading it may fail, but must not end the process.
     @Test(arguments: 1...40 as ClosedRange<UInt64>) func `Damaged bytes never trap`(seed: UInt64) {
         var random = SeededRandom(seed: seed &* 77)
@@ -74,7 +94,7 @@ import Testing
         var other: [UInt8] = []
         MessageRecord.append(
             Message(id: MessageID("x")!, app: LedgerScene.shop, payload: []),
-            to: .tokens([DeviceToken(bytes: [1, 2, 3])!, DeviceToken(words: (1, 2, 3, 4))]), needsClaim: false, &other)
+            to: .tokens([Address(bytes: [1, 2, 3])!, Address(words: (1, 2, 3, 4))]), needsClaim: false, &other)
         #expect(
             other == [
                 0, 0, 10, 1, 0x78, 0, 2, 3, 1, 2, 3, 32,
@@ -93,7 +113,7 @@ extension SeededRandom {
         case 0:
             audience = .tokens(
                 (0..<Int.random(in: 1...5, using: &self)).map { _ in
-                    DeviceToken(bytes: bytes([32, 32, 8, 33, 64, 100].randomElement(using: &self)!))!
+                    Address(bytes: bytes([32, 32, 8, 33, 64, 100].randomElement(using: &self)!))!
                 })
         case 1:
             audience = .devices(

@@ -8,15 +8,15 @@ import Testing
 
 /// The lookup of deliveries by their ids, in trace runs and in the log after them.
 @Suite(.waits) struct SentDeliveriesTests {
-    private static func id(_ message: String, _ number: Int) -> APNSID {
-        APNSID.derived(app: LedgerScene.shop, message: MessageID(message)!, token: token(number))
+    private static func id(_ message: String, _ number: Int) -> DeliveryID {
+        DeliveryID.derived(app: LedgerScene.shop, message: MessageID(message)!, token: token(number))
     }
 
     private static func displayed(_ message: String, _ number: Int, _ scene: LedgerScene) -> EventDraft {
         var event = EventDraft(.deliveryDisplayed, app: LedgerScene.shop)
         event.messageID = MessageID(message)
         event.device = scene.device(token(number))
-        event.apnsID = id(message, number)
+        event.deliveryID = id(message, number)
         return event
     }
 
@@ -40,7 +40,7 @@ import Testing
                 if round > 0 { _ = await scene.note([Self.displayed("m0", 1, scene)]) }
                 let ids = (0...round).flatMap { [Self.id("m\($0)", 1), Self.id("m\($0)", 2)] }
                 for _ in 0..<2 {
-                    let found = try await scene.sqlite.sent(ids + [Self.id("none", 1), APNSID(high: 0, low: 0)])
+                    let found = try await scene.sqlite.sent(ids + [Self.id("none", 1), DeliveryID(high: 0, low: 0)])
                     #expect(Set(found.keys) == Set(ids))
                     #expect(
                         found[Self.id("m\(round)", 2)]
@@ -70,10 +70,10 @@ import Testing
             // Every one of these rows has an event of the id, which is not that of a sent delivery.
             for _ in 0..<40 {
                 var event = EventDraft(.deliveryDisplayed, app: LedgerScene.shop)
-                event.apnsID = APNSID(high: 1, low: Self.id("m", 7).low)
+                event.deliveryID = DeliveryID(high: 1, low: Self.id("m", 7).low)
                 _ = await scene.note([event])
             }
-            let found = try await scene.sqlite.sent([APNSID(high: 2, low: Self.id("m", 7).low)])
+            let found = try await scene.sqlite.sent([DeliveryID(high: 2, low: Self.id("m", 7).low)])
             #expect(found.isEmpty)
         }
     }

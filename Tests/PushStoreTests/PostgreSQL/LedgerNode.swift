@@ -166,8 +166,8 @@ struct LedgerNode {
             DeliveryRecord(
                 seq: message.seq, fingerprint: message.fingerprint, acceptedAt: message.acceptedAt,
                 message: message.message, device: ledger.identities.device(of: message.message.app, token: token),
-                apnsID: APNSID.derived(app: message.message.app, message: message.message.id, token: token),
-                attempt: 1, outcome: .sent(uniqueID: nil))
+                deliveryID: DeliveryID.derived(app: message.message.app, message: message.message.id, token: token),
+                attempt: 1, outcome: .sent(providerID: nil))
         }
         let completed = CompletedMessage(seq: message.seq, message: message.message, counts: counts)
         ledger.record(records, completed: chosen.count == tokens.count ? [completed] : [])

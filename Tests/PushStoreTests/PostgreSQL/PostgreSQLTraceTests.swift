@@ -83,12 +83,12 @@ import Testing
         let options = try await SharedPostgreSQL.shared.store(parts: 8, at: .current())
         let node = try await carriedOut(options)
         let other = try await LedgerNode(options)
-        func id(_ number: Int) throws -> APNSID {
-            APNSID.derived(
+        func id(_ number: Int) throws -> DeliveryID {
+            DeliveryID.derived(
                 app: LedgerScene.shop, message: try #require(MessageID("m\(number)")), token: token(100))
         }
         let ids = try (0..<200).map { try id($0) }
-        let madeUp = APNSID(high: 9, low: ids[0].low)
+        let madeUp = DeliveryID(high: 9, low: ids[0].low)
         let device = node.ledger.identities.device(of: LedgerScene.shop, token: token(100))
         for ledger in [node.ledger, other.ledger] {
             let found = try await ledger.sent(ids + [madeUp])
@@ -97,13 +97,13 @@ import Testing
             #expect(found[ids[3]] == SentDelivery(app: LedgerScene.shop, message: message, device: device))
         }
         var event = EventDraft(.deliveryDisplayed, app: LedgerScene.shop)
-        (event.messageID, event.device, event.apnsID) = (MessageID("m3"), device, ids[3])
+        (event.messageID, event.device, event.deliveryID) = (MessageID("m3"), device, ids[3])
         #expect(await node.ledger.note([event]) != nil)
         let seq = try #require(await node.accept([push("new", to: [1])])[0].seq)
         let message = try #require(try await node.load([seq]).first)
         node.carryOut(message)
         await node.ledger.flush()
-        let new = APNSID.derived(app: LedgerScene.shop, message: message.message.id, token: token(1))
+        let new = DeliveryID.derived(app: LedgerScene.shop, message: message.message.id, token: token(1))
         for ledger in [node.ledger, other.ledger] {
             let found = try await ledger.sent([ids[3], ids[4], new])
             #expect(found[ids[3]]?.seen == [.displayed] && found[ids[4]]?.seen == [] && found[new] != nil)

@@ -27,8 +27,9 @@ import Testing
         let message = first.accepted[1]
         let record = DeliveryRecord(
             seq: message.seq, fingerprint: message.fingerprint, acceptedAt: message.acceptedAt,
-            message: message.message, device: DeviceID(high: 7, low: 8), apnsID: APNSID(high: 1, low: 2), attempt: 1,
-            outcome: .sent(uniqueID: nil))
+            message: message.message, device: DeviceID(high: 7, low: 8), deliveryID: DeliveryID(high: 1, low: 2),
+            attempt: 1,
+            outcome: .sent(providerID: nil))
         group.outcomes = [
             (
                 [record],

@@ -100,8 +100,8 @@ final class RegistryScene: Sendable {
         set { clock.withLock { $0 = newValue } }
     }
 
-    static func token(_ number: Int) -> DeviceToken {
-        DeviceToken(words: (UInt64(number) &+ 1, 2, 3, 4))
+    static func token(_ number: Int) -> Address {
+        Address(words: (UInt64(number) &+ 1, 2, 3, 4))
     }
 
     static func id(_ number: Int, _ app: AppID = shop) -> DeviceID { identities.device(of: app, token: token(number)) }

@@ -47,9 +47,9 @@ import Testing
 
     @Test func `A unique id is short printable ASCII`() {
         let id = "6e22c1d2-0fbb-4b1c-9c3b-0a7b0f2b0a11"
-        #expect(ProviderAnswer.uniqueID(id) == id)
+        #expect(ProviderAnswer.providerID(id) == id)
         for wrong in ["", "a\u{0}", "é", String(repeating: "a", count: 65)] {
-            #expect(ProviderAnswer.uniqueID(wrong) == nil)
+            #expect(ProviderAnswer.providerID(wrong) == nil)
         }
     }
 

@@ -44,7 +44,7 @@ import Testing
         #expect("\(request.method) \(request.path)" == example.line)
         #expect(request.fields.map { "\($0.name)=\($0.value)" }.joined(separator: " ") == example.fields)
         #expect(request.body.map { String(decoding: $0, as: UTF8.self) } == example.body)
-        let id = APNSID("01060f77-dbe3-5343-b9b6-9abc059dd182")!
+        let id = DeliveryID("01060f77-dbe3-5343-b9b6-9abc059dd182")!
         let known = ChannelRequest(example.operation, of: Self.app, requestID: id)
         #expect(known.fields.first == .init(name: "apns-request-id", value: id.description))
     }

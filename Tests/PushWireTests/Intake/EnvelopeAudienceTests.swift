@@ -20,20 +20,20 @@ import Testing
             "00", "AbCd", Examples.token, Examples.token.uppercased() + "ff", String(repeating: "9F", count: 100),
         ]
         let request = try Examples.request(to: Self.tokens(hex))
-        #expect(request.audience == .tokens(hex.map { DeviceToken(hex: $0)! }))
+        #expect(request.audience == .tokens(hex.map { Address(hex: $0)! }))
     }
 
     @Test(arguments: [2, 3, 5, 64, 1000])
     func `A duplicate token counts once`(_ count: Int) throws {
         let hex = (0..<count).map { Self.token($0 / 2) }
         let request = try Examples.request(to: Self.tokens(hex + [hex[0].uppercased()]))
-        #expect(request.audience == .tokens((0..<(count + 1) / 2).map { DeviceToken(hex: Self.token($0))! }))
+        #expect(request.audience == .tokens((0..<(count + 1) / 2).map { Address(hex: Self.token($0))! }))
     }
 
     @Test func `Long tokens that differ only at the end are different tokens`() throws {
         let hex = [Examples.token + "aa", Examples.token + "ab", Examples.token, Examples.token + "AA"]
         #expect(
-            try Examples.request(to: Self.tokens(hex)).audience == .tokens(hex.prefix(3).map { DeviceToken(hex: $0)! }))
+            try Examples.request(to: Self.tokens(hex)).audience == .tokens(hex.prefix(3).map { Address(hex: $0)! }))
     }
 
     @Test func `Similar names have different hashes`() {
@@ -41,7 +41,7 @@ import Testing
         let golden: UInt64 = 0x9e37_79b9_7f4a_7c15
         let seed: UInt64 = 0x0123_4567_89ab_cdef
         for word in [0, 1, golden, ~golden, .max] {
-            let tokens = (0..<1000).map { DeviceToken(words: (UInt64($0), word, 0, 7)).tableHash(seed: seed) }
+            let tokens = (0..<1000).map { Address(words: (UInt64($0), word, 0, 7)).tableHash(seed: seed) }
             #expect(Set(tokens.map { $0 & 0xffff }).count > 900)
             let devices = (0..<1000).map { DeviceID(high: UInt64($0), low: word).tableHash(seed: seed) }
             #expect(Set(devices.map { $0 & 0xffff }).count > 900)
@@ -72,8 +72,8 @@ import Testing
             for place in [0, 7, 8, 31, 63] {
                 var digits = digits
                 digits[place] = byte
-                let slow = String(validating: digits, as: UTF8.self).flatMap { DeviceToken(hex: $0) }
-                #expect(digits.withUnsafeBytes { DeviceToken(hexBytes: $0) } == slow)
+                let slow = String(validating: digits, as: UTF8.self).flatMap { Address(hex: $0) }
+                #expect(digits.withUnsafeBytes { Address(hexBytes: $0) } == slow)
                 let device = String(validating: digits[32...], as: UTF8.self).flatMap { DeviceID($0) }
                 #expect(Array(digits[32...]).withUnsafeBytes { DeviceID(hexBytes: $0) } == device)
             }

@@ -24,7 +24,7 @@ import Testing
         #expect(message.traceparent == "00-ab")
         #expect(message.payload == Array(Examples.wakes.utf8))
         #expect(request.again)
-        #expect(request.audience == .tokens([DeviceToken(hex: Examples.token)!]))
+        #expect(request.audience == .tokens([Address(hex: Examples.token)!]))
     }
 
     @Test func `Omitted options have their defaults`() throws {
@@ -55,7 +55,7 @@ import Testing
         let request = try Examples.read(text).get()
         #expect(request.message.id.text == "ü-😀/")
         #expect(request.message.app.name == "shop")
-        #expect(request.audience == .tokens([DeviceToken(hex: Examples.token)!]))
+        #expect(request.audience == .tokens([Address(hex: Examples.token)!]))
     }
 
     @Test func `Apps are found by their names, including long ones`() throws {

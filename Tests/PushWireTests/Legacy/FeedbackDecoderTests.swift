@@ -15,7 +15,7 @@ private func tuples(_ count: Int, _ random: inout SeededRandom) -> [FeedbackTupl
     (0..<count).map { index in
         // Some tokens consist of 0x0a, which must not be mistaken for the end of a record.
         let token = index.isMultiple(of: 3) ? [UInt8](repeating: 0x0a, count: 32) : random.bytes(1 + index * 7 % 100)
-        return FeedbackTuple(time: UInt32.random(in: 0 ... .max, using: &random), token: DeviceToken(bytes: token)!)
+        return FeedbackTuple(time: UInt32.random(in: 0 ... .max, using: &random), token: Address(bytes: token)!)
     }
 }
 
@@ -26,8 +26,8 @@ private func tuples(_ count: Int, _ random: inout SeededRandom) -> [FeedbackTupl
         decoder.decode([0x65, 0x53, 0xf1, 0, 0, 2, 0xab, 0xcd, 0, 0, 0, 1, 0, 1, 0x0a], into: &found)
         #expect(
             found == [
-                FeedbackTuple(time: 1_700_000_000, token: DeviceToken(bytes: [0xab, 0xcd])!),
-                FeedbackTuple(time: 1, token: DeviceToken(bytes: [0x0a])!),
+                FeedbackTuple(time: 1_700_000_000, token: Address(bytes: [0xab, 0xcd])!),
+                FeedbackTuple(time: 1, token: Address(bytes: [0x0a])!),
             ])
         try decoder.finish()
     }
@@ -107,7 +107,7 @@ private func tuples(_ count: Int, _ random: inout SeededRandom) -> [FeedbackTupl
 @Suite struct FeedbackRecordTests {
     @Test func `A record ends with the CRC-32 of gzip`() {
         var bytes: [UInt8] = []
-        FeedbackRecord.append(FeedbackTuple(time: 0x3637_3839, token: DeviceToken(bytes: [0x30])!), to: &bytes)
+        FeedbackRecord.append(FeedbackTuple(time: 0x3637_3839, token: Address(bytes: [0x30])!), to: &bytes)
         // python3: zlib.crc32(b"\x016789\x30") == 0x3b26f606
         #expect(Array(bytes[..<6]) == [1, 0x36, 0x37, 0x38, 0x39, 0x30] && bytes.count == 10)
         #expect(Array(bytes[6...]) == CRCGolden.bytes)

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 @Suite struct LegacyFrameTests {
-    private static let token = DeviceToken(bytes: [0xde, 0xad, 0xbe, 0xef])!
+    private static let token = Address(bytes: [0xde, 0xad, 0xbe, 0xef])!
 
     private static func message(
         _ payload: String = "{}", expiresAt: Int64? = nil, priority: PushPriority = .ten
@@ -15,7 +15,7 @@ import Testing
     }
 
     private func frame(
-        _ command: LegacyCommand, _ message: Message, to token: DeviceToken = token, identifier: UInt32 = 0x0102_0304
+        _ command: LegacyCommand, _ message: Message, to token: Address = token, identifier: UInt32 = 0x0102_0304
     ) throws -> [UInt8] {
         var bytes: [UInt8] = [0x55]
         try LegacyFrame.append(message, for: token, as: command, identifier: identifier, to: &bytes)
@@ -70,10 +70,10 @@ import Testing
             #expect(bytes.count == overhead[command]! + 4 + count)
         }
         for count in [1, 31, 32, 33, 100] {
-            let token = DeviceToken(bytes: Array((0..<count).map { UInt8($0) }))!
+            let token = Address(bytes: Array((0..<count).map { UInt8($0) }))!
             #expect(try frame(command, Self.message(), to: token).count == overhead[command]! + count + 2)
         }
-        #expect(DeviceToken(bytes: Array(repeating: 0, count: 101)) == nil)
+        #expect(Address(bytes: Array(repeating: 0, count: 101)) == nil)
         #expect(throws: LegacyFrameError.payloadTooLarge(2049)) {
             try frame(command, Self.message(String(repeating: "x", count: 2049)))
         }

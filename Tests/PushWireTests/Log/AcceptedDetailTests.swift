@@ -32,7 +32,7 @@ import Testing
     }
 
     @Test func `With defaults, an acceptance contains only the number of named devices`() throws {
-        let token = DeviceToken(words: (1, 2, 3, 4))
+        let token = Address(words: (1, 2, 3, 4))
         let line = try Self.line(PushRequest(Self.message(), to: .tokens([token])))
         #expect(line.hasSuffix(#""message_id":"m","devices":1}"#), "\(line)")
         #expect(!line.contains(token.hex))

@@ -14,14 +14,15 @@ import Testing
         DeliveryRecord(
             seq: 1, fingerprint: MessageFingerprint(1), acceptedAt: acceptedAt, message: message,
             device: DeviceID(high: 0x0102_0304_0506_0708, low: 0x1112_1314_1516_1718),
-            apnsID: APNSID(high: 0x2122_2324_2526_2728, low: 0x3132_3334_3536_3738), attempt: attempt, outcome: outcome)
+            deliveryID: DeliveryID(high: 0x2122_2324_2526_2728, low: 0x3132_3334_3536_3738), attempt: attempt,
+            outcome: outcome)
     }
 
     @Test("Segments are written in the documented format") func goldenBytes() throws {
         let message = Message(id: MessageID("m1")!, app: shop, payload: [], traceparent: "00-a")
         var writer = LogWriter(next: 300, heads: [.init(app: shop, kind: .messageAccepted, seq: 100)])
         writer.begin(time: 1000, reserving: 0)
-        let tokens = (0..<2).map { DeviceToken(words: ($0, 1, 2, 3)) }
+        let tokens = (0..<2).map { Address(words: ($0, 1, 2, 3)) }
         writer.add(accepted: PushRequest(message, to: .tokens(tokens)), at: 1000)
         writer.add(
             record(
@@ -48,7 +49,7 @@ import Testing
         let message = Message(id: MessageID("m1")!, app: shop, payload: [], traceparent: "00-a")
         var writer = LogWriter(next: 7)
         writer.begin(time: 1000, reserving: 0)
-        writer.add(record(message, .sent(uniqueID: "u")), at: 1000)
+        writer.add(record(message, .sent(providerID: "u")), at: 1000)
         writer.add(record(message, .retry(Refusal(status: 503, reason: nil), after: .seconds(2)), attempt: 2), at: 1001)
         var text = EventText()
         var lines: [UInt8] = []
@@ -72,7 +73,7 @@ import Testing
     func `A deactivation is read back, also as early versions wrote it`(evidence: WallTime, erases: Bool) throws {
         let written = Deactivation(
             of: DeviceID(high: 1, low: 2), app: shop, reason: "Unregistered", evidence: evidence,
-            messageID: MessageID("m1")!, apnsID: APNSID(high: 3, low: 4), erases: erases)
+            messageID: MessageID("m1")!, deliveryID: DeliveryID(high: 3, low: 4), erases: erases)
         var early = EventDraft.deactivated(written)
         early.evidence = nil
         early.erases = false
@@ -110,7 +111,7 @@ import Testing
                 var draft = EventDraft(kind, app: bits & 1 == 0 ? nil : shop)
                 if bits & 2 != 0 { draft.messageID = MessageID("a\"b\\c") }
                 if bits & 4 != 0 { draft.device = DeviceID(high: 1, low: UInt64(bits)) }
-                if bits & 8 != 0 { draft.apnsID = APNSID(high: UInt64(bits), low: 2) }
+                if bits & 8 != 0 { draft.deliveryID = DeliveryID(high: UInt64(bits), low: 2) }
                 if bits & 16 != 0 { draft.reason = "line\nbreak" }
                 if bits & 32 != 0 {
                     draft.add("text", text: "quote\"")
@@ -127,7 +128,7 @@ import Testing
                 #expect(line.topic == kind.topic(of: draft.app))
                 #expect(line.text("message_id") == draft.messageID?.text)
                 #expect(line.text("device") == draft.device?.description)
-                #expect(line.text("apns_id") == draft.apnsID?.description)
+                #expect(line.text("apns_id") == draft.deliveryID?.description)
                 #expect(line.text("reason") == draft.reason)
                 #expect(line.text("text") == (draft.details.isEmpty ? nil : "quote\""))
                 #expect(line.number("amount") == (draft.details.isEmpty ? nil : -5))
@@ -135,7 +136,7 @@ import Testing
                 #expect((line.members["sums"] as? [String: Int]) == (draft.details.isEmpty ? nil : ["a": 1, "b": 2]))
                 let others =
                     7
-                    + [draft.messageID == nil, draft.device == nil, draft.apnsID == nil, draft.reason == nil]
+                    + [draft.messageID == nil, draft.device == nil, draft.deliveryID == nil, draft.reason == nil]
                     .count { !$0 }
                 #expect(line.members.count == others + draft.details.count)
             }
@@ -148,7 +149,10 @@ import Testing
             Refusal(status: 410, reason: ProviderReason(rawValue: "Unregistered")), Refusal(status: -1, reason: nil),
         ]
         let whats: [DeliveryOutcome] =
-            [.sent(uniqueID: nil), .sent(uniqueID: "u"), .expired, .suppressed(.inactive), .suppressed(.unknownDevice)]
+            [
+                .sent(providerID: nil), .sent(providerID: "u"), .expired, .suppressed(.inactive),
+                .suppressed(.unknownDevice),
+            ]
             + refusals.map { .rejected($0, deactivates: nil) } + refusals.map { .retry($0, after: .milliseconds(3)) }
             + [.unknown(.timeout, isFinal: true), .unknown(.reset, isFinal: false)]
         let messages = [nil, "00-trace"].map {
@@ -174,7 +178,7 @@ import Testing
             #expect(line.text("message_id") == record.message.id.text)
             #expect(line.text("traceparent") == record.message.traceparent)
             #expect(line.text("device") == record.device.description)
-            #expect(line.text("apns_id") == record.apnsID.description)
+            #expect(line.text("apns_id") == record.deliveryID.description)
             #expect(line.number("attempt") == (record.attempt == 0 ? nil : Int64(record.attempt)))
             switch record.outcome {
             case .sent(let id):
@@ -215,7 +219,7 @@ import Testing
         var writer = LogWriter(next: 1)
         writer.begin(time: 1_000_000, reserving: 0)
         let times: [WallTime] = [1_000_000, 1, 0, -5, .distantFuture, .distantPast, 999_999]
-        for time in times { writer.add(record(message, .sent(uniqueID: nil), acceptedAt: 1_000_001), at: time) }
+        for time in times { writer.add(record(message, .sent(providerID: nil), acceptedAt: 1_000_001), at: time) }
         let lines = try writer.finish().lines()
         #expect(lines.map { $0.number("ts") } == times.map(\.milliseconds))
         #expect(lines[0].number("latency_ms") == 0 && lines[1].number("latency_ms") == 0)

@@ -31,7 +31,7 @@ struct LogSamples {
         now += Int64.random(in: -3...9, using: &random)
         switch Int.random(in: 0..<10, using: &random) {
         case 0:
-            let tokens = (0..<7).map { DeviceToken(words: ($0, 1, 2, 3)) }
+            let tokens = (0..<7).map { Address(words: ($0, 1, 2, 3)) }
             let audience: Audience = Bool.random(using: &random) ? .tokens(tokens) : .everyone
             writer.add(accepted: PushRequest(message(), to: audience), at: now)
         case 1:
@@ -53,7 +53,7 @@ struct LogSamples {
             app: Bool.random(using: &random) ? apps.randomElement(using: &random) : nil)
         if Bool.random(using: &random) { draft.messageID = message().id }
         if Bool.random(using: &random) { draft.device = DeviceID(high: random.next(), low: random.next()) }
-        if Bool.random(using: &random) { draft.apnsID = APNSID(high: random.next(), low: random.next()) }
+        if Bool.random(using: &random) { draft.deliveryID = DeliveryID(high: random.next(), low: random.next()) }
         if Bool.random(using: &random) { draft.reason = "a \"quoted\" reason\n\u{1}\\" }
         if Bool.random(using: &random) { draft.add("detail", text: "text\twith \u{2028} and \"") }
         if Bool.random(using: &random) { draft.add("number", number: .min) }
@@ -71,14 +71,14 @@ struct LogSamples {
             case 2: .unknown(.connectionLost, isFinal: Bool.random(using: &random))
             case 3: .expired
             case 4: .suppressed(.duplicate)
-            case 5: .sent(uniqueID: "unique")
-            default: .sent(uniqueID: nil)
+            case 5: .sent(providerID: "unique")
+            default: .sent(providerID: nil)
             }
         let hasID = Int.random(in: 0..<5, using: &random) > 0
         return DeliveryRecord(
             seq: 1, fingerprint: MessageFingerprint(1), acceptedAt: now + .random(in: -5000...50, using: &random),
             message: message(), device: DeviceID(high: random.next(), low: random.next()),
-            apnsID: hasID ? APNSID(high: random.next(), low: random.next()) : APNSID(high: 0, low: 0),
+            deliveryID: hasID ? DeliveryID(high: random.next(), low: random.next()) : DeliveryID(high: 0, low: 0),
             attempt: .random(in: 0...3, using: &random), outcome: outcome)
     }
 }

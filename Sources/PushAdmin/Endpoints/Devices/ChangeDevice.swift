@@ -8,7 +8,7 @@ package struct ChangeDevice: Endpoint {
     package struct Input: EndpointInput {
         let app: AppID
         let device: DeviceID
-        let token: DeviceToken?
+        let token: Address?
         let properties: DeviceProperties
 
         package init(_ read: inout InputReader) {

@@ -5,7 +5,7 @@ import PushWire
 package struct FindDevice: Endpoint {
     package struct Input: EndpointInput {
         let app: AppID
-        let token: DeviceToken
+        let token: Address
 
         package init(_ read: inout InputReader) {
             app = read.body("app", as: .app, about: "The app.")

@@ -4,10 +4,10 @@ package import PushModel
 package struct RegisterDevice: Endpoint {
     package struct Input: EndpointInput {
         let app: AppID
-        let token: DeviceToken
+        let token: Address
         let properties: DeviceProperties
         let environment: PushEnvironment?
-        let replaces: DeviceToken?
+        let replaces: Address?
 
         package init(_ read: inout InputReader) {
             app = read.path("app", as: .app, about: "The app.")

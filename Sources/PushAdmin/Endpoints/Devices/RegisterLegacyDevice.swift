@@ -10,7 +10,7 @@ import PushTransport
 /// them.
 package struct RegisterLegacyDevice: Endpoint {
     package struct Input: EndpointInput {
-        let token: DeviceToken
+        let token: Address
         let peer: HTTP1Peer
 
         package init(_ read: inout InputReader) {

@@ -5,7 +5,7 @@ package import PushModel
 package struct RemoveToken: Endpoint {
     package struct Input: EndpointInput {
         let app: AppID
-        let token: DeviceToken
+        let token: Address
 
         package init(_ read: inout InputReader) {
             app = read.path("app", as: .app, about: "The app.")

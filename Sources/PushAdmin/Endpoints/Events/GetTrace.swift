@@ -8,7 +8,7 @@ package struct GetTrace: Endpoint {
         let message: MessageID?
         let app: AppID?
         let device: DeviceID?
-        let apnsID: APNSID?
+        let deliveryID: DeliveryID?
         let user: String?
         let since: WallTime
         let until: WallTime
@@ -18,11 +18,11 @@ package struct GetTrace: Endpoint {
                 "message", as: .message, about: "A message id. Give one of message, device, apns_id and user.")
             app = read.query("app", as: .app, about: "Only messages of this app; only with message.")
             device = read.query("device", as: .device, about: "A device id.")
-            apnsID = read.query("apns_id", as: .apnsID, about: "The apns-id of a delivery.")
+            deliveryID = read.query("apns_id", as: .deliveryID, about: "The apns-id of a delivery.")
             user = read.query("user", as: .text(1...1024), about: "A user, for the devices that belong to it now.")
             since = read.query("since", as: .time, about: "Only events at this time or later.") ?? .distantPast
             until = read.query("until", as: .time, about: "Only events at this time or earlier.") ?? .distantFuture
-            let subjects = [message != nil, device != nil, apnsID != nil, user != nil].count { $0 }
+            let subjects = [message != nil, device != nil, deliveryID != nil, user != nil].count { $0 }
             read.require(
                 subjects == 1, atQuery: "message", code: subjects == 0 ? .missing : .badValue,
                 detail: "name one subject to trace: message, device, apns_id or user")
@@ -53,8 +53,8 @@ package struct GetTrace: Endpoint {
             if isWhole, found.isComplete, found.lines.isEmpty { throw FindMessage.unknown(message) }
         } else if let device = input.device {
             found = try await search.device(device)
-        } else if let id = input.apnsID {
-            found = try await search.apnsID(id)
+        } else if let id = input.deliveryID {
+            found = try await search.deliveryID(id)
         } else {
             found = try await traces.user(input.user ?? "", in: search)
         }

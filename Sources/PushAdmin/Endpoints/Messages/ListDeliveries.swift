@@ -44,7 +44,7 @@ package struct ListDeliveries: Endpoint {
         let deliveries = page.deliveries.map { one in
             let shown = EventNumber.shown(one.seq)
             return DeliveryListAnswer.Delivery(
-                device: one.device?.description, apnsID: one.apnsID?.description, outcome: "\(one.kind.name)",
+                device: one.device?.description, deliveryID: one.deliveryID?.description, outcome: "\(one.kind.name)",
                 status: one.status, reason: one.reason, attempt: one.attempt, seq: shown.number,
                 part: shown.part == 0 ? nil : shown.part, endedAt: one.time)
         }

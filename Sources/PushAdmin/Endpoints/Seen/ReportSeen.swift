@@ -17,7 +17,7 @@ package struct ReportSeen: Endpoint {
         }
 
         private static func report(_ read: inout InputReader) -> SeenReport {
-            let apnsID = read.optional("apns_id", as: .apnsID, about: "The apns-id of the delivery.")
+            let deliveryID = read.optional("apns_id", as: .deliveryID, about: "The apns-id of the delivery.")
             let providerID = read.optional(
                 "provider_id", as: .text(1...256),
                 about: "The id of the delivery at its push service, if that is not Apple's.")
@@ -27,7 +27,7 @@ package struct ReportSeen: Endpoint {
                 about: "When it happened by the clock of the device, in milliseconds since 1970.")
             read.requireOne(
                 of: "apns_id", or: "provider_id", detail: "name the delivery by apns_id or by provider_id")
-            return SeenReport(of: apnsID ?? providerID.flatMap { APNSID($0) }, what: what, at: at)
+            return SeenReport(of: deliveryID ?? providerID.flatMap { DeliveryID($0) }, what: what, at: at)
         }
 
         /// The end of the year 9999.

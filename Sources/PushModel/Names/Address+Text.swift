@@ -1,7 +1,7 @@
-extension DeviceToken {
+extension Address {
     /// The largest length of a text that can be a token: 100 bytes in digits, with a space behind each byte and angle
     /// brackets.
-    package static let maxTextLength = 3 * maxLength + 2
+    package static let maxTextLength = 3 * maxTokenLength + 2
 
     /// Creates a token from a text in one of the forms in which apps send it; nil for any other text.
     ///
@@ -28,7 +28,9 @@ extension DeviceToken {
             return
         }
         // A space within base64 may be a `+` that was lost in a form. The token would be another one.
-        guard digits.count == bytes.count, let decoded = Self.decoded(base64: bytes[...]) else { return nil }
+        guard digits.count == bytes.count, let decoded = Self.decoded(base64: bytes[...]),
+            decoded.count <= Self.maxTokenLength
+        else { return nil }
         self.init(bytes: decoded)
     }
 

@@ -2,9 +2,9 @@ import PushModel
 import TestSupport
 import Testing
 
-@Suite struct DeviceTokenTextTests {
+@Suite struct AddressTextTests {
     private static let bytes: [UInt8] = (0..<32).map { 7 &* $0 &+ 250 }
-    private static let token = DeviceToken(bytes: bytes)!
+    private static let token = Address(bytes: bytes)!
 
     @Test(arguments: [
         "fa01080f161d242b323940474e555c636a71787f868d949ba2a9b0b7bec5ccd3",
@@ -15,7 +15,7 @@ import Testing
         "-gEIDxYdJCsyOUBHTlVcY2pxeH-GjZSboqmwt77FzNM", "-gEIDxYdJCsyOUBHTlVcY2pxeH-GjZSboqmwt77FzNM=",
     ])
     func `Every form in which apps send a token is read`(text: String) {
-        #expect(DeviceToken(text: text) == Self.token)
+        #expect(Address(text: text) == Self.token)
     }
 
     @Test(arguments: [
@@ -26,12 +26,12 @@ import Testing
         String(repeating: "Z", count: 140), "abc", String(repeating: "a", count: 63),
     ])
     func `Other texts are not tokens`(text: String) {
-        #expect(DeviceToken(text: text) == nil)
+        #expect(Address(text: text) == nil)
     }
 
     @Test func `A text of hexadecimal digits is not read as base64`() {
-        #expect(DeviceToken(text: "abcd") == DeviceToken(bytes: [0xab, 0xcd]))
-        #expect(DeviceToken(text: "YWI") == DeviceToken(bytes: [0x61, 0x62]))
+        #expect(Address(text: "abcd") == Address(bytes: [0xab, 0xcd]))
+        #expect(Address(text: "YWI") == Address(bytes: [0x61, 0x62]))
     }
 
     @Test func `The texts of random tokens are read, and random bytes do not trap`() {
@@ -41,11 +41,11 @@ import Testing
             let bytes = (0..<Int.random(in: 1...100, using: &random)).map { _ in
                 UInt8.random(in: .min ... .max, using: &random)
             }
-            let token = DeviceToken(bytes: bytes)!
-            #expect(DeviceToken(text: token.hex) == token && DeviceToken(text: "<\(token.hex.uppercased())>") == token)
+            let token = Address(bytes: bytes)!
+            #expect(Address(text: token.hex) == token && Address(text: "<\(token.hex.uppercased())>") == token)
             let noise = (0..<Int.random(in: 0...310, using: &random)).map { _ in alphabet.randomElement(using: &random)!
             }
-            _ = DeviceToken(text: String(decoding: noise, as: UTF8.self))
+            _ = Address(text: String(decoding: noise, as: UTF8.self))
         }
     }
 }

@@ -1,7 +1,7 @@
-extension APNSID {
+extension DeliveryID {
     /// Returns the id of one message for one device. Anyone can compute it: it is the UUIDv5, in the URL namespace, of
     /// `carillon:/APP/MESSAGE-ID/TOKEN-HEX-LOWERCASE`.
-    package static func derived(app: AppID, message: MessageID, token: DeviceToken) -> APNSID {
+    package static func derived(app: AppID, message: MessageID, token: Address) -> DeliveryID {
         var app = app.name
         var message = message.text
         let (start, slash): (StaticString, UInt8) = ("carillon:/", UInt8(ascii: "/"))
@@ -28,7 +28,7 @@ extension APNSID {
         }
         let high = (UInt64(words.0) << 32 | UInt64(words.1)) & 0xffff_ffff_ffff_0fff | 0x5000
         let low = (UInt64(words.2) << 32 | UInt64(words.3)) & 0x3fff_ffff_ffff_ffff | 0x8000_0000_0000_0000
-        return APNSID(high: high, low: low)
+        return DeliveryID(high: high, low: low)
     }
 
     /// The URL namespace of RFC 4122, appendix C.

@@ -1,5 +1,5 @@
 /// The `apns-id` of a delivery: a UUID that is the same on every attempt.
-package struct APNSID: Hashable, Sendable, CustomStringConvertible {
+package struct DeliveryID: Hashable, Sendable, CustomStringConvertible {
     package static let textLength = 36
 
     package let high: UInt64
