@@ -1,10 +1,10 @@
 import Foundation
 import PackagePlugin
 
-/// Compiles the static files of the console into the program: a build makes a Swift file from those that differ.
+/// Compiles the static files of the console into the program.
 ///
-/// SwiftPM can embed files itself, as arrays of numbers, but the compiler needs a second for each kilobyte of them; string
-/// literals cost nothing.
+/// SwiftPM can embed files itself, as arrays of numbers, but the compiler needs a second for each kilobyte of them;
+/// string literals cost nothing.
 @main struct EmbedConsole: BuildToolPlugin {
     func createBuildCommands(context: PluginContext, target: any Target) throws -> [Command] {
         let assets = target.directoryURL.appending(path: "Console/Assets")

@@ -72,8 +72,6 @@ public struct ResultCode: RawRepresentable, Hashable, Sendable {
     public static let noLocks = ResultCode(SQLITE_READONLY, detail: 5)
     /// The folder of the file cannot be written.
     public static let noFolder = ResultCode(SQLITE_READONLY, detail: 6)
-    public static let readFailed = ResultCode(SQLITE_IOERR, detail: 1)
-    public static let shortRead = ResultCode(SQLITE_IOERR, detail: 2)
     public static let writeFailed = ResultCode(SQLITE_IOERR, detail: 3)
     public static let inputOutputOutOfMemory = ResultCode(SQLITE_IOERR, detail: 12)
     /// The lock file of the write-ahead log could not be enlarged.

@@ -295,9 +295,7 @@ final class Pipeline: Sendable {
 
     /// Pauses an app or, if `time` is nil, lets it continue. Returns the fault if this cannot be stored.
     func setPaused(_ app: AppID, since time: WallTime?) async -> LedgerFault? {
-        let fault = await withCheckedContinuation { continuation in
-            ledger.setPaused(app, since: time) { continuation.resume(returning: $0) }
-        }
+        let fault = await ledger.setPaused(app, since: time)
         if fault == nil { router.setPaused(time != nil, app: app) }
         return fault
     }

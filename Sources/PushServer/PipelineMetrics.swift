@@ -30,23 +30,30 @@ final class PipelineMetrics: Sendable {
     init(in registry: MetricsRegistry) {
         self.registry = registry
         backlog = BacklogMetrics(in: registry)
+        registerIntake()
+        registerLedger()
+        registerEvents()
+        registerDevices()
+    }
+
+    private func registerIntake() {
         for (status, read) in Self.statuses {
             counter(
-                registry, named: "carillon_intake_requests_total", help: "Requests of producers, by status.",
+                named: "carillon_intake_requests_total", help: "Requests of producers, by status.",
                 labels: ["status": status]
             ) { read($0.intake) }
         }
         for reason in RejectionReason.allCases {
             counter(
-                registry, named: "carillon_intake_rejections_total", help: "Rejected requests of producers, by reason.",
+                named: "carillon_intake_rejections_total", help: "Rejected requests of producers, by reason.",
                 labels: ["reason": reason.rawValue]
             ) { $0.intake.rejected[reason] ?? 0 }
         }
-        counter(registry, named: "carillon_intake_bytes_total", help: "Received bytes of envelopes and payloads.") {
+        counter(named: "carillon_intake_bytes_total", help: "Received bytes of envelopes and payloads.") {
             $0.intake.bytes
         }
         counter(
-            registry, named: "carillon_intake_dropped_acks_total",
+            named: "carillon_intake_dropped_acks_total",
             help: "Acknowledgments dropped because the producer disconnected or did not read."
         ) { $0.intake.droppedAcks }
         for (socket, read) in Self.connections {
@@ -57,78 +64,85 @@ final class PipelineMetrics: Sendable {
         }
         for quota in AppQuota.allCases {
             counter(
-                registry, named: "carillon_intake_over_limit_total",
+                named: "carillon_intake_over_limit_total",
                 help: "Requests answered busy because their app had reached a limit.",
                 labels: ["reason": quota.rawValue]
             ) { $0.intake.overQuota[quota] ?? 0 }
         }
         for key in Self.refusals {
             counter(
-                registry, named: "carillon_refused_connections_total",
+                named: "carillon_refused_connections_total",
                 help: "Connections refused during the handshake, by socket and reason.",
                 labels: ["kind": key.socket?.rawValue ?? "unknown", "reason": key.cause.rawValue]
             ) { $0.refused[key] ?? 0 }
         }
-        gauge(registry, named: "carillon_intake_unanswered", help: "Requests that wait until they are on disk.") {
+        gauge(named: "carillon_intake_unanswered", help: "Requests that wait until they are on disk.") {
             Double($0.intake.unanswered)
         }
-        counter(registry, named: "carillon_ledger_events_total", help: "Events recorded since the ledger was created.")
-        {
+    }
+
+    private func registerLedger() {
+        counter(named: "carillon_ledger_events_total", help: "Events recorded since the ledger was created.") {
             $0.ledger.newest
         }
         gauge(
-            registry, named: "carillon_ledger_busy_seconds",
+            named: "carillon_ledger_busy_seconds",
             help: "Time for which the ledger has worked on its current group of writes; 0 if it has no work."
         ) { $0.busy.inSeconds }
-        gauge(registry, named: "carillon_ledger_log_bytes", help: "Size of the event log on disk.") {
+        gauge(named: "carillon_ledger_log_bytes", help: "Size of the event log on disk.") {
             Double($0.ledger.logBytes)
         }
-        gauge(registry, named: "carillon_ledger_keys_bytes", help: "Memory used for deduplication.") {
+        gauge(named: "carillon_ledger_keys_bytes", help: "Memory used for deduplication.") {
             Double($0.ledger.keyBytes)
         }
-        gauge(registry, named: "carillon_ledger_keys", help: "Remembered message ids and deliveries.") {
+        gauge(named: "carillon_ledger_keys", help: "Remembered message ids and deliveries.") {
             Double($0.ledger.remembered)
         }
         counter(
-            registry, named: "carillon_ledger_keys_refused_total", help: "New messages refused because of dedupe.limit."
+            named: "carillon_ledger_keys_refused_total", help: "New messages refused because of dedupe.limit."
         ) {
             $0.ledger.refusedByLimit
         }
-        gauge(registry, named: "carillon_ledger_write_ahead_pages", help: "Pages of 8 KiB in the write-ahead log.") {
+        gauge(named: "carillon_ledger_write_ahead_pages", help: "Pages of 8 KiB in the write-ahead log.") {
             Double($0.ledger.writeAheadPages)
         }
-        gauge(registry, named: "carillon_ledger_failing", help: "1 while the ledger cannot write.") {
+        gauge(named: "carillon_ledger_failing", help: "1 while the ledger cannot write.") {
             $0.ledger.fault == nil ? 0 : 1
         }
         counter(
-            registry, named: "carillon_ledger_events_lost_total",
+            named: "carillon_ledger_events_lost_total",
             help: "Events dropped because the ledger could not write for too long; replay does not have them."
         ) { $0.ledger.droppedEvents }
-        counter(registry, named: "carillon_events_published_total", help: "Events sent to subscribers.") {
+    }
+
+    private func registerEvents() {
+        counter(named: "carillon_events_published_total", help: "Events sent to subscribers.") {
             $0.events.published
         }
         counter(
-            registry, named: "carillon_events_dropped_total",
+            named: "carillon_events_dropped_total",
             help: "Events not published for lack of room; replay has them."
         ) {
             $0.events.dropped
         }
         gauge(
-            registry, named: "carillon_events_unpublished", help: "Recorded events that are not published yet."
+            named: "carillon_events_unpublished", help: "Recorded events that are not published yet."
         ) { Double(Self.lag(of: $0.events.rendered, behind: $0.ledger.newest)) }
         gauge(
-            registry, named: "carillon_registry_unapplied_events",
+            named: "carillon_registry_unapplied_events",
             help: "Recorded events that the registry has not applied yet."
         ) { Double(Self.lag(of: $0.devices.applied, behind: $0.ledger.newest)) }
-        counter(registry, named: "carillon_replay_requests_total", help: "Requests for replay.") {
+        counter(named: "carillon_replay_requests_total", help: "Requests for replay.") {
             $0.events.replayRequests
         }
-        gauge(registry, named: "carillon_devices_registered", help: "Devices that were ever registered, active or not.")
-        {
+    }
+
+    private func registerDevices() {
+        gauge(named: "carillon_devices_registered", help: "Devices that were ever registered, active or not.") {
             Double($0.devices.registered)
         }
         gauge(
-            registry, named: "carillon_devices_inactive",
+            named: "carillon_devices_inactive",
             help: "Devices that are known to be inactive, registered or not."
         ) {
             Double($0.devices.inactive)
@@ -145,7 +159,7 @@ final class PipelineMetrics: Sendable {
         ) { [brakes] in
             brakes.withLock { $0 }.map { MetricValue(labels: [$0.app.name], value: Double($0.deactivated)) }
         }
-        gauge(registry, named: "carillon_ready", help: "1 if pushes can be sent now for every app.") {
+        gauge(named: "carillon_ready", help: "1 if pushes can be sent now for every app.") {
             $0.isReady ? 1 : 0
         }
     }
@@ -199,7 +213,7 @@ final class PipelineMetrics: Sendable {
         for name in new {
             for (status, read) in Self.clientStatuses {
                 counter(
-                    registry, named: "carillon_client_requests_total", help: "Requests of each client, by status.",
+                    named: "carillon_client_requests_total", help: "Requests of each client, by status.",
                     labels: ["client": name, "status": status]
                 ) { $0.intake.clients[name].map(read) ?? 0 }
             }
@@ -217,14 +231,13 @@ final class PipelineMetrics: Sendable {
     ]
 
     private func gauge(
-        _ registry: MetricsRegistry, named name: String, help: String,
-        labels read: @escaping @Sendable (Current) -> Double
+        named name: String, help: String, labels read: @escaping @Sendable (Current) -> Double
     ) {
         registry.computedGauge(name, help: help) { [current] in current.withLock { read($0) } }
     }
 
     private func counter(
-        _ registry: MetricsRegistry, named name: String, help: String, labels: MetricLabels = [:],
+        named name: String, help: String, labels: MetricLabels = [:],
         value read: @escaping @Sendable (Current) -> UInt64
     ) {
         registry.computedCounter(name, help: help, labels: labels) { [current] in current.withLock { Double(read($0)) }

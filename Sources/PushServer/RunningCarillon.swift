@@ -259,7 +259,7 @@ package final class RunningCarillon: Sendable {
         let legacy = configuration.withLock { $0.http.legacyRegistration }.map { settings in
             AnyEndpoint(
                 RegisterLegacyDevice(settings.app, devices: pipeline.registry, environment: environment),
-                at: settings.path)
+                as: RegisterLegacyDevice.operation.moved(to: settings.path))
         }
         let all =
             (legacy.map { [$0] } ?? []) + HealthEndpoints.all(health) + GatewayEndpoints.all(gateways)

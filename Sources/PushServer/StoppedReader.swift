@@ -1,5 +1,6 @@
+import Glibc
 import PushAdmin
-import PushConfiguration
+package import PushConfiguration
 import PushLoop
 import PushModel
 import PushStore
@@ -7,37 +8,34 @@ import PushTransport
 
 /// Answers questions about a data directory on which no Carillon runs.
 ///
-/// It opens a ``StoppedCopy`` as a server opens its data directory, and serves the endpoints that only read on a control
-/// socket within it. Clients therefore see what they would see if Carillon were running.
+/// It locks the directory, opens its files as the next start of Carillon does, and serves the endpoints that only read on
+/// a control socket. Clients therefore see what they would see if Carillon were running.
 package struct StoppedReader: Sendable {
+    private let lock: DataLock
     private let loop: EventLoop
     private let control: AdminServer
     private let ledger: SQLiteLedger
     private let registry: SQLiteRegistry
     private let streams: EventStreams
 
-    /// Opens the view.
+    /// Whether the directory has a ledger.
     ///
-    /// - Throws: ``StartError`` whose text names the directory that is shown.
-    package static func open(_ copy: StoppedCopy) async throws -> StoppedReader {
-        do {
-            return try await StoppedReader(directory: copy.directory)
-        } catch let error as StoreError {
-            try copy.checkSource()
-            // The text is about the file in the copy, which nobody knows.
-            guard error.code != .full else {
-                throw StartError(
-                    .failed,
-                    "there is no room to read \(copy.source) in \(copy.directory); set TMPDIR to a directory with more room"
-                )
-            }
-            throw StartError(.failed, error.description.replacing(copy.directory, with: copy.source))
-        }
+    /// - Throws: ``StartError`` if this user cannot find out.
+    package static func hasLedger(in directory: String) throws(StartError) -> Bool {
+        let path = "\(directory)/\(BackupFile.ledger)"
+        guard access(path, F_OK) != 0 else { return true }
+        guard errno != ENOENT, errno != ENOTDIR else { return false }
+        throw cannotOpen(directory, because: "\(SystemError.current) at \(path)", code: .notPermitted)
     }
 
-    private init(directory: String) async throws {
+    /// Opens the directory.
+    ///
+    /// - Parameter place: The directory in which the control socket is made. It is not that of the files, where other
+    ///   verbs would take it for the socket of a running Carillon.
+    package init(of directory: String, socketIn place: String) async throws {
+        lock = try Self.locked(directory)
         var settings = SQLiteLedger.Settings(directory: directory)
-        // Nothing that is stored is left out because of its age.
+        // Nothing that is stored is removed because of its age.
         settings.retention.window = .seconds(100 * 366 * 86_400)
         settings.retention.logAge = settings.retention.window
         settings.retention.logBytes = .max
@@ -45,7 +43,7 @@ package struct StoppedReader: Sendable {
         let registry: SQLiteRegistry
         do {
             registry = try await SQLiteRegistry.open(
-                directory: directory, identities: ledger.identities, note: { _ in nil })
+                directory: directory, identities: ledger.identities, note: { await ledger.note($0) })
         } catch {
             await ledger.close()
             throw error
@@ -56,7 +54,7 @@ package struct StoppedReader: Sendable {
             // Devices that the last events deactivate are inactive, as after a start.
             try await registry.catchUp(from: ledger)
             control = try await AdminServer(
-                at: .socket(path: "\(directory)/\(ControlSocket.fileName)"), on: loop, limits: .controlSocket,
+                at: .socket(path: "\(place)/\(ControlSocket.fileName)"), on: loop, limits: .controlSocket,
                 table: EndpointTable(
                     PipelineEndpoints.reading(
                         on: loop, streams: streams, devices: registry, events: ledger, waiting: CommittedEvents(),
@@ -77,5 +75,26 @@ package struct StoppedReader: Sendable {
         await registry.close()
         await ledger.close()
         await loop.shutDown()
+    }
+
+    private static func locked(_ directory: String) throws(StartError) -> DataLock {
+        do {
+            return try DataLock(directory: directory)
+        } catch {
+            guard error.code == .tryAgain else {
+                throw cannotOpen(directory, because: error.description, code: error.code)
+            }
+            throw StartError(
+                .tryAgain,
+                "a Carillon runs on the data directory \(directory), but does not answer on its control socket: it "
+                    + "starts, ends or hangs, or another verb reads its files; try again")
+        }
+    }
+
+    private static func cannotOpen(_ directory: String, because reason: String, code: StartError.Code) -> StartError {
+        StartError(
+            code,
+            "cannot read the files of \(directory): \(reason); use the account that Carillon runs as, or root, or make "
+                + "a copy with 'cp -a' and name it with --data")
     }
 }

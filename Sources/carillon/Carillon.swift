@@ -13,11 +13,8 @@ enum Carillon {
         MessagesVerb.verb, TraceVerb.verb, EventsVerb.verb, StatsVerb.verb, ClusterVerb.verb, ScaleVerb.verb,
         PauseVerb.pause, PauseVerb.resume,
         ChannelsVerb.verb, BackupVerb.verb, RestoreVerb.verb, StoreVerb.verb, KeysVerb.verb, ReceiptsVerb.verb,
-        SimulateVerb.verb, BenchVerb.verb, CompletionVerb.verb { verbs }, ManualVerb.verb { verbs }, VersionVerb.verb,
+        SimulateVerb.verb, BenchVerb.verb, CompletionVerb.verb, ManualVerb.verb { verbs }, VersionVerb.verb,
     ]
-
-    /// Verbs for programs, which the help does not list.
-    private static let hiddenVerbs: [Verb] = [CompleteWordsVerb.verb]
 
     static func main() async {
         // A write to a closed connection then fails with EPIPE instead of ending the process.
@@ -46,9 +43,9 @@ enum Carillon {
             return help(on: Array(arguments.dropFirst()))
         }
         if name == "--version" { return await VersionVerb.verb.start([]) }
-        guard let verb = (verbs + hiddenVerbs).first(where: { $0.name == name }) else {
-            return unknown(name)
-        }
+        // Completion scripts run it, so that the help does not list it.
+        if name == CompleteWords.name { return await CompleteWords.run(Array(arguments.dropFirst()), among: verbs) }
+        guard let verb = verbs.first(where: { $0.name == name }) else { return unknown(name) }
         return await verb.start(Array(arguments.dropFirst()))
     }
 

@@ -26,10 +26,9 @@ package struct AnyEndpoint: Sendable {
     package let lineSchema: @Sendable (inout SchemaBook) -> JSONValue?
     let handling: Handling
 
-    /// - Parameter path: the path of the endpoint, if it is not the declared one.
-    package init<E: Endpoint>(_ endpoint: E, at path: String? = nil) {
-        self.init(path.map { E.operation.moved(to: $0) } ?? E.operation, input: E.Input.self, output: E.Output.self) {
-            input in
+    /// - Parameter operation: the operation of the endpoint, if it is not the declared one.
+    package init<E: Endpoint>(_ endpoint: E, as operation: Operation = E.operation) {
+        self.init(operation, input: E.Input.self, output: E.Output.self) { input in
             .task { request, parameters, caller in
                 await Self.answer { () async throws in
                     try await endpoint.answer(try input(request, parameters), for: caller)

@@ -125,7 +125,7 @@ package struct Operation: Sendable {
     }
 
     /// Returns the same operation at another path.
-    func moved(to path: String) -> Operation {
+    package func moved(to path: String) -> Operation {
         Operation(
             method, at: path, id: id, access: access, subject: subject, summary: summary, body: body,
             example: example(), answers: answers, problems: problems)

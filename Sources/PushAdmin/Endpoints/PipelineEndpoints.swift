@@ -23,46 +23,35 @@ package enum PipelineEndpoints {
         registry: (any DeviceRegistry)? = nil, obstacles: (any MessageObstacles)? = nil,
         maxWait: UInt64 = ReadEvents.maxWait
     ) -> [AnyEndpoint] {
-        let apps = KnownApps(apps, environment: environment)
-        let history = MessageHistory(log: events)
-        let traces = Traces(log: events, devices: devices)
-        let obstacles = ObstacleSearch(devices: devices, live: obstacles)
-        return [
-            AnyEndpoint(ListDevices(devices: devices, apps: apps)),
-            AnyEndpoint(raw: RegisterDevices(devices: devices, identities: identities, apps: apps)),
-            AnyEndpoint(FindDevice(devices: devices, identities: identities)),
-            AnyEndpoint(GetDevice(devices: devices)),
+        let known = KnownApps(apps, environment: environment)
+        let reading = reading(
+            on: loop, streams: streams, devices: devices, events: events, waiting: waiting, identities: identities,
+            apps: known, obstacles: obstacles, maxWait: maxWait)
+        return reading + [
+            AnyEndpoint(raw: RegisterDevices(devices: devices, identities: identities, apps: known)),
             AnyEndpoint(DeactivateDevice(devices: devices)),
             AnyEndpoint(ReactivateDevice(devices: devices)),
-            AnyEndpoint(RegisterDevice(devices: devices, apps: apps)),
+            AnyEndpoint(RegisterDevice(devices: devices, apps: known)),
             AnyEndpoint(ChangeDevice(devices: devices, identities: identities)),
             AnyEndpoint(RemoveDevice(devices: devices)),
             AnyEndpoint(RemoveToken(devices: devices, identities: identities)),
-            AnyEndpoint(ExportDevices(devices: devices, apps: apps)),
-            AnyEndpoint(TraceDevice(traces: traces)),
-            AnyEndpoint(ListMessages(history: history, apps: apps)),
-            AnyEndpoint(FindMessage(history: history, obstacles: obstacles)),
-            AnyEndpoint(GetMessage(history: history, obstacles: obstacles)),
-            AnyEndpoint(ListDeliveries(history: DeliveryHistory(log: events))),
-            AnyEndpoint(
-                responding: ReadEvents(
-                    on: loop, events: events, waiting: waiting, streams: streams, maxWait: maxWait)),
-            AnyEndpoint(GetTrace(traces: traces)),
             AnyEndpoint(GetStatistics(source: statistics)),
             AnyEndpoint(now: GetCaller()),
         ] + (seen.map { [AnyEndpoint(ReportSeen(seen: $0))] } ?? [])
-            + (registry.map { [AnyEndpoint(raw: CountAudience(audiences: AudienceCount($0), apps: apps))] } ?? [])
+            + (registry.map { [AnyEndpoint(raw: CountAudience(audiences: AudienceCount($0), apps: known))] } ?? [])
     }
 
     /// Returns the endpoints that only read what is stored.
     package static func reading(
         on loop: EventLoop, streams: EventStreams, devices: any DeviceBook, events: any EventLog,
-        waiting: any EventWaiting, identities: Identities
+        waiting: any EventWaiting, identities: Identities, apps: KnownApps = KnownApps(nil),
+        obstacles: (any MessageObstacles)? = nil, maxWait: UInt64 = ReadEvents.maxWait
     ) -> [AnyEndpoint] {
-        let apps = KnownApps(nil)
         let history = MessageHistory(log: events)
         let traces = Traces(log: events, devices: devices)
-        let obstacles = ObstacleSearch(devices: devices, live: nil)
+        let search = ObstacleSearch(devices: devices, live: obstacles)
+        let deliveries = DeliveryHistory(log: events)
+        let events = ReadEvents(on: loop, events: events, waiting: waiting, streams: streams, maxWait: maxWait)
         return [
             AnyEndpoint(ListDevices(devices: devices, apps: apps)),
             AnyEndpoint(FindDevice(devices: devices, identities: identities)),
@@ -70,10 +59,10 @@ package enum PipelineEndpoints {
             AnyEndpoint(ExportDevices(devices: devices, apps: apps)),
             AnyEndpoint(TraceDevice(traces: traces)),
             AnyEndpoint(ListMessages(history: history, apps: apps)),
-            AnyEndpoint(FindMessage(history: history, obstacles: obstacles)),
-            AnyEndpoint(GetMessage(history: history, obstacles: obstacles)),
-            AnyEndpoint(ListDeliveries(history: DeliveryHistory(log: events))),
-            AnyEndpoint(responding: ReadEvents(on: loop, events: events, waiting: waiting, streams: streams)),
+            AnyEndpoint(FindMessage(history: history, obstacles: search)),
+            AnyEndpoint(GetMessage(history: history, obstacles: search)),
+            AnyEndpoint(ListDeliveries(history: deliveries)),
+            AnyEndpoint(responding: events),
             AnyEndpoint(GetTrace(traces: traces)),
         ]
     }

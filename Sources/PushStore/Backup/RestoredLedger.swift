@@ -88,11 +88,7 @@ package struct RestoredLedger: Sendable {
     // MARK: Messages that wait
 
     private func pause(_ app: AppID, in ledger: SQLiteLedger) async throws {
-        let now = clock()
-        let fault = await withCheckedContinuation { continuation in
-            ledger.setPaused(app, since: now) { continuation.resume(returning: $0) }
-        }
-        if let fault { throw fault }
+        if let fault = await ledger.setPaused(app, since: clock()) { throw fault }
     }
 
     /// The number of messages that are read at once.
@@ -104,10 +100,7 @@ package struct RestoredLedger: Sendable {
             var rest = lane.seqs[...]
             while !rest.isEmpty {
                 let asked = Array(rest.prefix(Self.atOnce))
-                let read = await withCheckedContinuation { continuation in
-                    ledger.load(asked) { continuation.resume(returning: $0) }
-                }
-                switch read {
+                switch await ledger.load(asked) {
                 case .success(let messages):
                     // An answer may end early. What is missing before its last message is completed.
                     let last = messages.last?.seq ?? asked.last ?? .max
@@ -120,10 +113,7 @@ package struct RestoredLedger: Sendable {
             }
         }
         while true {
-            let due = await withCheckedContinuation { continuation in
-                ledger.due(at: UnixSeconds(.max), limit: Self.atOnce) { continuation.resume(returning: $0) }
-            }
-            switch due {
+            switch await ledger.due(at: UnixSeconds(.max), limit: Self.atOnce) {
             case .success(let due):
                 if due.messages.isEmpty { return }
                 await cancel(due.messages, in: ledger)

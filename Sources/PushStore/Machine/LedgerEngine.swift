@@ -95,4 +95,22 @@ extension LedgerEngine {
     ) {
         add(.due(time, limit, reply))
     }
+
+    // MARK: Calls that wait
+
+    package func setPaused(_ app: AppID, since time: WallTime?) async -> LedgerFault? {
+        await withCheckedContinuation { continuation in
+            setPaused(app, since: time) { continuation.resume(returning: $0) }
+        }
+    }
+
+    package func load(_ seqs: [UInt64]) async -> Result<[AcceptedMessage], LedgerFault> {
+        await withCheckedContinuation { continuation in load(seqs) { continuation.resume(returning: $0) } }
+    }
+
+    package func due(at time: UnixSeconds, limit: Int) async -> Result<DueMessages, LedgerFault> {
+        await withCheckedContinuation { continuation in
+            due(at: time, limit: limit) { continuation.resume(returning: $0) }
+        }
+    }
 }

@@ -1,11 +1,10 @@
 import PushLoop
 package import PushModel
 import PushPostgreSQL
-package import PushTime
 
 /// The API keys of a cluster. Each node has all of them in memory, and looks every second whether another node has
 /// changed them: a key that was revoked ends on all nodes within two seconds.
-package final class PostgreSQLKeys: KeyBook {
+package final class PostgreSQLKeys: ChangingKeyBook {
     private struct State {
         var keys: [StoredKey] = []
         /// The number of the change that led to these keys.
@@ -68,26 +67,9 @@ package final class PostgreSQLKeys: KeyBook {
 
     // MARK: Changes
 
-    package func add(_ key: StoredKey, at now: WallTime) async throws {
-        _ = try await change { try KeyChange.adding(key, to: $0, at: now) }
-    }
-
-    package func rotate(
-        _ name: APIKeyName, until end: WallTime, at now: WallTime,
-        make: @escaping @Sendable (APIKey) throws -> StoredKey
-    ) async throws -> StoredKey {
-        let change = try await change { try KeyChange.rotating(name, until: end, in: $0, at: now, make: make) }
-        guard let key = change.added else { throw KeyBookFault.unknownName(name) }
-        return key
-    }
-
-    package func revoke(_ name: APIKeyName, at now: WallTime) async throws -> [APIKey] {
-        try await change { try KeyChange.revoking(name, in: $0, at: now) }.updated.map(\.key)
-    }
-
     /// Writes a change that `decide` derives from the keys, and then changes memory. If another node has changed the
     /// keys in between, it is decided anew.
-    private func change(_ decide: ([StoredKey]) throws -> KeyChange) async throws -> KeyChange {
+    package func change(_ decide: ([StoredKey]) throws -> KeyChange) async throws -> KeyChange {
         try turn.mustHaveRoom()
         return try await turn.take {
             let deadline = RegistrySessions.now + Self.patience

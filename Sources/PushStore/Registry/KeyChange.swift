@@ -2,7 +2,7 @@ import PushModel
 import PushTime
 
 /// A change of the API keys, and the rules by which it is decided. They are the same in all engines.
-struct KeyChange: Sendable {
+package struct KeyChange: Sendable {
     var forgotten: Set<APIKeyID> = []
     var updated: [StoredKey] = []
     var added: StoredKey?

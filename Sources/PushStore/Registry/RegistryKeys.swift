@@ -1,10 +1,9 @@
 import ActiveObject
 import PushLoop
 package import PushModel
-package import PushTime
 
 /// The API keys in `registry.db`. All of them are in memory, too, and memory changes after the file.
-package final class RegistryKeys: KeyBook {
+package final class RegistryKeys: ChangingKeyBook {
     /// The maximum number of valid keys.
     package static let maxKeys = 10_000
     /// The time for which ended keys are kept, so that operators can look up the ids in their logs.
@@ -44,25 +43,8 @@ package final class RegistryKeys: KeyBook {
 
     // MARK: Changes
 
-    package func add(_ key: StoredKey, at now: WallTime) async throws {
-        _ = try await change { try KeyChange.adding(key, to: $0, at: now) }
-    }
-
-    package func rotate(
-        _ name: APIKeyName, until end: WallTime, at now: WallTime,
-        make: @escaping @Sendable (APIKey) throws -> StoredKey
-    ) async throws -> StoredKey {
-        let change = try await change { try KeyChange.rotating(name, until: end, in: $0, at: now, make: make) }
-        guard let key = change.added else { throw KeyBookFault.unknownName(name) }
-        return key
-    }
-
-    package func revoke(_ name: APIKeyName, at now: WallTime) async throws -> [APIKey] {
-        try await change { try KeyChange.revoking(name, in: $0, at: now) }.updated.map(\.key)
-    }
-
     /// Writes a change that `decide` derives from the keys in memory, and then changes memory.
-    private func change(_ decide: ([StoredKey]) throws -> KeyChange) async throws -> KeyChange {
+    package func change(_ decide: ([StoredKey]) throws -> KeyChange) async throws -> KeyChange {
         try turn.mustHaveRoom()
         return try await turn.take {
             let before = keys

@@ -25,19 +25,4 @@ enum Candidates: Sendable, Equatable {
             default: .nothing
             }
     }
-
-    /// The word for the candidates in scripts, which is also the argument of `carillon complete-words` for those that
-    /// it lists.
-    var kind: String {
-        switch self {
-        case .nothing: "none"
-        case .files: "file"
-        case .directories: "directory"
-        case .words(let words): "=\(words.joined(separator: " "))"
-        case .apps: "app"
-        case .devices: "device"
-        case .messages: "message"
-        case .identifiers: "id"
-        }
-    }
 }

@@ -1,6 +1,7 @@
 import Glibc
 import PushAdmin
 import PushConfiguration
+import PushLoop
 import PushServer
 import PushTransport
 
@@ -20,8 +21,7 @@ enum ControlOptions {
                 flag: arguments.text("data"), file: arguments.text("config")))
     }
 
-    /// Runs a verb that only reads: with the running Carillon, or if none runs, with a private view of the files of the
-    /// data directory, which are not changed.
+    /// Runs a verb that only reads: with the running Carillon, or if none runs, with the files of the data directory.
     static func reading(
         _ arguments: Arguments, for verb: String, body: @escaping @Sendable (ControlClient) async throws -> ExitCode
     ) async throws -> ExitCode {
@@ -29,32 +29,39 @@ enum ControlOptions {
             flag: arguments.text("data"), file: arguments.text("config"))
         let socket = "\(directory)/\(ControlSocket.fileName)"
         // Without a ledger, or in a cluster, there is nothing to read; the client says that no Carillon runs.
-        guard !SocketProbe.isListening(unixPath: socket), try StoppedCopy.hasLedger(in: directory) else {
+        guard !SocketProbe.isListening(unixPath: socket), try StoppedReader.hasLedger(in: directory) else {
             return try await body(ControlClient(dataDirectory: directory))
         }
-        let place = getenv("TMPDIR").map { String(cString: $0) } ?? ""
-        let copy = try StoppedCopy(of: directory, in: place.isEmpty ? "/tmp" : place)
-        defer { copy.remove() }
-        // The copy is removed after an interruption as well.
+        let place = try privateDirectory()
+        defer {
+            unlink("\(place)/\(ControlSocket.fileName)")
+            rmdir(place)
+        }
+        // The private directory is removed after an interruption as well.
         return try await Interruption.end {
-            let progress = ProgressLine()
-            try copy.fill { progress.show("copying", $0, done: $1, of: $2) }
-            progress.clear()
-            let reader = try await StoppedReader.open(copy)
+            let reader = try await StoppedReader(of: directory, socketIn: place)
             Terminal.error.write(
                 "carillon \(verb): no Carillon runs on \(directory); this is what its files contain\n")
             do {
-                let code = try await body(ControlClient(dataDirectory: copy.directory))
+                let code = try await body(ControlClient(dataDirectory: place))
                 await reader.close()
-                try copy.checkSource()
                 return code
             } catch {
                 await reader.close()
-                // It explains the error.
-                try copy.checkSource()
                 throw error
             }
         }
+    }
+
+    /// Makes a directory for a socket, whose path must be short.
+    private static func privateDirectory() throws(Failure) -> String {
+        let parent = getenv("TMPDIR").map { String(cString: $0) } ?? ""
+        var template = Array("\(parent.isEmpty ? "/tmp" : parent)/carillon-XXXXXX".utf8CString)
+        guard mkdtemp(&template) != nil else {
+            throw Failure(
+                .failed, "cannot make a directory in \(parent.isEmpty ? "/tmp" : parent): \(SystemError.current)")
+        }
+        return String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
     }
 
     /// Prints a response as one line of JSON.

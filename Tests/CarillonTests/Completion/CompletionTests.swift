@@ -38,7 +38,7 @@ import Testing
 
         /// Returns the script with a time limit for a busy machine.
         private func patient(_ script: String) -> String {
-            script.replacing(" complete-words ", with: " complete-words --within 1h ")
+            script.replacing(" complete-words 300ms ", with: " complete-words 1h ")
         }
 
         /// Returns the candidates for the last word of a command line.
@@ -140,10 +140,11 @@ import Testing
 
     @Test func `Without a running Carillon, nothing is printed`() async throws {
         let directory = try TemporaryDirectory()
-        for kind in ["device", "message", "id", "app"] {
+        for verb in [["devices", "show"], ["messages", "cancel"], ["trace"], ["scale"]] {
             let ended = try await ChildProcess.run(
                 ChildProcess.carillon,
-                ["complete-words", kind, "", "--data", directory.path, "--config", "\(directory.path)/none"])
+                ["complete-words", "1h"] + verb
+                    + ["--data", directory.path, "--config", "\(directory.path)/none", ""])
             #expect(ended.status == 0 && ended.output == "" && ended.errors == "")
         }
     }
@@ -165,7 +166,7 @@ import Testing
             ])
         #expect(try await silent.line() == "listening")
         let ended = try await ChildProcess.run(
-            ChildProcess.carillon, ["complete-words", "device", "", "--data", directory.path])
+            ChildProcess.carillon, ["complete-words", "300ms", "devices", "show", "--data", directory.path, ""])
         #expect(ended.status == 0 && ended.output == "" && ended.errors == "")
         silent.send(9)
         _ = try await silent.end()

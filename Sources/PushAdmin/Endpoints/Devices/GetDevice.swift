@@ -2,13 +2,7 @@ package import PushModel
 
 /// `GET /v1/devices/{device}`: one device.
 package struct GetDevice: Endpoint {
-    package struct Input: EndpointInput {
-        let device: DeviceID
-
-        package init(_ read: inout InputReader) {
-            device = read.path("device", as: .device, about: "The device id.")
-        }
-    }
+    package typealias Input = DevicePath
 
     package static let operation = Operation(
         .get, at: "/v1/devices/{device}", id: "getDevice", access: .role(.observe), subject: "Devices",

@@ -4,13 +4,7 @@ package import PushModel
 ///
 /// It is a trial: if the push service rejects the token again, the device is deactivated again.
 package struct ReactivateDevice: Endpoint {
-    package struct Input: EndpointInput {
-        let device: DeviceID
-
-        package init(_ read: inout InputReader) {
-            device = read.path("device", as: .device, about: "The device id.")
-        }
-    }
+    package typealias Input = DevicePath
 
     package static let operation = Operation(
         .post, at: "/v1/devices/{device}/reactivate", id: "reactivateDevice", access: .role(.operate),

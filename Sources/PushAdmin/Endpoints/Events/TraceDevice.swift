@@ -3,7 +3,7 @@ import PushStore
 
 /// `GET /v1/devices/{device}/trace`: the story of a device.
 package struct TraceDevice: Endpoint {
-    package typealias Input = GetDevice.Input
+    package typealias Input = DevicePath
 
     package static let operation = Operation(
         .get, at: "/v1/devices/{device}/trace", id: "traceDevice", access: .role(.observe), subject: "Devices",

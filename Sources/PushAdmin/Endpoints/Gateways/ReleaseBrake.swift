@@ -2,13 +2,7 @@ package import PushModel
 
 /// `POST /v1/apps/{app}/brake/release`: devices are deactivated again, although the push service rejected many tokens.
 package struct ReleaseBrake: Endpoint {
-    package struct Input: EndpointInput {
-        let app: AppID
-
-        package init(_ read: inout InputReader) {
-            app = read.path("app", as: .app, about: "The app.")
-        }
-    }
+    package typealias Input = AppPath
 
     package struct Answer: JSONAnswer, Equatable {
         package var app: String

@@ -2,7 +2,7 @@ package import PushModel
 
 /// `POST /v1/apps/{app}/messages/{id}/cancel`: what has not gone out does not go out.
 package struct CancelMessage: Endpoint {
-    package typealias Input = GetMessage.Input
+    package typealias Input = MessagePath
 
     package static let operation = Operation(
         .post, at: "/v1/apps/{app}/messages/{id}/cancel", id: "cancelMessage", access: .roles([.push, .operate]),

@@ -3,15 +3,7 @@ package import PushStore
 
 /// `GET /v1/apps/{app}/messages/{id}`: one message of an app.
 package struct GetMessage: Endpoint {
-    package struct Input: EndpointInput {
-        let app: AppID
-        let id: MessageID
-
-        package init(_ read: inout InputReader) {
-            app = read.path("app", as: .app, about: "The app.")
-            id = read.path("id", as: .message, about: "The message id.")
-        }
-    }
+    package typealias Input = MessagePath
 
     package static let operation = Operation(
         .get, at: "/v1/apps/{app}/messages/{id}", id: "getMessage", access: .role(.observe), subject: "Messages",
