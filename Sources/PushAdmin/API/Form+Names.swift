@@ -92,7 +92,10 @@ extension Form where Value == AddressRange {
                 return nil
             }
         }
-        return Form(schema: ["type": "string"], example: AddressRange.loopback, text: read) {
+        return Form(
+            schema: ["type": "string", "pattern": "^[0-9A-Fa-f:.]{2,45}(/[0-9]{1,3})?$"],
+            example: AddressRange.loopback, text: read
+        ) {
             document, position, faults in
             guard let text = document.text(position, or: &faults) else { return nil }
             return read(text, &faults)

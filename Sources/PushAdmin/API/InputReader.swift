@@ -73,7 +73,7 @@ package struct InputReader {
     /// the client did not set, and a filter that is ignored would return everything.
     package mutating func query<Value>(_ name: String, as form: Form<Value>, about: String) -> Value? {
         guard case .request(_, let query, _) = source else {
-            declared.add(name, in: .query, isRequired: false, schema: form.schema, about: about)
+            declared.add(name, in: .query, isRequired: false, schema: form.schema.notEmpty, about: about)
             return nil
         }
         queryNames.append(name)
@@ -126,11 +126,13 @@ package struct InputReader {
         }
     }
 
-    /// Whether the body has a member with this name.
+    /// Whether the body has a member with this name, which is not null.
     package func has(_ name: String) -> Bool {
         switch source {
         case .request(_, _, .json(let document, let object)):
-            document.members(object).contains { document.isString($0.key, equalTo: name) }
+            document.members(object).contains {
+                document.isString($0.key, equalTo: name) && document.kind($0.value) != .null
+            }
         case .request(_, _, .form(let items)): items.contains { $0.name == name }
         case .request(_, _, .absent), .declaration: false
         }
@@ -162,7 +164,10 @@ package struct InputReader {
     }
 
     /// Allows members of the body that are not asked for.
-    package mutating func ignoreOthers() { ignoresOthers = true }
+    package mutating func ignoreOthers() {
+        ignoresOthers = true
+        declared.ignoreOthers()
+    }
 
     /// Returns all faults, also of values that were not asked for: a misspelled filter must not return everything.
     consuming func finish() -> InputFaults {

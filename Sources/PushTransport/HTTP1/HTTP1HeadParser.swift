@@ -95,6 +95,7 @@ struct HTTP1HeadParser {
         case 0x4F50_5449_4F4E_53: return .options
         case 0x54_5241_4345: return .trace
         case 0x50_4154_4348: return .patch
+        case 0x51_5545_5259: return .query
         case 0x434F_4E4E_4543_54: throw HTTP1Refusal(405, because: "this server is not a proxy")
         default: throw unknown
         }

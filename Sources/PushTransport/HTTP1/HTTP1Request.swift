@@ -9,6 +9,7 @@ package enum HTTP1Method: String, Sendable, CaseIterable {
     case options = "OPTIONS"
     case trace = "TRACE"
     case patch = "PATCH"
+    case query = "QUERY"
 }
 
 /// The sender of a request.

@@ -141,6 +141,9 @@ extension EnvelopeReading {
                 throw bad(
                     "user \(number) of \(count) is \(user.utf8.count) bytes; 1 to \(Self.maxUserLength) are allowed")
             }
+            guard !ControlCharacters.occur(in: user.utf8) else {
+                throw bad("user \(number) of \(count) has a control character, which no registered user has")
+            }
             // Bytes are compared: two Unicode spellings of one letter are two users.
             let hash = json.withUTF8(of: position) { text in
                 var hasher = Hasher()

@@ -63,6 +63,9 @@ struct TagReading {
         guard (1...Self.maxTagLength).contains(tag.utf8.count) else {
             throw bad("a tag is \(tag.utf8.count) bytes; 1 to \(Self.maxTagLength) are allowed")
         }
+        guard !ControlCharacters.occur(in: tag.utf8) else {
+            throw bad("a tag has a control character, which no registered tag has")
+        }
         return tag
     }
 

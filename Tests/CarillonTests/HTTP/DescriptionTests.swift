@@ -24,7 +24,7 @@ import Testing
         try await PythonScene.run("generating", "traps")
     }
 
-    @Test func `The schemas refuse what the server refuses`() async throws {
+    @Test func `The schemas refuse what the server refuses, and take what it takes`() async throws {
         try await PythonScene.run("generating", "refusals")
     }
 

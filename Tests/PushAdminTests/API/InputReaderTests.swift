@@ -151,5 +151,45 @@ import Testing
         }
         #expect(Set(properties.keys) == ["name", "color", "tags", "place"])
         #expect(schema["required"] == ["name"] && schema["additionalProperties"] == false)
+        #expect(declared.values(in: .query).map(\.schema) == [["type": "integer", "minimum": 1, "maximum": 10]])
+    }
+
+    /// A body or a query that a client makes from the schema must be accepted, and no other.
+    @Test func `The schema declares what the reader takes for an absent value`() {
+        var reader = InputReader()
+        _ = Sample(&reader)
+        _ = reader.query("user", as: .text(0...9), about: "The user.")
+        reader.ignoreOthers()
+        guard case .object(let schema) = reader.declared.bodySchema, case .object(let members)? = schema["properties"],
+            case .object(let color)? = members["color"], case .object(let tags)? = members["tags"],
+            case .object(let place)? = members["place"], case .object(let inPlace)? = place["properties"],
+            case .object(let name)? = members["name"], case .object(let user)? = reader.declared.values.last?.schema
+        else {
+            Issue.record("no schema")
+            return
+        }
+        #expect(color["type"] == ["string", "null"] && color["enum"] == ["red", "green", .null])
+        #expect(tags["type"] == ["array", "null"] && place["type"] == ["object", "null"])
+        #expect(name["type"] == "string" && inPlace["x"]?["type"] == "integer")
+        #expect(inPlace["y"]?["type"] == ["integer", "null"])
+        #expect(user["minLength"] == 1 && schema["additionalProperties"] == true)
+    }
+
+    @Test(arguments: [
+        ("{}", false), (#"{"a":null,"b":null}"#, false), (#"{"a":1,"b":2}"#, false), (#"{"a":1}"#, true),
+        (#"{"b":2}"#, true), (#"{"a":null,"b":2}"#, true), (#"{"a":1,"b":null}"#, true),
+    ])
+    func `Null names neither of two members of which one is needed`(body: String, isValid: Bool) throws {
+        var reader = InputReader(path: [:], query: [], document: try JSONDocument(Array(body.utf8)))
+        _ = reader.optional("a", as: Form<Int>.integer(0...9), about: "The first.")
+        _ = reader.optional("b", as: Form<Int>.integer(0...9), about: "The second.")
+        reader.requireOne(of: "a", or: "b", detail: "give a or b")
+        #expect(reader.finish().isEmpty == isValid)
+    }
+}
+
+extension JSONValue {
+    fileprivate subscript(name: String) -> JSONValue? {
+        if case .object(let members) = self { members[name] } else { nil }
     }
 }

@@ -99,7 +99,7 @@ def methods(openapi, door):
     for path, item in openapi.document["paths"].items():
         target = PARAMETER.sub("x", path)
         own = {method.upper() for method in item} | ({"HEAD"} if "get" in item else set())
-        for method in {"GET", "HEAD", "POST", "PUT", "DELETE", "PATCH", "OPTIONS", "TRACE"} - own:
+        for method in {"GET", "HEAD", "POST", "PUT", "DELETE", "PATCH", "OPTIONS", "TRACE", "QUERY"} - own:
             # A word is preferred to a parameter; the word's own methods count.
             answer = door.ask(method, target)
             assert answer.status == 405 and answer.type == "application/problem+json", (method, target, answer)

@@ -1,6 +1,6 @@
 """Clients that generators make of /openapi.json: the traps of generators, and a Python client that sends a message."""
 import json, os, re, shutil, subprocess
-from asking import Door
+from asking import Door, FORM
 from ground import http, main, Monitor, Scene, token
 from openapi import OpenAPI
 
@@ -81,7 +81,7 @@ def traps():
 
 
 def refusals():
-    """What the server refuses for its form, the schema of the body refuses, too."""
+    """What the server refuses for its form, the schema of the body refuses, too. What it takes, the schema takes."""
     described = Described()
     door, message = Door(described.serve, control=True), {"id": "m", "app": "shop", "to": {"users": ["ada"]}}
     device, seen = {"app": "shop", "token": token(1)}, {"what": "displayed"}
@@ -93,6 +93,7 @@ def refusals():
         ("POST", "/v1/messages", {**message, "alert": "x", "to": {"tags": ""}}),
         ("POST", "/v1/messages", {**message, "alert": "x", "to": {"tags": {}}}),
         ("POST", "/v1/messages", {**message, "alert": "x", "to": {"all": False}}),
+        ("POST", "/v1/messages", {**message, "alert": "x", "to": {"users": ["a\u009b"]}}),
         ("POST", "/v1/audience", {"app": "shop", "to": {"tags": ""}}),
         ("POST", "/v1/devices", {**device, "user": "a\u009b"}), ("POST", "/v1/devices", {**device, "app": "a b"}),
         ("POST", "/v1/devices", {**device, "tags": [""]}),
@@ -100,7 +101,9 @@ def refusals():
         ("POST", "/v1/apps/{app}/seen", {"seen": [seen]}),
         ("POST", "/v1/apps/{app}/seen", {"seen": [{**seen, "apns_id": "x", "provider_id": "x"}]}),
         ("POST", "/v1/receipts/verify", {}), ("POST", "/v1/receipts/verify", {"signed": "a", "receipt": "a"}),
+        ("POST", "/v1/apps/{app}/seen", {"seen": [{**seen, "apns_id": None}]}),
         ("POST", "/v1/keys", {"name": "a b", "roles": ["push"]}),
+        ("POST", "/v1/keys", {"name": "a", "roles": ["push"], "from": [""]}),
     ):
         operation = described.openapi.operations[method, path]
         schema = operation["requestBody"]["content"]["application/json"]["schema"]
@@ -112,6 +115,16 @@ def refusals():
             raise AssertionError(f"the schema of {method} {path} takes {body}")
         answer = door.ask(method, path.replace("{app}", "shop"), body)
         assert answer.status in (404, 422), (path, body, answer)
+    for method, path, body in (
+        ("POST", "/v1/apps/{app}/devices", {"token": token(1), "user": None, "tags": None, "environment": None}),
+        ("POST", "/v1/apps/{app}/seen", {"seen": [{**seen, "apns_id": None, "provider_id": "x", "at": None}]}),
+        ("POST", "/admin/apns_devices.json", {"token": token(1), "locale": "de"}),
+    ):
+        content = described.openapi.operations[method, path]["requestBody"]["content"]
+        (kind, media), = content.items()
+        described.openapi.validate(body, media["schema"])
+        answer = door.ask(method, path.replace("{app}", "shop"), body, kind)
+        assert answer.status in (200, 201, 202), (path, body, answer)
     for operation in described.openapi.operations.values():
         assert operation.get("requestBody", {"required": True})["required"]
     described.serve.stop()

@@ -6,12 +6,13 @@ METHODS = {"get", "put", "post", "delete", "options", "head", "patch", "trace"}
 
 
 def strict(schema):
-    """Returns a schema in which objects with declared members have no others."""
+    """Returns a schema in which objects with declared members have no others, without changes of its conditions."""
     if isinstance(schema, list):
         return [strict(part) for part in schema]
     if not isinstance(schema, dict):
         return schema
-    result = {name: strict(part) for name, part in schema.items()}
+    result = {
+        name: part if name in ("if", "then", "else", "not") else strict(part) for name, part in schema.items()}
     if isinstance(schema.get("properties"), dict):
         result.setdefault("additionalProperties", False)
     return result
