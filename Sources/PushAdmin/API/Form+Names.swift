@@ -77,7 +77,10 @@ extension Form where Value == APIKeyName {
 
 extension Form where Value == APIKeyID {
     package static var keyID: Form<APIKeyID> {
-        .parsed(schema: ["type": "string"], example: APIKeyID("k7f3qk2m")!, rule: "is the id of a key") { APIKeyID($0) }
+        .parsed(
+            schema: ["type": "string", "pattern": .string("^[a-z0-9]{\(APIKeyID.length)}$")],
+            example: APIKeyID("k7f3qk2m")!, rule: "is the id of a key"
+        ) { APIKeyID($0) }
     }
 }
 

@@ -75,27 +75,28 @@ package struct MessageHistory: Sendable {
         return MessagePage(messages: page.messages.map(\.summary), next: page.next.map { "\($0)" })
     }
 
-    /// Returns the messages with this id: one for each app that had such a message.
+    /// Returns the messages with this id: one for each app that had such a message. A rejected one that named no app is
+    /// returned if there is no other.
     package func one(_ id: MessageID, app: AppID?) async throws -> [MessageSummary] {
         let segments = try await log.trace(.message(id, app: app), limit: TraceSearch.mostAsked)
         let wanted = Array(id.text.utf8)
         var isWhole = TraceSearch.isComplete(segments)
-        var tallies: [String: MessageTally] = [:]
+        var tallies: [AppID?: MessageTally] = [:]
         for segment in segments {
             do {
                 try segment.entries { entry in
                     guard entry.concerns(wanted) else { return true }
                     let eventApp = entry.app
                     guard app == nil || eventApp == app else { return true }
-                    tallies[eventApp?.name ?? "-", default: MessageTally()].add(entry)
+                    tallies[eventApp, default: MessageTally()].add(entry)
                     return true
                 }
             } catch {
                 isWhole = false
             }
         }
-        return tallies.sorted { $0.key < $1.key }.map {
-            $0.value.answer(app: $0.key, id: id.text, isWhole: isWhole)
-        }
+        if tallies.count > 1 { tallies.removeValue(forKey: nil) }
+        return tallies.map { $1.answer(app: $0?.name ?? "-", id: id.text, isWhole: isWhole) }
+            .sorted { $0.app < $1.app }
     }
 }

@@ -129,6 +129,21 @@ import Testing
         }
     }
 
+    /// Anyone who may push can send an envelope without an app under the id of a message.
+    @Test func `A rejection that names no app does not hide the message with its id`() async throws {
+        try await withPipeline { scene in
+            scene.events.commit { writer, now in
+                writer.add(accepted: LogWriter.message("order"), named: 1, at: now)
+                for id in ["order", "nameless"] {
+                    writer.add(.messageRejected, message: id, reason: "missing_field", at: now)
+                }
+            }
+            let order = try await scene.run("messages", "order")
+            #expect(order.output.contains("app       shop") && order.output.contains("state     waiting"))
+            #expect(try await scene.run("messages", "nameless").output.contains("rejected"))
+        }
+    }
+
     @Test func `Messages on old pages have their final state`() async throws {
         try await withPipeline { scene in
             let messages = (0..<450).map { LogWriter.message("m\($0)") }

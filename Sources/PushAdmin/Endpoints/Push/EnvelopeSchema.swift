@@ -89,7 +89,8 @@ enum EnvelopeSchema {
                     "type": "string", "minLength": 1, "maxLength": 255, "pattern": TextPattern.withoutControls,
                 ]),
                 "tags": [
-                    "type": ["string", "object"], "minLength": 1, "minProperties": 1, "maxProperties": 1,
+                    "type": ["string", "object"], "minLength": 1, "pattern": TextPattern.withoutControls,
+                    "minProperties": 1, "maxProperties": 1,
                     "description": "A tag, or {\"all\": […]}, {\"any\": […]} or {\"not\": …} of tags, nested.",
                 ],
                 "all": ["type": "boolean", "enum": [true], "description": "Every active device of the app."],

@@ -95,6 +95,7 @@ def refusals():
         ("POST", "/v1/messages", {**message, "alert": "x", "to": {"all": False}}),
         ("POST", "/v1/messages", {**message, "alert": "x", "to": {"users": ["a\u009b"]}}),
         ("POST", "/v1/audience", {"app": "shop", "to": {"tags": ""}}),
+        ("POST", "/v1/audience", {"app": "shop", "to": {"tags": "a\u0092"}}),
         ("POST", "/v1/devices", {**device, "user": "a\u009b"}), ("POST", "/v1/devices", {**device, "app": "a b"}),
         ("POST", "/v1/devices", {**device, "tags": [""]}),
         ("POST", "/v1/apps/{app}/devices", {"token": token(1), "user": "a\u0001"}),
