@@ -31,7 +31,8 @@ import Testing
         for count in 0..<bytes.count { #expect(Self.read(Array(bytes.prefix(count))) == nil) }
     }
 
-    @Test(arguments: [1, 32, 100, 127, 128, 300, 2048]) func `An address of any length is read back`(length: Int) throws {
+    @Test(arguments: [1, 32, 100, 127, 128, 300, 2048]) func `An address of any length is read back`(length: Int) throws
+    {
         let tokens = try (0..<3).map { number in
             try #require(Address(bytes: (0..<length).map { UInt8(truncatingIfNeeded: $0 &+ number) }))
         }
