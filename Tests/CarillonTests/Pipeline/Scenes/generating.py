@@ -1,6 +1,6 @@
 """Clients that generators make of /openapi.json: the traps of generators, and a Python client that sends a message."""
 import json, os, re, shutil, subprocess
-from asking import Door, FORM
+from asking import Door
 from ground import http, main, Monitor, Scene, token
 from openapi import OpenAPI
 
