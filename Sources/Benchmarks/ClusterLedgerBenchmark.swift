@@ -97,7 +97,7 @@ enum ClusterLedgerBenchmark {
         if let given = settings.url {
             url = given
         } else {
-            let server = try await PostgreSQLServer.start()
+            let server = try await PostgreSQLServer.start(isOnDisk: true)
             let standby = try await server.standby()
             servers.withLock { $0 = [server, standby] }
             url = server.url()

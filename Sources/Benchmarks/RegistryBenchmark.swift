@@ -16,7 +16,8 @@ extension RegistryBenchmark {
     }
 
     private static func runOnServer(_ count: Int) async throws -> [Figure] {
-        let server = try await PostgreSQLServer.start(settings: ["shared_buffers": "512MB", "max_wal_size": "8GB"])
+        let server = try await PostgreSQLServer.start(
+            settings: ["shared_buffers": "512MB", "max_wal_size": "8GB"], isOnDisk: true)
         var settings = PostgreSQLLedger.Settings(
             try PostgreSQLURL.parse(server.url()), resolver: { [$0.name] })
         settings.session.durability = .single

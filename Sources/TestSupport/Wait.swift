@@ -11,15 +11,17 @@ package func wait<Value>(
 ) async rethrows -> Value {
     var looks = 0
     while true {
+        let begun = ContinuousClock.now
         let value = try await look()
         if try isMet(value) || Task.isCancelled { return value }
         looks += 1
-        // A state that is a few steps away comes without a pause. After that, a test that looks again must leave the
-        // processor to what it waits for.
-        if looks < 20 {
+        // A state that is a few steps away comes without a pause. After that, and after a look that costs much, such as
+        // one with a process of its own, a test must leave the processor to what it waits for.
+        let cost = ContinuousClock.now - begun
+        if looks < 20, cost < .milliseconds(5) {
             await Task.yield()
         } else {
-            try? await Task.sleep(for: .milliseconds(min(looks / 10, 20)))
+            try? await Task.sleep(for: min(max(.milliseconds(looks / 10), cost), .milliseconds(20)))
         }
     }
 }

@@ -33,6 +33,8 @@ package final class FingerprintTable {
     private let shards: UnsafeMutablePointer<Shard>
     private let hasValues: Bool
     package private(set) var count = 0
+    /// The slots of all shards.
+    private var capacity = 0
     /// The result of `warm`, stored so that the compiler does not remove the reads.
     private var warmed: UInt64 = 0
 
@@ -55,9 +57,7 @@ package final class FingerprintTable {
     }
 
     /// The number of bytes that the slots occupy.
-    package var byteCount: Int {
-        (0..<shardCount).reduce(0) { unsafe $0 + shards[$1].capacity * (hasValues ? 12 : 8) }
-    }
+    package var byteCount: Int { capacity * (hasValues ? 12 : 8) }
 
     package func contains(_ fingerprint: UInt64) -> Bool {
         // This avoids a read of the shard, since the shards alone fill a cache.
@@ -222,6 +222,7 @@ package final class FingerprintTable {
         unsafe shard.pointee.keys = unsafe keys
         unsafe shard.pointee.values = hasValues ? .allocate(capacity: capacity) : nil
         unsafe shard.pointee.capacity = capacity
+        self.capacity += unsafe capacity - old.capacity
         for index in unsafe 0..<old.capacity {
             guard let key = unsafe old.keys?[index], key != 0 else { continue }
             let slot = unsafe slot(of: key & ~low, in: shard).slot

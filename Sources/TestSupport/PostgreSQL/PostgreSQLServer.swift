@@ -30,6 +30,11 @@ package final class PostgreSQLServer: Sendable {
         data = directory.path + "/data"
     }
 
+    deinit {
+        directory.killProcesses()
+        removeSegment()
+    }
+
     // MARK: Start
 
     /// Starts a server on a copy of a database that is made once per process.
@@ -38,12 +43,14 @@ package final class PostgreSQLServer: Sendable {
     ///   - settings: Further lines of `postgresql.conf`. The defaults keep what is written safe.
     ///   - certificate: The certificate of the server. Without it, the server does not offer TLS.
     ///   - rules: The lines of `pg_hba.conf`; nil trusts everyone.
+    ///   - isOnDisk: Whether its files are on a disk, for measurements.
     package static func start(
-        settings: [String: String] = [:], certificate: IssuedCertificate? = nil, rules: [String]? = nil
+        settings: [String: String] = [:], certificate: IssuedCertificate? = nil, rules: [String]? = nil,
+        isOnDisk: Bool = false
     ) async throws -> PostgreSQLServer {
         let template = try await PostgreSQLTemplate.shared.path()
         var settings = settings
-        return try await started { server in
+        return try await started(in: try WatchedDirectory(isOnDisk: isOnDisk)) { server in
             try await check(command(["cp", "-a", template, server.data]))
             if let certificate {
                 settings["ssl"] = "on"
@@ -55,9 +62,9 @@ package final class PostgreSQLServer: Sendable {
     }
 
     private static func started(
-        _ prepare: (PostgreSQLServer) async throws -> Void
+        in directory: WatchedDirectory, _ prepare: (PostgreSQLServer) async throws -> Void
     ) async throws -> PostgreSQLServer {
-        let server = try PostgreSQLServer(in: try WatchedDirectory())
+        let server = try PostgreSQLServer(in: directory)
         try await prepare(server)
         try await server.launch()
         return server
@@ -101,7 +108,7 @@ package final class PostgreSQLServer: Sendable {
     /// Makes a standby and waits until it follows. If it is synchronous, commits of this server wait for it from now
     /// on.
     package func standby(named name: String = "standby", isSynchronous: Bool = true) async throws -> PostgreSQLServer {
-        let server = try await Self.started { server in
+        let server = try await Self.started(in: try directory.sibling()) { server in
             try await Self.check(
                 Self.command([
                     Self.program("pg_basebackup"), "-D", server.data, "-R", "-X", "stream", "-c", "fast", "--no-sync",
@@ -136,9 +143,20 @@ package final class PostgreSQLServer: Sendable {
             for process in processes { Glibc.kill(process, SIGKILL) }
             await pace()
         }
+        removeSegment()
         // The killed process may not be reaped yet, and its number in these files would keep the server from starting.
         unlink(data + "/postmaster.pid")
         unlink(directory.path + "/.s.PGSQL.\(port).lock")
+    }
+
+    /// Removes the shared memory that a killed server leaves behind, because the system has a limited number of
+    /// segments. The number of the segment is in the file of the server.
+    private func removeSegment() {
+        let lines = (try? String(contentsOfFile: data + "/postmaster.pid", encoding: .utf8))?.split(separator: "\n")
+        guard let lines, lines.count > 6, let number = lines[6].split(separator: " ").last.flatMap({ CInt($0) }) else {
+            return
+        }
+        shmctl(number, IPC_RMID, nil)
     }
 
     /// Stops all processes of the server without ending them. Its connections stay open, and nothing answers.

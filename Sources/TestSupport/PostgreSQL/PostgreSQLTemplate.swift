@@ -29,6 +29,7 @@ actor PostgreSQLTemplate {
             wal_keep_size = '64MB'
             autovacuum = off
             wal_receiver_status_interval = '1s'
+            dynamic_shared_memory_type = 'mmap'
 
             """
         let old = try String(contentsOfFile: file, encoding: .utf8)

@@ -8,8 +8,17 @@ import PushLoop
 /// removes the files. The directory belongs to the user that runs PostgreSQL, because PostgreSQL refuses root.
 package final class WatchedDirectory: Sendable {
     package let path: String
+    private let isOnDisk: Bool
     private let alive: CInt
     private let watcher: ChildProcess
+
+    /// The parent of the directories of tests: in memory if it has much room. A server begins with a thousand files,
+    /// and a file system on a disk takes ten times as long to make them when it has just removed others.
+    private static let memory: String? = {
+        var system = statvfs()
+        let isLarge = statvfs("/dev/shm", &system) == 0 && UInt64(system.f_bavail) * UInt64(system.f_frsize) >= 8 << 30
+        return isLarge ? "/dev/shm" : nil
+    }()
 
     private static let script = """
         read -r _ <"$0/alive"
@@ -22,11 +31,17 @@ package final class WatchedDirectory: Sendable {
                 esac
             done
         done
+        for file in "$0"/*/postmaster.pid; do
+            [ -e "$file" ] && ipcrm -m "$(sed -n '7s/.* //p' "$file")"
+        done
         rm -rf "$0"
         """
 
-    package init() throws {
-        var template = Array("/tmp/carillon-test-XXXXXX".utf8CString)
+    /// - Parameter isOnDisk: Whether the directory is on a disk, for what is measured there.
+    package init(isOnDisk: Bool = false) throws {
+        self.isOnDisk = isOnDisk
+        let parent = isOnDisk ? nil : Self.memory
+        var template = Array("\(parent ?? "/tmp")/carillon-test-XXXXXX".utf8CString)
         guard mkdtemp(&template) != nil else {
             throw ChildProcess.NotStarted(description: "cannot create a temporary directory: \(SystemError.current)")
         }
@@ -46,6 +61,9 @@ package final class WatchedDirectory: Sendable {
         close(alive)
     }
 
+    /// Returns another directory in the same file system.
+    func sibling() throws -> WatchedDirectory { try WatchedDirectory(isOnDisk: isOnDisk) }
+
     /// The processes that work in a directory, such as all processes of a server.
     package static func processes(in directory: String) -> [Int32] {
         var found: [pid_t] = []
@@ -60,7 +78,7 @@ package final class WatchedDirectory: Sendable {
         return found
     }
 
-    private func killProcesses() {
+    func killProcesses() {
         while true {
             let processes = Self.processes(in: path)
             if processes.isEmpty { return }

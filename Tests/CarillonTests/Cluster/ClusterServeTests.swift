@@ -115,7 +115,7 @@ import Testing
         #expect(view.obstacle == nil && view.sendsForMilliseconds > 0)
         try await two.serve.line("connection.up", "app=shop")
         // It must have reached the owner of the partition.
-        while try await two.serve.get("/readyz").status != "200" {}
+        try await wait(while: try await two.serve.get("/readyz").status != "200")
         #expect(try await two.serve.stop().status == 0)
         #expect(try await one.serve.stop().status == 0)
         try await scene.server.stop()

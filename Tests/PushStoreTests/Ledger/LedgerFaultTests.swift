@@ -210,7 +210,7 @@ private func fillUp(_ scene: LedgerScene) async throws {
     #expect(held.withLock { $0 } == nil)
     limitFiles(to: .max)
     // The ledger retries by itself and writes everything as soon as there is space.
-    while await scene.settled().fault != nil {}
+    await wait(while: await scene.settled().fault != nil)
     #expect(held.withLock { $0 } == [[.had]])
     #expect(scene.listener.health.count % 2 == 0)
     #expect(scene.listener.health.last.flatMap { $0 } == nil)
@@ -254,7 +254,7 @@ private func endWhileFull(_ folder: String) async throws {
     #expect(answer.withLock { $0 } == .some(nil))
     // A note without a waiting caller may still be written.
     limitFiles(to: .max)
-    while await scene.settled().fault != nil {}
+    await wait(while: await scene.settled().fault != nil)
     let last = try await scene.ledger.read(since: 0, limit: .max).segments.flatMap { try $0.events() }.last
     #expect(last?.topic == "connection/shop/down")
     await scene.ledger.close()
@@ -283,7 +283,7 @@ private func dropWhileFull(_ folder: String) async throws {
     #expect(await scene.settled().droppedEvents == 8000 && scene.ledger.latest.droppedEvents == 8000)
     #expect(scene.droppedEvents == [4000])
     limitFiles(to: .max)
-    while await scene.settled().fault != nil {}
+    await wait(while: await scene.settled().fault != nil)
     #expect(scene.droppedEvents == [4000, 8000])
     #expect(await scene.settled().newest == newest + 8000)
     // Events that still wait when the ledger closes are lost too.

@@ -1,5 +1,6 @@
 import Foundation
 import PushModel
+import TestSupport
 import TestTraits
 import Testing
 
@@ -33,7 +34,7 @@ import Testing
             try FileManager.default.removeItem(atPath: path)
             try move(path + ".moved", to: path)
             // The ledger tries again by itself.
-            while await scene.settled().fault != nil {}
+            await wait(while: await scene.settled().fault != nil)
             #expect(await scene.accept(push("after")).seq == 2)
             try await scene.reopen()
             #expect(await scene.accept(push("before")) == .duplicate(seq: 1))

@@ -1,5 +1,6 @@
 import Foundation
 import PushModel
+import TestSupport
 import Testing
 
 @testable import PushStore
@@ -108,7 +109,7 @@ import Testing
                 }
                 #expect(words.contains("disk is full"))
                 limitFiles(to: .max)
-                while await scene.settled().fault != nil {}
+                await wait(while: await scene.settled().fault != nil)
                 #expect(await scene.ledger.take(Self.receipt(Self.first)) == .duplicate)
                 #expect(await scene.ledger.take(Self.receipt(Self.second)) == .stored(2))
                 let topics = try await Self.topics(scene)

@@ -156,11 +156,11 @@ import Testing
         proxy.mark("carillon.cancels")
         proxy.holdMarked(.answers)
         scene.ledger.trim()
-        while try await admin.count("SELECT count(*) FROM carillon.cancels") > 0 {}
+        try await wait(while: try await admin.count("SELECT count(*) FROM carillon.cancels") > 0)
         proxy.cut()
         proxy.release(.answers)
         // All connections were cut, and that which reads may come up last.
-        while await scene.trim().messageKeys > 0 {}
+        await wait(while: await scene.trim().messageKeys > 0)
         var answer = await scene.accept(push("a", notBefore: scene.now + 86_400))
         while case .failed = answer { answer = await scene.accept(push("a", notBefore: scene.now + 86_400)) }
         #expect(answer.seq != nil)

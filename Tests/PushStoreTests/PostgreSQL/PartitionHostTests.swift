@@ -233,7 +233,7 @@ import Testing
         async let late = node.accept([push("b")])
         await proxy.held.wait(count: seen + 1)
         if direction == .answers {
-            while try await admin.count("SELECT count(*) FROM carillon.groups") < 2 {}
+            try await wait(while: try await admin.count("SELECT count(*) FROM carillon.groups") < 2)
         }
         // While the write has no answer, the part cannot be loaded at the same epoch.
         node.drop(0, epoch: old)

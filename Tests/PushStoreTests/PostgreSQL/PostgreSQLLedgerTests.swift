@@ -206,18 +206,18 @@ import Testing
         if direction == .answers {
             // The group is stored, and only its answer is missing.
             let check = try await TestSessions.one(to: options.database)
-            while try await check.count("SELECT count(*) FROM carillon.groups") < 2 {}
+            try await wait(while: try await check.count("SELECT count(*) FROM carillon.groups") < 2)
             await check.close()
         }
         proxy.cut()
         proxy.release(direction)
         #expect(await answer == [.accepted(seq: 2), .accepted(seq: 3)])
         var again = await node.accept([push("a"), push("c")])
-        // All connections were cut, and that which reads may come up last.
+        // All connections were cut, and those that read may come up last.
         while case .failed = again[0] { again = await node.accept([push("a"), push("c")]) }
         #expect(again == [.duplicate(seq: 2), .accepted(seq: 4)])
-        let topics = try await node.events(of: 0).map(\.topic)
-        let accepted = topics.count { $0 == "message/shop/accepted" }
+        let events = await wait(for: { try? await node.events(of: 0) }, until: { $0 != nil })
+        let accepted = events?.count { $0.topic == "message/shop/accepted" }
         #expect(accepted == 4)
         #expect(node.listener.messages.map(\.seq) == [1, 2, 3, 4])
         await node.ledger.close()
