@@ -11,7 +11,7 @@ import Testing
         let address = try #require(Address(bytes: [UInt8](repeating: 0xc3, count: length)))
         let message = Message(
             id: try #require(MessageID("m")), app: try #require(AppID("shop")), expiry: .at(UnixSeconds(Int64.max)),
-            collapseID: try #require(CollapseID(String(repeating: "c", count: 64))), payload: [])
+            collapseID: CollapseID(String(repeating: "c", count: 64)), payload: [])
         let delivery = Delivery(ticket: 1, message: message, token: address, deliveryID: DeliveryID(high: 1, low: 2))
         let values = RequestValues()
         let texts = unsafe values.write(delivery).map { unsafe String(decoding: $0, as: UTF8.self) }
