@@ -9,7 +9,7 @@ extension FuzzTarget {
             let tuple: [UInt8] = [0x60, 0, 0, 0, 0, 4, 1, 2, 3, 4]
             var record: [UInt8] = []
             FeedbackRecord.append(
-                FeedbackTuple(time: 7, token: DeviceToken(words: (1, 2, 3, 4))), to: &record)
+                FeedbackTuple(time: 7, token: Address(words: (1, 2, 3, 4))), to: &record)
             return [
                 [1, 8, 8, 0, 0, 0, 1], [3, 8, 10, 0, 0, 1, 0, 9], [1] + tuple + tuple, [7] + tuple.dropLast(),
                 [2, 0, 0, 0, 0, 0, 0, 1, 1, 0xff, 0xff], [1] + record + record, [1] + record.dropLast(3),

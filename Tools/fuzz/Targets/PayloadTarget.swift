@@ -28,7 +28,7 @@ extension FuzzTarget {
             let length = answer.reason?.rawValue.utf8.count ?? 0
             require(length <= ProviderAnswer.maxReasonLength, "a reason of \(length) bytes")
             let refusal = Refusal(status: Int(type) << 2, body: bytes, retryAfter: nil)
-            require(!refusal.explanation.advice.isEmpty, "an answer without advice")
+            require(!ReasonTable.apns.explanation(of: refusal).advice.isEmpty, "an answer without advice")
             if JSONDocument.isObject(bytes) {
                 require(String(validating: bytes, as: UTF8.self) != nil, "accepted JSON is not UTF-8")
             }
