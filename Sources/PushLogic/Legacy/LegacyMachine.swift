@@ -130,6 +130,8 @@ package struct LegacyMachine: ~Copyable {
                     LegacyStatus.missingPayload.result(attempt: delivery.attempt)
                 } else if count > options.payloadLimit {
                     LegacyStatus.invalidPayloadSize.result(attempt: delivery.attempt)
+                } else if delivery.token.byteCount > Address.maxTokenLength {
+                    LegacyStatus.invalidTokenSize.result(attempt: delivery.attempt)
                 } else if waiting.count >= options.ringSize * options.waitingRings {
                     .notProcessed
                 } else {

@@ -15,6 +15,8 @@ package enum LegacyCommand: UInt8, CaseIterable, Sendable {
 package enum LegacyFrameError: Error, Equatable, CustomStringConvertible {
     case payloadEmpty
     case payloadTooLarge(Int)
+    /// The address is none that the interface can have issued.
+    case tokenTooLong(Int)
     /// Identifier 0 is reserved: an error packet with it names no particular notification.
     case identifierZero
 
@@ -23,6 +25,8 @@ package enum LegacyFrameError: Error, Equatable, CustomStringConvertible {
         case .payloadEmpty: "the payload is empty; give it at least {\"aps\":{}}"
         case .payloadTooLarge(let count):
             "the payload has \(count) bytes; the binary interface allows \(LegacyFrame.payloadLimit)"
+        case .tokenTooLong(let count):
+            "the token has \(count) bytes; the binary interface allows \(Address.maxTokenLength)"
         case .identifierZero: "identifier 0 does not name a notification; start with 1"
         }
     }
@@ -46,6 +50,7 @@ package enum LegacyFrame {
         let payload = message.payload
         guard !payload.isEmpty else { throw .payloadEmpty }
         guard payload.count <= payloadLimit else { throw .payloadTooLarge(payload.count) }
+        guard token.byteCount <= Address.maxTokenLength else { throw .tokenTooLong(token.byteCount) }
         guard identifier != 0 || !command.carriesIdentifier else { throw .identifierZero }
         let expiration = message.expiry.expiresAt.map { UInt32(clamping: $0) }
         switch command {

@@ -40,7 +40,7 @@ enum PastedToken {
                 "\(option) has \(bytes.count) bytes; a device token has \(shortest) or more, \(2 * shortest) hexadecimal digits"
             )
         }
-        guard let token = Address(bytes: bytes) else {
+        guard bytes.count <= Address.maxTokenLength, let token = Address(bytes: bytes) else {
             throw Failure(
                 .badInput,
                 "\(option) has \(bytes.count) bytes; a device token has at most \(Address.maxTokenLength)")

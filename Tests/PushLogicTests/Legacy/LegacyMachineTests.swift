@@ -224,6 +224,15 @@ import Testing
         #expect(scene.frames() == [.sent(3, 1)])
     }
 
+    @Test func `An address that is longer than any token is refused before it is sent`() throws {
+        var scene = LegacyScene { _ in }
+        scene.open()
+        scene.deliver(1...1, to: try #require(Address(bytes: Array(repeating: 1, count: 101))))
+        scene.deliver(2...2, to: try #require(Address(bytes: Array(repeating: 1, count: 100))))
+        #expect(scene.endings[1] == LegacyStatus.invalidTokenSize.result(attempt: 1))
+        #expect(scene.frames() == [.sent(2, 1)])
+    }
+
     @Test(arguments: [UInt64(1), 3, 5])
     func `Identifiers wrap and skip 0`(bad: UInt64) {
         let period = UInt64(UInt32.max)
@@ -368,7 +377,8 @@ struct LegacyScene: ~Copyable {
     mutating func open() { take(machine.opened(now: now)) }
 
     mutating func deliver(
-        _ tickets: ClosedRange<UInt64>, attempt: UInt16 = 1, payload: Int = 2, of known: Message? = nil
+        _ tickets: ClosedRange<UInt64>, attempt: UInt16 = 1, payload: Int = 2, of known: Message? = nil,
+        to address: Address? = nil
     ) {
         let message =
             known
@@ -376,7 +386,7 @@ struct LegacyScene: ~Copyable {
                 id: MessageID("m")!, app: AppID("shop")!, payload: Array(repeating: 0x20, count: payload))
         let deliveries = tickets.map { ticket in
             Delivery(
-                ticket: ticket, message: message, token: Address(words: (ticket, 0, 0, 1)),
+                ticket: ticket, message: message, token: address ?? Address(words: (ticket, 0, 0, 1)),
                 deliveryID: DeliveryID(high: 0, low: ticket), attempt: attempt - 1)
         }
         take(machine.deliver(deliveries))

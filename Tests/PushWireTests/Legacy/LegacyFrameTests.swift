@@ -73,7 +73,8 @@ import Testing
             let token = Address(bytes: Array((0..<count).map { UInt8($0) }))!
             #expect(try frame(command, Self.message(), to: token).count == overhead[command]! + count + 2)
         }
-        #expect(Address(bytes: Array(repeating: 0, count: 101)) == nil)
+        let long = try #require(Address(bytes: Array(repeating: 0, count: 101)))
+        #expect(throws: LegacyFrameError.tokenTooLong(101)) { try frame(command, Self.message(), to: long) }
         #expect(throws: LegacyFrameError.payloadTooLarge(2049)) {
             try frame(command, Self.message(String(repeating: "x", count: 2049)))
         }
