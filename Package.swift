@@ -89,6 +89,15 @@ let package = Package(
             dependencies: ["PushModel", "PushWire", "PushLogic", "PushTransport", "PushLoop"],
             swiftSettings: settingsOverC),
 
+        // Floor 4: one room for each push service, with all that is its own.
+        .target(
+            name: "APNs",
+            dependencies: [
+                "PushModel", "PushWire", "PushLogic", "PushGateways", "PushTransport", "PushLoop", "PushTime",
+                "PushText",
+            ],
+            path: "Sources/Services/APNs", swiftSettings: settingsOverC),
+
         // Floor 4: what is kept on disk, and the actors between producers and gateways.
         .target(
             name: "PushStore",
@@ -116,7 +125,8 @@ let package = Package(
         .target(
             name: "PushConfiguration",
             dependencies: [
-                "PushPipeline", "PushGateways", "PushLogic", "PushWire", "PushModel", "PushText", "PushTransport",
+                "APNs", "PushPipeline", "PushGateways", "PushLogic", "PushWire", "PushModel", "PushText",
+                "PushTransport",
                 "PushPostgreSQL", "PushLoop", "JSON5", "Receipts",
             ], swiftSettings: settings),
         .target(
@@ -132,22 +142,25 @@ let package = Package(
         .target(
             name: "PushServer",
             dependencies: [
-                "PushAdmin", "PushConfiguration", "PushPipeline", "PushStore", "PushGateways", "PushLogic", "PushWire",
-                "PushModel", "PushTime", "PushTransport", "PushPostgreSQL", "PushLoop", "Receipts", "CRelease",
+                "APNs", "PushAdmin", "PushConfiguration", "PushPipeline", "PushStore", "PushGateways", "PushLogic",
+                "PushWire", "PushModel", "PushTime", "PushTransport", "PushPostgreSQL", "PushLoop", "Receipts",
+                "CRelease",
             ], swiftSettings: settings),
 
         // Floor 7: the programs.
         .executableTarget(
             name: "carillon",
             dependencies: [
-                "PushServer", "PushAdmin", "PushConfiguration", "PushStore", "PushGateways", "PushLogic", "PushWire",
-                "PushModel", "PushTime", "PushText", "PushRandom", "PushSimulator", "PushTransport", "PushPostgreSQL",
+                "APNs", "PushServer", "PushAdmin", "PushConfiguration", "PushStore", "PushGateways", "PushLogic",
+                "PushWire", "PushModel", "PushTime", "PushText", "PushRandom", "PushSimulator", "PushTransport",
+                "PushPostgreSQL",
                 "PushLoop", "PushSQLite", "Receipts",
             ], swiftSettings: settings),
         .executableTarget(
             name: "Benchmarks",
             dependencies: [
-                "ActiveObject", "Receipts", "TestSupport", "PushAdmin", "PushPipeline", "PushStore", "PushGateways",
+                "ActiveObject", "APNs", "Receipts", "TestSupport", "PushAdmin", "PushPipeline", "PushStore",
+                "PushGateways",
                 "PushLogic", "PushWire",
                 "PushModel", "PushTransport", "PushLoop", "PushPostgreSQL",
             ],
@@ -166,7 +179,8 @@ let package = Package(
         .target(
             name: "ServerTestSupport",
             dependencies: [
-                "PushAdmin", "PushConfiguration", "PushWire", "PushModel", "PushTransport", "PushLoop", "PushTime",
+                "APNs", "PushAdmin", "PushConfiguration", "PushWire", "PushModel", "PushTransport", "PushLoop",
+                "PushTime",
                 "TestSupport",
             ],
             swiftSettings: settings),
@@ -183,15 +197,22 @@ let package = Package(
         .testTarget(
             name: "PushModelTests", dependencies: ["PushModel", "PushTime", "TestSupport"], swiftSettings: settings),
         .testTarget(
-            name: "PushWireTests", dependencies: ["PushWire", "PushModel", "TestSupport", "PushTime"],
+            name: "PushWireTests", dependencies: ["APNs", "PushWire", "PushModel", "TestSupport", "PushTime"],
             swiftSettings: settings),
         .testTarget(
-            name: "PushLogicTests", dependencies: ["PushLogic", "PushModel", "PushTime", "TestSupport", "TestTraits"],
+            name: "PushLogicTests",
+            dependencies: ["APNs", "PushLogic", "PushModel", "PushTime", "TestSupport", "TestTraits"],
             swiftSettings: settings),
         .testTarget(
             name: "PushGatewaysTests",
             dependencies: [
-                "PushGateways", "PushLogic", "PushWire", "PushModel", "PushSimulator", "PushTransport", "PushLoop",
+                "APNs", "PushGateways", "PushLogic", "PushWire", "PushModel", "PushSimulator", "PushTransport",
+                "PushLoop", "TestSupport", "TestTraits",
+            ], swiftSettings: settings),
+        .testTarget(
+            name: "APNsTests",
+            dependencies: [
+                "APNs", "PushGateways", "PushLogic", "PushWire", "PushModel", "PushTransport", "PushLoop", "PushTime",
                 "TestSupport", "TestTraits",
             ], swiftSettings: settings),
         .testTarget(name: "PushSQLiteTests", dependencies: ["PushSQLite", "TestSupport"], swiftSettings: settings),
@@ -216,7 +237,7 @@ let package = Package(
         .testTarget(
             name: "PushPipelineTests",
             dependencies: [
-                "PushPipeline", "PushStore", "PushLogic", "PushWire", "PushModel", "PushTransport", "PushLoop",
+                "APNs", "PushPipeline", "PushStore", "PushLogic", "PushWire", "PushModel", "PushTransport", "PushLoop",
                 "TestSupport", "TestTraits", "PushTime",
             ], swiftSettings: settings),
         .testTarget(
@@ -241,15 +262,15 @@ let package = Package(
         .testTarget(
             name: "PushConfigurationTests",
             dependencies: [
-                "PushConfiguration", "PushTransport", "JSON5", "TestSupport", "TestTraits", "ServerTestSupport",
+                "APNs", "PushConfiguration", "PushTransport", "JSON5", "TestSupport", "TestTraits", "ServerTestSupport",
                 "PushText",
                 "Receipts",
             ], swiftSettings: settings),
         .testTarget(
             name: "PushAdminTests",
             dependencies: [
-                "PushAdmin", "PushStore", "PushLogic", "PushWire", "PushModel", "PushTransport", "PushLoop", "JSON5",
-                "TestSupport", "TestTraits", "ServerTestSupport", "PushConfiguration",
+                "APNs", "PushAdmin", "PushStore", "PushLogic", "PushWire", "PushModel", "PushTransport", "PushLoop",
+                "JSON5", "TestSupport", "TestTraits", "ServerTestSupport", "PushConfiguration",
             ], swiftSettings: settings),
         .testTarget(
             name: "CarillonClientTests",
@@ -262,15 +283,16 @@ let package = Package(
         .testTarget(
             name: "PushServerTests",
             dependencies: [
-                "PushServer", "PushAdmin", "PushConfiguration", "PushPipeline", "PushModel", "PushLoop", "TestSupport",
-                "TestTraits",
+                "APNs", "PushServer", "PushAdmin", "PushConfiguration", "PushPipeline", "PushModel", "PushLoop",
+                "TestSupport", "TestTraits",
                 "ServerTestSupport", "PushLogic", "PushTime",
             ], swiftSettings: settings),
         .testTarget(
             name: "CarillonTests",
             dependencies: [
-                "carillon", "PushServer", "PushAdmin", "PushConfiguration", "PushPipeline", "PushStore", "PushWire",
-                "PushModel", "PushText", "PushSimulator", "PushTransport", "PushLoop", "JSON5", "TestSupport",
+                "carillon", "APNs", "PushServer", "PushAdmin", "PushConfiguration", "PushPipeline", "PushStore",
+                "PushWire", "PushModel", "PushText", "PushSimulator", "PushTransport", "PushLoop", "JSON5",
+                "TestSupport",
                 "TestTraits",
                 "ServerTestSupport", "Receipts", "PushPostgreSQL",
             ],
@@ -311,7 +333,8 @@ if Context.environment["CARILLON_FUZZ"] != nil {
         .executableTarget(
             name: "Fuzz",
             dependencies: [
-                "JSON5", "PushWire", "PushModel", "PushSimulator", "PushTransport", "PushLoop", "CZeroMQ", "CFuzz",
+                "APNs", "JSON5", "PushWire", "PushModel", "PushSimulator", "PushTransport", "PushLoop", "CZeroMQ",
+                "CFuzz",
                 "Receipts", "ReceiptCrypto", "TestSupport", "CarillonClient", "PushTime",
             ],
             path: "Tools/fuzz/Targets", swiftSettings: settingsOverC),

@@ -102,6 +102,20 @@ def line_of(source, offset):
     return source.count("\n", 0, offset) + 1
 
 
+# Folders of Sources and Tests whose folders are targets.
+ROOMS = {"Services"}
+
+
+def targets(folder):
+    """Yields the name and the folder of each target below Sources or Tests."""
+    for name in sorted(os.listdir(folder)):
+        place = os.path.join(folder, name)
+        if name in ROOMS:
+            yield from targets(place)
+        elif os.path.isdir(place):
+            yield name, place
+
+
 def swift_files(folder):
     """Returns the paths of all Swift files in a folder and below, sorted."""
     return sorted(

@@ -1,3 +1,4 @@
+import APNs
 import PushModel
 import PushTime
 import PushWire
@@ -6,7 +7,11 @@ enum EnvelopeBenchmark {
     /// Measures the parsing of envelopes into requests, and the writing of acks.
     static func run(_ arguments: [String]) async throws -> [Figure] {
         let reader = EnvelopeReader(
-            apps: AppTable([AppFacts(id: AppID("shop")!, topic: "com.example.shop", usesToken: true)]))
+            apps: AppTable([
+                AppFacts(
+                    id: AppID("shop")!,
+                    codec: APNsCodec(app: AppID("shop")!, topic: "com.example.shop", usesToken: true))
+            ]))
         let now = UnixSeconds(1_767_000_000)
         let payload =
             #"{"aps":{"alert":{"title":"Order 4711","body":"It is on its way to you"},"sound":"default","badge":3},"order":"4711"}"#

@@ -1,3 +1,4 @@
+import APNs
 import Foundation
 import PushLoop
 import PushModel
@@ -16,7 +17,8 @@ enum IntakeBenchmark {
         let loop = EventLoop(name: "intake")
         let context = try ZMQContext()
         _ = try ZAPHandler(in: context, users: [:])
-        let shop = AppFacts(id: AppID("shop")!, topic: "com.example.shop", usesToken: true)
+        let shop = AppFacts(
+            id: AppID("shop")!, codec: APNsCodec(app: AppID("shop")!, topic: "com.example.shop", usesToken: true))
         let intake = Intake(
             on: loop, context: context, ledger: ledger,
             settings: IntakeSettings(router: "tcp://127.0.0.1:*", apps: AppTable([shop])))

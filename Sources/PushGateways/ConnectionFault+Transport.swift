@@ -1,17 +1,17 @@
-import PushModel
-import PushTransport
+package import PushModel
+package import PushTransport
 
 /// Converts transport errors into faults and their consequence for the next connection. HTTP/2, the legacy protocol and
 /// name look-ups all use this conversion.
 extension ConnectionEnd {
-    init(_ error: TCPError) {
+    package init(_ error: TCPError) {
         self.init(.unreachable, fault: ConnectionFault(error))
     }
 
     /// - Parameters:
     ///   - endpoint: the host and port of the connection.
     ///   - wasConnected: whether the handshake had succeeded.
-    init(_ closure: ChannelClosure, at endpoint: String, wasConnected: Bool, reason: ProviderReason? = nil) {
+    package init(_ closure: ChannelClosure, at endpoint: String, wasConnected: Bool, reason: ProviderReason? = nil) {
         let kind: Kind =
             switch closure {
             case .byUs: .byUs
@@ -25,7 +25,7 @@ extension ConnectionEnd {
 
 extension ConnectionFault {
     /// Describes why a name look-up or a connection attempt failed.
-    init(_ error: any Error) {
+    package init(_ error: any Error) {
         self.init((error as? TCPError)?.code.fault ?? .local, sentence: "\(error)")
     }
 }

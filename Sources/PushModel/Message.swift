@@ -6,7 +6,7 @@ import Synchronization
 package final class Message: Sendable {
     package let id: MessageID
     package let app: AppID
-    package let pushType: PushType
+    package let type: MessageType
     package let priority: PushPriority
     package let expiry: Expiry
     package let collapseID: CollapseID?
@@ -26,14 +26,14 @@ package final class Message: Sendable {
     package func withdraw() { withdrawal.store(true, ordering: .relaxed) }
 
     package init(
-        id: MessageID, app: AppID, pushType: PushType = .alert, priority: PushPriority? = nil,
+        id: MessageID, app: AppID, type: MessageType = .alert, priority: PushPriority? = nil,
         expiry: Expiry = .unlimited, collapseID: CollapseID? = nil, payload: [UInt8],
         onUnknown: UnknownPolicy = .resend, notBefore: UnixSeconds? = nil, traceparent: String? = nil
     ) {
         self.id = id
         self.app = app
-        self.pushType = pushType
-        self.priority = priority ?? pushType.defaultPriority
+        self.type = type
+        self.priority = priority ?? type.defaultPriority
         self.expiry = expiry
         self.collapseID = collapseID
         self.payload = payload

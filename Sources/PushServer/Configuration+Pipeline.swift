@@ -1,3 +1,4 @@
+import PushAdmin
 import PushConfiguration
 import PushLogic
 import PushLoop
@@ -76,11 +77,13 @@ extension Configuration {
         Dictionary(apps.map { ($0.id, $0.limits) }, uniquingKeysWith: { first, _ in first })
     }
 
+    /// The apps for the catalog of the HTTP API.
+    var catalog: [AppCatalog.App] {
+        apps.map { AppCatalog.App(id: $0.id, codec: $0.codec, environment: $0.environment.rawValue) }
+    }
+
     var appTable: AppTable {
         AppTable(
-            apps.map { app in
-                let usesToken = if case .token = app.credential { true } else { false }
-                return AppFacts(id: app.id, topic: app.topic.text, usesToken: usesToken)
-            })
+            apps.map { AppFacts(id: $0.id, codec: $0.codec) })
     }
 }

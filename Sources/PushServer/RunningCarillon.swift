@@ -1,3 +1,4 @@
+import APNs
 import Glibc
 import PushAdmin
 package import PushConfiguration
@@ -20,6 +21,7 @@ package final class RunningCarillon: Sendable {
 
     let source: ConfigurationSource
     let configuration: Locked<Configuration>
+    let catalog: AppCatalog
     let logs: ServerLogs
     let pipeline: Pipeline
     /// The API keys of programs that use HTTP.
@@ -64,6 +66,7 @@ package final class RunningCarillon: Sendable {
         let configuration = parsed.configuration
         self.source = source
         self.configuration = Locked(configuration)
+        catalog = AppCatalog(configuration.catalog, others: APNsCodec.unconfigured)
         let logs = ServerLogs(configuration.log)
         let log = logs.log
         self.logs = logs
@@ -173,7 +176,7 @@ package final class RunningCarillon: Sendable {
                 pipeline, statistics: statistics, gateways: gateways, health: health, streams: streams, keys: keys,
                 refusals: refusals,
                 receipts: receipts, notifications: StoreNotificationCounts(in: metrics),
-                configuration: self.configuration, control: served)
+                apps: catalog, configuration: self.configuration, control: served)
             let control = try await AdminServer(
                 at: .socket(path: "\(lock.directory)/\(ControlSocket.fileName)"), on: home, limits: .controlSocket,
                 table: endpoints, door: ControlDoor())
@@ -251,25 +254,22 @@ package final class RunningCarillon: Sendable {
         _ pipeline: Pipeline, statistics: ServedStatistics, gateways: ServedGateways, health: ServedHealth,
         streams: EventStreams,
         keys: KeyRegistrar, refusals: RefusalCounts?, receipts: ServedReceipts, notifications: StoreNotificationCounts,
-        configuration: Locked<Configuration>, control: any ConfigurationControl
+        apps: AppCatalog, configuration: Locked<Configuration>, control: any ConfigurationControl
     ) -> EndpointTable {
-        let environment: @Sendable (AppID) -> PushEnvironment? = { app in
-            configuration.withLock { $0.apps.first { $0.id == app }?.environment }
-        }
         let legacy = configuration.withLock { $0.http.legacyRegistration }.map { settings in
             AnyEndpoint(
-                RegisterLegacyDevice(settings.app, devices: pipeline.registry, environment: environment),
+                RegisterLegacyDevice(settings.app, devices: pipeline.registry, apps: apps),
                 as: RegisterLegacyDevice.operation.moved(to: settings.path))
         }
         let all =
             (legacy.map { [$0] } ?? []) + HealthEndpoints.all(health) + GatewayEndpoints.all(gateways)
-            + KeyEndpoints.all(keys, apps: { await gateways.statuses().map(\.app.id) })
+            + KeyEndpoints.all(keys, apps: apps)
             + [
                 AnyEndpoint(ListCredentials(source: gateways)),
                 AnyEndpoint(GetCluster(source: ServedCluster(node: pipeline.node))),
                 AnyEndpoint(GetConfiguration(control: control)), AnyEndpoint(ReloadConfiguration(control: control)),
                 AnyEndpoint(
-                    ReleaseBrake(apps: KnownApps(nil, environment: environment)) {
+                    ReleaseBrake(apps: apps) {
                         try await pipeline.releaseBrake(of: $0)
                     }),
                 AnyEndpoint(CancelMessage { await pipeline.cancel($0) }),
@@ -283,8 +283,7 @@ package final class RunningCarillon: Sendable {
                 on: pipeline.intake.loop, streams: streams, devices: pipeline.registry, events: pipeline.ledger,
                 waiting: pipeline.waiting,
                 statistics: statistics,
-                identities: pipeline.ledger.identities, apps: { await gateways.statuses().map(\.app.id) },
-                environment: environment, seen: pipeline.seen, registry: pipeline.registry,
+                identities: pipeline.ledger.identities, apps: apps, seen: pipeline.seen, registry: pipeline.registry,
                 obstacles: ServedObstacles(pipeline: pipeline, gateways: gateways))
         return EndpointTable(
             all + [AnyEndpoint(now: GetOpenAPI(describing: all, version: Release.version))] + ConsoleEndpoints.all())

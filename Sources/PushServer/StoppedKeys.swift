@@ -1,3 +1,4 @@
+import APNs
 import Glibc
 package import PushAdmin
 import PushConfiguration
@@ -24,7 +25,8 @@ package enum StoppedKeys {
         let registrar = await KeyRegistrar.open(keys, directory: lock.directory)
         let request = try HTTP1Request(
             method: method, target: target, headers: [:], body: body, peer: .local)
-        let answer = await EndpointTable(KeyEndpoints.all(registrar)).answer(request)
+        let apps = AppCatalog(nil, others: APNsCodec.unconfigured)
+        let answer = await EndpointTable(KeyEndpoints.all(registrar, apps: apps)).answer(request)
         await keys.close()
         for name in new { giveToOwner(name, in: lock.directory) }
         // The lock is released with its last use, which must not be before the file is closed.

@@ -1,3 +1,4 @@
+import APNs
 import Glibc
 import PushAdmin
 package import PushConfiguration
@@ -58,7 +59,8 @@ package struct StoppedReader: Sendable {
                 table: EndpointTable(
                     PipelineEndpoints.reading(
                         on: loop, streams: streams, devices: registry, events: ledger, waiting: CommittedEvents(),
-                        identities: ledger.identities)),
+                        identities: ledger.identities,
+                        apps: AppCatalog(nil, others: APNsCodec.unconfigured))),
                 door: ControlDoor())
         } catch {
             await registry.close()

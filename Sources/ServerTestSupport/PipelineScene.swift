@@ -53,7 +53,7 @@ package func withPipeline(
         PipelineEndpoints.all(
             on: loop, streams: streams, devices: devices, events: events, waiting: events.waiting,
             statistics: FakeStatistics(statistics),
-            identities: PipelineScene.identities, apps: { [PipelineScene.shop, PipelineScene.news] },
+            identities: PipelineScene.identities, apps: .sample([PipelineScene.shop, PipelineScene.news]),
             maxWait: PipelineScene.maxWait)
     }
     try await withControl(limits: .patient, more: endpoints) { control in

@@ -16,9 +16,7 @@ import Testing
 
     /// Calls `body` with the port of a server without keys.
     private func withPort(_ scene: StoreScene, _ body: (UInt16) async throws -> Void) async throws {
-        let legacy = RegisterLegacyDevice(StoreScene.shop, devices: scene.registry) {
-            $0 == StoreScene.shop ? .production : nil
-        }
+        let legacy = RegisterLegacyDevice(StoreScene.shop, devices: scene.registry, apps: .sample([StoreScene.shop]))
         let server = try await AdminServer(
             at: .port(HostPort(host: "127.0.0.1", port: 0), setting: "test", tls: nil), on: scene.loop,
             limits: HTTP1Limits(),

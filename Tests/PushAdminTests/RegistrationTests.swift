@@ -68,7 +68,7 @@ import Testing
                 on: scene.loop, streams: EventStreams(), devices: scene.registry, events: scene.ledger,
                 waiting: CommittedEvents(),
                 statistics: FakeStatistics([StatsAnswer(at: 2000, startedAt: 1000, ready: true)]),
-                identities: scene.ledger.identities, seen: scene.seen), version: "1")
+                identities: scene.ledger.identities, apps: .sample(nil), seen: scene.seen), version: "1")
     }
 
     @Test func `A former token gives its properties to the new one, as far as the new one has none`() async throws {

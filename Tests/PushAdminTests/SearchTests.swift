@@ -48,7 +48,7 @@ import Testing
 
     @Test func `A count ends with its client`() async throws {
         let registry = EndlessRegistry(waits: true)
-        let count = AnyEndpoint(raw: CountAudience(audiences: AudienceCount(registry), apps: KnownApps(nil)))
+        let count = AnyEndpoint(raw: CountAudience(audiences: AudienceCount(registry), apps: .sample(nil)))
         try await withControl(more: { _ in [count] }) { control in
             let body = #"{"app":"shop","to":{"all":true}}"#
             let client = try control.raw()

@@ -1,3 +1,4 @@
+import APNs
 import FoundationEssentials
 import PushLoop
 import PushModel
@@ -12,6 +13,10 @@ import TestSupport
 final class StoreScene: Sendable {
     static let shop = AppID("shop")!
     static let news = AppID("news")!
+    static let apps = AppCatalog(
+        [(shop, "production"), (news, "sandbox")].map { id, environment in
+            AppCatalog.App(id: id, codec: APNsCodec.unconfigured, environment: environment)
+        }, others: APNsCodec.unconfigured)
 
     let directory: TemporaryDirectory
     let ledger: SQLiteLedger
@@ -45,8 +50,7 @@ final class StoreScene: Sendable {
         let endpoints = PipelineEndpoints.all(
             on: loop, streams: EventStreams(), devices: registry, events: ledger, waiting: CommittedEvents(),
             statistics: NoStatistics(),
-            identities: ledger.identities, apps: { [Self.shop, Self.news] },
-            environment: { $0 == Self.shop ? .production : $0 == Self.news ? .sandbox : nil }, seen: seen,
+            identities: ledger.identities, apps: Self.apps, seen: seen,
             registry: registry)
         var limits = HTTP1Limits.controlSocket
         limits.connections = 128

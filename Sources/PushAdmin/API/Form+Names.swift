@@ -50,19 +50,18 @@ extension Form where Value == DeliveryID {
     }
 }
 
-extension Form where Value == Address {
-    /// A token, as apps send it: ``Address/init(text:)``.
-    package static var token: Form<Address> {
+extension Form where Value == AddressText {
+    /// An address, in any of the forms in which apps send those of their push service.
+    package static var address: Form<AddressText> {
         .parsed(
             schema: [
-                "type": "string", "minLength": 2, "maxLength": .integer(Int64(Address.maxTextLength)),
+                "type": "string", "minLength": 1, "maxLength": .integer(Int64(AddressText.maxLength)),
                 "description": """
-                Hexadecimal digits in either case, with or without spaces and angle brackets, or base64 or \
-                base64url. A text of hexadecimal digits only is never read as base64.
+                The token of an app at APNs: hexadecimal digits in either case, with or without spaces and angle \
+                brackets, or base64 or base64url. A text of hexadecimal digits only is never read as base64.
                 """,
-            ], example: Address(bytes: [0])!,
-            rule: "is a token of at most \(Address.maxTokenLength) bytes in hexadecimal digits or base64"
-        ) { Address(text: $0) }
+            ], example: AddressText("00")!, rule: "has 1 to \(AddressText.maxLength) bytes"
+        ) { AddressText($0) }
     }
 }
 

@@ -46,12 +46,12 @@ package struct DeviceListAnswer: JSONAnswer, Equatable {
 /// A device with its token, for a backup.
 package struct ExportedDevice: Codable, Sendable, Equatable {
     package var device: DeviceAnswer
-    /// The token in hexadecimal digits; left out if it is unknown, because only the feedback service named the device.
+    /// The text of the token; left out if it is unknown, because only the feedback service named the device.
     package var token: String?
 
-    package init(_ record: DeviceRecord) {
+    package init(_ record: DeviceRecord, codec: any ServiceCodec) {
         device = DeviceAnswer(record)
-        token = record.token?.hex
+        token = record.token.map { codec.text(of: $0) }
     }
 
     private enum TokenKey: CodingKey {

@@ -39,7 +39,8 @@ package struct DeviceInput: Sendable, Equatable {
             ]
         }
         let token: JSONValue = [
-            "type": "string", "pattern": .string("^([0-9A-Fa-f]{2}){1,\(Address.maxTokenLength)}$"),
+            "type": "string", "minLength": 1, "maxLength": .integer(Int64(AddressText.maxLength)),
+            "description": "The token of an app at APNs: 1 to 100 bytes in hexadecimal digits.",
         ]
         return [
             "type": "object", "required": ["app", "token"], "additionalProperties": false,
@@ -127,13 +128,17 @@ package struct DeviceInput: Sendable, Equatable {
 
     // MARK: Checking
 
-    package func checked() throws(DeviceFault) -> DeviceRegistration {
+    /// Returns the registration.
+    ///
+    /// - Parameter codec: Returns the codec of an app.
+    package func checked(_ codec: (AppID) -> any ServiceCodec) throws(DeviceFault) -> DeviceRegistration {
         guard let app else { throw DeviceFault("app is missing: an app id in the configuration") }
         guard let id = AppID(app) else {
             throw DeviceFault("app is not an app id: 1 to 64 letters, digits, '.', '_' and '-'")
         }
-        guard let token else { throw DeviceFault("token is missing: the device's token in hexadecimal digits") }
-        var device = DeviceRegistration(app: id, token: try Self.token(token, named: "token"))
+        guard let token else { throw DeviceFault("token is missing: the address of the device") }
+        let codec = codec(id)
+        var device = DeviceRegistration(app: id, token: try Self.address(token, of: codec, named: "token"))
         device.user = try Self.text(user, named: "user", upTo: Self.maxUserLength)
         device.locale = try Self.text(locale, named: "locale", upTo: Self.maxWordLength)
         device.platform = try Self.text(platform, named: "platform", upTo: Self.maxWordLength)
@@ -146,20 +151,21 @@ package struct DeviceInput: Sendable, Equatable {
             device.tags = Set(tags.map { ExactText($0) }).map(\.text).sorted()
         }
         if let replaces {
-            let old = try Self.token(replaces, named: "replaces")
+            let old = try Self.address(replaces, of: codec, named: "replaces")
             guard old != device.token else { throw DeviceFault("replaces is the same token as token") }
             device.replaces = old
         }
         return device
     }
 
-    private static func token(_ text: String, named name: String) throws(DeviceFault) -> Address {
-        guard let token = Address(hex: text) else {
-            throw DeviceFault(
-                "\(name) is not a device token: an even number of hexadecimal digits, at most "
-                    + "\(2 * Address.maxTokenLength)")
+    private static func address(
+        _ text: String, of codec: any ServiceCodec, named name: String
+    ) throws(DeviceFault) -> Address {
+        do throws(AddressFault) {
+            return try codec.address(text)
+        } catch {
+            throw DeviceFault("\(name) is not a device token: it \(error.problem)")
         }
-        return token
     }
 
     private static func text(_ text: String?, named name: String, upTo length: Int) throws(DeviceFault) -> String? {
@@ -175,12 +181,12 @@ package struct DeviceInput: Sendable, Equatable {
 }
 
 extension DeviceRegistration {
-    /// The registration in the JSON form of a request.
-    package var json: JSONValue {
+    /// Returns the registration in the JSON form of a request.
+    package func json(_ codec: any ServiceCodec) -> JSONValue {
         let members: [String: JSONValue?] = [
-            "app": .string(app.name), "token": .string(token.hex), "user": .text(user), "tags": tags.map { .texts($0) },
-            "locale": .text(locale), "platform": .text(platform), "app_version": .text(appVersion),
-            "replaces": .text(replaces?.hex),
+            "app": .string(app.name), "token": .string(codec.text(of: token)), "user": .text(user),
+            "tags": tags.map { .texts($0) }, "locale": .text(locale), "platform": .text(platform),
+            "app_version": .text(appVersion), "replaces": .text(replaces.map { codec.text(of: $0) }),
         ]
         return .object(members.compactMapValues { $0 })
     }

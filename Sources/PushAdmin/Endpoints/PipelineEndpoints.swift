@@ -9,8 +9,6 @@ package enum PipelineEndpoints {
     /// - Parameters:
     ///   - loop: the loop of the server.
     ///   - waiting: the object that wakes requests which wait for events; ``CommittedEvents`` in a server.
-    ///   - apps: returns the apps of the configuration in force; if it is nil, any app is accepted.
-    ///   - environment: returns the environment of an app, or nil if there is no such app.
     ///   - seen: takes reports of displayed notifications; if it is nil, there is no endpoint for them.
     ///   - obstacles: knows what holds up messages; if it is nil, messages do not say it.
     ///   - registry: resolves audiences; if it is nil, there is no endpoint that counts them.
@@ -18,33 +16,31 @@ package enum PipelineEndpoints {
     package static func all(
         on loop: EventLoop, streams: EventStreams, devices: any DeviceBook, events: any EventLog,
         waiting: any EventWaiting,
-        statistics: any PipelineStatistics, identities: Identities, apps: (@Sendable () async -> [AppID])? = nil,
-        environment: (@Sendable (AppID) -> PushEnvironment?)? = nil, seen: SeenReports? = nil,
+        statistics: any PipelineStatistics, identities: Identities, apps: AppCatalog, seen: SeenReports? = nil,
         registry: (any DeviceRegistry)? = nil, obstacles: (any MessageObstacles)? = nil,
         maxWait: UInt64 = ReadEvents.maxWait
     ) -> [AnyEndpoint] {
-        let known = KnownApps(apps, environment: environment)
         let reading = reading(
             on: loop, streams: streams, devices: devices, events: events, waiting: waiting, identities: identities,
-            apps: known, obstacles: obstacles, maxWait: maxWait)
+            apps: apps, obstacles: obstacles, maxWait: maxWait)
         return reading + [
-            AnyEndpoint(raw: RegisterDevices(devices: devices, identities: identities, apps: known)),
+            AnyEndpoint(raw: RegisterDevices(devices: devices, identities: identities, apps: apps)),
             AnyEndpoint(DeactivateDevice(devices: devices)),
             AnyEndpoint(ReactivateDevice(devices: devices)),
-            AnyEndpoint(RegisterDevice(devices: devices, apps: known)),
-            AnyEndpoint(ChangeDevice(devices: devices, identities: identities)),
+            AnyEndpoint(RegisterDevice(devices: devices, apps: apps)),
+            AnyEndpoint(ChangeDevice(devices: devices, identities: identities, apps: apps)),
             AnyEndpoint(RemoveDevice(devices: devices)),
-            AnyEndpoint(RemoveToken(devices: devices, identities: identities)),
+            AnyEndpoint(RemoveToken(devices: devices, identities: identities, apps: apps)),
             AnyEndpoint(GetStatistics(source: statistics)),
             AnyEndpoint(now: GetCaller()),
         ] + (seen.map { [AnyEndpoint(ReportSeen(seen: $0))] } ?? [])
-            + (registry.map { [AnyEndpoint(raw: CountAudience(audiences: AudienceCount($0), apps: known))] } ?? [])
+            + (registry.map { [AnyEndpoint(raw: CountAudience(audiences: AudienceCount($0), apps: apps))] } ?? [])
     }
 
     /// Returns the endpoints that only read what is stored.
     package static func reading(
         on loop: EventLoop, streams: EventStreams, devices: any DeviceBook, events: any EventLog,
-        waiting: any EventWaiting, identities: Identities, apps: KnownApps = KnownApps(nil),
+        waiting: any EventWaiting, identities: Identities, apps: AppCatalog,
         obstacles: (any MessageObstacles)? = nil, maxWait: UInt64 = ReadEvents.maxWait
     ) -> [AnyEndpoint] {
         let history = MessageHistory(log: events)
@@ -54,7 +50,7 @@ package enum PipelineEndpoints {
         let events = ReadEvents(on: loop, events: events, waiting: waiting, streams: streams, maxWait: maxWait)
         return [
             AnyEndpoint(ListDevices(devices: devices, apps: apps)),
-            AnyEndpoint(FindDevice(devices: devices, identities: identities)),
+            AnyEndpoint(FindDevice(devices: devices, identities: identities, apps: apps)),
             AnyEndpoint(GetDevice(devices: devices)),
             AnyEndpoint(ExportDevices(devices: devices, apps: apps)),
             AnyEndpoint(TraceDevice(traces: traces)),

@@ -1,9 +1,10 @@
+package import APNs
 package import PushGateways
 import PushLogic
 package import PushLoop
 import PushModel
 package import PushTransport
-import PushWire
+package import PushWire
 
 /// The parts of an app's gateway, made from its configuration: the checked credential, the TLS context, the token
 /// source and the connections.
@@ -55,8 +56,9 @@ package struct AppGateway: Sendable {
 
     private func http2Settings(_ resolver: NameResolver, _ permit: SendingPermit?) -> GatewayConnection.Settings {
         let authority = hostPort.port == 443 ? hostPort.host : hostPort.description
-        var settings = GatewayConnection.Settings(
-            topic: app.topic.text, authority: authority, tls: tls, resolver: resolver)
+        var settings = GatewayConnection.Settings(tls: tls, resolver: resolver) { [topic = app.topic.text] token in
+            APNsWriter(authority: authority, topic: topic, token: token)
+        }
         settings.machine.answerTimeout = app.gateway.answerTimeout
         settings.http2.connectTimeout = app.gateway.connectTimeout
         settings.http2.pingAfter = app.gateway.pingAfter
@@ -78,7 +80,7 @@ package struct AppGateway: Sendable {
 
     package func settings(resolver: NameResolver, permit: SendingPermit? = nil) -> GatewaySettings {
         var settings = GatewaySettings(
-            app: app.id, endpoint: hostPort, resolver: resolver,
+            app: app.id, endpoint: hostPort, reasons: .apns, resolver: resolver,
             connect: connect(resolver: resolver, permit: permit))
         settings.permit = permit
         settings.policy.minimum = app.gateway.connections.lowerBound
@@ -101,6 +103,14 @@ package struct AppGateway: Sendable {
         Gateway(
             on: loop, connectionLoops: connectionLoops, settings: settings(resolver: resolver), client: client,
             tokens: self.tokens(from: tokens))
+    }
+}
+
+extension Configuration.App {
+    /// What the app's push service makes of addresses and messages.
+    package var codec: any ServiceCodec {
+        let usesToken = if case .token = credential { true } else { false }
+        return APNsCodec(app: id, topic: topic.text, usesToken: usesToken)
     }
 }
 

@@ -1,8 +1,9 @@
+package import APNs
 import PushLogic
 package import PushModel
 package import PushPipeline
 package import PushTransport
-package import PushWire
+import PushWire
 
 extension Configuration {
     /// The maximum number of connections of one app. A higher number is a mistake, or an attack on the push service.

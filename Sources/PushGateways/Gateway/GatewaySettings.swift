@@ -66,15 +66,18 @@ package struct GatewaySettings: Sendable {
     package var connect: Connect
     package var lookUp: LookUp
     /// What the answers of the push service mean.
-    package var reasons = ReasonTable.apns
+    package var reasons: ReasonTable
     package var wallClock: @Sendable () -> WallTime = { .current() }
     /// The right to send, if it can end. While it is not valid, deliveries wait.
     package var permit: SendingPermit?
     /// The seed of the random jitter.
     package var seed: UInt64
 
-    package init(app: AppID, endpoint: HostPort, resolver: NameResolver, connect: @escaping Connect) {
+    package init(
+        app: AppID, endpoint: HostPort, reasons: ReasonTable, resolver: NameResolver, connect: @escaping Connect
+    ) {
         self.app = app
+        self.reasons = reasons
         self.endpoint = endpoint
         self.connect = connect
         serverName = endpoint.host

@@ -8,18 +8,17 @@ package import PushTransport
 /// A connection is used once. When it has closed, it is replaced and not opened again.
 package actor GatewayConnection: PushConnection {
     package struct Settings: Sendable {
-        /// The bundle id; the push type adds the suffix of `apns-topic`.
-        package var topic: String
-        /// The value of `:authority`: the host name, with the port if it is not 443.
-        package var authority: String
+        /// Makes the writer of a connection, whose first token it gets.
+        package var writer: @Sendable (ProviderToken?) -> any RequestWriter
         package var tls: TLSContext
         package var resolver: NameResolver
         package var machine = ConnectionMachine.Settings()
         package var http2 = HTTP2ClientConnection.Options()
 
-        package init(topic: String, authority: String, tls: TLSContext, resolver: NameResolver) {
-            self.topic = topic
-            self.authority = authority
+        package init(
+            tls: TLSContext, resolver: NameResolver, writer: @escaping @Sendable (ProviderToken?) -> any RequestWriter
+        ) {
+            self.writer = writer
             self.tls = tls
             self.resolver = resolver
         }

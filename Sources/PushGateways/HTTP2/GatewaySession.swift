@@ -2,7 +2,6 @@ import PushLogic
 import PushLoop
 import PushModel
 import PushTransport
-import PushWire
 
 /// The state of a ``GatewayConnection``: the machine, the HTTP/2 connection, and the timer. Used on the loop only.
 final class GatewaySession: HTTP2ClientConnectionDelegate {
@@ -12,8 +11,7 @@ final class GatewaySession: HTTP2ClientConnectionDelegate {
     private let permit: SendingPermit?
     private let begunAt: MonotonicTime
     private var machine: ConnectionMachine
-    private var shapes: RequestShapes
-    private let values = RequestValues()
+    private let writer: any RequestWriter
     private var connection: HTTP2ClientConnection?
     private var address: String?
     private var timer = DeadlineTimer()
@@ -29,7 +27,7 @@ final class GatewaySession: HTTP2ClientConnectionDelegate {
         begunAt = request.loop.now
         address = request.address.description
         machine = ConnectionMachine(settings: settings.machine)
-        shapes = RequestShapes(authority: settings.authority, topic: settings.topic, token: request.token)
+        writer = settings.writer(request.token)
         connection = HTTP2ClientConnection(
             on: loop, to: request.address, serverName: request.serverName, tls: settings.tls,
             resolver: settings.resolver, options: settings.http2, delegate: self)
@@ -43,7 +41,7 @@ final class GatewaySession: HTTP2ClientConnectionDelegate {
     }
 
     func use(_ token: ProviderToken) {
-        shapes.use(token)
+        writer.use(token)
     }
 
     func drain() {
@@ -97,11 +95,7 @@ final class GatewaySession: HTTP2ClientConnectionDelegate {
     }
 
     func http2Answered(tag: UInt64, with response: HTTP2Response) {
-        let ending: AttemptResult =
-            response.status == 200
-            ? .accepted(providerID: response.field("apns-unique-id").flatMap { ProviderAnswer.providerID($0) })
-            : .refused(Self.refusal(response))
-        machine.answered(tag, with: ending, now: loop.now)
+        machine.answered(tag, with: writer.result(of: response), now: loop.now)
     }
 
     func http2Unanswered(tag: UInt64, because failure: HTTP2StreamFailure) {
@@ -113,7 +107,7 @@ final class GatewaySession: HTTP2ClientConnectionDelegate {
     }
 
     func http2GoAway(_ goAway: HTTP2GoAway) {
-        report(machine.goAwayReceived(reason: ProviderAnswer.reason(in: goAway.debugData)))
+        report(machine.goAwayReceived(reason: writer.reason(ofGoAway: goAway.debugData)))
     }
 
     func http2BatchEnded() {
@@ -133,10 +127,6 @@ final class GatewaySession: HTTP2ClientConnectionDelegate {
         timer.disarm(on: loop)
         let end = ConnectionEnd(closure, at: address ?? "?", wasConnected: wasConnected, reason: machine.goAwayReason)
         report(.closed(end))
-    }
-
-    private static func refusal(_ response: HTTP2Response) -> Refusal {
-        unsafe Refusal(status: response.status, body: response.body, retryAfter: response.field("retry-after"))
     }
 
     // MARK: Turns
@@ -161,9 +151,9 @@ final class GatewaySession: HTTP2ClientConnectionDelegate {
         }
         guard machine.waitingCount > 0 else { return }
         let event = machine.send(now: loop.now, at: .current()) { delivery, tag in
+            let request = writer.request(for: delivery)
             let submission = unsafe connection.submit(
-                shapes.request(for: delivery.message), values: values.write(delivery), body: delivery.message.payload,
-                tag: tag)
+                request.fields, values: request.values, body: request.body, tag: tag)
             return switch submission {
             case .taken: .taken
             case .full: .noRoom

@@ -78,7 +78,7 @@ package struct GatewayMachine: ~Copyable {
     /// - Parameter usesTokens: Whether the app uses provider tokens. If so, nothing connects before the first one
     ///   arrives.
     package init(
-        _ policy: GatewayPolicy, reasons: ReasonTable = .apns, usesTokens: Bool, seed: UInt64
+        _ policy: GatewayPolicy, reasons: ReasonTable, usesTokens: Bool, seed: UInt64
     ) {
         self.policy = policy
         self.reasons = reasons

@@ -42,7 +42,7 @@ package struct Identities: Sendable {
     package func content(of message: Message) -> UInt64 {
         var hash = SipHash(key: messageKey)
         hash.add(
-            UInt64(message.pushType.number) << 16 | UInt64(message.priority.rawValue) << 8
+            UInt64(message.type.number) << 16 | UInt64(message.priority.rawValue) << 8
                 | (message.onUnknown == .resend ? 1 : 0))
         hash.add(UInt64(bitPattern: message.expiry.expiresAt ?? -1))
         hash.add(UInt64(bitPattern: message.notBefore?.value ?? -1))

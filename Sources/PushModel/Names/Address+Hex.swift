@@ -1,12 +1,9 @@
-/// The form of the addresses of APNs: device tokens in hexadecimal digits.
+/// The bytes of an address as hexadecimal digits.
 extension Address {
-    /// The largest length of a device token in bytes, of which Apple's documentation of the legacy interface allows 100.
-    package static let maxTokenLength = 100
-
-    /// Creates a token from hexadecimal digits in either case; nil for any other text.
+    /// Creates an address from hexadecimal digits in either case; nil for any other text.
     package init?(hex: some StringProtocol) {
         let digits = hex.utf8
-        guard digits.count.isMultiple(of: 2), digits.count <= 2 * Self.maxTokenLength else { return nil }
+        guard digits.count.isMultiple(of: 2), digits.count <= 2 * Self.maxLength else { return nil }
         var bytes: [UInt8] = []
         bytes.reserveCapacity(digits.count / 2)
         var high: UInt8?
@@ -22,10 +19,10 @@ extension Address {
         self.init(bytes: bytes)
     }
 
-    /// Creates a token from hexadecimal digits in a buffer, with a fast path for the usual 64 digits.
+    /// Creates an address from hexadecimal digits in a buffer, with a fast path for the usual 64 digits.
     package init?(hexBytes digits: UnsafeRawBufferPointer) {
         guard digits.count == 64, let start = digits.baseAddress else {
-            guard digits.count <= 2 * Self.maxTokenLength, unsafe digits.allSatisfy({ HexDigits.value(of: $0) != nil })
+            guard digits.count <= 2 * Self.maxLength, unsafe digits.allSatisfy({ HexDigits.value(of: $0) != nil })
             else { return nil }
             self.init(hex: unsafe String(decoding: digits, as: UTF8.self))
             return
@@ -38,7 +35,7 @@ extension Address {
 
     package var hexLength: Int { 2 * byteCount }
 
-    /// Writes the token in lower-case digits and returns their number, ``hexLength``.
+    /// Writes the bytes in lower-case digits and returns their number, ``hexLength``.
     ///
     /// - Important: `text` must have room for ``hexLength`` bytes and for at least 64.
     package func writeHex(into text: UnsafeMutableRawPointer) -> Int {
@@ -58,7 +55,7 @@ extension Address {
         return hexLength
     }
 
-    /// The whole token in lower-case digits, for the wire and the registry only. Never show it to people.
+    /// The whole address in lower-case digits, for the wire and the registry only. Never show it to people.
     package var hex: String {
         unsafe withUnsafeTemporaryAllocation(byteCount: max(64, hexLength), alignment: 8) { text in
             let count = unsafe writeHex(into: text.baseAddress!)

@@ -1,6 +1,6 @@
 /// Conversion of hexadecimal digits, eight at a time in one register. A conversion by single digits would cost the
 /// sending path as much as HTTP/2 framing does.
-enum HexDigits {
+package enum HexDigits {
     /// Returns the eight lower-case digits of 32 bits, in memory order when stored big-endian.
     static func of(_ value: UInt32) -> UInt64 {
         // One nibble per byte, the highest first.
@@ -49,7 +49,7 @@ enum HexDigits {
     }
 
     /// Returns the value of a digit in either case; nil if the byte is not a digit.
-    static func value(of digit: UInt8) -> UInt8? {
+    package static func value(of digit: UInt8) -> UInt8? {
         switch digit {
         case UInt8(ascii: "0")...UInt8(ascii: "9"): digit - UInt8(ascii: "0")
         case UInt8(ascii: "a")...UInt8(ascii: "f"): digit - UInt8(ascii: "a") + 10

@@ -21,7 +21,7 @@ extension Array<UInt8> {
     }
 
     /// Appends the bytes without a length.
-    mutating func append(_ word: StaticString) {
+    package mutating func append(_ word: StaticString) {
         unsafe append(contentsOf: UnsafeBufferPointer(start: word.utf8Start, count: word.utf8CodeUnitCount))
     }
 

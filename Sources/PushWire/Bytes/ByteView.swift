@@ -3,59 +3,67 @@
 /// Single reads are checked against the bounds. Loops over the bytes are functions of this type, which need no check for
 /// each byte.
 @safe
-struct ByteView {
+package struct ByteView {
     /// The bytes, for functions that take them as memory.
-    let bytes: UnsafeRawBufferPointer
+    package let bytes: UnsafeRawBufferPointer
 
     /// - Important: The view must not outlive `bytes`.
+    @inlinable
     @inline(__always)
-    init(borrowing bytes: UnsafeRawBufferPointer) {
+    package init(borrowing bytes: UnsafeRawBufferPointer) {
         unsafe self.bytes = bytes
     }
 
     /// Calls `body` with a view of the bytes of an array.
+    @inlinable
     @inline(__always)
-    static func lending<Result>(_ bytes: [UInt8], to body: (ByteView) -> Result) -> Result {
+    package static func lending<Result>(_ bytes: [UInt8], to body: (ByteView) -> Result) -> Result {
         unsafe bytes.withUnsafeBytes { unsafe body(ByteView(borrowing: $0)) }
     }
 
     /// Calls `body` with a view of the UTF-8 of a text.
+    @inlinable
     @inline(__always)
-    static func lending<Result>(_ text: String, to body: (ByteView) -> Result) -> Result {
+    package static func lending<Result>(_ text: String, to body: (ByteView) -> Result) -> Result {
         var text = text
         return text.withUTF8 { unsafe body(ByteView(borrowing: UnsafeRawBufferPointer($0))) }
     }
 
+    @inlinable
     @inline(__always)
-    var count: Int { unsafe bytes.count }
+    package var count: Int { unsafe bytes.count }
 
+    @inlinable
     @inline(__always)
-    var isEmpty: Bool { count == 0 }
+    package var isEmpty: Bool { count == 0 }
 
+    @inlinable
     @inline(__always)
-    subscript(offset: Int) -> UInt8 {
+    package subscript(offset: Int) -> UInt8 {
         precondition(UInt(bitPattern: offset) < UInt(bitPattern: count), "byte outside of its view")
         return unsafe bytes[offset]
     }
 
-    subscript(range: Range<Int>) -> ByteView {
+    package subscript(range: Range<Int>) -> ByteView {
         precondition(range.lowerBound >= 0 && range.upperBound <= count, "range outside of its view")
         return unsafe ByteView(borrowing: UnsafeRawBufferPointer(rebasing: bytes[range]))
     }
 
-    func prefix(_ length: Int) -> ByteView { self[0..<min(length, count)] }
+    package func prefix(_ length: Int) -> ByteView { self[0..<min(length, count)] }
 
     /// Whether the bytes are those of a word.
+    @inlinable
     @inline(__always)
-    func equals(_ word: StaticString) -> Bool {
+    package func equals(_ word: StaticString) -> Bool {
         let length = word.utf8CodeUnitCount
         guard count == length else { return false }
         for index in 0..<length where unsafe bytes[index] != word.utf8Start[index] { return false }
         return true
     }
 
+    @inlinable
     @inline(__always)
-    func equals(_ other: [UInt8]) -> Bool {
+    package func equals(_ other: [UInt8]) -> Bool {
         unsafe other.count == count && other.withUnsafeBytes { unsafe $0.elementsEqual(bytes) }
     }
 
@@ -66,14 +74,14 @@ struct ByteView {
         return Int(hash)
     }
 
-    func contains(_ byte: UInt8) -> Bool { unsafe bytes.contains(byte) }
+    package func contains(_ byte: UInt8) -> Bool { unsafe bytes.contains(byte) }
 
     /// The bytes as text; invalid UTF-8 is replaced.
-    var text: String { unsafe String(decoding: bytes, as: UTF8.self) }
+    package var text: String { unsafe String(decoding: bytes, as: UTF8.self) }
 
-    var copied: [UInt8] { unsafe Array(bytes) }
+    package var copied: [UInt8] { unsafe Array(bytes) }
 }
 
 extension Array<UInt8> {
-    mutating func append(contentsOf view: ByteView) { unsafe append(contentsOf: view.bytes) }
+    package mutating func append(contentsOf view: ByteView) { unsafe append(contentsOf: view.bytes) }
 }

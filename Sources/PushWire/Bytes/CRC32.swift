@@ -1,10 +1,10 @@
 /// CRC-32 as in Ethernet, gzip and zlib (RFC 1952, section 8).
-struct CRC32 {
+package struct CRC32 {
     private var state: UInt32 = 0xffff_ffff
 
     var value: UInt32 { ~state }
 
-    static func of(_ bytes: ArraySlice<UInt8>) -> UInt32 {
+    package static func of(_ bytes: ArraySlice<UInt8>) -> UInt32 {
         var sum = CRC32()
         unsafe bytes.withUnsafeBytes { unsafe sum.add($0) }
         return sum.value

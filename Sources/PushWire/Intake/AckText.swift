@@ -65,24 +65,6 @@ package enum AckText {
         bytes.append(UInt8(ascii: "}"))
     }
 
-    /// Returns the findings of an accepted payload as JSON for the ack: `[{"code":…,"path":…,"detail":…},…]`.
-    package static func findings(_ findings: [PayloadFinding]) -> [UInt8] {
-        guard !findings.isEmpty else { return [] }
-        var bytes: [UInt8] = [UInt8(ascii: "[")]
-        for finding in findings {
-            if bytes.count > 1 { bytes.append(UInt8(ascii: ",")) }
-            bytes.append(#"{"code":""#)
-            bytes.append(contentsOf: finding.code.word.utf8)
-            bytes.append(#"","path":"#)
-            JSONText.appendQuoted(finding.path, to: &bytes)
-            bytes.append(#","detail":"#)
-            JSONText.appendQuoted("\(finding.problem); \(finding.advice)", to: &bytes)
-            bytes.append(UInt8(ascii: "}"))
-        }
-        bytes.append(UInt8(ascii: "]"))
-        return bytes
-    }
-
     private static func begin(id: String?, in bytes: inout [UInt8]) {
         bytes.append(#"{"id":"#)
         guard var id else {

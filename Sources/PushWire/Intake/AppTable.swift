@@ -3,15 +3,12 @@ package import PushModel
 /// The properties of an app that intake needs.
 package struct AppFacts: Sendable {
     package let id: AppID
-    /// The bundle id.
-    package let topic: String
-    /// Whether the app has a provider token rather than a certificate; some push types require one.
-    package let usesToken: Bool
+    /// What the app's push service makes of addresses and messages.
+    package let codec: any ServiceCodec
 
-    package init(id: AppID, topic: String, usesToken: Bool) {
+    package init(id: AppID, codec: any ServiceCodec) {
         self.id = id
-        self.topic = topic
-        self.usesToken = usesToken
+        self.codec = codec
     }
 }
 
@@ -19,8 +16,6 @@ package struct AppFacts: Sendable {
 package struct AppTable: Sendable {
     package let apps: [AppFacts]
     private let names: [[UInt8]]
-    /// For each app, one bit for each push type whose topic the app can have.
-    private let allowedTypes: [UInt16]
     /// A hash table of app numbers plus one, with 0 for an empty slot. At least half of the slots are empty.
     private let slots: [UInt32]
 
@@ -28,11 +23,6 @@ package struct AppTable: Sendable {
     package init(_ apps: [AppFacts]) {
         self.apps = apps
         names = apps.map { Array($0.id.name.utf8) }
-        allowedTypes = apps.map { app in
-            PushType.allCases.reduce(0) {
-                $0 | (Topic.isValid($1.topic(of: app.topic), for: $1) ? 1 << UInt16($1.number) : 0)
-            }
-        }
         var size = 8
         while size < 2 * apps.count { size *= 2 }
         var slots = [UInt32](repeating: 0, count: size)
@@ -59,8 +49,4 @@ package struct AppTable: Sendable {
         }
         return nil
     }
-
-    /// Whether notifications of that type can be sent to an app, whose topic may already end in the suffix of another
-    /// type.
-    func allows(_ type: PushType, forApp number: Int) -> Bool { allowedTypes[number] & 1 << UInt16(type.number) != 0 }
 }

@@ -31,7 +31,7 @@ package struct CancelEnvelope: Sendable, Equatable {
                     let near = NearestWord.to(key, in: ["id", "app"])
                     throw Rejection(
                         .badField,
-                        detail: "there is no key \"\(PayloadRules.name(key))\" in cancel/1"
+                        detail: "there is no key \"\(PlainText.name(key))\" in cancel/1"
                             + (near.map { "; did you mean \($0)?" } ?? ""))
                 }
                 members[key] = member.value
@@ -45,7 +45,7 @@ package struct CancelEnvelope: Sendable, Equatable {
             let name = try string("app", in: members, of: json)
             guard let app = AppID(name), apps.contains(app) else {
                 throw Rejection(
-                    .unknownApp, detail: "there is no app \"\(PayloadRules.name(name))\" in the configuration")
+                    .unknownApp, detail: "there is no app \"\(PlainText.name(name))\" in the configuration")
             }
             return CancelEnvelope(id: id, app: app)
         } catch {

@@ -1,4 +1,5 @@
 import PushModel
+import PushText
 
 extension EnvelopeReading {
     private enum Kind: Int, CaseIterable {
@@ -8,7 +9,7 @@ extension EnvelopeReading {
     private static let kinds = WordTable(["tokens", "devices", "users", "tags", "all"])
     private static let maxUserLength = 255
 
-    func audience() throws(Rejection) -> Audience {
+    func audience(for codec: any ServiceCodec) throws(Rejection) -> Audience {
         guard let to = position(.to) else { throw Rejection(.missingField, detail: "to is missing") }
         guard json.kind(to) == .object else {
             let isAll = json.kind(to).isString && json.string(to) == "all"
@@ -21,12 +22,12 @@ extension EnvelopeReading {
         guard let kind = json.withUTF8(of: to + 1, { Self.kinds.number(of: $0) }).flatMap(Kind.init(rawValue:)) else {
             let key = json.string(to + 1) ?? ""
             throw bad(
-                "to has no key \"\(PayloadRules.name(key))\""
+                "to has no key \"\(PlainText.name(key))\""
                     + (Self.kinds.nearest(to: key).map { "; did you mean \($0)?" } ?? ""))
         }
         let value = to + 2
         switch kind {
-        case .tokens: return .tokens(try tokens(try list("tokens", at: value)))
+        case .tokens: return .tokens(try tokens(try list("tokens", at: value), of: codec))
         case .devices: return .devices(try devices(try list("devices", at: value)))
         case .users: return .users(try users(try list("users", at: value)))
         case .tags:
@@ -61,19 +62,21 @@ extension EnvelopeReading {
         return tooMany("names", count: json.size(to + 2))
     }
 
-    private func tokens(_ list: IndexedJSON.Position) throws(Rejection) -> [Address] {
+    private func tokens(
+        _ list: IndexedJSON.Position, of codec: any ServiceCodec
+    ) throws(Rejection) -> [Address] {
         let count = json.size(list)
         var tokens: [Address] = []
         tokens.reserveCapacity(count)
         var seen = SeenElements(capacity: count)
         var position = list + 1
         for number in 1...count {
-            let token =
-                json.isPlainString(position)
-                ? unsafe Address(hexBytes: json.inner(position).bytes)
-                : json.kind(position).isString
-                    ? json.withUTF8(of: position) { unsafe Address(hexBytes: $0.bytes) } : nil
-            guard let token else { throw badToken(at: position, number: number, of: count) }
+            let token: Address
+            do throws(AddressFault) {
+                token = try address(at: position, of: codec)
+            } catch {
+                throw Rejection(.badToken, detail: "token \(number) of \(count) \(error.problem)")
+            }
             if count == 1
                 || seen.insert(tokens.count, hash: token.tableHash(seed: seen.seed), isSame: { tokens[$0] == token })
             {
@@ -84,27 +87,16 @@ extension EnvelopeReading {
         return tokens
     }
 
-    /// Returns a rejection with the number of the token, never with its content.
-    private func badToken(at position: IndexedJSON.Position, number: Int, of count: Int) -> Rejection {
-        let problem: String
-        if json.kind(position).isString {
-            let length = json.withUTF8(of: position) { $0.count }
-            problem =
-                length == 0
-                ? "is empty"
-                : length > 2 * Address.maxTokenLength
-                    ? "has \(length) digits; \(2 * Address.maxTokenLength) are allowed"
-                    : isHexadecimal(position) ? "has an odd number of digits" : "is not hexadecimal"
-        } else {
-            problem = "is \(json.kind(position).name), not a string"
+    private func address(
+        at position: IndexedJSON.Position, of codec: any ServiceCodec
+    ) throws(AddressFault) -> Address {
+        if json.isPlainString(position) { return try codec.address(json.inner(position)) }
+        guard json.kind(position).isString else {
+            throw AddressFault("is \(json.kind(position).name), not a string")
         }
-        return Rejection(.badToken, detail: "token \(number) of \(count) \(problem)")
-    }
-
-    private func isHexadecimal(_ position: IndexedJSON.Position) -> Bool {
-        (json.string(position) ?? "").utf8.allSatisfy { byte in
-            (0x30...0x39).contains(byte) || (0x41...0x46).contains(byte & 0xdf)
-        }
+        return try json.withUTF8(of: position) { text in
+            Result { () throws(AddressFault) in try codec.address(text) }
+        }.get()
     }
 
     private func devices(_ list: IndexedJSON.Position) throws(Rejection) -> [DeviceID] {

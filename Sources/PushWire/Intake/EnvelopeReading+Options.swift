@@ -3,59 +3,47 @@ import PushTime
 
 /// The options of an envelope: how its message is to be sent.
 struct EnvelopeOptions {
-    var pushType: PushType
-    var priority: PushPriority
-    var expiry: Expiry
+    var message: MessageOptions
     var notBefore: UnixSeconds?
-    var collapseID: CollapseID?
     var onUnknown: UnknownPolicy
     var again: Bool
     var traceparent: String?
 }
 
 extension EnvelopeReading {
-    private static let pushTypes = PushType.allCases
-    private static let pushTypeWords = WordTable(PushType.allCases.map(\.rawValue))
     private static let policies = [UnknownPolicy.resend, .drop]
     private static let policyWords = WordTable(policies.map(\.rawValue))
     /// How long a message may be scheduled ahead: a year and a day.
     static let maxDelay: Int64 = 366 * 86_400
 
-    func options(of app: AppFacts, number: Int) throws(Rejection) -> EnvelopeOptions {
-        let type = try word(.pushType, of: Self.pushTypeWords).map { Self.pushTypes[$0] } ?? .alert
-        if type.needsProviderToken, !app.usesToken {
-            throw Rejection(
-                .badField,
-                detail: "push_type \(type.rawValue) needs a provider token; the app \(app.id) has a certificate")
-        }
-        guard apps.allows(type, forApp: number) else {
-            throw Rejection(
-                .badField, detail: "push_type \(type.rawValue) does not fit the topic \(app.topic) of the app")
-        }
+    func options(for codec: any ServiceCodec) throws(Rejection) -> EnvelopeOptions {
+        let type = try type(among: codec.types)
+        try codec.check(type)
         // The ledger rejects expired messages, since it knows whether the message was accepted earlier.
         let expiry = try expiry()
+        let priority = try priority(of: type, for: codec)
+        let notBefore = try start(before: expiry)
         return EnvelopeOptions(
-            pushType: type, priority: try priority(of: type), expiry: expiry,
-            notBefore: try start(before: expiry), collapseID: try collapseID(),
+            message: MessageOptions(type: type, priority: priority, expiry: expiry, collapseID: try collapseID()),
+            notBefore: notBefore,
             onUnknown: try word(.onUnknown, of: Self.policyWords).map { Self.policies[$0] } ?? .resend,
             again: try flag(.again), traceparent: try traceparent())
     }
 
-    private func priority(of type: PushType) throws(Rejection) -> PushPriority {
+    private func type(among types: MessageTypes) throws(Rejection) -> MessageType {
+        try word(.pushType, of: types.words).map { types.all[$0] } ?? .alert
+    }
+
+    private func priority(of type: MessageType, for codec: any ServiceCodec) throws(Rejection) -> PushPriority {
         guard let number = try integer(.priority) else { return type.defaultPriority }
         guard let priority = UInt8(exactly: number).flatMap(PushPriority.init(rawValue:)) else {
             throw Rejection(.badField, detail: "priority is \(number); it must be 10, 5 or 1")
         }
-        // The other types allow all priorities; the check would allocate an array to find that out.
-        if type.defaultPriority != .ten, !type.allowedPriorities.contains(priority) {
-            throw Rejection(
-                .badField,
-                detail: "priority \(number) is not valid for \(type.rawValue); use \(type.defaultPriority.rawValue)")
-        }
+        try codec.check(priority, for: type)
         return priority
     }
 
-    /// The last second that the binary protocol can express. A time in milliseconds is always far beyond it.
+    /// The last second that 32 bits can express. A time in milliseconds is always far beyond it.
     private static let latestEnd = Int64(UInt32.max)
 
     private func expiry() throws(Rejection) -> Expiry {

@@ -1,4 +1,5 @@
 import PushModel
+import PushText
 import PushTime
 
 /// The state of parsing one envelope: the positions of its values and what the caller passed in.
@@ -25,14 +26,13 @@ struct EnvelopeReading {
     mutating func request(payload: ByteView?, index: inout JSONIndex) throws(Rejection) -> PushRequest {
         try gather()
         let id = try messageID()
-        let number = try app()
-        let app = apps.apps[number]
-        let options = try options(of: app, number: number)
-        let audience = try audience()
-        let judged = try self.payload(frame: payload, options: options, index: &index)
+        let app = try app()
+        let options = try options(for: app.codec)
+        let audience = try audience(for: app.codec)
+        let judged = try self.payload(frame: payload, for: options.message, codec: app.codec, index: &index)
         let message = Message(
-            id: id, app: app.id, pushType: options.pushType, priority: options.priority, expiry: options.expiry,
-            collapseID: options.collapseID, payload: judged.bytes,
+            id: id, app: app.id, type: options.message.type, priority: options.message.priority,
+            expiry: options.message.expiry, collapseID: options.message.collapseID, payload: judged.bytes,
             onUnknown: options.onUnknown, notBefore: options.notBefore, traceparent: options.traceparent)
         return PushRequest(message, to: audience, again: options.again, findings: judged.findings)
     }
@@ -86,7 +86,7 @@ struct EnvelopeReading {
         let advice =
             Self.membersOfAlert.contains(key)
             ? "; it is a member of alert" : EnvelopeKey.table.nearest(to: key).map { "; did you mean \($0)?" } ?? ""
-        return Rejection(.badField, detail: "there is no key \"\(PayloadRules.name(key))\"\(advice)")
+        return Rejection(.badField, detail: "there is no key \"\(PlainText.name(key))\"\(advice)")
     }
 
     private static let membersOfAlert: Set = ["title", "subtitle", "body"]
@@ -121,15 +121,14 @@ struct EnvelopeReading {
                 ? "id is empty" : count > 128 ? "id has \(count) bytes; 128 are allowed" : "id has a control character")
     }
 
-    /// Returns the number of the app in the table.
-    private func app() throws(Rejection) -> Int {
+    private func app() throws(Rejection) -> AppFacts {
         guard let position = position(.app) else { throw Rejection(.missingField, detail: "app is missing") }
         try requireString(.app, at: position)
         guard let number = json.withUTF8(of: position, { apps.number(of: $0) }) else {
             throw Rejection(
-                .unknownApp, detail: "there is no app \"\(PayloadRules.name(json.string(position) ?? ""))\"")
+                .unknownApp, detail: "there is no app \"\(PlainText.name(json.string(position) ?? ""))\"")
         }
-        return number
+        return apps.apps[number]
     }
 
     // MARK: Types
@@ -180,7 +179,7 @@ struct EnvelopeReading {
         let given = json.string(position) ?? ""
         throw Rejection(
             .badField,
-            detail: "\(key.name) does not allow \"\(PayloadRules.name(given))\""
+            detail: "\(key.name) does not allow \"\(PlainText.name(given))\""
                 + (table.nearest(to: given).map { "; did you mean \($0)?" }
                     ?? "; use one of \(table.words.joined(separator: ", "))"))
     }

@@ -83,7 +83,7 @@ package struct ReplayRequest: Sendable, Equatable {
                 let near = NearestWord.to(key, in: ["since", "part", "prefix", "limit"])
                 throw Rejection(
                     .badField,
-                    detail: "there is no key \"\(PayloadRules.name(key))\""
+                    detail: "there is no key \"\(PlainText.name(key))\""
                         + (near.map { "; did you mean \($0)?" } ?? ""))
             }
         }
@@ -107,7 +107,7 @@ package struct ReplayRequest: Sendable, Equatable {
             else {
                 throw Rejection(
                     .badField,
-                    detail: "since has the key \"\(PayloadRules.name(name))\"; a part is a number from 0 to "
+                    detail: "since has the key \"\(PlainText.name(name))\"; a part is a number from 0 to "
                         + "\(EventNumber.maxParts - 1)")
             }
             place[part] = UInt64(

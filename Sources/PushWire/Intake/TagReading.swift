@@ -1,4 +1,5 @@
 import PushModel
+import PushText
 
 /// A parser of tag expressions: `"a"`, `{"all":[…]}`, `{"any":[…]}`, `{"not":…}`, nested in each other.
 struct TagReading {
@@ -34,7 +35,7 @@ struct TagReading {
         case 1: return .any(try parts(of: "any", at: value, depth: depth))
         case 2: return .not(try expression(value, depth: depth + 1))
         default:
-            throw bad("tags have no key \"\(PayloadRules.name(json.string(position + 1) ?? ""))\"; use all, any or not")
+            throw bad("tags have no key \"\(PlainText.name(json.string(position + 1) ?? ""))\"; use all, any or not")
         }
     }
 

@@ -1,4 +1,4 @@
-import CSimdJSON
+package import CSimdJSON
 import PushModel
 
 /// A strictly parsed text and the positions of its values. It is borrowed from a ``JSONIndex`` until that parses its
@@ -8,14 +8,14 @@ import PushModel
 /// inputs that arrive a hundred thousand times a second. Positions are not checked: a valid one is 0, was returned by
 /// ``next(_:)``, or follows that of a bracket or key whose members, elements or value are stored.
 @safe
-struct IndexedJSON {
-    private let text: UnsafeRawPointer
-    private let nodes: UnsafePointer<CSimdJSON_node>
+package struct IndexedJSON {
+    @usableFromInline let text: UnsafeRawPointer
+    @usableFromInline let nodes: UnsafePointer<CSimdJSON_node>
     /// The number of nodes. If it is ``JSONIndex/maxNodes``, the text has more.
-    let count: Int
+    package let count: Int
 
     /// The index of a value or key among all of them; the root is 0.
-    typealias Position = Int
+    package typealias Position = Int
 
     /// - Important: `nodes` are those of `text`, and both must outlive the value.
     fileprivate init(text: UnsafeRawPointer, nodes: UnsafePointer<CSimdJSON_node>, count: Int) {
@@ -24,60 +24,68 @@ struct IndexedJSON {
         self.count = count
     }
 
+    @inlinable
     @inline(__always)
-    func kind(_ position: Position) -> JSONKind {
+    package func kind(_ position: Position) -> JSONKind {
         // The shim writes valid kinds only.
         JSONKind(rawValue: unsafe nodes[position].kind) ?? .null
     }
 
     /// Returns the position after a value and everything in it.
+    @inlinable
     @inline(__always)
-    func next(_ position: Position) -> Position { Int(unsafe nodes[position].next) }
+    package func next(_ position: Position) -> Position { Int(unsafe nodes[position].next) }
 
     /// Returns the number of elements or members of a value.
+    @inlinable
     @inline(__always)
-    func size(_ position: Position) -> Int { Int(unsafe nodes[position].count) }
+    package func size(_ position: Position) -> Int { Int(unsafe nodes[position].count) }
 
     /// Returns the source text of a value, including quotation marks and brackets.
+    @inlinable
     @inline(__always)
-    func raw(_ position: Position) -> ByteView {
+    package func raw(_ position: Position) -> ByteView {
         let node = unsafe nodes[position]
         return bytes(from: Int(node.start), count: Int(node.end - node.start))
     }
 
     /// Returns the bytes between the quotation marks of a string.
+    @inlinable
     @inline(__always)
-    func inner(_ position: Position) -> ByteView {
+    package func inner(_ position: Position) -> ByteView {
         let node = unsafe nodes[position]
         return bytes(from: Int(node.start) + 1, count: Int(node.end - node.start) - 2)
     }
 
     /// Returns bytes of the text. The nodes, from which the offsets are, lie within it.
+    @inlinable
     @inline(__always)
-    private func bytes(from start: Int, count: Int) -> ByteView {
+    func bytes(from start: Int, count: Int) -> ByteView {
         unsafe ByteView(borrowing: UnsafeRawBufferPointer(start: text + start, count: count))
     }
 
+    @inlinable
     @inline(__always)
-    func isPlainString(_ position: Position) -> Bool { unsafe nodes[position].kind == JSONKind.string.rawValue }
+    package func isPlainString(_ position: Position) -> Bool { unsafe nodes[position].kind == JSONKind.string.rawValue }
 
     /// Calls `body` with the UTF-8 of a string. A string with escapes is decoded into separate memory.
+    @inlinable
     @inline(__always)
-    func withUTF8<Result>(of position: Position, _ body: (ByteView) -> Result) -> Result {
+    package func withUTF8<Result>(of position: Position, _ body: (ByteView) -> Result) -> Result {
         if isPlainString(position) { return body(inner(position)) }
         return ByteView.lending(unescaped(position), to: body)
     }
 
-    func unescaped(_ position: Position) -> [UInt8] { JSONText.unescaped(inner(position).copied[...]) }
+    package func unescaped(_ position: Position) -> [UInt8] { JSONText.unescaped(inner(position).copied[...]) }
 
     /// Returns the string, or nil if the value is not a string.
-    func string(_ position: Position) -> String? {
+    package func string(_ position: Position) -> String? {
         guard kind(position).isString else { return nil }
         return withUTF8(of: position) { $0.text }
     }
 
     /// Returns the whole number, or nil if the value has another form or does not fit into 64 bits.
-    func integer(_ position: Position) -> Int64? {
+    package func integer(_ position: Position) -> Int64? {
         guard kind(position) == .integer else { return nil }
         let digits = raw(position)
         let isNegative = digits[0] == UInt8(ascii: "-")

@@ -1,5 +1,5 @@
 /// Escaping and unescaping of JSON strings.
-enum JSONText {
+package enum JSONText {
     static func hexDigit(_ byte: UInt8) -> UInt8? {
         switch byte {
         case UInt8(ascii: "0")...UInt8(ascii: "9"): byte - UInt8(ascii: "0")
@@ -61,7 +61,7 @@ enum JSONText {
     }
 
     /// Appends a string with its quotation marks, escaping only what JSON requires.
-    static func appendQuoted(_ text: some StringProtocol, to bytes: inout [UInt8]) {
+    package static func appendQuoted(_ text: some StringProtocol, to bytes: inout [UInt8]) {
         bytes.append(UInt8(ascii: "\""))
         for byte in text.utf8 {
             switch byte {

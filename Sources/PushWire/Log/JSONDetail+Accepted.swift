@@ -26,8 +26,8 @@ extension JSONDetail {
 
     /// Appends the options. Times are milliseconds since 1970, as in all JSON that Carillon writes.
     private static func append(_ message: Message, to bytes: inout [UInt8]) {
-        if message.pushType != .alert { append(message.pushType.rawValue, as: "push_type", to: &bytes) }
-        if message.priority != message.pushType.defaultPriority {
+        if message.type != .alert { append(message.type.word, as: "push_type", to: &bytes) }
+        if message.priority != message.type.defaultPriority {
             append(Int64(message.priority.rawValue), as: "priority", to: &bytes)
         }
         if let time = message.expiry.expiresAt { append(milliseconds(time), as: "expires_at", to: &bytes) }

@@ -3,7 +3,7 @@ import PushTime
 
 /// The binary form of a message in the ledger until its deliveries have ended, and between the nodes of a cluster.
 ///
-///     flags u8, push type u8, priority u8, id, [expires], [not before], [collapse id], [traceparent], audience, payload
+///     flags u8, type u8, priority u8, [word, default priority u8], id, [expires], [not before], [collapse id], [traceparent], audience, payload
 package enum MessageRecord {
     private static let expires: UInt8 = 1 << 0
     private static let notBefore: UInt8 = 1 << 1
@@ -11,6 +11,7 @@ package enum MessageRecord {
     private static let traced: UInt8 = 1 << 3
     private static let needsClaim: UInt8 = 1 << 4
     private static let drops: UInt8 = 1 << 5
+    private static let hasWord: UInt8 = 1 << 6
 
     package static func append(_ message: Message, to audience: Audience, needsClaim: Bool, _ bytes: inout [UInt8]) {
         var flags: UInt8 = 0
@@ -20,9 +21,15 @@ package enum MessageRecord {
         if message.traceparent != nil { flags |= traced }
         if needsClaim { flags |= Self.needsClaim }
         if message.onUnknown == .drop { flags |= drops }
+        let isEarly = message.type.number < earlyTypes.count
+        if !isEarly { flags |= hasWord }
         bytes.append(flags)
-        bytes.append(UInt8(message.pushType.number))
+        bytes.append(message.type.number)
         bytes.append(message.priority.rawValue)
+        if !isEarly {
+            bytes.appendText(message.type.word)
+            bytes.append(message.type.defaultPriority.rawValue)
+        }
         bytes.appendText(message.id.text)
         if let time = message.expiry.expiresAt { bytes.appendSigned(time) }
         if let time = message.notBefore { bytes.appendSigned(time.value) }
@@ -41,8 +48,9 @@ package enum MessageRecord {
     /// Reads a message. Returns nil if the bytes are damaged.
     package static func read(_ reader: inout ByteReader, app: AppID) -> Read? {
         let flags = reader.byte()
-        let type = Int(reader.byte())
-        guard type < PushType.allCases.count, let priority = PushPriority(rawValue: reader.byte()),
+        let number = reader.byte()
+        guard let priority = PushPriority(rawValue: reader.byte()),
+            let type = type(number, hasWord: flags & hasWord != 0, &reader),
             let id = MessageID(accepted: reader.text())
         else { return nil }
         let expiresAt = flags & expires != 0 ? reader.signed() : nil
@@ -53,11 +61,27 @@ package enum MessageRecord {
         let payload = reader.blob()
         if reader.isBroken { return nil }
         let message = Message(
-            id: id, app: app, pushType: PushType.allCases[type], priority: priority,
+            id: id, app: app, type: type, priority: priority,
             expiry: Expiry(expiresAt: expiresAt),
             collapseID: collapseID, payload: payload, onUnknown: flags & drops != 0 ? .drop : .resend,
             notBefore: notBefore, traceparent: traceparent)
         return Read(message: message, audience: audience, needsClaim: flags & needsClaim != 0)
+    }
+
+    // MARK: Types
+
+    /// The types that records had before they had words. Their numbers stay, so that these records can be read.
+    private static let earlyTypes: [MessageType] = [
+        .alert, MessageType(1, word: "background", defaultPriority: .five), MessageType(2, word: "voip"),
+        MessageType(3, word: "complication"), MessageType(4, word: "fileprovider"), MessageType(5, word: "mdm"),
+        MessageType(6, word: "location"), MessageType(7, word: "liveactivity"), MessageType(8, word: "pushtotalk"),
+        MessageType(9, word: "widgets"), MessageType(10, word: "controls"),
+    ]
+
+    private static func type(_ number: UInt8, hasWord: Bool, _ reader: inout ByteReader) -> MessageType? {
+        guard hasWord else { return number < earlyTypes.count ? earlyTypes[Int(number)] : nil }
+        let word = reader.text()
+        return PushPriority(rawValue: reader.byte()).map { MessageType(number, word: word, defaultPriority: $0) }
     }
 
     // MARK: Audiences

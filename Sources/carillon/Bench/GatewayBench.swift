@@ -1,3 +1,4 @@
+import APNs
 import FoundationEssentials
 import Glibc
 import PushGateways
@@ -35,10 +36,12 @@ struct GatewayBench: Sendable {
         let tls = try TLSContext.client(TLSClientConfiguration(trust: .only([.file(trust)]), alpn: ["h2"]))
         let pool = BlockingPool(name: "resolve", threadCount: 1, queueLimit: 16)
         let resolver = NameResolver(pool: pool)
-        let connection = GatewayConnection.Settings(
-            topic: "com.example.shop", authority: endpoint.description, tls: tls, resolver: resolver)
+        let connection = GatewayConnection.Settings(tls: tls, resolver: resolver) {
+            [authority = endpoint.description] in
+            APNsWriter(authority: authority, topic: "com.example.shop", token: $0)
+        }
         var settings = GatewaySettings(
-            app: AppID("bench")!, endpoint: endpoint, resolver: resolver,
+            app: AppID("bench")!, endpoint: endpoint, reasons: .apns, resolver: resolver,
             connect: { GatewayConnection($0, settings: connection) })
         settings.policy.minimum = connections
         settings.policy.maximum = connections

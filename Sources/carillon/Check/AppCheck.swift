@@ -1,3 +1,4 @@
+import APNs
 import PushConfiguration
 import PushGateways
 import PushLoop
@@ -54,7 +55,7 @@ struct AppCheck: Sendable {
         guard app.gateway.wireProtocol == .http2, let id = MessageID("check") else { return nil }
         let token = Address(words: (0, 0, 0, 0))
         let message = Message(
-            id: id, app: app.id, pushType: .background, expiry: .singleAttempt,
+            id: id, app: app.id, type: MessageType(.background), expiry: .singleAttempt,
             payload: Payload(aps: .background).encoded())
         return Delivery(
             ticket: 1, message: message, token: token, deliveryID: .derived(app: app.id, message: id, token: token))

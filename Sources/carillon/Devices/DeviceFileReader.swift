@@ -1,3 +1,4 @@
+import APNs
 import PushAdmin
 import PushModel
 import PushText
@@ -131,7 +132,7 @@ struct DeviceFileReader {
         input.app = input.app ?? app
         input.token = try input.token.map { text throws(DeviceFault) in try Self.token(text, named: "token") }
         input.replaces = try input.replaces.map { text throws(DeviceFault) in try Self.token(text, named: "replaces") }
-        return try input.checked()
+        return try input.checked { _ in APNsCodec.unconfigured }
     }
 
     static func token(_ text: String, named name: String) throws(DeviceFault) -> String {

@@ -1,3 +1,4 @@
+import APNs
 import FoundationEssentials
 import Glibc
 import PushAdmin
@@ -169,7 +170,7 @@ struct ImportRun {
     mutating func take(_ item: DeviceFileReader.Item, at share: Double?) async throws {
         switch item {
         case .device(let line, let device):
-            let text = device.json.bytes
+            let text = device.json(APNsCodec.unconfigured).bytes
             if lines.count == RegisterDevices.maxRegistrations || body.count + text.count > Self.maxBytes {
                 try await send()
             }

@@ -1,3 +1,4 @@
+import APNs
 import PushAdmin
 import PushModel
 import PushText
@@ -47,13 +48,13 @@ enum DevicesVerb {
         input.appVersion = arguments.text("app-version")
         let device: DeviceRegistration
         do {
-            device = try input.checked()
+            device = try input.checked { _ in APNsCodec.unconfigured }
         } catch {
             throw Failure(.badInput, "\(error)")
         }
         let client = try ControlOptions.client(arguments)
         let answer = try await client.ask(
-            "POST", at: "/v1/devices", body: device.json.bytes, for: RegistrationAnswer.self)
+            "POST", at: "/v1/devices", body: device.json(APNsCodec.unconfigured).bytes, for: RegistrationAnswer.self)
         if arguments.has("json") {
             ControlOptions.write(answer)
         } else {
@@ -127,7 +128,7 @@ enum DevicesVerb {
             input.token = token.hex
             let body: [UInt8]
             do {
-                body = try input.checked().json.bytes
+                body = try input.checked { _ in APNsCodec.unconfigured }.json(APNsCodec.unconfigured).bytes
             } catch {
                 throw Failure(.badInput, "\(error)")
             }

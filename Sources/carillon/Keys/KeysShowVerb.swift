@@ -1,3 +1,4 @@
+import APNs
 import FoundationEssentials
 import PushConfiguration
 import PushGateways

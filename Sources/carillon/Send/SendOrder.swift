@@ -1,3 +1,4 @@
+import APNs
 import PushConfiguration
 import PushLoop
 import PushModel
@@ -45,7 +46,7 @@ struct SendOrder: Sendable {
             throw Failure(.usage, "no content: give --title and --body, or --payload '{…}'; --help lists more")
         }
         message = Message(
-            id: id, app: app.id, pushType: type, priority: priority, expiry: Expiry(expiresAt: expiresAt),
+            id: id, app: app.id, type: MessageType(type), priority: priority, expiry: Expiry(expiresAt: expiresAt),
             collapseID: collapse.flatMap { CollapseID($0) }, payload: payload)
         var options = PushOptions(
             message, topic: Topic(app.topic, for: type), now: now)

@@ -1,3 +1,4 @@
+import APNs
 import PushConfiguration
 import PushModel
 import PushText
@@ -111,15 +112,15 @@ struct SendPreview {
         }
         if case .device(_, let id) = order.target {
             if !isBinary {
-                headers.append(("apns-topic", message.pushType.topic(of: app.topic.text)))
-                headers.append(("apns-push-type", message.pushType.rawValue))
+                headers.append(("apns-topic", PushType(message.type).topic(of: app.topic.text)))
+                headers.append(("apns-push-type", PushType(message.type).rawValue))
             }
             headers.append((isBinary ? "priority" : "apns-priority", "\(message.priority.rawValue)"))
             if !isBinary { headers.append(("apns-id", "\(id)")) }
         }
         if case .channel(let channel) = order.target {
             headers.append(("apns-channel-id", channel.text))
-            headers.append(("apns-push-type", message.pushType.rawValue))
+            headers.append(("apns-push-type", PushType(message.type).rawValue))
             headers.append(("apns-priority", "\(message.priority.rawValue)"))
         }
         if let time = message.expiry.expiresAt {

@@ -1,3 +1,4 @@
+import APNs
 import PushConfiguration
 import PushGateways
 import PushLoop

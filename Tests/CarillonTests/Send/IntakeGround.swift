@@ -1,3 +1,4 @@
+import APNs
 import PushLoop
 import PushModel
 import PushPipeline
@@ -59,7 +60,8 @@ struct IntakeGround: Sendable {
         users: [CurvePublicKey: ZAPUser]? = nil, _ change: (inout IntakeSettings) -> Void = { _ in },
         _ body: (IntakeGround) async throws -> Void
     ) async throws {
-        let shop = AppFacts(id: AppID("shop")!, topic: "com.example.shop", usesToken: true)
+        let shop = AppFacts(
+            id: AppID("shop")!, codec: APNsCodec(app: AppID("shop")!, topic: "com.example.shop", usesToken: true))
         var settings = IntakeSettings(router: "tcp://127.0.0.1:*", apps: AppTable([shop]))
         // All tests share one process, so its memory growth is not a measure.
         settings.door.growth = .max

@@ -31,7 +31,7 @@ import Testing
             #expect(said["outcome"]?.string == "duplicate" && said["exit_code"]?.integer == 0)
             #expect(said["seq"]?.integer == 1 && said["attempts"]?.integer == 1)
             let request = try #require(ground.requests.first)
-            #expect(request.message.app.name == "shop" && request.message.pushType == .alert)
+            #expect(request.message.app.name == "shop" && request.message.type == .alert)
             #expect(request.message.payload == Array(#"{"aps":{"alert":{"title":"Hello"}}}"#.utf8))
             #expect(request.audience == .tokens([Address(hex: TrialScene.token)!]))
         }
@@ -73,7 +73,7 @@ import Testing
                 #expect(ended.output.contains("  id    \(request.message.id)\n"))
             }
             let wake = try await send(["--via", ground.endpoint, "--app", "shop", "--all", "--content-available"])
-            #expect(wake.status == 0 && ground.requests.last?.message.pushType == .background, "\(wake.output)")
+            #expect(wake.status == 0 && ground.requests.last?.message.type.word == "background", "\(wake.output)")
         }
     }
 

@@ -21,7 +21,7 @@ import Testing
                 on: loop, streams: EventStreams(), devices: FakeDevices(PipelineScene.identities), events: events,
                 waiting: events.waiting,
                 statistics: FakeStatistics([StatsAnswer(at: 2000, startedAt: 1000, ready: true)]),
-                identities: PipelineScene.identities)
+                identities: PipelineScene.identities, apps: .sample(nil))
         return OpenAPIDocument.make(of: endpoints, version: "1")
     }
 

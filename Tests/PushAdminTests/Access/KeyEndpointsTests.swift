@@ -13,9 +13,7 @@ import Testing
     private func send(
         _ method: HTTP1Method, _ target: String, _ body: String = "", to scene: GuardScene, apps: [AppID]? = nil
     ) async throws -> (status: Int, text: String) {
-        var known: (@Sendable () async -> [AppID])?
-        if let apps { known = { apps } }
-        let table = EndpointTable(KeyEndpoints.all(scene.registrar, apps: known, now: { scene.now.wall }))
+        let table = EndpointTable(KeyEndpoints.all(scene.registrar, apps: .sample(apps), now: { scene.now.wall }))
         let request = try HTTP1Request(
             method: method, target: target, headers: [:], body: Array(body.utf8), peer: .local)
         let answer = await table.answer(request)

@@ -4,6 +4,7 @@ import TestSupport
 import TestTraits
 import Testing
 
+@testable import APNs
 @testable import PushGateways
 
 @Suite(.waits) struct ProviderTokensTests {
@@ -15,7 +16,7 @@ import Testing
         let gateway = EventLoop(name: "gateway")
         let step = Locked(Int64(0))
         let tokens: ProviderTokens
-        let key: PushGateways.ProviderKey
+        let key: APNs.ProviderKey
 
         init() throws {
             let (loop, step) = (loop, step)
@@ -32,7 +33,7 @@ import Testing
 
         private let clock: Locked<MonotonicTime>
 
-        func subscribe(_ key: PushGateways.ProviderKey? = nil) -> (TokenSubscription, EventRecorder<Told>) {
+        func subscribe(_ key: APNs.ProviderKey? = nil) -> (TokenSubscription, EventRecorder<Told>) {
             let recorder = EventRecorder<Told>()
             let gateway = gateway
             let subscription = tokens.subscribe(key ?? self.key, on: gateway) {

@@ -1,3 +1,4 @@
+import APNs
 import PushGateways
 import PushLoop
 import PushModel
@@ -72,7 +73,10 @@ import Testing
         let tls = try TLSContext.client(configuration)
         return (
             GatewayConnection.Settings(
-                topic: SimulatedApple.topic, authority: apple.provider.description, tls: tls, resolver: apple.resolver),
+                tls: tls, resolver: apple.resolver,
+                writer: { [authority = apple.provider.description] in
+                    APNsWriter(authority: authority, topic: SimulatedApple.topic, token: $0)
+                }),
             tokens
         )
     }

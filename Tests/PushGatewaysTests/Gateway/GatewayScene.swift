@@ -1,3 +1,4 @@
+import APNs
 import PushGateways
 import PushLogic
 import PushLoop
@@ -33,7 +34,8 @@ final class GatewayScene: @unchecked Sendable {
         tokens = usesTokens ? ScriptedTokens(on: loop) : nil
         let pool = BlockingPool(name: "unused", threadCount: 1, queueLimit: 0)
         var settings = GatewaySettings(
-            app: Self.app, endpoint: HostPort(host: "push.example", port: 443), resolver: NameResolver(pool: pool)
+            app: Self.app, endpoint: HostPort(host: "push.example", port: 443), reasons: .apns,
+            resolver: NameResolver(pool: pool)
         ) { [world] in world.connect($0) }
         settings.seed = seed
         settings.lookUp = { _, completion in completion(.success(["10.0.0.1", "10.0.0.2", "10.0.0.3"])) }

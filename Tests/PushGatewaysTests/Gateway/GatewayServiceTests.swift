@@ -1,3 +1,4 @@
+import APNs
 import PushGateways
 import PushLogic
 import PushLoop
@@ -100,7 +101,7 @@ struct GatewayServiceTests {
             let events = EventRecorder<GatewayEvent>()
             let connections = try apple.settings()
             var settings = GatewaySettings(
-                app: AppID("shop")!, endpoint: apple.provider, resolver: apple.resolver,
+                app: AppID("shop")!, endpoint: apple.provider, reasons: .apns, resolver: apple.resolver,
                 connect: { GatewayConnection($0, settings: connections) })
             settings.serverName = "localhost"
             settings.policy.connects = .unlimited

@@ -1,3 +1,4 @@
+import APNs
 import PushGateways
 import PushLogic
 import PushLoop

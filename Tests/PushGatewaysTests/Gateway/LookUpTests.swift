@@ -1,3 +1,4 @@
+import APNs
 import PushLoop
 import PushModel
 import PushTransport
@@ -11,7 +12,8 @@ import Testing
     func `An address is not looked up, and a name is`(_ host: String, _ expected: String?) async {
         let pool = BlockingPool(name: "names", threadCount: 1, queueLimit: 4)
         let settings = GatewaySettings(
-            app: AppID("shop")!, endpoint: HostPort(host: host, port: 443), resolver: NameResolver(pool: pool)
+            app: AppID("shop")!, endpoint: HostPort(host: host, port: 443), reasons: .apns,
+            resolver: NameResolver(pool: pool)
         ) { _ in preconditionFailure("this test must not connect") }
         let found = EventRecorder<[String]>()
         settings.lookUp(settings.endpoint) { found.record((try? $0.get()) ?? []) }

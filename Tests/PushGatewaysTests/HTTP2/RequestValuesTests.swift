@@ -3,6 +3,7 @@ import PushTime
 import TestSupport
 import Testing
 
+@testable import APNs
 @testable import PushGateways
 
 @Suite struct RequestValuesTests {

@@ -1,3 +1,4 @@
+import APNs
 import PushGateways
 import PushLoop
 import PushModel
@@ -28,7 +29,7 @@ struct ConnectionOwner: Sendable {
         collapseID: String? = nil, payload: String = #"{"aps":{"alert":"Hello"}}"#
     ) -> Message {
         Message(
-            id: MessageID("m")!, app: AppID("shop")!, pushType: pushType, priority: priority,
+            id: MessageID("m")!, app: AppID("shop")!, type: MessageType(pushType), priority: priority,
             expiry: Expiry(expiresAt: expiresAt),
             collapseID: collapseID.flatMap { CollapseID($0) }, payload: Array(payload.utf8))
     }

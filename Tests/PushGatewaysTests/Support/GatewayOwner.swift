@@ -1,3 +1,4 @@
+import APNs
 import PushGateways
 import PushLogic
 import PushLoop
@@ -150,7 +151,7 @@ final class GatewayOwner {
             changeConnection(&settings)
         }
         var settings = GatewaySettings(
-            app: AppID("shop")!, endpoint: apple.provider, resolver: apple.resolver,
+            app: AppID("shop")!, endpoint: apple.provider, reasons: .apns, resolver: apple.resolver,
             connect: { GatewayConnection($0, settings: connectionSettings) })
         settings.serverName = "localhost"
         settings.seed = seed

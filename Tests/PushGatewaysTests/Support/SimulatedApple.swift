@@ -1,3 +1,4 @@
+import APNs
 import Foundation
 import PushGateways
 import PushLoop
@@ -55,8 +56,10 @@ struct SimulatedApple: Sendable {
     func settings(_ change: (inout GatewayConnection.Settings) -> Void = { _ in }) throws -> GatewayConnection.Settings
     {
         var settings = GatewayConnection.Settings(
-            topic: Self.topic, authority: provider.description,
-            tls: try TestCertificates.shared.clientContext(alpn: ["h2"]), resolver: resolver)
+            tls: try TestCertificates.shared.clientContext(alpn: ["h2"]), resolver: resolver,
+            writer: { [authority = provider.description] in
+                APNsWriter(authority: authority, topic: Self.topic, token: $0)
+            })
         change(&settings)
         return settings
     }

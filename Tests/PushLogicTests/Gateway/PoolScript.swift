@@ -1,3 +1,4 @@
+import APNs
 import PushLogic
 import PushModel
 import PushTime
@@ -16,7 +17,7 @@ final class PoolScript {
     init(usesTokens: Bool = false, seed: UInt64 = 1, _ change: (inout GatewayPolicy) -> Void = { _ in }) {
         var policy = GatewayPolicy()
         change(&policy)
-        machine = GatewayMachine(policy, usesTokens: usesTokens, seed: seed)
+        machine = GatewayMachine(policy, reasons: .apns, usesTokens: usesTokens, seed: seed)
         actions = machine.begin(now: now)
     }
 

@@ -1,3 +1,4 @@
+import APNs
 import PushLogic
 import PushModel
 import PushTime

@@ -1,3 +1,4 @@
+import APNs
 import PushLogic
 import PushModel
 import PushTime
@@ -63,7 +64,7 @@ private final class PoolWalk {
         maximum = policy.maximum
         highest = maximum
         perMinute = policy.connects.perMinute ?? 0
-        machine = GatewayMachine(policy, usesTokens: usesTokens, seed: seed)
+        machine = GatewayMachine(policy, reasons: .apns, usesTokens: usesTokens, seed: seed)
         run(machine.begin(now: now))
     }
 

@@ -34,7 +34,8 @@ import Testing
         let plain = Message(id: MessageID("a")!, app: shop, payload: Array("{}".utf8), traceparent: "t")
         #expect(identities.content(of: plain) == 0x8748_6a3d_9fda_072e)
         let full = Message(
-            id: MessageID("b")!, app: shop, pushType: .background, priority: .five, expiry: Expiry(expiresAt: 100),
+            id: MessageID("b")!, app: shop, type: MessageType(1, word: "background", defaultPriority: .five),
+            priority: .five, expiry: Expiry(expiresAt: 100),
             collapseID: CollapseID("c")!, payload: Array(#"{"a":1}"#.utf8), onUnknown: .drop, notBefore: 200)
         #expect(identities.content(of: full) == 0x8bfe_2bdd_0f29_661c)
     }

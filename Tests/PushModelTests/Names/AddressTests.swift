@@ -22,12 +22,9 @@ import Testing
         #expect(try #require(Address(bytes: [0])) != #require(Address(bytes: [0, 0])))
     }
 
-    /// The text form of APNs keeps the limit that Apple documents.
-    @Test func `A device token has at most 100 bytes`() {
-        #expect(Address(hex: String(repeating: "ab", count: 100))?.byteCount == 100)
-        #expect(Address(hex: String(repeating: "ab", count: 101)) == nil)
-        // 136 characters of base64 stand for 102 bytes.
-        #expect(Address(text: String(repeating: "A-", count: 68)) == nil)
+    @Test func `An address in digits has at most 2,048 bytes`() {
+        #expect(Address(hex: String(repeating: "ab", count: 2048))?.byteCount == 2048)
+        #expect(Address(hex: String(repeating: "ab", count: 2049)) == nil)
     }
 
     @Test func `No description shows a whole address`() throws {

@@ -1,3 +1,4 @@
+import APNs
 import PushLoop
 import PushModel
 import PushTransport
@@ -21,8 +22,8 @@ struct IntakeScene: Sendable {
     static let shop = AppID("shop")!
     static let news = AppID("news")!
     static let apps = AppTable([
-        AppFacts(id: shop, topic: "com.example.shop", usesToken: true),
-        AppFacts(id: news, topic: "com.example.news", usesToken: true),
+        AppFacts(id: shop, codec: APNsCodec(app: shop, topic: "com.example.shop", usesToken: true)),
+        AppFacts(id: news, codec: APNsCodec(app: news, topic: "com.example.news", usesToken: true)),
     ])
 
     /// Returns a valid envelope.

@@ -1,6 +1,8 @@
+import APNs
 import PushLoop
 import PushModel
 import PushTransport
+import PushWire
 import TestSupport
 import TestTraits
 import Testing
@@ -292,7 +294,7 @@ import Testing
             await producer.send("push/1", Scene.envelope("a", app: "late"))
             #expect(try await producer.status().reason == "unknown_app")
             scene.intake.update(
-                apps: .init([.init(id: AppID("late")!, topic: "com.example.late", usesToken: true)]), rights: Rights())
+                apps: AppTable([AppFacts(id: AppID("late")!, codec: APNsCodec.unconfigured)]), rights: Rights())
             await scene.settle()
             await producer.send("push/1", Scene.envelope("a", app: "late"))
             #expect(try await producer.status().status == "accepted")

@@ -58,7 +58,7 @@ import Testing
     }
 
     private static func summary(_ message: AcceptedMessage) -> String {
-        "\(message.message.app) \(message.message.id) \(message.message.pushType) \(message.message.priority) "
+        "\(message.message.app) \(message.message.id) \(message.message.type.word) \(message.message.priority) "
             + "\(message.message.expiry) \(String(decoding: message.message.payload, as: UTF8.self)) "
             + "\(message.audience) \(message.acceptedAt.milliseconds) \(message.counts)"
     }

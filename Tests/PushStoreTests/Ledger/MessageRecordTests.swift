@@ -17,7 +17,7 @@ import Testing
         let read = try #require(Self.read(bytes))
         let message = request.message
         #expect(read.message.id == message.id)
-        #expect(read.message.pushType == message.pushType)
+        #expect(read.message.type == message.type)
         #expect(read.message.priority == message.priority)
         #expect(read.message.expiry == message.expiry)
         #expect(read.message.notBefore == message.notBefore)
@@ -82,7 +82,8 @@ import Testing
     /// Existing files contain this form.
     @Test func `The binary form of a record does not change`() {
         let message = Message(
-            id: MessageID("m-1")!, app: LedgerScene.shop, pushType: .background, priority: .five,
+            id: MessageID("m-1")!, app: LedgerScene.shop,
+            type: MessageType(1, word: "background", defaultPriority: .five), priority: .five,
             expiry: Expiry(expiresAt: 100),
             collapseID: CollapseID("c")!, payload: [0x7b, 0x7d], onUnknown: .drop, notBefore: -1, traceparent: "t")
         var bytes: [UInt8] = []
@@ -104,11 +105,17 @@ import Testing
 }
 
 extension SeededRandom {
+    /// Types from before records had words, and types of the present.
+    private static let types = [
+        MessageType.alert, MessageType(1, word: "background", defaultPriority: .five),
+        MessageType(7, word: "liveactivity"), MessageType(32, word: "other", defaultPriority: .one),
+    ]
+
     mutating func request() -> PushRequest {
         func text(_ count: Int, _ random: inout SeededRandom) -> String {
             String((0..<count).map { _ in "abcxyz019-_.".randomElement(using: &random)! })
         }
-        let type = PushType.allCases.randomElement(using: &self)!
+        let type = Self.types.randomElement(using: &self)!
         let audience: Audience
         switch Int.random(in: 0..<6, using: &self) {
         case 0:
@@ -129,7 +136,7 @@ extension SeededRandom {
         return PushRequest(
             Message(
                 id: MessageID(text(Int.random(in: 1...40, using: &self), &self))!, app: LedgerScene.shop,
-                pushType: type, priority: PushPriority.allCases.randomElement(using: &self),
+                type: type, priority: PushPriority.allCases.randomElement(using: &self),
                 expiry: Expiry(expiresAt: time(&self)),
                 collapseID: Bool.random(using: &self) ? CollapseID(text(9, &self)) : nil,
                 payload: bytes(Int.random(in: 0...300, using: &self)),

@@ -1,6 +1,7 @@
 import PushModel
 import Testing
 
+@testable import APNs
 @testable import PushWire
 
 @Suite struct AckTextTests {
@@ -33,7 +34,7 @@ import Testing
         let finding = PayloadFinding(
             severity: .ignored, code: .misspeltKey, path: "aps.\"bagde", problem: "there is no such key",
             advice: "did you mean badge?", offset: nil)
-        let findings = AckText.findings([finding, finding])
+        let findings = PayloadFinding.ack([finding, finding])
         let one = #"{"code":"misspelt_key","path":"aps.\"bagde","detail":"there is no such key; did you mean badge?"}"#
         #expect(
             Self.text { AckText.accepted(id: MessageID("a")!, seq: 1, findings: findings, to: &$0) }
@@ -41,7 +42,7 @@ import Testing
         #expect(
             Self.text { AckText.duplicate(id: MessageID("a")!, seq: 1, findings: findings, to: &$0) }
                 == #"{"id":"a","status":"duplicate","seq":1,"findings":[\#(one),\#(one)]}"#)
-        #expect(AckText.findings([]).isEmpty)
+        #expect(PayloadFinding.ack([]).isEmpty)
     }
 
     @Test(arguments: [

@@ -1,3 +1,4 @@
+import APNs
 import PushModel
 import PushTime
 import PushWire
@@ -6,11 +7,17 @@ import PushWire
 enum EnvelopeExamples {
     static let now: UnixSeconds = 1_767_000_000
     static let apps = AppTable([
-        AppFacts(id: AppID("shop")!, topic: "com.example.shop", usesToken: true),
-        AppFacts(id: AppID("bank")!, topic: "com.example.bank", usesToken: false),
-        AppFacts(id: AppID("an-app.of_a.long-name")!, topic: "com.example.long", usesToken: true),
-        AppFacts(id: AppID("calls")!, topic: "com.example.shop.voip", usesToken: false),
+        facts("shop", topic: "com.example.shop", usesToken: true),
+        facts("bank", topic: "com.example.bank", usesToken: false),
+        facts("an-app.of_a.long-name", topic: "com.example.long", usesToken: true),
+        facts("calls", topic: "com.example.shop.voip", usesToken: false),
     ])
+
+    private static func facts(_ name: String, topic: String, usesToken: Bool) -> AppFacts {
+        let id = AppID(name)!
+        return AppFacts(id: id, codec: APNsCodec(app: id, topic: topic, usesToken: usesToken))
+    }
+
     static let token = String(repeating: "0123456789abcdef", count: 4)
     static let frame = #"{"aps":{"alert":"Hello"}}"#
     static let wakes = #"{"aps":{"content-available":1}}"#

@@ -2,6 +2,7 @@ import PushModel
 import TestSupport
 import Testing
 
+@testable import APNs
 @testable import PushWire
 
 /// The payload rules at intake: violations of the push type's rules are rejected, harmless problems are reported in the

@@ -1,3 +1,4 @@
+import APNs
 import PushModel
 import PushWire
 import TestSupport
@@ -15,7 +16,7 @@ import Testing
         let message = request.message
         #expect(message.id.text == "m-1")
         #expect(message.app.name == "shop")
-        #expect(message.pushType == .background)
+        #expect(message.type == MessageType(.background))
         #expect(message.priority == .one)
         #expect(message.expiry.expiresAt == 1_767_225_600)
         #expect(message.notBefore == 1_767_200_000)
@@ -29,7 +30,7 @@ import Testing
 
     @Test func `Omitted options have their defaults`() throws {
         let request = try Examples.request()
-        #expect(request.message.pushType == .alert)
+        #expect(request.message.type == .alert)
         #expect(request.message.priority == .ten)
         #expect(request.message.expiry.expiresAt == nil)
         #expect(request.message.notBefore == nil)
@@ -44,7 +45,7 @@ import Testing
     @Test(arguments: PushType.allCases)
     func `Every push type is recognized`(_ type: PushType) throws {
         let request = try Examples.request(#""push_type":"\#(type.rawValue)""#, frame: Examples.frame(of: type))
-        #expect(request.message.pushType == type)
+        #expect(request.message.type == MessageType(type))
     }
 
     @Test func `An envelope may contain escapes and white space, and its keys may be in any order`() throws {

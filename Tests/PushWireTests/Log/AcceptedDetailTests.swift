@@ -1,3 +1,4 @@
+import APNs
 import PushModel
 import PushTime
 import Testing
@@ -25,7 +26,7 @@ import Testing
         collapseID: String? = nil, onUnknown: UnknownPolicy = .resend
     ) -> Message {
         Message(
-            id: MessageID("m")!, app: AppID("shop")!, pushType: type, priority: priority,
+            id: MessageID("m")!, app: AppID("shop")!, type: MessageType(type), priority: priority,
             expiry: Expiry(expiresAt: expiresAt),
             collapseID: collapseID.flatMap { CollapseID($0) }, payload: [], onUnknown: onUnknown,
             notBefore: notBefore.map { UnixSeconds($0) })

@@ -20,9 +20,9 @@ package struct CountAudience: RawBodyEndpoint {
         ]), problems: [.unknownApp])
 
     private let audiences: AudienceCount
-    private let apps: KnownApps
+    private let apps: AppCatalog
 
-    package init(audiences: AudienceCount, apps: KnownApps) {
+    package init(audiences: AudienceCount, apps: AppCatalog) {
         self.audiences = audiences
         self.apps = apps
     }
@@ -30,9 +30,9 @@ package struct CountAudience: RawBodyEndpoint {
     package func answer(_ input: NoInput, body: [UInt8], for caller: Caller) async throws -> Reply<AudienceAnswer> {
         let (app, to) = try Self.members(of: try RequestInput.document(body))
         try caller.check(app)
-        try await apps.check(app)
+        try apps.check(app)
         do {
-            return Reply(try await audiences.count(try Self.audience(to, app: app), app: app))
+            return Reply(try await audiences.count(try audience(to, app: app), app: app))
         } catch let fault as AudienceFault {
             throw Problem.invalid(InputFault(.badValue, at: .pointer("/to"), detail: fault.description))
         }
@@ -51,9 +51,9 @@ package struct CountAudience: RawBodyEndpoint {
     }
 
     /// Reads an audience by the rules of messages, as a part of a message.
-    private static func audience(_ to: JSONValue, app: AppID) throws(Problem) -> Audience {
+    private func audience(_ to: JSONValue, app: AppID) throws(Problem) -> Audience {
         let envelope: JSONValue = ["id": "audience", "app": .string(app.name), "to": to, "alert": "-"]
-        let reader = EnvelopeReader(apps: AppTable([AppFacts(id: app, topic: "audience", usesToken: true)]))
+        let reader = EnvelopeReader(apps: AppTable([AppFacts(id: app, codec: apps.codec(of: app))]))
         do throws(EnvelopeFault) {
             return try reader.read(envelope.bytes, now: UnixSeconds(0)).audience
         } catch {

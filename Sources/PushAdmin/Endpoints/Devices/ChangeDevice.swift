@@ -8,14 +8,14 @@ package struct ChangeDevice: Endpoint {
     package struct Input: EndpointInput {
         let app: AppID
         let device: DeviceID
-        let token: Address?
+        let token: AddressText?
         let properties: DeviceProperties
 
         package init(_ read: inout InputReader) {
             app = read.path("app", as: .app, about: "The app.")
             device = read.path("device", as: .device, about: "The device id.")
             token = read.optional(
-                "token", as: .token, about: "The token of the device. Keys without the role operate must send it.")
+                "token", as: .address, about: "The token of the device. Keys without the role operate must send it.")
             properties = DeviceProperties(&read)
         }
     }
@@ -29,16 +29,21 @@ package struct ChangeDevice: Endpoint {
     private let devices: any DeviceBook
     private let lookup: DeviceLookup
     private let identities: Identities
+    private let apps: AppCatalog
 
-    package init(devices: any DeviceBook, identities: Identities) {
+    package init(devices: any DeviceBook, identities: Identities, apps: AppCatalog) {
         self.devices = devices
         lookup = DeviceLookup(devices: devices)
         self.identities = identities
+        self.apps = apps
     }
 
     package func answer(_ input: Input, for caller: Caller) async throws -> Reply<DeviceChangeAnswer> {
         try caller.check(input.app)
-        if let token = input.token, identities.device(of: input.app, token: token) != input.device {
+        let token = try input.token.map { text throws(Problem) in
+            try apps.address(text, of: input.app, at: "token")
+        }
+        if let token, identities.device(of: input.app, token: token) != input.device {
             throw Problem(.forbidden, detail: "the token is not that of the device \(input.device)")
         }
         var device: DeviceRegistration
@@ -48,7 +53,7 @@ package struct ChangeDevice: Endpoint {
             device = DeviceRegistration(app: input.app, token: token)
             device.purpose = .change
         } else {
-            guard let token = input.token else {
+            guard let token else {
                 throw Problem(
                     .forbidden, detail: "the key \(caller.name) may change a device only with its token; send token")
             }

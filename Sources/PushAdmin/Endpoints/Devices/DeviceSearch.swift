@@ -23,10 +23,10 @@ package struct DeviceSearch: EndpointInput {
     }
 
     /// Returns the page of the devices that the caller may see.
-    func page(of devices: any DeviceBook, apps: KnownApps, for caller: Caller) async throws -> DeviceList {
+    func page(of devices: any DeviceBook, apps: AppCatalog, for caller: Caller) async throws -> DeviceList {
         var filter = DeviceFilter()
         filter.app = try caller.app(for: app)
-        if let app { try await apps.check(app) }
+        if let app { try apps.check(app) }
         (filter.user, filter.tag, filter.isActive) = (user, tag, isActive)
         do {
             return try await devices.list(filter, after: after.map { AudienceCursor($0) }, limit: limit)

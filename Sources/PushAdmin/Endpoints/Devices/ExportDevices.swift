@@ -11,9 +11,9 @@ package struct ExportDevices: Endpoint {
         summary: "Returns devices with their tokens, for a backup.", problems: [.unknownApp])
 
     private let devices: any DeviceBook
-    private let apps: KnownApps
+    private let apps: AppCatalog
 
-    package init(devices: any DeviceBook, apps: KnownApps) {
+    package init(devices: any DeviceBook, apps: AppCatalog) {
         self.devices = devices
         self.apps = apps
     }
@@ -21,6 +21,8 @@ package struct ExportDevices: Endpoint {
     package func answer(_ input: DeviceSearch, for caller: Caller) async throws -> Reply<DeviceExportAnswer> {
         let list = try await input.page(of: devices, apps: apps, for: caller)
         return Reply(
-            DeviceExportAnswer(devices: list.devices.map { ExportedDevice($0) }, next: PageCursor(list.next?.text)))
+            DeviceExportAnswer(
+                devices: list.devices.map { ExportedDevice($0, codec: apps.codec(of: $0.app)) },
+                next: PageCursor(list.next?.text)))
     }
 }

@@ -5,11 +5,11 @@ import PushWire
 package struct FindDevice: Endpoint {
     package struct Input: EndpointInput {
         let app: AppID
-        let token: Address
+        let token: AddressText
 
         package init(_ read: inout InputReader) {
             app = read.body("app", as: .app, about: "The app.")
-            token = read.body("token", as: .token, about: "The token of the device.")
+            token = read.body("token", as: .address, about: "The token of the device.")
         }
     }
 
@@ -20,15 +20,18 @@ package struct FindDevice: Endpoint {
 
     private let lookup: DeviceLookup
     private let identities: Identities
+    private let apps: AppCatalog
 
-    package init(devices: any DeviceBook, identities: Identities) {
+    package init(devices: any DeviceBook, identities: Identities, apps: AppCatalog) {
         lookup = DeviceLookup(devices: devices)
         self.identities = identities
+        self.apps = apps
     }
 
     package func answer(_ input: Input, for caller: Caller) async throws -> Reply<DeviceAnswer> {
         try caller.check(input.app)
-        let id = identities.device(of: input.app, token: input.token)
+        let id = identities.device(
+            of: input.app, token: try apps.address(input.token, of: input.app, at: "token"))
         return Reply(DeviceAnswer(try await lookup.device(id, for: caller)))
     }
 }

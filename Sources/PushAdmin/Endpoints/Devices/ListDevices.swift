@@ -9,9 +9,9 @@ package struct ListDevices: Endpoint {
         summary: "Returns devices without their tokens, in a stable order.", problems: [.unknownApp])
 
     private let devices: any DeviceBook
-    private let apps: KnownApps
+    private let apps: AppCatalog
 
-    package init(devices: any DeviceBook, apps: KnownApps) {
+    package init(devices: any DeviceBook, apps: AppCatalog) {
         self.devices = devices
         self.apps = apps
     }

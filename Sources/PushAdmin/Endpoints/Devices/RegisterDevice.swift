@@ -4,24 +4,21 @@ package import PushModel
 package struct RegisterDevice: Endpoint {
     package struct Input: EndpointInput {
         let app: AppID
-        let token: Address
+        let token: AddressText
         let properties: DeviceProperties
-        let environment: PushEnvironment?
-        let replaces: Address?
+        let environment: String?
+        let replaces: AddressText?
 
         package init(_ read: inout InputReader) {
             app = read.path("app", as: .app, about: "The app.")
-            token = read.body("token", as: .token, about: "The token of the device.")
+            token = read.body("token", as: .address, about: "The token of the device.")
             properties = DeviceProperties(&read)
             environment = read.optional(
-                "environment", as: .choice,
+                "environment", as: .text(1...32),
                 about: "The environment of the token. A token of another environment than the app's is rejected.")
             replaces = read.optional(
-                "replaces", as: .token,
+                "replaces", as: .address,
                 about: "The former token of the device. Its properties are carried over, and it is deactivated.")
-            read.require(
-                replaces == nil || replaces != token, at: "replaces",
-                detail: "the former token is the same as the new one")
         }
     }
 
@@ -38,19 +35,28 @@ package struct RegisterDevice: Endpoint {
         ], problems: [.unknownApp])
 
     private let devices: any DeviceBook
-    private let apps: KnownApps
+    private let apps: AppCatalog
 
-    package init(devices: any DeviceBook, apps: KnownApps) {
+    package init(devices: any DeviceBook, apps: AppCatalog) {
         self.devices = devices
         self.apps = apps
     }
 
     package func answer(_ input: Input, for caller: Caller) async throws -> Reply<DeviceChangeAnswer> {
         try caller.check(input.app)
-        try await apps.check(input.app, has: input.environment)
-        var device = DeviceRegistration(app: input.app, token: input.token)
+        try apps.check(input.app, has: input.environment)
+        let token = try apps.address(input.token, of: input.app, at: "token")
+        var device = DeviceRegistration(app: input.app, token: token)
         input.properties.set(in: &device)
-        device.replaces = input.replaces
+        if let replaces = input.replaces {
+            let former = try apps.address(replaces, of: input.app, at: "replaces")
+            guard former != token else {
+                throw Problem.invalid(
+                    InputFault(
+                        .badValue, at: .pointer("/replaces"), detail: "the former token is the same as the new one"))
+            }
+            device.replaces = former
+        }
         guard let done = try await devices.register([device]).first else {
             throw Problem(.internal, detail: "the registry returned no result for the device")
         }

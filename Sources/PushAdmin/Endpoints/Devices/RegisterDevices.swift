@@ -49,9 +49,9 @@ package struct RegisterDevices: RawBodyEndpoint {
 
     private let devices: any DeviceBook
     private let identities: Identities
-    private let apps: KnownApps
+    private let apps: AppCatalog
 
-    package init(devices: any DeviceBook, identities: Identities, apps: KnownApps) {
+    package init(devices: any DeviceBook, identities: Identities, apps: AppCatalog) {
         self.devices = devices
         self.identities = identities
         self.apps = apps
@@ -90,13 +90,12 @@ package struct RegisterDevices: RawBodyEndpoint {
     private func register(
         _ elements: [JSONDocument.Position], of document: JSONDocument, isTrial: Bool, for caller: Caller
     ) async throws -> [RegistrationAnswer] {
-        let known = await apps.list()
         var answers: [RegistrationAnswer?] = []
         var taken: [DeviceRegistration] = []
         for element in elements {
             do throws(Problem) {
-                let device = try Self.device(document, at: element)
-                if let known, !known.contains(device.app) { throw .unknownApp(device.app.name) }
+                let device = try device(document, at: element)
+                guard apps.contains(device.app) else { throw .unknownApp(device.app.name) }
                 try caller.check(device.app)
                 taken.append(device)
                 answers.append(nil)
@@ -113,11 +112,11 @@ package struct RegisterDevices: RawBodyEndpoint {
         return answers.map { answer in answer ?? next.next().map { RegistrationAnswer($0) } }.compactMap { $0 }
     }
 
-    private static func device(
+    private func device(
         _ document: JSONDocument, at position: JSONDocument.Position
     ) throws(Problem) -> DeviceRegistration {
         do {
-            return try DeviceInput(document, at: position).checked()
+            return try DeviceInput(document, at: position).checked { apps.codec(of: $0) }
         } catch {
             throw .invalid(InputFault(.badValue, at: .pointer(""), detail: error.description))
         }

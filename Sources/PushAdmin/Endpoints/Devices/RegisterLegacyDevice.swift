@@ -10,11 +10,11 @@ import PushTransport
 /// them.
 package struct RegisterLegacyDevice: Endpoint {
     package struct Input: EndpointInput {
-        let token: Address
+        let token: AddressText
         let peer: HTTP1Peer
 
         package init(_ read: inout InputReader) {
-            token = read.body("token", as: .token, about: "The token of the device.")
+            token = read.body("token", as: .address, about: "The token of the device.")
             // These apps cannot be changed, whatever else they send.
             read.ignoreOthers()
             peer = read.peer
@@ -30,16 +30,13 @@ package struct RegisterLegacyDevice: Endpoint {
 
     private let app: AppID
     private let devices: any DeviceBook
-    private let apps: KnownApps
+    private let apps: AppCatalog
     private let rates = Locked(AddressRates(burst: 60, interval: .seconds(1), limit: 10_000))
 
-    /// - Parameter environment: returns the environment of an app, or nil if there is no such app.
-    package init(
-        _ app: AppID, devices: any DeviceBook, environment: @escaping @Sendable (AppID) -> PushEnvironment?
-    ) {
+    package init(_ app: AppID, devices: any DeviceBook, apps: AppCatalog) {
         self.app = app
         self.devices = devices
-        apps = KnownApps(nil, environment: environment)
+        self.apps = apps
     }
 
     package func answer(_ input: Input, for caller: Caller) async throws -> Reply<DeviceChangeAnswer> {
@@ -49,8 +46,9 @@ package struct RegisterLegacyDevice: Endpoint {
             problem.retryAfterMilliseconds = max(1, wait.wholeMilliseconds)
             throw problem
         }
-        try await apps.check(app, has: nil)
-        guard let done = try await devices.register([DeviceRegistration(app: app, token: input.token)]).first else {
+        try apps.check(app)
+        let token = try apps.address(input.token, of: app, at: "token")
+        guard let done = try await devices.register([DeviceRegistration(app: app, token: token)]).first else {
             throw Problem(.internal, detail: "the registry returned no result for the device")
         }
         return Reply(DeviceChangeAnswer(done))

@@ -5,11 +5,11 @@ package import PushModel
 package struct RemoveToken: Endpoint {
     package struct Input: EndpointInput {
         let app: AppID
-        let token: Address
+        let token: AddressText
 
         package init(_ read: inout InputReader) {
             app = read.path("app", as: .app, about: "The app.")
-            token = read.body("token", as: .token, about: "The token of the device.")
+            token = read.body("token", as: .address, about: "The token of the device.")
         }
     }
 
@@ -21,16 +21,19 @@ package struct RemoveToken: Endpoint {
 
     private let devices: any DeviceBook
     private let identities: Identities
+    private let apps: AppCatalog
 
-    package init(devices: any DeviceBook, identities: Identities) {
+    package init(devices: any DeviceBook, identities: Identities, apps: AppCatalog) {
         self.devices = devices
         self.identities = identities
+        self.apps = apps
     }
 
     /// A request for an unknown device succeeds, too: a client that repeats a request has lost the first answer.
     package func answer(_ input: Input, for caller: Caller) async throws -> Reply<RemovalAnswer> {
         try caller.check(input.app)
-        let device = identities.device(of: input.app, token: input.token)
+        let device = identities.device(
+            of: input.app, token: try apps.address(input.token, of: input.app, at: "token"))
         let removed = try await devices.remove([device])
         return Reply(RemovalAnswer(id: device.description, removed: removed.contains(device)))
     }

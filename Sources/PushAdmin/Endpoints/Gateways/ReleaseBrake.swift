@@ -15,18 +15,18 @@ package struct ReleaseBrake: Endpoint {
         summary: "Releases the brake that stops the deactivation of devices after too many bad tokens.",
         problems: [.unknownApp])
 
-    private let apps: KnownApps
+    private let apps: AppCatalog
     private let release: @Sendable (AppID) async throws -> Bool
 
     /// - Parameter release: releases the brake of an app and returns whether it was on.
-    package init(apps: KnownApps, release: @escaping @Sendable (AppID) async throws -> Bool) {
+    package init(apps: AppCatalog, release: @escaping @Sendable (AppID) async throws -> Bool) {
         self.apps = apps
         self.release = release
     }
 
     package func answer(_ input: Input, for caller: Caller) async throws -> Reply<Answer> {
         try caller.check(input.app)
-        try await apps.check(input.app, has: nil)
+        try apps.check(input.app)
         return Reply(Answer(app: input.app.name, released: try await release(input.app)))
     }
 }

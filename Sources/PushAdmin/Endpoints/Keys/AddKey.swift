@@ -41,10 +41,10 @@ package struct AddKey: Endpoint {
         answers: [.init(201, about: "The key, with its secret.")], problems: [.unknownApp, .conflict])
 
     private let registrar: KeyRegistrar
-    private let apps: KnownApps
+    private let apps: AppCatalog
     private let now: @Sendable () -> WallTime
 
-    package init(registrar: KeyRegistrar, apps: KnownApps, now: @escaping @Sendable () -> WallTime) {
+    package init(registrar: KeyRegistrar, apps: AppCatalog, now: @escaping @Sendable () -> WallTime) {
         self.registrar = registrar
         self.apps = apps
         self.now = now
@@ -53,7 +53,7 @@ package struct AddKey: Endpoint {
     package func answer(_ input: Input, for caller: Caller) async throws -> Reply<MadeKeyAnswer> {
         // A key for some apps must not make one for others.
         try caller.mustActForAllApps()
-        for app in input.apps ?? [] { try await apps.check(app) }
+        for app in input.apps ?? [] { try apps.check(app) }
         var draft = KeyDraft(name: input.name, roles: RoleSet(input.roles))
         draft.apps = input.apps.map { apps in apps.indices.filter { !apps[..<$0].contains(apps[$0]) }.map { apps[$0] } }
         draft.from = input.from.indices.filter { !input.from[..<$0].contains(input.from[$0]) }.map { input.from[$0] }

@@ -1,18 +1,17 @@
-package import PushModel
+import PushModel
 package import PushTime
 
 /// The endpoints of API keys.
 package enum KeyEndpoints {
     /// Returns all these endpoints.
     ///
-    /// - Parameter apps: returns the apps of the configuration in force; if it is nil, any app is accepted.
     package static func all(
-        _ registrar: KeyRegistrar, apps: (@Sendable () async -> [AppID])? = nil,
+        _ registrar: KeyRegistrar, apps: AppCatalog,
         now: @escaping @Sendable () -> WallTime = { .current() }
     ) -> [AnyEndpoint] {
         [
             AnyEndpoint(ListKeys(registrar: registrar, now: now)),
-            AnyEndpoint(AddKey(registrar: registrar, apps: KnownApps(apps), now: now)),
+            AnyEndpoint(AddKey(registrar: registrar, apps: apps, now: now)),
             AnyEndpoint(RotateKey(registrar: registrar, now: now)),
             AnyEndpoint(RevokeKey(registrar: registrar, now: now)),
         ]

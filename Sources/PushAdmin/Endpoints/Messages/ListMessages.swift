@@ -36,11 +36,11 @@ package struct ListMessages: Endpoint {
         problems: [.unknownApp])
 
     private let history: MessageHistory
-    private let apps: KnownApps
+    private let apps: AppCatalog
     /// All listings read the log on one thread, which replays need, too.
     private let turns = SearchTurns(2)
 
-    package init(history: MessageHistory, apps: KnownApps) {
+    package init(history: MessageHistory, apps: AppCatalog) {
         self.history = history
         self.apps = apps
     }
@@ -48,7 +48,7 @@ package struct ListMessages: Endpoint {
     package func answer(_ input: Input, for caller: Caller) async throws -> Reply<MessageListAnswer> {
         var filter = MessageHistory.Filter()
         filter.app = try caller.app(for: input.app)
-        if let app = input.app { try await apps.check(app) }
+        if let app = input.app { try apps.check(app) }
         filter.states = Set(input.states ?? [])
         (filter.user, filter.since, filter.until) = (input.user, input.since, input.until)
         try history.log.check(input.before, in: "after")

@@ -1,3 +1,4 @@
+import PushConfiguration
 import PushModel
 import PushWire
 
@@ -46,7 +47,8 @@ enum EnvelopeSchema {
             "app": app,
             "to": audience,
             "push_type": [
-                "type": "string", "enum": .array(PushType.allCases.map { .string($0.rawValue) }), "default": "alert",
+                "type": "string", "enum": .array(PushServices.messageTypes.map { .string($0.word) }),
+                "default": "alert",
             ],
             "priority": [
                 "type": "integer", "enum": [1, 5, 10],

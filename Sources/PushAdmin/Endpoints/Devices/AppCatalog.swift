@@ -1,0 +1,78 @@
+import PushLoop
+package import PushModel
+package import PushWire
+
+/// The apps of the configuration in force, and what their push services make of addresses.
+package final class AppCatalog: Sendable {
+    package struct App: Sendable {
+        package let id: AppID
+        package let codec: any ServiceCodec
+        /// The environment whose addresses the app has; nil if its push service has only one.
+        package let environment: String?
+
+        package init(id: AppID, codec: any ServiceCodec, environment: String? = nil) {
+            self.id = id
+            self.codec = codec
+            self.environment = environment
+        }
+    }
+
+    /// Nil if every app is known.
+    private let apps: Locked<[AppID: App]?>
+    private let others: any ServiceCodec
+
+    /// Creates a catalog.
+    ///
+    /// - Parameters:
+    ///   - apps: The apps; nil if every app is known, as where there is no configuration.
+    ///   - others: Reads the addresses of apps that are no longer in the configuration, whose devices can still be
+    ///     found and removed.
+    package init(_ apps: [App]?, others: any ServiceCodec) {
+        self.apps = Locked(apps.map(Self.byID))
+        self.others = others
+    }
+
+    /// Replaces the apps by those of a new configuration.
+    package func update(_ new: [App]) {
+        let new = Self.byID(new)
+        apps.withLock { $0 = new }
+    }
+
+    private static func byID(_ apps: [App]) -> [AppID: App] {
+        Dictionary(apps.map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first })
+    }
+
+    /// Throws `unknown_app` unless the app is in the configuration. The caller must have a right for the app: one that
+    /// is limited to some apps does not get this far with the name of another.
+    func check(_ app: AppID) throws(Problem) {
+        let unknown: [String]? = apps.withLock { $0.flatMap { $0[app] == nil ? $0.keys.map(\.name) : nil } }
+        if let unknown { throw .unknownApp(app.name, among: unknown) }
+    }
+
+    /// Throws `unknown_app` unless the app is in the configuration, and `invalid` unless it has this environment.
+    func check(_ app: AppID, has wanted: String?) throws(Problem) {
+        try check(app)
+        guard let wanted, let known = apps.withLock({ $0?[app] }), known.environment != wanted else { return }
+        let own = known.environment.map { "uses the environment \($0)" } ?? "has no environments"
+        throw .invalid(
+            InputFault(
+                .badValue, at: .pointer("/environment"),
+                detail: "the app \"\(app)\" \(own); a token of the environment \(wanted) belongs to another app"))
+    }
+
+    /// Returns the codec of an app, also of one that is not in the configuration.
+    func codec(of app: AppID) -> any ServiceCodec { apps.withLock { $0?[app]?.codec } ?? others }
+
+    /// Reads an address of an app from the member of a body.
+    func address(_ text: AddressText, of app: AppID, at member: String) throws(Problem) -> Address {
+        do throws(AddressFault) {
+            return try codec(of: app).address(givenAs: text.text)
+        } catch {
+            throw .invalid(
+                InputFault(.badValue, at: .pointer("/\(member)"), detail: "the value is invalid: it \(error.problem)"))
+        }
+    }
+
+    /// Returns whether the app is known.
+    func contains(_ app: AppID) -> Bool { apps.withLock { $0.map { $0[app] != nil } ?? true } }
+}

@@ -1,0 +1,107 @@
+package import PushModel
+
+/// What a push service makes of the addresses and messages of one app. It is asked once for each registration, address
+/// and message.
+package protocol ServiceCodec: Sendable {
+    /// The types that messages may have.
+    var types: MessageTypes { get }
+
+    /// Reads an address from its text in an envelope or a file.
+    func address(_ text: ByteView) throws(AddressFault) -> Address
+
+    /// Reads an address from any of the texts that apps send in a registration.
+    func address(givenAs text: String) throws(AddressFault) -> Address
+
+    /// Returns the text of an address, from which ``address(_:)`` reads it again.
+    func text(of address: Address) -> String
+
+    /// Throws if the app cannot send messages of this type.
+    func check(_ type: MessageType) throws(Rejection)
+
+    /// Throws if messages of this type cannot have this priority.
+    func check(_ priority: PushPriority, for type: MessageType) throws(Rejection)
+
+    /// The largest size of a payload in bytes.
+    func payloadLimit(of type: MessageType) -> Int
+
+    /// Builds a payload from the plain fields of an envelope. Equal fields give equal bytes, independent of their order
+    /// and white space.
+    func payload(from content: PlainContent, for options: MessageOptions) throws(Rejection) -> [UInt8]
+
+    /// Judges a payload as the push service will.
+    ///
+    /// - Parameter values: The values of the payload; nil if it is not a JSON object.
+    /// - Returns: The findings for the ack, as a JSON array; empty without findings.
+    func findings(
+        in payload: [UInt8], values: IndexedObject?, for options: MessageOptions
+    ) throws(Rejection) -> [UInt8]
+}
+
+extension ServiceCodec {
+    /// Reads an address from its text in an envelope or a file.
+    package func address(_ text: String) throws(AddressFault) -> Address {
+        // `lending` cannot throw a typed error.
+        let read = ByteView.lending(text) { view in Result { () throws(AddressFault) in try address(view) } }
+        return try read.get()
+    }
+}
+
+/// Why a text is no address. The message never repeats the text, which may be one.
+package struct AddressFault: Error, Equatable, Sendable {
+    /// What is wrong, as the end of a sentence about the text, such as "is empty".
+    package let problem: String
+
+    package init(_ problem: String) {
+        self.problem = problem
+    }
+}
+
+/// The options of a message that payloads depend on.
+package struct MessageOptions: Sendable {
+    package var type: MessageType
+    package var priority: PushPriority
+    package var expiry: Expiry
+    package var collapseID: CollapseID?
+
+    package init(
+        type: MessageType = .alert, priority: PushPriority? = nil, expiry: Expiry = .unlimited,
+        collapseID: CollapseID? = nil
+    ) {
+        self.type = type
+        self.priority = priority ?? type.defaultPriority
+        self.expiry = expiry
+        self.collapseID = collapseID
+    }
+}
+
+/// The types of one push service.
+package struct MessageTypes: Sendable {
+    package let all: [MessageType]
+    let words: WordTable
+
+    package init(_ all: [MessageType]) {
+        self.all = all
+        words = WordTable(all.map(\.word))
+    }
+}
+
+/// An object within an indexed text.
+package struct IndexedObject {
+    package let json: IndexedJSON
+    package let root: IndexedJSON.Position
+
+    package init(_ json: IndexedJSON, at root: IndexedJSON.Position) {
+        self.json = json
+        self.root = root
+    }
+}
+
+/// The plain fields of an envelope, from which a push service builds a payload. Their types have been checked: `alert`
+/// and `sound` are strings or objects, `badge` is a whole number, `custom` is an object.
+package struct PlainContent {
+    package let json: IndexedJSON
+    package var alert: IndexedJSON.Position?
+    package var badge: IndexedJSON.Position?
+    package var sound: IndexedJSON.Position?
+    package var custom: IndexedJSON.Position?
+}
