@@ -5,8 +5,8 @@ package import PushTime
 /// The part of one node in its cluster. It decides when the node may send, which partitions it takes, serves and hands
 /// over, and which nodes it declares dead.
 ///
-/// `Documentation/Cluster.md` explains leases, epochs and deadlines. The rules that keep two nodes from serving one
-/// partition are these:
+/// `Documentation/ClusterDecisions.md` explains leases, epochs and deadlines. The rules that keep two nodes from serving
+/// one partition are these:
 /// - A node sends only before the deadline of its last acknowledged renewal, counted from the time before it was sent,
 ///   by its own clock. Every input looks at the deadline before anything else.
 /// - A node serves a partition only at an epoch that this incarnation of it raised, and whose commit was acknowledged.

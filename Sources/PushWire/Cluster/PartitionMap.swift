@@ -5,7 +5,7 @@ package import PushModel
 /// Nodes and SDKs in all languages compute the same partition without a key, so that a producer can connect to the
 /// owner. CRC-32 is in the standard library of most languages, and its low bits spread numbers, dates and UUIDs evenly.
 /// It is not a defense: a producer may choose ids of one partition, and slows down only what that partition holds.
-/// `Documentation/Cluster.md` has test vectors.
+/// `Documentation/ClusterDecisions.md` has test vectors.
 package struct PartitionMap: Sendable, Equatable {
     /// The number of partitions, which never changes in the life of a cluster.
     package let count: Int

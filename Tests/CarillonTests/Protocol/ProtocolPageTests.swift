@@ -59,7 +59,7 @@ import Testing
     }
 
     /// The findings for which intake rejects a payload, or which it never looks for.
-    private static let neverInAck: Set<PayloadFinding.Code> = [
+    static let neverInAck: Set<PayloadFinding.Code> = [
         .empty, .tooLarge, .notJSON, .notObject, .apsNotObject, .notContentAvailable, .visibleInBackground,
         .contentNotChanged, .missingKey, .broadcastStart, .badPriority, .badCollapseID, .wrongTopic, .badExpiration,
         .expirationTooLate, .expirationPast,

@@ -5,7 +5,7 @@ import Testing
 @testable import PushWire
 
 @Suite struct PartitionMapTests {
-    /// The vectors of `Documentation/Cluster.md`, computed with zlib.
+    /// The vectors of `Documentation/ClusterDecisions.md`, computed with zlib.
     @Test(
         arguments: [
             ("shop", "order-4711", 0xb77c_090b, 11, 27), ("shop", "1", 0xf35c_6d7f, 63, 31),

@@ -11,6 +11,9 @@ SOCKET, PORT = "/var/lib/carillon/control.sock", "http://127.0.0.1:8470"
 # What the answers name anew in each run: ids, and the secrets of keys.
 NAME = re.compile(r"[0-9a-f]{32}|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}|[a-z0-9]{8}|[A-Za-z0-9_-]{43}")
 MARK = "\nstatus %{http_code} %{content_type}\n"
+# A section may name the parameters of another one, with some left out.
+OTHERS = re.compile(
+    r"parameters are\s+those\s+of\s+\[`([A-Z]+) (/\S*)`\]\([^)]*\)(?:,\s+without\s+((?:`\w+`(?:,\s+|\s+and\s+)?)+))?")
 # Served, and described in one paragraph: static files, whose paths change with the version.
 STATIC = {("GET", "/")}
 
@@ -52,6 +55,13 @@ class Page:
         assert len(found) <= 1, (header, len(found))
         return [[cell.strip().replace("`", "") for cell in line.split("|")[1:-1]]
                 for line in "".join(found).splitlines()]
+
+    def parameters(self, place):
+        """Returns the names that the section of a route describes, with those of the section that it names."""
+        names = {row[0] for row in self.table("parameter", self.sections[place])}
+        for method, path, omitted in OTHERS.findall(self.sections[place]):
+            names |= self.parameters((method, path)) - set(re.findall(r"\w+", omitted))
+        return names
 
 
 class Runner:
@@ -190,7 +200,7 @@ def routes():
             schema = openapi.resolved(media.get("x-line-schema", media["schema"]))
             for one in map(openapi.resolved, [schema, *schema.get("anyOf", [])]):
                 names |= set(one.get("properties", {}))
-        described = {row[0] for row in page.table("parameter", page.sections[place])}
+        described = page.parameters(place)
         # The keys of a message have a page of their own.
         if place != ("POST", "/v1/messages"):
             assert described == names, (place, described ^ names)
