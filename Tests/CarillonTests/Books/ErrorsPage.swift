@@ -1,3 +1,4 @@
+import APNs
 import PushAdmin
 import PushModel
 import PushStore
