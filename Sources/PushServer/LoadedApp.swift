@@ -38,12 +38,7 @@ struct LoadedApp: Sendable {
     }
 
     private static func digest(_ app: Configuration.App) -> Digest256 {
-        var paths: [String?] =
-            switch app.credential {
-            case .token(let key, _, _): [key]
-            case .bundle(let certificate, let password): [certificate, password]
-            case .certificate(let certificate, let key, let password): [certificate, key, password]
-            }
+        var paths = app.apns.credential.paths
         if case .file(let path) = app.endpoint.trust { paths.append(path) }
         // A file that cannot be read is reported where it is used.
         let digests = paths.map { path -> String in

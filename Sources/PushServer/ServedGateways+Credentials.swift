@@ -1,3 +1,4 @@
+import APNs
 import PushAdmin
 import PushConfiguration
 import PushGateways
@@ -16,7 +17,7 @@ extension ServedGateways: CredentialSource {
     private func credential(_ served: ServedApp) async -> CredentialAnswer {
         // The credential in use may be another one than that of the newest configuration.
         let facts = served.loaded?.gateway.credential.facts
-        let source = CredentialSetting(served.loaded?.app.credential ?? served.app.credential)
+        let source = CredentialSetting(served.loaded?.app.apns.credential ?? served.app.apns.credential)
         let isUnusable = served.loaded == nil
         var answer = CredentialAnswer(
             app: served.app.id, kind: source.kind,
@@ -57,12 +58,12 @@ private struct CredentialSetting {
     var keyID: String?
     var teamID: String?
 
-    init(_ credential: Configuration.Credential) {
+    init(_ credential: CredentialFiles) {
         switch credential {
-        case .token(let key, let keyID, let teamID):
+        case .key(let key, let keyID, let teamID):
             (kind, file) = (.key, key)
             (self.keyID, self.teamID) = (keyID, teamID)
-        case .bundle(let certificate, _), .certificate(let certificate, _, _):
+        case .pkcs12(let certificate, _), .pem(let certificate, _, _):
             (kind, file) = (.certificate, certificate)
         }
     }

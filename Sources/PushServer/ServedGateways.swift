@@ -134,7 +134,7 @@ actor ServedGateways {
                 "connection settings changed: new connections use them, old connections drain",
                 [.fingerprint: loaded.gateway.credential.facts.fingerprint])
         }
-        if loaded.app.gateway.feedback != served.app.gateway.feedback || !loaded.connectsLike(old) {
+        if loaded.app.apns.feedback != served.app.apns.feedback || !loaded.connectsLike(old) {
             pollFeedback(loaded)
         }
         gateway.pace(connectsPerMinute: loaded.gateway.connectsPerMinute, shrinkAfter: app.gateway.idle)
@@ -178,7 +178,7 @@ actor ServedGateways {
         let app = loaded.app
         if let old = apps[app.id]?.poller { retire(old, of: app.id) }
         apps[app.id]?.poller = nil
-        guard let feedback = app.gateway.feedback else { return }
+        guard let feedback = app.apns.feedback else { return }
         var settings = FeedbackPoller.Settings(
             tls: loaded.gateway.tls, serverName: feedback.host, resolver: dependencies.resolver)
         settings.schedule.interval = feedback.interval

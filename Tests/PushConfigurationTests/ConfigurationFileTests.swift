@@ -1,3 +1,4 @@
+import APNs
 import FoundationEssentials
 import JSON5
 import PushModel
@@ -79,9 +80,9 @@ enum Shipped {
         let shop = try #require(shipped.app("shop"))
         #expect(shop.gateway == Configuration.Gateway())
         let plain = try #require(try parseConfiguration("{ \(minimalApp) }").configuration.app("shop"))
-        #expect(shop.broadcast == plain.broadcast && shop.endpoint == plain.endpoint)
-        let feedback = try #require(shipped.app("classic")?.gateway.feedback)
-        #expect(feedback == Configuration.Feedback(host: "127.0.0.1"))
+        #expect(shop.apns.broadcast == plain.apns.broadcast && shop.endpoint == plain.endpoint)
+        let feedback = try #require(shipped.app("classic")?.apns.feedback)
+        #expect(feedback == FeedbackSettings(host: "127.0.0.1"))
     }
 
     @Test(arguments: [

@@ -4,7 +4,7 @@ import PushLogic
 package import PushLoop
 import PushModel
 package import PushTransport
-package import PushWire
+import PushWire
 
 /// The parts of an app's gateway, made from its configuration: the checked credential, the TLS context, the token
 /// source and the connections.
@@ -18,11 +18,11 @@ package struct AppGateway: Sendable {
     /// Reads and checks the app's files. It blocks, so do not call it on an event loop.
     package init(_ app: Configuration.App, contexts: TLSContexts = TLSContexts()) throws {
         self.app = app
-        let loaded = try app.credential.files.load()
+        let loaded = try app.apns.credential.load()
         credential = loaded.credential
         warnings = loaded.warnings
-        try credential.check(topic: app.topic.text, environment: app.environment)
-        let alpn = app.gateway.wireProtocol == .http2 ? ["h2"] : []
+        try credential.check(topic: app.apns.topic.text, environment: app.apns.environment)
+        let alpn = app.apns.wireProtocol == .http2 ? ["h2"] : []
         if case .certificate(let certificate) = credential {
             var configuration = TLSClientConfiguration(trust: app.endpoint.trust.forTLS)
             configuration.identity = certificate.identity
@@ -33,13 +33,13 @@ package struct AppGateway: Sendable {
         }
     }
 
-    package var hostPort: HostPort { HostPort(host: app.endpoint.host, port: app.endpoint.port) }
+    package var hostPort: HostPort { app.endpoint.address }
 
     /// Returns the closure that makes the app's connections. A rotation of the credential replaces this closure.
     ///
     /// - Parameter permit: The right to send, if it can end.
     package func connect(resolver: NameResolver, permit: SendingPermit? = nil) -> GatewaySettings.Connect {
-        switch app.gateway.wireProtocol {
+        switch app.apns.wireProtocol {
         case .http2:
             let settings = http2Settings(resolver, permit)
             return { GatewayConnection($0, settings: settings) }
@@ -56,7 +56,7 @@ package struct AppGateway: Sendable {
 
     private func http2Settings(_ resolver: NameResolver, _ permit: SendingPermit?) -> GatewayConnection.Settings {
         let authority = hostPort.port == 443 ? hostPort.host : hostPort.description
-        var settings = GatewayConnection.Settings(tls: tls, resolver: resolver) { [topic = app.topic.text] token in
+        var settings = GatewayConnection.Settings(tls: tls, resolver: resolver) { [topic = app.apns.topic.text] token in
             APNsWriter(authority: authority, topic: topic, token: token)
         }
         settings.machine.answerTimeout = app.gateway.answerTimeout
@@ -103,26 +103,6 @@ package struct AppGateway: Sendable {
         Gateway(
             on: loop, connectionLoops: connectionLoops, settings: settings(resolver: resolver), client: client,
             tokens: self.tokens(from: tokens))
-    }
-}
-
-extension Configuration.App {
-    /// What the app's push service makes of addresses and messages.
-    package var codec: any ServiceCodec {
-        let usesToken = if case .token = credential { true } else { false }
-        return APNsCodec(app: id, topic: topic.text, usesToken: usesToken)
-    }
-}
-
-extension Configuration.Credential {
-    package var files: CredentialFiles {
-        switch self {
-        case .token(let key, let keyID, let teamID): .key(path: key, keyID: keyID, teamID: teamID)
-        case .bundle(let certificate, let passwordFile):
-            .certificate(certificate, key: nil, passwordFile: passwordFile)
-        case .certificate(let certificate, let key, let passwordFile):
-            .certificate(certificate, key: key, passwordFile: passwordFile)
-        }
     }
 }
 

@@ -14,34 +14,34 @@ extension AppDraft {
         }
         let credential = credential.credential(in: section.section("credential"))
         let endpoint = completeEndpoint(in: section.section("endpoint"))
-        if gateway.wireProtocol == .binary {
+        if wireProtocol == .binary {
             rejectBinary(with: credential, to: endpoint, in: section.section("gateway"))
         }
         var gateway = gateway
         gateway.connections = connections.range(in: section.section("gateway").section("connections"))
-        gateway.feedback = completeFeedback(
-            endpoint: endpoint, in: section.section("gateway").section("feedback"))
+        let feedback = completeFeedback(endpoint: endpoint, in: section.section("gateway").section("feedback"))
         guard let id, let topic, let environment, let credential, let endpoint else { return nil }
-        var app = Configuration.App(
-            id: id, topic: topic, environment: environment, credential: credential, gateway: gateway,
-            endpoint: endpoint, broadcast: completeBroadcast(endpoint: endpoint, environment: environment),
-            limits: limits)
-        app.appAppleID = appAppleID
-        return app
+        var apns = APNsSettings(
+            topic: topic, environment: environment, credential: credential,
+            broadcast: completeBroadcast(endpoint: endpoint.address, environment: environment))
+        apns.wireProtocol = wireProtocol
+        apns.feedback = feedback
+        apns.appAppleID = appAppleID
+        return Configuration.App(id: id, service: .apns(apns), gateway: gateway, endpoint: endpoint, limits: limits)
     }
 
     // MARK: Gateway
 
     private func rejectBinary(
-        with credential: Configuration.Credential?, to endpoint: Configuration.Endpoint?,
+        with credential: CredentialFiles?, to endpoint: Configuration.Endpoint?,
         in section: ConfigurationSection
     ) {
-        if case .token = credential {
+        if case .key = credential {
             section.report(
                 "the binary protocol does not support provider tokens; it needs a credential with a certificate",
                 at: "protocol")
         }
-        if let endpoint, endpoint.isApple {
+        if let endpoint, PushEnvironment.isHostOfApple(endpoint.host) {
             section.report(
                 "Apple ended the binary protocol on 31 March 2021; it needs an endpoint: a simulator or a private gateway",
                 at: "protocol")
@@ -50,15 +50,15 @@ extension AppDraft {
 
     private func completeFeedback(
         endpoint: Configuration.Endpoint?, in section: ConfigurationSection
-    ) -> Configuration.Feedback? {
-        guard gateway.wireProtocol == .binary else {
+    ) -> FeedbackSettings? {
+        guard wireProtocol == .binary else {
             if section.isGiven {
                 section.report(
                     "only the binary protocol has a feedback service; over HTTP/2 the responses report dead tokens")
             }
             return nil
         }
-        var complete = Configuration.Feedback(host: feedback.host ?? endpoint?.host ?? "")
+        var complete = FeedbackSettings(host: feedback.host ?? endpoint?.host ?? "")
         complete.port = feedback.port ?? complete.port
         complete.interval = feedback.interval ?? complete.interval
         return complete
@@ -67,16 +67,18 @@ extension AppDraft {
     // MARK: Endpoint
 
     private func completeEndpoint(in section: ConfigurationSection) -> Configuration.Endpoint? {
-        guard let host = endpoint.host else { return section.has("host") ? nil : environment?.endpoint }
+        guard let host = endpoint.host else {
+            return section.has("host") ? nil : environment.map { Configuration.Endpoint($0.endpoint) }
+        }
         var complete = Configuration.Endpoint(
-            host: host, port: endpoint.port ?? (gateway.wireProtocol == .binary ? 2195 : 443))
+            host: host, port: endpoint.port ?? (wireProtocol == .binary ? 2195 : 443))
         if let trust = endpoint.trust {
             complete.trust = trust
-        } else if !complete.isApple, !section.has("trust") {
+        } else if !PushEnvironment.isHostOfApple(host), !section.has("trust") {
             section.report(
                 "trust is missing: a PEM file with the CA certificate for \(host), or \"system\" for a public CA")
         }
-        if complete.isApple, let environment { reject(complete, unlessOf: environment, in: section) }
+        if PushEnvironment.isHostOfApple(host), let environment { reject(complete, unlessOf: environment, in: section) }
         return complete
     }
 
@@ -98,11 +100,10 @@ extension AppDraft {
     }
 
     private func completeBroadcast(
-        endpoint: Configuration.Endpoint, environment: PushEnvironment
-    ) -> Configuration.Broadcast {
-        let usual = Configuration.Broadcast(endpoint: endpoint, environment: environment)
-        return Configuration.Broadcast(
-            send: broadcast.send ?? usual.send, manage: broadcast.manage ?? usual.manage)
+        endpoint: HostPort, environment: PushEnvironment
+    ) -> BroadcastHosts {
+        let usual = BroadcastHosts(endpoint: endpoint, environment: environment)
+        return BroadcastHosts(send: broadcast.send ?? usual.send, manage: broadcast.manage ?? usual.manage)
     }
 }
 
@@ -125,14 +126,14 @@ extension AppDraft.Connections {
 }
 
 extension AppDraft.Credential {
-    fileprivate func credential(in section: ConfigurationSection) -> Configuration.Credential? {
+    fileprivate func credential(in section: ConfigurationSection) -> CredentialFiles? {
         if section.has("certificate") {
             for extra in ["key_id", "team_id"] where section.has(extra) {
                 section.report("this belongs to a .p8 key, not to a certificate; keep one of the two forms", at: extra)
             }
             guard let certificate else { return nil }
-            if let key { return .certificate(certificate: certificate, key: key, passwordFile: passwordFile) }
-            return section.has("key") ? nil : .bundle(certificate: certificate, passwordFile: passwordFile)
+            if let key { return .certificate(certificate, key: key, passwordFile: passwordFile) }
+            return section.has("key") ? nil : .certificate(certificate, key: nil, passwordFile: passwordFile)
         }
         guard section.has("key") || section.has("key_id") || section.has("team_id") else {
             section.report(
@@ -146,7 +147,7 @@ extension AppDraft.Credential {
         return token(in: section)
     }
 
-    private func token(in section: ConfigurationSection) -> Configuration.Credential? {
+    private func token(in section: ConfigurationSection) -> CredentialFiles? {
         let required = [
             ("key", "the .p8 file"), ("key_id", "shown with the key"), ("team_id", "shown with the membership"),
         ]
@@ -161,7 +162,7 @@ extension AppDraft.Credential {
         if let inName = ProviderKeyName.keyID(in: key), inName != keyID {
             section.warn("the key id in the name of the key file is \(inName), but this is \(keyID)", at: "key_id")
         }
-        return .token(key: key, keyID: keyID, teamID: teamID)
+        return .key(path: key, keyID: keyID, teamID: teamID)
     }
 
     private static func isAppleID(_ text: String) -> Bool {

@@ -123,13 +123,13 @@ extension ConfigurationDraft {
         }
         var apps: [[String]: Configuration.App] = [:]
         for app in values.apps {
-            let identity = [app.topic.text, app.environment.rawValue]
+            let identity = [app.apns.topic.text, app.apns.environment.rawValue]
             guard let other = apps[identity] else {
                 apps[identity] = app
                 continue
             }
             sections.first { $0.name == app.id.name }?.section.report(
-                "app \(other.id) has \(app.topic) in \(app.environment.rawValue) already; send both through one app",
+                "app \(other.id) has \(app.apns.topic) in \(app.apns.environment.rawValue) already; send both through one app",
                 at: "topic")
         }
     }

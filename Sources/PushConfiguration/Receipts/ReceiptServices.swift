@@ -63,8 +63,8 @@ extension Configuration {
     package var storeApps: [StoreApp] {
         var numbers: [String: Int64?] = [:]
         for app in apps {
-            let number = app.appAppleID.map { Int64($0) }
-            numbers[app.topic.text] = (numbers[app.topic.text] ?? nil) ?? number
+            let number = app.apns.appAppleID.map { Int64($0) }
+            numbers[app.apns.topic.text] = (numbers[app.apns.topic.text] ?? nil) ?? number
         }
         return numbers.sorted { $0.key < $1.key }.map { StoreApp(bundleID: $0.key, appAppleID: $0.value) }
     }

@@ -38,7 +38,7 @@ extension AppDraft {
 
     private static let gateways: [Setting<AppDraft>] = [
         Setting(
-            "gateway.protocol", at: \.gateway.wireProtocol, as: .choice, applies: .restart,
+            "gateway.protocol", at: \.wireProtocol, as: .choice, applies: .restart,
             documentation: #""http2", or "binary" for the legacy protocol."#),
         Setting(
             "gateway.connections.min", atOptional: \.connections.min, as: .connections, applies: .live,

@@ -11,7 +11,8 @@ struct AppDraft: Sendable {
     var topic: BundleID?
     var environment: PushEnvironment?
     var credential = Credential()
-    /// The gateway without connections and feedback, which the rules complete.
+    var wireProtocol = APNsSettings.WireProtocol.http2
+    /// The gateway without connections, which the rules complete.
     var gateway = Configuration.Gateway()
     var connections = Connections()
     var feedback = Feedback()
@@ -54,27 +55,28 @@ struct AppDraft: Sendable {
     init() {}
 
     init(_ app: Configuration.App) {
-        topic = app.topic
-        environment = app.environment
-        credential = Credential(app.credential)
+        let apns = app.apns
+        topic = apns.topic
+        environment = apns.environment
+        credential = Credential(apns.credential)
+        wireProtocol = apns.wireProtocol
         gateway = app.gateway
         connections = Connections(min: app.gateway.connections.lowerBound, max: app.gateway.connections.upperBound)
         feedback = Feedback(
-            host: app.gateway.feedback?.host, port: app.gateway.feedback?.port,
-            interval: app.gateway.feedback?.interval)
+            host: apns.feedback?.host, port: apns.feedback?.port, interval: apns.feedback?.interval)
         endpoint = Endpoint(host: app.endpoint.host, port: app.endpoint.port, trust: app.endpoint.trust)
-        broadcast = Broadcast(send: app.broadcast.send, manage: app.broadcast.manage)
+        broadcast = Broadcast(send: apns.broadcast.send, manage: apns.broadcast.manage)
         limits = app.limits
-        appAppleID = app.appAppleID
+        appAppleID = apns.appAppleID
     }
 }
 
 extension AppDraft.Credential {
-    init(_ credential: Configuration.Credential) {
+    init(_ credential: CredentialFiles) {
         switch credential {
-        case .token(let key, let keyID, let teamID): self.init(key: key, keyID: keyID, teamID: teamID)
-        case .bundle(let certificate, let password): self.init(certificate: certificate, passwordFile: password)
-        case .certificate(let certificate, let key, let password):
+        case .key(let key, let keyID, let teamID): self.init(key: key, keyID: keyID, teamID: teamID)
+        case .pkcs12(let certificate, let password): self.init(certificate: certificate, passwordFile: password)
+        case .pem(let certificate, let key, let password):
             self.init(key: key, certificate: certificate, passwordFile: password)
         }
     }

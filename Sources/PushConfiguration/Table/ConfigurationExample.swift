@@ -59,7 +59,7 @@ struct ConfigurationExample {
             key: "AuthKey_ABC123DEFG.p8", keyID: "ABC123DEFG", teamID: "DEF123GHIJ")
         draft.connections = AppDraft.Connections(
             min: draft.gateway.connections.lowerBound, max: draft.gateway.connections.upperBound)
-        let broadcast = Configuration.Broadcast(endpoint: environment.endpoint, environment: environment)
+        let broadcast = BroadcastHosts(endpoint: environment.endpoint, environment: environment)
         draft.broadcast = AppDraft.Broadcast(send: broadcast.send, manage: broadcast.manage)
         draft.appAppleID = 1_234_567_890
         return draft
@@ -78,8 +78,8 @@ struct ConfigurationExample {
         draft.topic = BundleID("com.example.classic")
         draft.environment = .production
         draft.credential = AppDraft.Credential(key: "key.pem", certificate: "cert.pem")
-        draft.gateway.wireProtocol = .binary
-        let feedback = Configuration.Feedback(host: "127.0.0.1")
+        draft.wireProtocol = .binary
+        let feedback = FeedbackSettings(host: "127.0.0.1")
         draft.feedback = AppDraft.Feedback(host: feedback.host, port: feedback.port, interval: feedback.interval)
         draft.endpoint = AppDraft.Endpoint(host: "127.0.0.1", port: 2195, trust: .file("simulator/ca.pem"))
         return draft

@@ -14,18 +14,18 @@ struct AppChannels: Sendable {
     let timeout: Duration
 
     init(_ app: Configuration.App, timeout: Duration) throws(Failure) {
-        guard app.gateway.wireProtocol == .http2 else {
+        guard app.apns.wireProtocol == .http2 else {
             throw Failure(.configuration, "app \(app.id) uses the binary protocol, which has no broadcasts")
         }
-        bundle = app.topic
+        bundle = app.apns.topic
         self.timeout = timeout
         gateway = try AppGateway.load(app)
     }
 
     func endpoint(of service: ChannelService) -> HostPort {
         switch service {
-        case .management: gateway.app.broadcast.manage
-        case .sending: gateway.app.broadcast.send
+        case .management: gateway.app.apns.broadcast.manage
+        case .sending: gateway.app.apns.broadcast.send
         }
     }
 

@@ -52,7 +52,7 @@ struct AppCheck: Sendable {
     /// malformed, and no device should have it. If a device had it, the notification would only wake an app: it shows
     /// nothing and is not stored.
     static func probe(_ app: Configuration.App) -> Delivery? {
-        guard app.gateway.wireProtocol == .http2, let id = MessageID("check") else { return nil }
+        guard app.apns.wireProtocol == .http2, let id = MessageID("check") else { return nil }
         let token = Address(words: (0, 0, 0, 0))
         let message = Message(
             id: id, app: app.id, type: MessageType(.background), expiry: .singleAttempt,
@@ -72,7 +72,7 @@ struct AppCheck: Sendable {
         case .refused(let refusal)
         where ReasonTable.apns.concern(of: refusal) == .device && [400, 410].contains(refusal.status):
             // Apple looks at the credential first. Another service may look at the token first.
-            let isApple = app.endpoint.isApple
+            let isApple = PushEnvironment.isHostOfApple(app.endpoint.host)
             var verdict = Verdict(
                 .accepted,
                 isApple

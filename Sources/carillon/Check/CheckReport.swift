@@ -62,17 +62,18 @@ extension AppCheck {
         let range =
             connections.lowerBound == connections.upperBound
             ? "\(connections.lowerBound)" : "\(connections.lowerBound) to \(connections.upperBound)"
-        let wire = app.gateway.wireProtocol == .binary ? " (binary)" : ""
+        let wire = app.apns.wireProtocol == .binary ? " (binary)" : ""
         let row = [
-            app.id.name, app.topic.text, app.environment.rawValue, credential, expiry, app.address + wire, range,
+            app.id.name, app.apns.topic.text, app.apns.environment.rawValue, credential, expiry, app.address + wire,
+            range,
         ]
         return isConnected ? row + [verdict.map { $0.kind == .accepted ? "passed" : "failed" } ?? "not tried"] : row
     }
 
     private var credential: String {
-        switch app.credential {
-        case .token(_, let keyID, let teamID): return "key \(keyID), team \(teamID)"
-        case .bundle(let path, _), .certificate(let path, _, _):
+        switch app.apns.credential {
+        case .key(_, let keyID, let teamID): return "key \(keyID), team \(teamID)"
+        case .pkcs12(let path, _), .pem(let path, _, _):
             guard let facts = gateway?.credential.facts else { return "certificate \(PlainText.line(path, limit: 40))" }
             return "certificate \(facts.fingerprint.prefix(16))…"
         }
@@ -88,9 +89,9 @@ extension AppCheck {
         let connections = app.gateway.connections
         let facts = gateway?.credential.facts
         var members: [String: JSONValue?] = [
-            "app": .string(app.id.name), "topic": .string(app.topic.text),
-            "environment": .string(app.environment.rawValue),
-            "protocol": .string(app.gateway.wireProtocol.rawValue), "service": .string(app.address),
+            "app": .string(app.id.name), "topic": .string(app.apns.topic.text),
+            "environment": .string(app.apns.environment.rawValue),
+            "protocol": .string(app.apns.wireProtocol.rawValue), "service": .string(app.address),
             "connections": [
                 "min": .integer(Int64(connections.lowerBound)), "max": .integer(Int64(connections.upperBound)),
             ],

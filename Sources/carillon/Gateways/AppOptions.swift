@@ -95,14 +95,15 @@ enum AppOptions {
             )
         }
         let environment = try environment(arguments.text("environment"))
-        var gateway = Configuration.Gateway()
-        if arguments.has("binary") { gateway.wireProtocol = .binary }
-        let endpoint = try endpoint(arguments, environment: environment, wireProtocol: gateway.wireProtocol)
-        let credential = try credential(arguments, for: gateway.wireProtocol)
+        let wireProtocol: APNsSettings.WireProtocol = arguments.has("binary") ? .binary : .http2
+        let endpoint = try endpoint(arguments, environment: environment, wireProtocol: wireProtocol)
+        let credential = try credential(arguments, for: wireProtocol)
+        var apns = APNsSettings(
+            topic: bundle, environment: environment, credential: credential,
+            broadcast: BroadcastHosts(endpoint: endpoint.address, environment: environment))
+        apns.wireProtocol = wireProtocol
         return Configuration.App(
-            id: flagsName, topic: bundle, environment: environment, credential: credential, gateway: gateway,
-            endpoint: endpoint,
-            broadcast: Configuration.Broadcast(endpoint: endpoint, environment: environment))
+            id: flagsName, service: .apns(apns), gateway: Configuration.Gateway(), endpoint: endpoint)
     }
 
     private static func environment(_ word: String?) throws(Failure) -> PushEnvironment {
@@ -118,7 +119,7 @@ enum AppOptions {
 
     private static func endpoint(
         _ arguments: Arguments, environment: PushEnvironment,
-        wireProtocol: Configuration.Gateway.WireProtocol
+        wireProtocol: APNsSettings.WireProtocol
     ) throws(Failure) -> Configuration.Endpoint {
         guard let host = arguments.text("host") else {
             for option in ["port", "trust"] where arguments.has(option) {
@@ -130,7 +131,7 @@ enum AppOptions {
                     "'--binary' needs '--host' with a simulator or a private service: Apple ended the legacy protocol"
                 )
             }
-            return environment.endpoint
+            return Configuration.Endpoint(environment.endpoint)
         }
         guard Configuration.Endpoint.isHost(host) else {
             throw Failure(
@@ -143,13 +144,13 @@ enum AppOptions {
         switch arguments.text("trust") {
         case "system": endpoint.trust = .system
         case let file?: endpoint.trust = .file(file)
-        case nil where endpoint.isApple: endpoint.trust = .system
+        case nil where PushEnvironment.isHostOfApple(host): endpoint.trust = .system
         case nil:
             throw Failure(
                 .usage,
                 "'--trust' is needed: the CA certificate for \(host) (PEM), or system for a public CA")
         }
-        if endpoint.isApple, !environment.hosts.contains(host.lowercased()) {
+        if PushEnvironment.isHostOfApple(host), !environment.hosts.contains(host.lowercased()) {
             throw Failure(
                 .usage, "'--host \(host)' does not serve \(environment.rawValue); use \(environment.hosts[0])")
         }
@@ -166,15 +167,14 @@ enum AppOptions {
     }
 
     private static func credential(
-        _ arguments: Arguments, for wireProtocol: Configuration.Gateway.WireProtocol
-    ) throws(Failure) -> Configuration.Credential {
+        _ arguments: Arguments, for wireProtocol: APNsSettings.WireProtocol
+    ) throws(Failure) -> CredentialFiles {
         let (key, password) = (arguments.text("key"), arguments.text("password-file"))
         if let certificate = arguments.text("certificate") {
             for option in ["key-id", "team-id"] where arguments.has(option) {
                 throw Failure(.usage, "'--\(option)' needs a provider key; it cannot be combined with '--certificate'")
             }
-            return key.map { .certificate(certificate: certificate, key: $0, passwordFile: password) }
-                ?? .bundle(certificate: certificate, passwordFile: password)
+            return .certificate(certificate, key: key, passwordFile: password)
         }
         guard let key else {
             throw Failure(
@@ -194,7 +194,7 @@ enum AppOptions {
         guard let teamID = arguments.text("team-id") else {
             throw Failure(.usage, "'--team-id' is needed: it is on the membership page of Apple's developer site")
         }
-        return .token(key: key, keyID: keyID, teamID: teamID)
+        return .key(path: key, keyID: keyID, teamID: teamID)
     }
 }
 

@@ -119,7 +119,7 @@ extension Verdict {
     }
 
     init(_ outcome: Trial.Outcome, of app: Configuration.App) {
-        let isBinary = app.gateway.wireProtocol == .binary
+        let isBinary = app.apns.wireProtocol == .binary
         switch outcome {
         case .accepted(let providerID):
             self.init(
@@ -197,10 +197,10 @@ extension Verdict {
         case .broken:
             self.init(
                 .unreachable, end.message,
-                advice: app.endpoint.isApple
+                advice: PushEnvironment.isHostOfApple(app.endpoint.host)
                     ? "check this machine's clock and CA certificates, and that no proxy intercepts TLS"
                     : "check that \(address) speaks "
-                        + (app.gateway.wireProtocol == .binary ? "the binary protocol over TLS" : "HTTP/2 over TLS")
+                        + (app.apns.wireProtocol == .binary ? "the binary protocol over TLS" : "HTTP/2 over TLS")
                         + ", that its certificate is valid, and that its CA is the trusted one (\(app.endpoint.trust))"
             )
         case .silent, .lost, .byUs:

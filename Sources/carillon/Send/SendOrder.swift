@@ -49,7 +49,7 @@ struct SendOrder: Sendable {
             id: id, app: app.id, type: MessageType(type), priority: priority, expiry: Expiry(expiresAt: expiresAt),
             collapseID: collapse.flatMap { CollapseID($0) }, payload: payload)
         var options = PushOptions(
-            message, topic: Topic(app.topic, for: type), now: now)
+            message, topic: Topic(app.apns.topic, for: type), now: now)
         options.collapseID = collapse
         if channel != nil { options.target = .broadcast }
         findings = PayloadRules.findings(in: payload, for: options)

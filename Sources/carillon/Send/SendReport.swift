@@ -22,12 +22,12 @@ struct SendReport: Sendable {
 
     func text(on terminal: Terminal) -> String {
         let name = app.id == AppOptions.flagsName ? "" : "\(app.id): "
-        var rows = [("app", "\(name)\(app.topic), \(app.environment.rawValue)")]
+        var rows = [("app", "\(name)\(app.apns.topic), \(app.apns.environment.rawValue)")]
         rows.append(("service", app.address + (address.map { $0 == app.address ? "" : ", at \($0)" } ?? "")))
         switch order.target {
         case .device(let token, let id):
             rows.append(("token", token.size))
-            if app.gateway.wireProtocol == .http2 { rows.append(("apns-id", "\(id)")) }
+            if app.apns.wireProtocol == .http2 { rows.append(("apns-id", "\(id)")) }
         case .channel(let channel):
             rows.append(("channel", PlainText.line(channel.text, limit: 80)))
         }
@@ -45,8 +45,8 @@ struct SendReport: Sendable {
     var json: String {
         var members = verdict.members
         members["app"] = .string(app.id.name)
-        members["topic"] = .string(app.topic.text)
-        members["environment"] = .string(app.environment.rawValue)
+        members["topic"] = .string(app.apns.topic.text)
+        members["environment"] = .string(app.apns.environment.rawValue)
         members["service"] = .string(app.address)
         members["address"] = .text(address)
         members["message_id"] = .string(order.message.id.text)
@@ -90,7 +90,7 @@ struct SendPreview {
     }
 
     private var app: Configuration.App { gateway.app }
-    private var isBinary: Bool { app.gateway.wireProtocol == .binary }
+    private var isBinary: Bool { app.apns.wireProtocol == .binary }
 
     private var request: String {
         switch order.target {
@@ -99,7 +99,7 @@ struct SendPreview {
                 ? "a binary frame to tls://\(app.address), token: \(token.size)"
                 : "POST https://\(app.address)/3/device/TOKEN"
         case .channel:
-            "POST https://\(app.broadcast.send)/4/broadcasts/apps/\(app.topic)"
+            "POST https://\(app.apns.broadcast.send)/4/broadcasts/apps/\(app.apns.topic)"
         }
     }
 
@@ -112,7 +112,7 @@ struct SendPreview {
         }
         if case .device(_, let id) = order.target {
             if !isBinary {
-                headers.append(("apns-topic", PushType(message.type).topic(of: app.topic.text)))
+                headers.append(("apns-topic", PushType(message.type).topic(of: app.apns.topic.text)))
                 headers.append(("apns-push-type", PushType(message.type).rawValue))
             }
             headers.append((isBinary ? "priority" : "apns-priority", "\(message.priority.rawValue)"))

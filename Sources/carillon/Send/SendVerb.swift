@@ -70,7 +70,7 @@ struct SendVerb {
         self.arguments = arguments
         timeout = try .timeout(arguments)
         chosen = try AppOptions.choose(arguments)
-        guard chosen.app.gateway.wireProtocol == .http2 || timeout >= .seconds(3) else {
+        guard chosen.app.apns.wireProtocol == .http2 || timeout >= .seconds(3) else {
             throw Failure(
                 .usage,
                 "'--timeout' must be 3s or more with the binary protocol, which waits 2s for an error response")
@@ -124,7 +124,7 @@ struct SendVerb {
         report.address = trial.address
         report.took = trial.took
         // Over the binary protocol, the latency is only the time spent waiting for an error response.
-        if app.gateway.wireProtocol == .http2 { report.latency = trial.latency }
+        if app.apns.wireProtocol == .http2 { report.latency = trial.latency }
         report.notes = trial.notes
         return show(report)
     }

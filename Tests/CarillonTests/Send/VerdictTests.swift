@@ -10,12 +10,15 @@ import Testing
 /// Tests that each outcome of a trial has its exit code and advice.
 @Suite struct VerdictTests {
     private static let app = Configuration.App(
-        id: AppOptions.flagsName, topic: BundleID("com.example.shop")!, environment: .production,
-        credential: .token(key: "k.p8", keyID: "ABC123DEFG", teamID: "DEF123GHIJ"), gateway: Configuration.Gateway(),
-        endpoint: PushEnvironment.production.endpoint,
-        broadcast: Configuration.Broadcast(
-            send: HostPort(host: "api.push.apple.com", port: 443),
-            manage: HostPort(host: "api.push.apple.com", port: 2196)))
+        id: AppOptions.flagsName,
+        service: .apns(
+            APNsSettings(
+                topic: BundleID("com.example.shop")!, environment: .production,
+                credential: .key(path: "k.p8", keyID: "ABC123DEFG", teamID: "DEF123GHIJ"),
+                broadcast: BroadcastHosts(
+                    send: HostPort(host: "api.push.apple.com", port: 443),
+                    manage: HostPort(host: "api.push.apple.com", port: 2196)))),
+        gateway: Configuration.Gateway(), endpoint: Configuration.Endpoint(PushEnvironment.production.endpoint))
 
     @Test func `Each known reason has an exit code and advice`() {
         for known in ReasonTable.apns.all {
