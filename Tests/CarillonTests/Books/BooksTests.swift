@@ -38,6 +38,10 @@ import Testing
         try await PythonScene.run("books", "alerts_and_figures")
     }
 
+    @Test func `Each file of the scenes has a line in their index`() async throws {
+        try await PythonScene.run("books", "scene_index")
+    }
+
     @Test func `The site has no broken link, and its checks find what they should`() async throws {
         for arguments in [["--self-test"], ["--check"]] {
             let ended = try await ChildProcess.run("\(Self.root)/Tools/site", arguments)

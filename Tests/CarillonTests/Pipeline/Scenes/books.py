@@ -270,5 +270,14 @@ def alerts_and_figures():
     assert len(by_name["README.md"].split("\n")) <= 150
 
 
+def scene_index():
+    """Each file of the scenes has a line in their index, and the index names no other."""
+    folder = os.path.dirname(os.path.abspath(__file__))
+    with open(os.path.join(folder, "README.md")) as file:
+        named = re.findall(r"^\| `(\w+\.(?:py|c))` \| \S.* \|$", file.read(), re.M)
+    files = [name for name in os.listdir(folder) if name.endswith((".py", ".c"))]
+    assert sorted(named) == sorted(files), sorted(set(named) ^ set(files)) or "a file has two lines"
+
+
 if __name__ == "__main__":
     main(globals())
