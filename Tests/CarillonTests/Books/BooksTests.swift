@@ -26,16 +26,20 @@ import Testing
     }
 
     @Test func `Each command of the books is run, or has one of few reasons`() async throws {
-        try await PythonScene.run("books", "marked")
+        try await PythonScene.run("books", "skipped_commands")
         #expect(Self.pages.count >= 10, "\(Self.pages)")
     }
 
     @Test func `A command that fails, or shows something else, is found`() async throws {
-        try await PythonScene.run("books", "failing")
+        try await PythonScene.run("books", "failed_commands")
     }
 
     @Test func `Each alert has a section, and each figure its measurement`() async throws {
-        try await PythonScene.run("books", "complete")
+        try await PythonScene.run("books", "alerts_and_figures")
+    }
+
+    @Test func `Each file of the scenes has a line in their index`() async throws {
+        try await PythonScene.run("books", "scene_index")
     }
 
     @Test func `The site has no broken link, and its checks find what they should`() async throws {
@@ -46,10 +50,10 @@ import Testing
     }
 
     @Test(.long) func `The site is read in Chromium, from a file and below a path`() async throws {
-        try await PythonScene.run("reading", "site")
+        try await PythonScene.run("books_site", "pages")
     }
 
     @Test func `The search of the site finds pages by keyboard`() async throws {
-        try await PythonScene.run("reading", "search")
+        try await PythonScene.run("books_site", "search")
     }
 }

@@ -99,7 +99,7 @@ import Testing
 
     @Test(.long) func `The console shows nodes, partitions and a take-over as it happens`() async throws {
         let scene = try await Scene()
-        try await PythonScene.run("clustering", "walk", variables: ["CARILLON_STORE=\(scene.store)"])
+        try await PythonScene.run("cluster", "console_pages", variables: ["CARILLON_STORE=\(scene.store)"])
         try await scene.server.stop()
     }
 
@@ -140,19 +140,19 @@ import Testing
 
     @Test func `A producer learns the nodes, and hands messages to the owners of their partitions`() async throws {
         let scene = try await Scene()
-        try await PythonScene.run("clustering", "hints", variables: ["CARILLON_STORE=\(scene.store)"])
+        try await PythonScene.run("cluster", "owner_hints", variables: ["CARILLON_STORE=\(scene.store)"])
         try await scene.server.stop()
     }
 
     @Test func `A program with CarillonClient loses nothing when one of two nodes is killed`() async throws {
         let scene = try await Scene()
-        try await PythonScene.run("clustering", "library", variables: ["CARILLON_STORE=\(scene.store)"])
+        try await PythonScene.run("cluster", "client_library", variables: ["CARILLON_STORE=\(scene.store)"])
         try await scene.server.stop()
     }
 
     @Test func `A flood on both nodes sets the brake of both once, and a release on one releases both`() async throws {
         let scene = try await Scene()
-        try await PythonScene.run("clustering", "together", variables: ["CARILLON_STORE=\(scene.store)"])
+        try await PythonScene.run("cluster", "shared_brake", variables: ["CARILLON_STORE=\(scene.store)"])
         try await scene.server.stop()
     }
 
@@ -160,13 +160,13 @@ import Testing
         async throws
     {
         let scene = try await Scene()
-        try await PythonScene.run("clustering", "surviving", variables: ["CARILLON_STORE=\(scene.store)"])
+        try await PythonScene.run("cluster", "brake_after_kill", variables: ["CARILLON_STORE=\(scene.store)"])
         try await scene.server.stop()
     }
 
     @Test func `A node whose circuit breaker is open shortens that of another`() async throws {
         let scene = try await Scene()
-        try await PythonScene.run("clustering", "warning", variables: ["CARILLON_STORE=\(scene.store)"])
+        try await PythonScene.run("cluster", "circuit_breaker", variables: ["CARILLON_STORE=\(scene.store)"])
         try await scene.server.stop()
     }
 

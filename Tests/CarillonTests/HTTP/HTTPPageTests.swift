@@ -9,11 +9,11 @@ import Testing
 /// Tests that `Documentation/HTTP.md` agrees with what is served, and with the limits in the code.
 @Suite(.waits) struct HTTPPageTests {
     @Test func `Each example of the page has the answer of the page`() async throws {
-        try await PythonScene.run("reference", "examples")
+        try await PythonScene.run("http_page", "examples")
     }
 
     @Test func `The page has every route, with its roles, its parameters, and all codes`() async throws {
-        try await PythonScene.run("reference", "routes")
+        try await PythonScene.run("http_page", "routes")
     }
 
     @Test func `The limits of the page are those of the code`() throws {

@@ -7,7 +7,7 @@ import Testing
 
     @Test func `Directories of earlier versions are upgraded in place, and newer ones are refused`() async throws {
         try await PythonScene.run(
-            "keeping", "opened",
+            "upgrades", "earlier_versions",
             variables: ["CARILLON_FIXTURES=\(Self.root)/Tests/PushStoreTests/Formats/Fixtures"])
     }
 }

@@ -154,7 +154,7 @@ import Testing
     func `Each kind of event that a real run emits has exactly the documented members`() async throws {
         var seen: [String: Set<String>] = [:]
         let kinds = Dictionary(uniqueKeysWithValues: try page.kinds().map { ($0.name, $0) })
-        for line in try await PythonScene.run("protocol", "every_kind").split(separator: "\n") {
+        for line in try await PythonScene.run("protocol_page", "event_kinds").split(separator: "\n") {
             let event = try JSONValue(parsing: String(line))
             let name = Self.name(of: event.object)
             Self.check(event, of: try #require(kinds[name], "\(name) is not described"))
@@ -172,11 +172,11 @@ import Testing
     // MARK: Exchanges
 
     @Test(.waits) func `The requests of the page have the replies of the page`() async throws {
-        try await PythonScene.run("protocol", "exchanges")
+        try await PythonScene.run("protocol_page", "exchanges")
     }
 
     @Test(.waits) func `The replay request of the page has the reply of the page`() async throws {
-        try await PythonScene.run("protocol", "replies")
+        try await PythonScene.run("protocol_page", "replay_replies")
     }
 
     @Test func `The page has the members of replay answers and of the heartbeat`() throws {

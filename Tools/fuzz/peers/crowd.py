@@ -66,17 +66,17 @@ class Raw:
 
 
 class Crowd:
-    def __init__(self, ground, seed):
-        self.ground, self.seed = ground, seed
+    def __init__(self, places, seed):
+        self.places, self.seed = places, seed
         self.context = zmq.Context()
         self.counts = {}
-        self.doors = {name: (host, int(port)) for name, (host, port) in ground["doors"].items()}
+        self.doors = {name: (host, int(port)) for name, (host, port) in places["doors"].items()}
         self.acts = [
             (8, self.noise), (10, self.greets), (30, self.talks), (12, self.floods), (10, self.listens), (8, self.asks),
             (12, self.browses), (5, self.crosses), (4, self.sits), (4, self.swells), (1, self.hoards),
             (6, self.commands),
         ]
-        if ground["keys"]:
+        if places["keys"]:
             self.acts.append((40, self.holds_keys))
         self.weights = [weight for weight, _ in self.acts]
 
@@ -326,7 +326,7 @@ class Crowd:
             ("stranger", "router", zmq.DEALER), ("stranger", "publish", zmq.SUB), ("observer", "router", zmq.DEALER),
             ("observer", "publish", zmq.SUB), ("observer", "replay", zmq.DEALER), ("tenant", "router", zmq.DEALER),
             ("tenant", "router", zmq.DEALER), ("tenant", "pull", zmq.PUSH), ("tenant", "replay", zmq.DEALER)])
-        server, public, secret = (word.encode() for word in (self.ground["keys"]["server"], *self.ground["keys"][role]))
+        server, public, secret = (word.encode() for word in (self.places["keys"]["server"], *self.places["keys"][role]))
         with self.context.socket(kind) as peer:
             peer.linger, peer.rcvhwm, peer.sndhwm = 0, 1, 10_000
             peer.curve_serverkey, peer.curve_publickey, peer.curve_secretkey = server, public, secret
@@ -383,11 +383,11 @@ class Crowd:
 
 
 def main():
-    """`crowd.py GROUND SEED AT-ONCE SECONDS PEERS`: plays peers, and prints the number of each action."""
+    """`crowd.py PLACES SEED AT-ONCE SECONDS PEERS`: plays peers, and prints the number of each action."""
     with open(sys.argv[1]) as file:
-        ground = json.load(file)
+        places = json.load(file)
     seed, at_once, seconds, peers = sys.argv[2], int(sys.argv[3]), float(sys.argv[4]), int(sys.argv[5])
-    crowd = Crowd(ground, seed)
+    crowd = Crowd(places, seed)
     played = crowd.run(at_once, time.monotonic() + seconds, peers or None)
     print(json.dumps({"played": played, **crowd.counts}), flush=True)
     import os

@@ -1,9 +1,9 @@
 """Honest peers, which follow the protocol beside the hostile ones and record what was acknowledged.
 
-The module `ground` is the one that the scenes of the tests use."""
+The module `harness` is the one that the scenes of the tests use."""
 import collections, json, threading, time, urllib.request
 import zmq
-from ground import keyed, patience, replay, text
+from harness import keyed, patience, replay, text
 
 
 class Peer(threading.Thread):

@@ -1,6 +1,6 @@
 """The books are held to the program: their commands are run, in order, with the output that they show."""
 import contextlib, glob, os, re, shlex, signal, subprocess, tempfile
-from ground import CARILLON, directories, endings, HOME, main, take_port, witnesses
+from harness import CARILLON, directories, endings, HOME, main, take_port, witnesses
 
 # Why a command of the books is not run by this test.
 REASONS = {
@@ -17,7 +17,7 @@ ELSEWHERE = {
     "Documentation/Backup.md": "the tests of backup and restore, with directories of their own"}
 # More than these would be a book that nobody has tried.
 MOST_NOT_RUN = 16
-# What may stand in a fence. Only `sh` has commands that are run here; HTTP.md has a scene of its own (reference.py), and
+# What may stand in a fence. Only `sh` has commands that are run here; HTTP.md has a scene of its own (http_page.py), and
 # the examples in Swift are compared with files that are compiled.
 LANGUAGES = {
     "sh", "output", "text", "json", "json5", "http", "ini", "swift", "python", "shell", "bash", "answer", "request",
@@ -101,7 +101,7 @@ def pages():
     return [Page(name) for name in names]
 
 
-def marked():
+def skipped_commands():
     """Each command of the books is run, or has one of the reasons; nothing else looks like a command."""
     found, wrong = {}, []
     for page in pages():
@@ -236,7 +236,7 @@ def commands():
     session.run()
 
 
-def failing():
+def failed_commands():
     """A command that fails, and an output that differs, are found."""
     for text, shown, words in (
             ("true\nfalse", "", "test.md:1 ended with 1"), ("echo one | grep two", "", "ended with 1"),
@@ -252,7 +252,7 @@ def failing():
             raise AssertionError(f"not found: {text!r}")
 
 
-def complete():
+def alerts_and_figures():
     """Each alert has a section that says how urgent it is, figures say how they were measured, and README is short."""
     with open(os.path.join(HOME, "Config", "monitoring", "carillon.rules.yml")) as file:
         rules = dict(re.findall(r"- alert: (\w+).*?severity: (\w+)", file.read(), re.S))
@@ -268,6 +268,15 @@ def complete():
     for path in glob.glob(os.path.join(HOME, "Documentation", "pictures", "*")):
         assert os.path.getsize(path) < 150_000, f"{path} is too large for a picture of a page"
     assert len(by_name["README.md"].split("\n")) <= 150
+
+
+def scene_index():
+    """Each file of the scenes has a line in their index, and the index names no other."""
+    folder = os.path.dirname(os.path.abspath(__file__))
+    with open(os.path.join(folder, "README.md")) as file:
+        named = re.findall(r"^\| `(\w+\.(?:py|c))` \| \S.* \|$", file.read(), re.M)
+    files = [name for name in os.listdir(folder) if name.endswith((".py", ".c"))]
+    assert sorted(named) == sorted(files), sorted(set(named) ^ set(files)) or "a file has two lines"
 
 
 if __name__ == "__main__":

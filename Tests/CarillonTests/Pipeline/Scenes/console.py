@@ -7,7 +7,7 @@ sys.path.append(os.path.join(home, "Tools", "console"))
 import browser
 from browser import Browser
 from doorway import Doorway
-from ground import endings, Scene, take_port, token, until, verb, witnesses
+from harness import endings, Scene, take_port, token, until, verb, witnesses
 
 PICTURES = os.environ.get("CARILLON_PICTURES", os.path.join(home, ".build", "console"))
 # With a folder here, the browser takes the files of the console from there: changes can be tried without a build.

@@ -1,12 +1,12 @@
 """The examples for backend developers, with the real program."""
 import json, os, signal, sys
-from calling import make_key
-from ground import Child, main, Monitor, note, Producer, Scene, token
+from harness import Child, main, Monitor, note, Producer, Scene, token
+from raw_http import make_key
 
 TOOLS = os.path.join(os.path.dirname(os.path.abspath(__file__)), *[".."] * 4, "Tools", "examples")
 
 
-def together():
+def push_and_subscribe():
     """A subscriber that is stopped misses events, and receives each of them once by replay when it continues."""
     scene = Scene()
     serve = scene.serve()
@@ -57,7 +57,7 @@ def together():
     serve.stop()
 
 
-def register():
+def registration():
     """`register.sh` registers a device, and `push.sh` pushes to its user."""
     scene = Scene()
     serve = scene.serve()

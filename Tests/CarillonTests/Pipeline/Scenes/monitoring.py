@@ -1,6 +1,6 @@
 """Metrics, health checks, and the dashboard and rules that use them."""
 import fcntl, json, os, re, subprocess, tempfile, threading, time
-from ground import http, main, Monitor, note, Producer, Scene, token, until
+from harness import http, main, Monitor, note, Producer, Scene, token, until
 
 ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__), "../../../.."))
 MONITORING = os.path.join(ROOT, "Config", "monitoring")
@@ -72,7 +72,7 @@ def busy_scene():
     return serve
 
 
-def documented():
+def metric_names():
     """A real page is valid for Prometheus. The documentation names each metric with its type and labels, and the
     dashboard and the rules use no other metrics."""
     serve = busy_scene()
@@ -111,7 +111,7 @@ def documented():
     serve.stop()
 
 
-def rules():
+def alert_rules():
     """The rules, their tests, the example configuration and the dashboard are valid."""
     promtool("check", "rules", "carillon.rules.yml")
     promtool("test", "rules", "carillon.rules.test.yml")
@@ -143,7 +143,7 @@ def rules():
         assert f"{len(queries)} rules found" in promtool("check", "rules", file.name) and len(queries) > 50
 
 
-def stalled():
+def stalled_log_reader():
     """A reader of the log that stalls stops nothing, and finds all lines when it goes on."""
     scene = Scene()
     path = scene.path("log")
@@ -177,7 +177,7 @@ def stalled():
     assert all(line.startswith("20") and line.endswith("\n") for line in lines), lines[-5:]
 
 
-def ages():
+def backlog_age():
     """The age of the oldest message and the backlog are shown by app, and apps are judged alone."""
     scene = Scene()
     scene.apps["down"] = scene.app("down")
@@ -224,7 +224,7 @@ def ages():
     serve.stop()
 
 
-def removed():
+def removed_app():
     """The series of a removed app end, its waiting messages stay visible, and the counters of others never decrease."""
     scene = Scene()
     scene.apps["gone"] = scene.app("gone")
@@ -282,7 +282,7 @@ int fdatasync(int file) {
 """
 
 
-def hanging():
+def hanging_disk():
     """While the disk does not answer, health checks, metrics and statistics answer and show it."""
     scene = Scene()
     with open(scene.path("hang.c"), "w") as file:

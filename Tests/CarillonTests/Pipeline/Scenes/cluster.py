@@ -1,0 +1,290 @@
+"""A cluster as browsers and producers see it: two nodes with the database that the variable CARILLON_STORE names."""
+import json, os, subprocess, zlib
+
+from console import Console
+from console_accessibility import Auditor
+from harness import CARILLON, Child, endings, main, Monitor, note, pace, Producer, Scene, token, until
+from http_requests import Door
+
+PARTS = 8
+# The pace of looks by verbs, each of which is a process.
+VERB = 0.2
+DRIVER = os.path.join(os.path.dirname(CARILLON), "ClientDriver")
+
+
+def node(name):
+    return {"store": os.environ["CARILLON_STORE"],
+            "cluster": {"node": name, "listen": "tcp://127.0.0.1:0", "lease": "10s", "durability": "single"}}
+
+
+def console_pages():
+    """Nodes, the map of partitions, the database, and a take-over as it happens."""
+    console = Console(more=node("a"))
+    browser = console.browser
+    console.sign_in()
+    browser.until("document.querySelector('#tabs').innerText.includes('Cluster')", "the tab is offered")
+    browser.click("#tabs a", "Cluster")
+    browser.see("(answers)", "connected", "this node joined the cluster", "this node took partitions without an owner")
+    owners = "[...document.querySelectorAll('.map li span')].map((one) => one.innerText).sort().join(' ')"
+    browser.until(f"{owners} === '{' '.join('a' * PARTS)}'", "one node owns all partitions")
+
+    other = Scene()
+    other.more.update(node("b"))
+    serve = other.serve()
+    browser.until(f"{owners} === '{' '.join('a' * (PARTS // 2) + 'b' * (PARTS // 2))}'", "both own their share")
+    browser.see("this node handed partitions over to b")
+    cells = "[...document.querySelectorAll('.map li')]"
+    assert browser.run(f"new Set({cells}.map((one) => getComputedStyle(one).borderLeftColor)).size") == 2
+    assert browser.run(f"{cells}.map((one) => one.querySelector('b').innerText).join()") == ",".join(
+        map(str, range(PARTS)))
+    browser.view(1280)
+    console.picture("cluster-shared")
+
+    # Every width, both color schemes, and the keyboard.
+    auditor = Auditor(browser)
+    auditor.look("cluster")
+    assert not auditor.faults, "\n".join(auditor.faults)
+    browser.view(1280)
+
+    # The gateways are those of both nodes, each connection with its node.
+    console.go("#/gateways/shop", "Gateway shop", "a: up, 1 to 4", "b: up, 1 to 4")
+    named = "[...document.querySelectorAll('.gateway table tbody tr')].map((row) => row.cells[0].innerText).sort()"
+    browser.until(f"[...new Set({named})].join() === 'a,b'", "the connections name their nodes")
+    console.picture("cluster-gateways")
+    auditor.look("cluster-gateways")
+    assert not auditor.faults, "\n".join(auditor.faults)
+    browser.view(1280)
+    console.go("#/cluster", "this node handed partitions over to b")
+
+    serve.kill()
+    browser.see("this node declared b dead: its lease has ended", "this node took partitions of b")
+    browser.until(f"{owners} === '{' '.join('a' * PARTS)}'", "the other node has taken all partitions")
+    browser.until("document.querySelector('.badge.bad')?.innerText === 'dead'", "the dead node is shown")
+    console.picture("cluster-taken")
+    # For a moment, the node that has just started has no partition, and is not ready.
+    console.end(allowed=["503"])
+
+
+def pair(*, share=False):
+    """Starts two nodes, with a simulated push service each, or one for both. Returns their scenes and processes, a
+    producer of the first, and both as the first knows them when each of them owns its share."""
+    scenes, serves = [Scene(), Scene()], []
+    if share:
+        scenes[1].simulator, scenes[1].apps = scenes[0].simulator, scenes[0].apps
+    for scene, name in zip(scenes, "ab"):
+        scene.more.update(node(name))
+        serves.append(scene.serve())
+    producer = Producer(serves[0])
+    while True:
+        producer.send("cluster/1")
+        kind, (answer,) = producer.answer()
+        assert kind == "nodes/1" and answer["node"] == "a", (kind, answer)
+        if answer["partitions"] == PARTS and [len(one["parts"]) for one in answer["nodes"]] == [PARTS // 2] * 2 and \
+                all("router" in one and "http" in one for one in answer["nodes"]):
+            return scenes, serves, producer, {one["node"]: one for one in answer["nodes"]}
+        pace()
+
+
+def client_library():
+    """A program with CarillonClient pushes to two nodes and listens to both, and one of them is killed."""
+    count, before = 2000, 500
+    scenes, serves, _, _ = pair()
+    publish, replay, router = (",".join(one.places[name] for one in serves) for name in ("publish", "replay", "router"))
+    watch = Child(
+        DRIVER, "watch", "--publish", publish, "--replay", replay, "--prefix", "delivery/shop/sent", "--count",
+        str(count))
+    push = Child(DRIVER, "push", "--endpoint", router, "--count", str(count), "--tasks", "100", "--announce", "yes")
+    for _ in range(before):
+        push.line()
+    serves[0].kill()
+    assert push.end() == 0, push.lines[-5:]
+    outcome = json.loads(push.lines[-1])
+    assert outcome["failed"] == 0 and outcome["accepted"] + outcome["duplicate"] == count, outcome
+    assert watch.end() == 0, watch.lines[-5:]
+    assert json.loads(watch.lines[-1])["events"] == count, watch.lines[-5:]
+    received = {one for scene in scenes for one in scene.simulator.accepted()}
+    assert received == {token(number, start="b0") for number in range(count)}, len(received)
+    serves[1].stop()
+
+
+def owner_hints():
+    """A producer learns the nodes from one of them, and hands a message to the owner of its partition."""
+    _, serves, producer, nodes = pair()
+    assert sorted(nodes["a"]["parts"] + nodes["b"]["parts"]) == list(range(PARTS)), nodes
+    for name, serve in zip("ab", serves):
+        assert (nodes[name]["router"], nodes[name]["http"]) == (serve.places["router"], serve.places["http"]), nodes
+    for number in range(20):
+        envelope = note(f"order-{number}", token(1))
+        part = zlib.crc32(f"shop\0order-{number}".encode()) % PARTS
+        owner = serves[0 if part in nodes["a"]["parts"] else 1]
+        assert Producer(owner).push(envelope)["status"] == "accepted", (number, part)
+        assert producer.push(envelope)["status"] == "duplicate", (number, part)
+    for serve in reversed(serves):
+        serve.stop()
+
+
+def push(serve, parts, count, start):
+    """Pushes to tokens that begin with `start`, in some partitions."""
+    producer, number = Producer(serve), 0
+    while count > 0:
+        number += 1
+        name = f"{start}-{number}"
+        if zlib.crc32(f"shop\0{name}".encode()) % PARTS in parts:
+            assert producer.push(note(name, token(number, start)))["status"] == "accepted", name
+            count -= 1
+    producer.close()
+
+
+def balanced(serve):
+    """Waits until both nodes own their share, and returns the owner of each partition."""
+
+    def look():
+        found = [one.get("owner") for one in json.loads(serve.verb("cluster", "--json"))["cluster"]["partitions"]]
+        return found if [found.count(name) for name in "ab"] == [PARTS // 2] * 2 else None
+
+    return until(look, VERB)
+
+
+def brake_events(serve):
+    lines = serve.verb("events", "--json", "--prefix", "device/shop/brake").splitlines()
+    return [json.loads(line)["state"] for line in lines]
+
+
+def release(serve):
+    released = Door(serve, control=True).ask("POST", "/v1/apps/shop/brake/release")
+    assert released.status == 200 and released.json["released"], released
+
+
+def shared_brake():
+    """A flood of bad tokens that no node would notice alone sets the brake of both, with one event. A release on one
+    node releases both, and a restart of both keeps the brake."""
+    scenes, serves, _, nodes = pair()
+    for scene in scenes:
+        scene.simulator.device("bad*", state="bad")
+
+    def brakes():
+        return [json.loads(serve.verb("stats", "--json", "--node", name))["apps"][0]["brake_on"]
+                for serve, name in zip(serves, "ab")]
+
+    def events():
+        return brake_events(serves[0])
+
+    assert brakes() == [False, False]
+    push(serves[0], nodes["a"]["parts"], 35, "bad0")
+    push(serves[1], nodes["b"]["parts"], 35, "bad1")
+    until(lambda: brakes() == [True, True], VERB)
+    until(lambda: events() == ["on"], VERB)
+
+    release(serves[1])
+    until(lambda: brakes() == [False, False], VERB)
+    until(lambda: events() == ["on", "off"], VERB)
+
+    push(serves[0], nodes["a"]["parts"], 80, "bad2")
+    until(lambda: brakes() == [True, True] and events() == ["on", "off", "on"], VERB)
+    for serve in serves:
+        serve.kill()
+    serves[:] = [scene.serve() for scene in scenes]
+    until(lambda: brakes() == [True, True], VERB)
+    until(lambda: events() == ["on", "off", "on"], VERB)
+    for serve in reversed(serves):
+        serve.stop()
+
+
+class Database:
+    """A session of psql."""
+
+    def __init__(self):
+        self.process = subprocess.Popen(
+            ["psql", "-XqAt", "-v", "ON_ERROR_STOP=1", os.environ["CARILLON_STORE"]], stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE, text=True)
+        endings.append(self.process.kill)
+
+    def ask(self, statement):
+        """Carries out a statement that returns one value."""
+        self.process.stdin.write(statement + ";\n")
+        self.process.stdin.flush()
+        return self.process.stdout.readline().strip()
+
+    def close(self):
+        self.process.stdin.close()
+        assert self.process.wait() == 0
+
+
+def brake_after_kill():
+    """The event of a brake is published once: after the death of the node that decided, and after the death of the node
+    that was about to publish it. The lock of a row keeps it from being published in between."""
+    scenes, serves, _, nodes = pair()
+    for scene in scenes:
+        scene.simulator.device("bad*", state="bad")
+    database, lock = Database(), Database()
+    pending = "SELECT count(*) FROM carillon.app_marks WHERE kind = 'brake-event'"
+    blocked = "FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '%INSERT INTO carillon.groups%'"
+    owner = 0 if 0 in nodes["a"]["parts"] else 1
+    publisher, decider = serves[owner], serves[1 - owner]
+
+    def hold():
+        assert lock.ask("BEGIN; SELECT part FROM carillon.leases WHERE part = 0 FOR UPDATE") == "0"
+
+    hold()
+    push(decider, nodes["ba"[owner]]["parts"], 80, "bad0")
+    decider.heard("device brake on")
+    until(lambda: database.ask(pending) == "1")
+    decider.kill()
+    assert brake_events(publisher) == [] and database.ask(pending) == "1"
+    assert lock.ask("COMMIT; SELECT 1") == "1"
+    until(lambda: brake_events(publisher) == ["on"], VERB)
+    assert database.ask(pending) == "0"
+
+    serves[1 - owner] = scenes[1 - owner].serve()
+    publisher.heard("device brake on")
+    owners = balanced(publisher)
+    # The first partition may have moved.
+    owner = "ab".index(owners[0])
+    publisher, heir = serves[owner], serves[1 - owner]
+    hold()
+    release(publisher)
+    until(lambda: database.ask(f"SELECT count(*) {blocked}") != "0")
+    publisher.kill()
+    # What the dead node has sent would otherwise be carried out when the lock ends.
+    assert int(database.ask(f"SELECT count(pg_terminate_backend(pid, 60000)) {blocked}")) > 0
+    assert database.ask(pending) == "1"
+    assert lock.ask("COMMIT; SELECT 1") == "1"
+    until(lambda: brake_events(heir) == ["on", "off"], VERB)
+    until(lambda: database.ask(pending) == "0")
+    serves[owner] = scenes[owner].serve()
+    balanced(heir)
+    assert brake_events(heir) == brake_events(serves[owner]) == ["on", "off"]
+    for one in (database, lock):
+        one.close()
+    for one in reversed(serves):
+        one.stop()
+
+
+def circuit_breaker():
+    """A push service fails for one of two nodes, whose circuit breaker opens. The other opens its own after a single
+    failure, and its log says why."""
+    scenes, (one, other), _, nodes = pair(share=True)
+    # Until the first node has found it, a failure opens nothing.
+    scenes[0].simulator.faults({"match": {"token": "ff*"}, "answer": {"status": 503, "reason": "Shutdown"}})
+    monitor = Monitor(other, "delivery/shop/retry")
+    push(other, nodes["b"]["parts"], 1, "ff0")
+    monitor.wait("delivery/retry")
+    assert not other.said("breaker.opened"), other.lines[-10:]
+
+    push(one, nodes["a"]["parts"], 25, "ff1")
+    assert "of the last" in one.line("breaker.opened"), one.lines[-10:]
+    # The same delivery fails again and again, and the first failure after the report opens the breaker.
+    opened = other.line("breaker.opened")
+    assert "1 of 1 responses was a failure of the push service, and another node reports the same" in opened, opened
+    assert len(monitor.of("delivery/retry")) < 20, monitor.events
+
+    # Both find by themselves that the service works again.
+    scenes[0].simulator.faults()
+    for serve in (one, other):
+        serve.line("breaker.closed")
+    for serve in (other, one):
+        serve.stop()
+
+
+if __name__ == "__main__":
+    main(globals())

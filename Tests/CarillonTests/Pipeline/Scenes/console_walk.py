@@ -1,0 +1,310 @@
+"""The walk through the operator console: what an operator looks at and changes, with a key, through `http.listen`."""
+import json, re, time
+from console import Console
+from harness import main, note, Producer, token, until
+
+
+def walk():
+    """Numbers move; devices and messages are found, read and changed; a test is sent."""
+    console = Console()
+    browser, scene = console.browser, console.scene
+    console.sign_in()
+    # A newcomer sees what to do first.
+    browser.see("All is well", "First steps", "Register a device")
+    ada = console.register(1, "ada", "beta")
+    console.register(2, "grace")
+    producer = Producer(console.serve)
+
+    # Numbers move, and a chart is read by keyboard.
+    producer.batch([note(f"order-{number}", token(1), token(2)) for number in range(20)])
+    console.value_becomes("Sent", 40)
+    assert "First steps" not in browser.text()
+    browser.until("document.querySelectorAll('.plot polyline').length > 0", "a chart has a line")
+    first = browser.run("document.querySelector('.plot').ariaValueText")
+    browser.run("document.querySelector('.plot').focus()")
+    browser.press("Home")
+    browser.until(f"document.querySelector('.plot').ariaValueText !== {json.dumps(first)}", "the reading moves")
+    browser.until("document.querySelector('.when').innerText.startsWith('at ')", "the time of the reading")
+    browser.press("End")
+
+    # A pause holds the values, and its end brings new ones.
+    browser.click("#bar button", "Pause")
+    browser.see("Paused")
+    producer.push(note("paused", token(1)))
+    browser.click("#bar button", "Resume")
+    console.value_becomes("Sent", 41)
+    console.picture("walk-overview")
+
+    # A device is found by its user, its story is read, and it is deactivated.
+    browser.click("#tabs a", "Devices")
+    browser.fill("#device-search", "ada")
+    browser.click("button.main", "Search")
+    browser.see("1 device found")
+    browser.click("tbody a.code, tbody .code a")
+    browser.see("Story", "Sent: accepted by the push service", "order-3", ada)
+    browser.click("button", "Deactivate…")
+    browser.see("Deactivate 1 device?", "Nothing more is sent to the device of ada")
+    browser.press("Escape")
+    browser.until("!document.querySelector('dialog')", "Escape closes the question")
+    browser.see("active")
+    browser.click("button", "Deactivate…")
+    browser.click("dialog button", "Deactivate 1 device")
+    browser.see("inactive: by_hand", "an operator deactivated it")
+    browser.click("button", "Reactivate…")
+    browser.click("dialog button", "Reactivate 1 device")
+    browser.see("The device is active.")
+    browser.until("document.querySelector('.facts .badge.good')", "the device is active")
+    console.picture("walk-device")
+    browser.click("button", "Erase…")
+    browser.see("Erase 1 device?", "1 tag", "This cannot be undone")
+    browser.click("dialog button", "Erase 1 device")
+    browser.see("The device is erased.")
+    browser.until("!document.querySelector('.failed')", "no fault is shown")
+
+    # By id, by tag, and by token; the token is in no address.
+    grace = console.register(2, "grace", "gamma")
+    console.go("#/devices?tag=gamma", "1 device found", "grace")
+    browser.fill("#device-search", grace)
+    browser.click("button.main", "Search")
+    browser.see(f"Device {grace}")
+    console.go("#/devices", "Registered devices")
+    browser.fill("#device-search", token(2))
+    browser.click("button.main", "Search")
+    browser.see(f"Device {grace}")
+    assert not any(token(2) in url for url in browser.requests)
+    assert token(2) not in browser.run("location.href + document.documentElement.outerHTML")
+
+    # A message: its audience, its counts, its story, and its deliveries.
+    in_an_hour = int(time.time()) + 3600
+    producer.push({"id": "later", "app": "shop", "to": {"users": ["grace"]}, "alert": "Hi", "not_before": in_an_hour})
+    console.go("#/messages", "later", "the user grace", "waiting")
+    browser.choose("#message-state", "waiting,sending")
+    browser.click("button.main", "Search")
+    browser.until("document.querySelectorAll('tbody tr').length === 1", "one message is in progress")
+    browser.click("tbody a", "later")
+    browser.see("Message later", "Not before", "Accepted from a producer for the user grace")
+    browser.click("button", "Cancel the message…")
+    browser.see("Cancel this message?", "0 notifications of it have gone out")
+    browser.click("dialog button", "Cancel the message")
+    browser.see("The message is cancelled", "cancelled")
+    console.go("#/messages?id=order-3", "Message order-3", "Completed: 2 sent", "From acceptance to the user")
+    browser.click("a", "All deliveries, one by one")
+    browser.see("Deliveries of order-3", "2 deliveries", "sent")
+
+    # A search without a hit is an answer, and no failure.
+    console.go("#/messages?id=nope", "No message has the id nope.", "Events are kept back to", "Show all")
+    assert not browser.run("document.querySelector('.failed, [role=alert]')")
+
+    # The fields have room beside each other, and on a narrow screen they leave room for what is found.
+    console.go("#/messages", "later")
+    for width in (1920, 1500, 1024):
+        browser.view(width)
+        browser.until(f"innerWidth === {width}")
+        browser.until(f"{overlapping} === ''", "no field lies over another one")
+    browser.view(360, height=740)
+    browser.until("innerWidth === 360")
+    browser.until("document.querySelector('main tbody tr').getBoundingClientRect().top < 420", "room for what is found")
+    assert browser.run("document.querySelector('header').getBoundingClientRect().height") < 100
+    assert "Carillon" in browser.run("document.querySelector('header').innerText")
+    browser.click("button", "Filter (0)")
+    browser.choose("#message-state", "completed")
+    browser.click("button.main", "Search")
+    browser.see("Filter (1)")
+    browser.view(1280)
+
+    # Deliveries that say the same are one line, which opens.
+    producer.push(note("many", *(token(number) for number in range(100, 140))))
+    console.go("#/messages/shop/many", "40 × Sent: accepted by the push service until ", "Completed: 40 sent")
+    browser.until("document.querySelectorAll('.story li').length === 3", "a short story")
+    browser.click(".story button", "Show")
+    browser.until("document.querySelectorAll('.story li').length === 43", "the whole story")
+
+    # By time, with an address that another browser understands.
+    past = int(time.time() * 1000) - 3_600_000
+    console.go(f"#/messages?until={past}", "No message matches.")
+    console.go(f"#/messages?since={past}&state=completed", "order-3")
+    assert browser.run("document.querySelector('#message-since').value") != ""
+
+    # A test with its preview.
+    before = len(scene.simulator.accepted())
+    console.go("#/messages/new", "Preview")
+    browser.fill("#test-name", "nobody")
+    browser.fill("#test-body", "It works")
+    browser.click("button.main", "Send…")
+    browser.see("No active device in shop belongs to the user nobody.")
+    browser.fill("#test-name", "grace")
+    browser.fill("#test-title", "A test")
+    browser.until("document.querySelector('.notification').innerText.includes('It works')", "the preview")
+    console.picture("walk-test")
+    browser.click("button.main", "Send…")
+    browser.click("dialog button", "Send to 1 device")
+    browser.see("Message console-", "Completed: 1 sent")
+    assert len(scene.simulator.accepted()) == before + 1
+
+    # The credential of an app is a card.
+    console.go("#/more/credentials", "does not expire", "the gateway")
+    assert "in_use" not in browser.text() and "[" not in browser.text(), browser.text()
+    browser.run("history.back()")
+    browser.see("Message console-")
+
+    # What apps report is at the end of its way.
+    message = browser.run("location.hash.split('/').at(-1)")
+    one, = console.ask("GET", f"/v1/apps/shop/messages/{message}/deliveries")["deliveries"]
+    now = int(time.time() * 1000)
+    seen = [{"apns_id": one["apns_id"], "what": what, "at": now} for what in ("displayed", "opened")]
+    console.ask("POST", "/v1/apps/shop/seen", {"seen": seen})
+    browser.see("Displayed on the device", "100 % of displayed")
+    console.picture("walk-message")
+
+    # A page that is opened has a past.
+    until(lambda: len(console.ask("GET", "/v1/stats?history=true")["history"]) >= 5)
+    browser.run("location.hash = '#/overview'")
+    browser.run("location.reload()")
+    console.sign_in()
+    assert browser.run("Number(document.querySelector('[role=slider]').ariaValueMax)") >= 4
+    assert re.fullmatch(r"\d\d:\d\d(:\d0)?", browser.run("document.querySelector('.tick[text-anchor=middle]').innerHTML"))
+    console.end(allowed=["404"])
+
+
+# The first field or button whose box lies over another one.
+overlapping = (
+    "(() => { const all = [...document.querySelectorAll('.search :is(input, select, button)')]"
+    ".filter((one) => one.checkVisibility()).map((one) => one.getBoundingClientRect());"
+    " const over = all.find((one, at) => all.some((other, place) => place > at && one.left < other.right - 1"
+    " && other.left < one.right - 1 && one.top < other.bottom - 1 && other.top < one.bottom - 1));"
+    " return over ? `${over.left} ${over.right}` : ''; })()")
+
+
+def broadcast():
+    """A broadcast is cancelled half out; selected devices are changed together; the brake is seen and released."""
+    console = Console()
+    browser = console.browser
+    for number in range(60):
+        console.register(number, f"user-{number % 3}", "all", start="cc" if number % 2 else "a0")
+    # The push service takes one half, and asks to come again with the other.
+    console.scene.simulator.faults({"match": {"token": "cc*"}, "answer": {"status": 503, "reason": "Shutdown"}})
+    producer = Producer(console.serve)
+    console.sign_in()
+    producer.push({"id": "campaign", "app": "shop", "to": {"tags": {"all": ["all"]}}, "alert": "Sale"})
+    console.go("#/messages/shop/campaign", "devices with #all", "sending")
+    browser.until("document.querySelector('.funnel').innerText.match(/Sent\\s+30/)", "one half is sent")
+    browser.click("button", "Cancel the message…")
+    browser.see("30 notifications of it have gone out already")
+    browser.click("dialog button", "Cancel the message")
+    browser.see("The message is cancelled: 30 had gone out, 30 did not.", "Cancelled by anna: 30 sent, 30 cancelled")
+    console.picture("broadcast-cancelled")
+
+    # Selected devices, of two pages.
+    console.go("#/devices", "50 on this page")
+    browser.click("thead input")
+    browser.see("50 devices selected")
+    browser.click("button", "Next page")
+    browser.see("10 on this page")
+    browser.click("tbody input")
+    browser.see("51 devices selected", "Deactivate 51…", "Reactivate 0…")
+    console.picture("broadcast-selected")
+    browser.click("button", "Deactivate 51…")
+    browser.see("Deactivate 51 devices?")
+    browser.click("dialog button", "Deactivate 51 devices")
+    browser.see("51 devices deactivated.")
+    assert console.count("inactive") == 51
+    console.go("#/devices?active=false", "50 devices found on this page")
+    browser.click("tbody tr:first-child input")
+    browser.click("button", "Reactivate 1…")
+    browser.click("dialog button", "Reactivate 1 device")
+    browser.see("1 device reactivated.")
+    assert console.count("inactive") == 50
+    browser.until("document.querySelector('caption').innerText === '50 devices found'", "the list is read again")
+    browser.click("tbody tr:first-child input")
+    browser.click("button", "Erase 1…")
+    browser.click("dialog button", "Erase 1 device")
+    browser.see("1 device erased.")
+    assert console.count("inactive") == 49
+    # Some fail, because somebody else was faster. The others are done, and the number is right.
+    rest = console.ask("GET", "/v1/devices?active=false")["devices"]
+    console.go("#/devices?active=false&app=shop", "49 devices found")
+    browser.click("thead input")
+    console.ask("DELETE", f"/v1/apps/shop/devices/{rest[0]['device']}")
+    browser.click("button", "Erase 49…")
+    browser.click("dialog button", "Erase 49 devices")
+    browser.see("48 devices erased, 1 not: ")
+    assert console.count("inactive") == 0
+
+    # So many bad tokens that the brake is on.
+    console.scene.simulator.faults({"match": {"token": "dd*"}, "answer": {"status": 400, "reason": "BadDeviceToken"}})
+    for number in range(120):
+        console.register(number, "flood", start="dd")
+    producer.push({"id": "flood", "app": "shop", "to": {"users": ["flood"]}, "alert": "x"})
+    console.go("#/overview", "The brake of shop is on", "Check environment and topic")
+    assert "1 alarm" in browser.run("document.querySelector('#bar').innerText") or "alarms" in browser.text()
+    browser.click(".alarms a", "Open the gateway shop")
+    browser.see("The brake is on: no device is deactivated", "releases itself after ten minutes")
+    console.picture("broadcast-brake")
+    browser.click("button", "Release the brake…")
+    browser.click("dialog button", "Release the brake")
+    browser.see("The brake of shop is released.")
+    browser.until("!document.querySelector('.fault.warn')", "the brake is off")
+    # While the push service only refuses, the app is not ready; and one device was gone.
+    console.end(allowed=["503", "404"])
+
+
+def gateways_and_reload():
+    """A gateway is scaled, paused and resumed; the configuration is reloaded, with changes, and with a mistake."""
+    console = Console(news={})
+    browser = console.browser
+    console.sign_in()
+    console.go("#/gateways/shop", "Gateway shop", "1, from 1 to 4")
+    browser.fill("#min-shop", "2")
+    browser.fill("#max-shop", "3")
+    browser.click("button", "Scale")
+    browser.see("shop has 2 to 3 connections now", "from 2 to 3")
+    browser.fill("#min-shop", "9")
+    browser.click("button", "Scale")
+    browser.see("min must not be greater")
+    browser.click("button", "Pause…")
+    browser.see("Pause shop?")
+    browser.click("dialog button", "Pause shop")
+    browser.see("shop is paused", "Resume…")
+    console.go("#/overview", "An operator paused it. Messages are accepted and wait.")
+    browser.click(".alarms a", "Open the gateway shop")
+    browser.click("button", "Resume…")
+    browser.click("dialog button", "Resume shop")
+    browser.see("shop is resumed")
+    console.go("#/overview", "All is well")
+
+    console.go("#/more/configuration", "apps.shop.topic", "com.example.shop", "on restart", "from the file")
+    assert "apps.shop.topic" in browser.run("document.querySelector('main table').innerText"), "what was set is first"
+    assert "cluster.listen" not in browser.text()
+    browser.fill("#setting-filter", "news.topic")
+    browser.see("com.example.news")
+    browser.until("document.querySelectorAll('tbody tr').length === 1", "one setting is left")
+    # What a reload changes, and what needs a restart.
+    console.scene.apps["news"]["gateway"] = {"connects_per_minute": 600, "connections": {"min": 2, "max": 6}}
+    console.scene.more["http"]["signature_window"] = "4m"
+    console.scene.more["intake"] = {
+        "router": console.serve.places["router"], "pull": "tcp://127.0.0.1:0"}
+    console.scene.configure()
+    assert "Cluster" not in browser.run("document.querySelector('#tabs').innerText"), "a single node has no such tab"
+    console.go("#/cluster", "This Carillon is a single node.")
+    console.go("#/overview", "Outcomes since the start")
+    console.go("#/more/configuration", "not in force", "apps.news.gateway.connections.max")
+    console.picture("running-differences")
+    browser.click("button", "Reload…")
+    browser.see("Reload the configuration?")
+    browser.click("dialog button", "Reload")
+    browser.see("The configuration was reloaded", "need a restart", "intake.router")
+    browser.see("apps.news.gateway.connections.max")
+    console.picture("running-reloaded")
+    # A file with a mistake changes nothing.
+    with open(console.scene.path("carillon.json5"), "a") as file:
+        file.write("}")
+    browser.click("button", "Reload…")
+    browser.click("dialog button", "Reload")
+    browser.see("The configuration was refused; the one before stays in force")
+    console.go("#/gateways/news", "from 2 to 6")
+    # The browser reports the refused scale, and the readiness of a paused app.
+    console.end(allowed=["422", "503"])
+
+
+if __name__ == "__main__":
+    main(globals())

@@ -1,0 +1,132 @@
+"""Devices: audiences, users with similar names, deactivation and reactivation."""
+import json, time
+from harness import apns_id, main, Monitor, note, Producer, Scene, token
+
+
+def audiences():
+    """Devices that the verb registers are reached by user, tag, `all` and device id."""
+    scene = Scene()
+    serve = scene.serve()
+    producer, monitor = Producer(serve), Monitor(serve)
+    names = {}
+    for number, (user, tags) in enumerate([("ada", ["beta"]), ("ada", []), ("bob", ["beta", "vip"]), (None, ["old"])]):
+        words = (["--user", user] if user else []) + [w for t in tags for w in ("--tag", t)]
+        answer = json.loads(serve.verb("devices", "add", "shop", token(number), *words, "--json"))
+        assert answer["change"] == "registered", answer
+        names[answer["device"]] = number
+    assert [e["device"] for e in monitor.wait("device/registered", count=4)] == list(names)
+    assert len(serve.verb("devices", "list", "--app", "shop", "--json").splitlines()) == 4
+    ids = list(names)
+    for name, to, wanted in [
+        ("users", {"users": ["ada", "nobody"]}, [0, 1]), ("all", {"all": True}, [0, 1, 2, 3]),
+        ("devices", {"devices": [ids[1], ids[3]]}, [1, 3]), ("any", {"tags": {"any": ["vip", "old"]}}, [2, 3]),
+        ("not", {"tags": {"all": ["beta", {"not": "vip"}]}}, [0]), ("none", {"tags": {"all": ["vip", "old"]}}, []),
+    ]:
+        status = producer.push({"id": name, "app": "shop", "to": to, "alert": "Hello"})
+        assert status["status"] == "accepted", (name, status)
+        done = monitor.completed(name)[name]
+        assert done["sent"] == len(wanted), (name, done)
+        assert sorted(names[e["device"]] for e in monitor.of("delivery/sent", name)) == wanted, name
+    # With `again`, only the device that joined the audience later gets the message.
+    answer = json.loads(serve.verb("devices", "add", "shop", token(9), "--user", "ada", "--json"))
+    again = {"id": "users", "app": "shop", "to": {"users": ["ada", "nobody"]}, "alert": "Hello"}
+    assert producer.push(again)["status"] == "duplicate"
+    assert producer.push({**again, "again": True})["status"] == "accepted"
+    monitor.until(lambda: len(monitor.of("message/completed", "users")) == 2)
+    assert monitor.of("delivery/sent", "users")[-1]["device"] == answer["device"]
+    assert len(monitor.of("delivery/sent", "users")) == 3 and monitor.of("message/completed", "users")[1]["counts"]["sent"] == 1
+    serve.stop()
+
+
+def unregistered_device():
+    """A 410 deactivates a device, which is suppressed until it registers again; also across a restart."""
+    scene = Scene()
+    serve = scene.serve()
+    producer, monitor = Producer(serve), Monitor(serve)
+    serve.verb("devices", "add", "shop", token(1), "--user", "ada")
+    since = int(time.time() * 1000) + 3_600_000
+    scene.simulator.device(token(1), state="unregistered", since=since)
+    producer.push(note("first", token(1)))
+    done = monitor.completed("first")["first"]
+    assert done["rejected"] == 1, done
+    (rejected,) = monitor.of("delivery/rejected")
+    assert rejected["status"] == 410 and rejected["reason"] == "Unregistered", rejected
+    (deactivated,) = monitor.wait("device/deactivated")
+    evidence = {k: deactivated.get(k) for k in ("device", "reason", "message_id", "apns_id", "time")}
+    assert evidence == {
+        "device": rejected["device"], "reason": "Unregistered", "message_id": "first", "time": since,
+        "apns_id": apns_id("shop", "first", token(1))}, deactivated
+    # The deactivation applies as soon as its event is published, although the registry is written a moment later.
+    producer.push(note("second", token(1)))
+    assert monitor.completed("second")["second"]["suppressed"] == 1
+    (suppressed,) = monitor.of("delivery/suppressed", "second")
+    assert suppressed["reason"] == "inactive" and suppressed["device"] == rejected["device"], suppressed
+    serve.kill()
+
+    serve = scene.serve()
+    producer, monitor = Producer(serve), Monitor(serve)
+    producer.push(note("third", token(1)))
+    assert monitor.completed("third")["third"]["suppressed"] == 1
+    shown = json.loads(serve.verb("devices", "show", rejected["device"], "--json"))
+    assert shown["active"] is False and shown["reason"] == "Unregistered", shown
+    scene.simulator.device(token(1), state="active")
+    answer = json.loads(serve.verb("devices", "add", "shop", token(1), "--json"))
+    assert answer["change"] == "reactivated" and answer["device"] == rejected["device"], answer
+    assert monitor.wait("device/reactivated")[0]["device"] == rejected["device"]
+    producer.push(note("fourth", token(1)))
+    assert monitor.completed("fourth")["fourth"]["sent"] == 1
+    # A device that registered after the time in a 410 stays active: the 410 is about its earlier registration.
+    scene.simulator.device(token(1), state="unregistered", since=1_600_000_000_000)
+    producer.push(note("fifth", token(1)))
+    assert monitor.completed("fifth")["fifth"]["rejected"] == 1
+    serve.verb("devices", "deactivate", rejected["device"], "--reason", "lost")
+    assert [e["reason"] for e in monitor.wait("device/deactivated")] == ["lost"]
+    serve.stop()
+
+
+def bad_token_brake():
+    """A flood of bad tokens trips the brake: deactivation pauses, and an event reports it."""
+    scene = Scene()
+    scene.simulator.device("bad*", state="bad")
+    serve = scene.serve()
+    producer, monitor = Producer(serve), Monitor(serve)
+    bad = [token(n, "bad0") for n in range(400)]
+    producer.push(note("flood", *bad))
+    done = monitor.completed("flood")["flood"]
+    assert done["rejected"] == 400, done
+    (alarm,) = monitor.wait("device/brake")
+    assert alarm["state"] == "on" and alarm["candidates"] >= 50 <= alarm["answers"], alarm
+    before = len(monitor.of("device/deactivated"))
+    assert before < 200, before
+    producer.push(note("more", *(token(n, "bad1") for n in range(100))))
+    assert monitor.completed("more")["more"]["rejected"] == 100
+    producer.push(note("good", token(1)))
+    assert monitor.completed("good")["good"]["sent"] == 1
+    assert len(monitor.of("device/deactivated")) == before and len(monitor.of("device/brake")) == 1
+    serve.heard("too many bad tokens")
+    serve.stop()
+
+
+def similar_names():
+    """Two users, and two tags, whose names look equal but have different bytes."""
+    scene = Scene()
+    serve = scene.serve()
+    producer, monitor = Producer(serve), Monitor(serve)
+    names = ["caf\u00e9", "cafe\u0301"]
+    for number, name in enumerate(names):
+        serve.verb("devices", "add", "shop", token(number), "--user", name, "--tag", name)
+    for name, to, count in [
+        ("users", {"users": names}, 2), ("one", {"users": names[1:]}, 1), ("tags", {"tags": {"any": names}}, 2),
+        ("both", {"tags": {"all": names}}, 0),
+    ]:
+        assert producer.push({"id": name, "app": "shop", "to": to, "alert": "Hello"})["status"] == "accepted"
+        assert monitor.completed(name)[name]["sent"] == count, (name, monitor.completed(name))
+    # A device with both tags.
+    serve.verb("devices", "add", "shop", token(7), "--tag", names[0], "--tag", names[1])
+    assert producer.push({"id": "all", "app": "shop", "to": {"tags": {"all": names}}, "alert": "Hi"})["status"] == "accepted"
+    assert monitor.completed("all")["all"]["sent"] == 1
+    serve.stop()
+
+
+if __name__ == "__main__":
+    main(globals())
