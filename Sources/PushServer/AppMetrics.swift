@@ -45,11 +45,12 @@ final class AppMetrics: Sendable {
 
     private let app: AppID
     private let registry: MetricsRegistry
-    private let reasons = ReasonTable.apns
+    private let reasons: ReasonTable
     private let current = Locked(Current())
 
-    init(_ app: AppID, in registry: MetricsRegistry) {
+    init(_ app: AppID, reasons: ReasonTable, in registry: MetricsRegistry) {
         self.app = app
+        self.reasons = reasons
         self.registry = registry
     }
 

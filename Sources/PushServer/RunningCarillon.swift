@@ -66,7 +66,7 @@ package final class RunningCarillon: Sendable {
         let configuration = parsed.configuration
         self.source = source
         self.configuration = Locked(configuration)
-        catalog = AppCatalog(configuration.catalog, others: APNsCodec.unconfigured)
+        catalog = AppCatalog(configuration.catalog, others: PushServices.unconfigured)
         let logs = ServerLogs(configuration.log)
         let log = logs.log
         self.logs = logs

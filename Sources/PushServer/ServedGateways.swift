@@ -147,7 +147,7 @@ actor ServedGateways {
 
     private func open(_ loaded: LoadedApp, connections: ClosedRange<Int>, journal known: GatewayJournal?) {
         let app = loaded.app
-        let journal = known ?? makeJournal(app.id)
+        let journal = known ?? makeJournal(app)
         if known != nil {
             dependencies.log.notice(
                 "credential accepted", [.app: app.id.name, .event: "credential.rotated"])
@@ -230,7 +230,7 @@ actor ServedGateways {
         event.add("message", text: fault.description)
         dependencies.pipeline.announce(event)
         guard let served = apps[app.id] else {
-            let journal = makeJournal(app.id)
+            let journal = makeJournal(app)
             apps[app.id] = ServedApp(
                 app: app, loaded: nil, gateway: nil, fault: fault.description, connections: app.gateway.connections,
                 journal: journal)
@@ -246,10 +246,10 @@ actor ServedGateways {
         }
     }
 
-    private func makeJournal(_ app: AppID) -> GatewayJournal {
-        let metrics = AppMetrics(app, in: dependencies.metrics)
-        dependencies.pipeline.counted.measure(app, into: metrics)
-        return GatewayJournal(app, log: dependencies.log, metrics: metrics)
+    private func makeJournal(_ app: Configuration.App) -> GatewayJournal {
+        let metrics = AppMetrics(app.id, reasons: app.reasons, in: dependencies.metrics)
+        dependencies.pipeline.counted.measure(app.id, into: metrics)
+        return GatewayJournal(app.id, log: dependencies.log, metrics: metrics)
     }
 
     func setConnections(_ connections: ClosedRange<Int>, of id: AppID) {

@@ -1,4 +1,3 @@
-import APNs
 import Glibc
 package import PushAdmin
 import PushConfiguration
@@ -25,7 +24,7 @@ package enum StoppedKeys {
         let registrar = await KeyRegistrar.open(keys, directory: lock.directory)
         let request = try HTTP1Request(
             method: method, target: target, headers: [:], body: body, peer: .local)
-        let apps = AppCatalog(nil, others: APNsCodec.unconfigured)
+        let apps = AppCatalog(nil, others: PushServices.unconfigured)
         let answer = await EndpointTable(KeyEndpoints.all(registrar, apps: apps)).answer(request)
         await keys.close()
         for name in new { giveToOwner(name, in: lock.directory) }

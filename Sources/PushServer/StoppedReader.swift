@@ -1,4 +1,3 @@
-import APNs
 import Glibc
 import PushAdmin
 package import PushConfiguration
@@ -60,7 +59,7 @@ package struct StoppedReader: Sendable {
                     PipelineEndpoints.reading(
                         on: loop, streams: streams, devices: registry, events: ledger, waiting: CommittedEvents(),
                         identities: ledger.identities,
-                        apps: AppCatalog(nil, others: APNsCodec.unconfigured))),
+                        apps: AppCatalog(nil, others: PushServices.unconfigured))),
                 door: ControlDoor())
         } catch {
             await registry.close()

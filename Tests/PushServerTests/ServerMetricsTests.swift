@@ -32,7 +32,7 @@ import Testing
         var rows: [GatewayMetrics.Row] = []
         let running = try ServedStatus.sample(.running, open: 1)
         for number in 0..<3000 {
-            let metrics = AppMetrics(try #require(AppID("app\(number)")), in: registry)
+            let metrics = AppMetrics(try #require(AppID("app\(number)")), reasons: .apns, in: registry)
             rows.append(GatewayMetrics.Row(status: running, credential: metrics.credential))
             // An app without events does not create series.
             if number % 100 != 0 { continue }
@@ -56,7 +56,7 @@ import Testing
     @Test func `Answers are counted under closed sets, and their series are removed with the app`() throws {
         let registry = MetricsRegistry()
         let app = try #require(AppID("shop"))
-        let metrics = AppMetrics(app, in: registry)
+        let metrics = AppMetrics(app, reasons: .apns, in: registry)
         var reports = try (0..<3).map { _ in try Self.report(.sent(providerID: nil)) }
         for word in ["Unregistered", "NotOnSundays", "NorOnMondays"] {
             let refusal = Refusal(status: word == "Unregistered" ? 410 : 499, reason: ProviderReason(rawValue: word))
@@ -82,7 +82,7 @@ import Testing
         // A late report of the removed app creates no series, and a new app of that name starts with new counters.
         let refusal = Refusal(status: 400, reason: .badDeviceToken)
         metrics.count([try Self.report(.rejected(refusal, deactivates: .misdirected))])
-        let again = AppMetrics(app, in: registry)
+        let again = AppMetrics(app, reasons: .apns, in: registry)
         again.count([try Self.report(.sent(providerID: nil))])
         let next = registry.render()
         #expect(next.contains(#"answers_total{app="shop",status="200",reason="none"} 1"#))

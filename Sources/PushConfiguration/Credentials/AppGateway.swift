@@ -80,7 +80,7 @@ package struct AppGateway: Sendable {
 
     package func settings(resolver: NameResolver, permit: SendingPermit? = nil) -> GatewaySettings {
         var settings = GatewaySettings(
-            app: app.id, endpoint: hostPort, reasons: .apns, resolver: resolver,
+            app: app.id, endpoint: hostPort, reasons: app.reasons, resolver: resolver,
             connect: connect(resolver: resolver, permit: permit))
         settings.permit = permit
         settings.policy.minimum = app.gateway.connections.lowerBound

@@ -1,4 +1,5 @@
 package import APNs
+package import PushModel
 package import PushWire
 
 /// The settings of an app that belong to its push service.
@@ -11,6 +12,13 @@ extension Configuration.App {
     package var apns: APNsSettings {
         switch service {
         case .apns(let settings): settings
+        }
+    }
+
+    /// What the refusals of the app's push service mean.
+    package var reasons: ReasonTable {
+        switch service {
+        case .apns: .apns
         }
     }
 

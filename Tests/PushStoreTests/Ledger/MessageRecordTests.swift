@@ -79,6 +79,21 @@ import Testing
         }
     }
 
+    @Test func `A type that earlier versions did not have is stored with its word`() throws {
+        let type = MessageType(32, word: "whisper", defaultPriority: .one)
+        let message = Message(id: try #require(MessageID("m")), app: LedgerScene.shop, type: type, payload: [])
+        var bytes: [UInt8] = []
+        MessageRecord.append(message, to: .everyone, needsClaim: false, &bytes)
+        #expect(bytes == [0b100_0000, 32, 1, 7] + Array("whisper".utf8) + [1, 1, 0x6d, 4, 0])
+        for count in 0...bytes.count {
+            let read = bytes.prefix(count).withUnsafeBytes { bytes in
+                var reader = ByteReader(bytes)
+                return MessageRecord.read(&reader, app: LedgerScene.shop)
+            }
+            #expect((read?.message.type == type) == (count == bytes.count), "\(count) bytes")
+        }
+    }
+
     /// Existing files contain this form.
     @Test func `The binary form of a record does not change`() {
         let message = Message(
@@ -105,10 +120,12 @@ import Testing
 }
 
 extension SeededRandom {
-    /// Types from before records had words, and types of the present.
+    /// The types from before records had words. ``SchemaTests`` has a hash of the records of these messages.
     private static let types = [
-        MessageType.alert, MessageType(1, word: "background", defaultPriority: .five),
-        MessageType(7, word: "liveactivity"), MessageType(32, word: "other", defaultPriority: .one),
+        MessageType.alert, MessageType(1, word: "background", defaultPriority: .five), MessageType(2, word: "voip"),
+        MessageType(3, word: "complication"), MessageType(4, word: "fileprovider"), MessageType(5, word: "mdm"),
+        MessageType(6, word: "location"), MessageType(7, word: "liveactivity"), MessageType(8, word: "pushtotalk"),
+        MessageType(9, word: "widgets"), MessageType(10, word: "controls"),
     ]
 
     mutating func request() -> PushRequest {
