@@ -105,10 +105,11 @@ import Testing
 }
 
 extension SeededRandom {
-    /// Types from before records had words, and types of the present.
+    /// Types from before records had words, types of the present, and one of another service with an early number.
     private static let types = [
         MessageType.alert, MessageType(1, word: "background", defaultPriority: .five),
         MessageType(7, word: "liveactivity"), MessageType(32, word: "other", defaultPriority: .one),
+        MessageType(3, word: "whisper", defaultPriority: .five),
     ]
 
     mutating func request() -> PushRequest {
