@@ -21,7 +21,7 @@ package enum MessageRecord {
         if message.traceparent != nil { flags |= traced }
         if needsClaim { flags |= Self.needsClaim }
         if message.onUnknown == .drop { flags |= drops }
-        let isEarly = message.type.number < earlyTypes.count
+        let isEarly = isEarly(message.type)
         if !isEarly { flags |= hasWord }
         bytes.append(flags)
         bytes.append(message.type.number)
@@ -77,6 +77,11 @@ package enum MessageRecord {
         MessageType(6, word: "location"), MessageType(7, word: "liveactivity"), MessageType(8, word: "pushtotalk"),
         MessageType(9, word: "widgets"), MessageType(10, word: "controls"),
     ]
+
+    /// Whether a record needs no word for the type. Another push service may give the same number to a type of its own.
+    private static func isEarly(_ type: MessageType) -> Bool {
+        type.number < earlyTypes.count && type == earlyTypes[Int(type.number)]
+    }
 
     private static func type(_ number: UInt8, hasWord: Bool, _ reader: inout ByteReader) -> MessageType? {
         guard hasWord else { return number < earlyTypes.count ? earlyTypes[Int(number)] : nil }

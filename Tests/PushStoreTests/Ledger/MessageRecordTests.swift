@@ -79,12 +79,13 @@ import Testing
         }
     }
 
-    @Test func `A type that earlier versions did not have is stored with its word`() throws {
-        let type = MessageType(32, word: "whisper", defaultPriority: .one)
+    @Test(arguments: [32, 3] as [UInt8])
+    func `A type that earlier versions did not have is stored with its word`(number: UInt8) throws {
+        let type = MessageType(number, word: "whisper", defaultPriority: .one)
         let message = Message(id: try #require(MessageID("m")), app: LedgerScene.shop, type: type, payload: [])
         var bytes: [UInt8] = []
         MessageRecord.append(message, to: .everyone, needsClaim: false, &bytes)
-        #expect(bytes == [0b100_0000, 32, 1, 7] + Array("whisper".utf8) + [1, 1, 0x6d, 4, 0])
+        #expect(bytes == [0b100_0000, number, 1, 7] + Array("whisper".utf8) + [1, 1, 0x6d, 4, 0])
         for count in 0...bytes.count {
             let read = bytes.prefix(count).withUnsafeBytes { bytes in
                 var reader = ByteReader(bytes)
