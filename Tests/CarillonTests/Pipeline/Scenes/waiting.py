@@ -143,14 +143,16 @@ def spellings():
 
 
 def obstacle(serve, name):
-    """Returns what the message and its trace say about why it has not gone out."""
+    """Returns what the message says about why it has not gone out."""
     status, message = control(serve, "GET", f"/v1/messages/{name}")
     assert status == 200, message
-    return message.get("obstacle", {}), serve.verb("trace", name)
+    return message.get("obstacle", {})
 
 
 def await_obstacle(serve, name, code):
-    return until(lambda: (found := obstacle(serve, name))[0].get("code") == code and found)
+    """Returns the obstacle as soon as it is this one, with what the trace says about it."""
+    found = until(lambda: (found := obstacle(serve, name)).get("code") == code and found, 0.05)
+    return found, serve.verb("trace", name)
 
 
 def explained():
@@ -168,7 +170,7 @@ def explained():
         "refused": (token(3, "bb"), {}), "alone": (token(4), {"app": "away"}), "fine": (token(5), {})}.items():
         assert producer.push(note(name, to, **more))["status"] == "accepted", name
     monitor.completed("fine")
-    assert obstacle(serve, "fine")[0] == {}
+    assert obstacle(serve, "fine") == {}
     # Each has its own reason; times are those of the next attempt, in milliseconds.
     now = time.time() * 1000
     found, text = await_obstacle(serve, "silent", "unanswered")
