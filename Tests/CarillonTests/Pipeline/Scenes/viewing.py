@@ -111,11 +111,15 @@ def walk():
     browser.choose("#message-state", "completed")
     browser.click("button.main", "Search")
     browser.see("Filter (1)")
+    # The parts of More scroll sideways there, and the chosen one is in sight.
+    console.go("#/more/keys", "Make a key")
+    browser.until(
+        "document.querySelector('nav.parts [aria-current]').getBoundingClientRect().right <= innerWidth", "API keys")
     browser.view(1280)
 
     # Deliveries that say the same are one line, which opens.
     producer.push(note("many", *(token(number) for number in range(100, 140))))
-    console.go("#/messages/shop/many", "40 × Sent: accepted by the push service until ", "Completed: 40 sent")
+    console.go("#/messages/shop/many", "40 × Sent: accepted by the push service", "Completed: 40 sent")
     browser.until("document.querySelectorAll('.story li').length === 3", "a short story")
     browser.click(".story button", "Show")
     browser.until("document.querySelectorAll('.story li').length === 43", "the whole story")
@@ -385,6 +389,14 @@ def restart():
     browser.click("#bar a", "1 alarm")
     browser.see("shop cannot send", "cannot connect to 127.0.0.1", "Check that the push service listens")
     console.picture("restart-outage")
+    # The header keeps to one row beside an alarm, and nothing touches.
+    for width, height in [(1024, 70), (360, 140)]:
+        browser.view(width)
+        browser.until(f"innerWidth === {width} && document.querySelector('header').offsetHeight < {height}", "a low header")
+        assert browser.run(
+            "document.querySelector('#bar .alarm').getBoundingClientRect().left"
+            " - document.querySelector('#bar .live').getBoundingClientRect().right") >= 4
+    browser.view(1280)
     browser.click(".alarms a", "Open the gateway shop")
     browser.see("Gateway shop", "refused")
     console.end(allowed=["net::ERR_", "503"])
