@@ -183,7 +183,7 @@ let package = Package(
         .testTarget(
             name: "PushModelTests", dependencies: ["PushModel", "PushTime", "TestSupport"], swiftSettings: settings),
         .testTarget(
-            name: "PushWireTests", dependencies: ["PushWire", "PushModel", "TestSupport", "PushTime"],
+            name: "PushWireTests", dependencies: ["PushWire", "PushModel", "TestSupport", "TestTraits", "PushTime"],
             swiftSettings: settings),
         .testTarget(
             name: "PushLogicTests", dependencies: ["PushLogic", "PushModel", "PushTime", "TestSupport", "TestTraits"],

@@ -84,7 +84,7 @@ func scan(_ bytes: [UInt8]) -> PayloadFacts? { ByteView.lending(bytes) { JSONSca
         let alphabet =
             Array("{}[]\",:\\ \n0123456789.-+eEtrufalsn/bx".utf8) + [0x1f, 0x80, 0xc3, 0xa9, 0xe2, 0x82, 0xac]
         var compared = 0
-        for _ in 0..<30_000 {
+        for _ in 0..<RunKind.rounds(30_000) {
             var bytes = seeds.randomElement(using: &random)!
             for _ in 0..<Int.random(in: 1...3, using: &random) {
                 let place = Int.random(in: 0...bytes.count, using: &random)

@@ -1,5 +1,6 @@
 import PushModel
 import TestSupport
+import TestTraits
 import Testing
 
 @testable import PushWire
@@ -44,7 +45,7 @@ import Testing
         var random = SeededRandom(seed: 4711)
         var index = JSONIndex()
         var (taken, refused) = (0, 0)
-        for _ in 0..<20_000 {
+        for _ in 0..<RunKind.rounds(20_000) {
             let text = Self.mutated(&random)
             let padded = ByteView.lending(text) { index.padded($0) }
             let verdict = index.read(padded)
@@ -83,7 +84,7 @@ import Testing
         let reader = EnvelopeReader(apps: Examples.apps)
         var taken = 0
         var reasons: Set<RejectionReason> = []
-        for round in 0..<20_000 {
+        for round in 0..<RunKind.rounds(20_000) {
             let text = Self.mutated(&random)
             let frame = round % 2 == 0 ? random.mutate(Array(Examples.frame.utf8), chance: 0.2) : nil
             switch Examples.read(text, frame: frame, by: reader) {
