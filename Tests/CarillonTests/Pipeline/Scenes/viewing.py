@@ -96,6 +96,10 @@ def walk():
     console.go("#/messages?id=nope", "No message has the id nope.", "Events are kept back to", "Show all")
     assert not browser.run("document.querySelector('.failed, [role=alert]')")
 
+    console.go("#/devices?user=nobody", "No device matches.")
+    browser.click("a", "Show all")
+    browser.see("Registered devices")
+
     # The fields have room beside each other, and on a narrow screen they leave room for what is found.
     console.go("#/messages", "later")
     for width in (1920, 1500, 1024):
