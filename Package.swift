@@ -197,7 +197,8 @@ let package = Package(
         .testTarget(
             name: "PushModelTests", dependencies: ["PushModel", "PushTime", "TestSupport"], swiftSettings: settings),
         .testTarget(
-            name: "PushWireTests", dependencies: ["APNs", "PushWire", "PushModel", "TestSupport", "PushTime"],
+            name: "PushWireTests",
+            dependencies: ["APNs", "PushWire", "PushModel", "TestSupport", "TestTraits", "PushTime"],
             swiftSettings: settings),
         .testTarget(
             name: "PushLogicTests",

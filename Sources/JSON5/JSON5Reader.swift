@@ -27,6 +27,7 @@ package struct JSON5Reader {
     package static func read(_ bytes: [UInt8]) throws(JSON5Error) -> JSONTree {
         var reader = JSON5Reader(bytes)
         try reader.skipBlank()
+        if reader.current == nil { throw reader.error("it is empty; an object without members is {}") }
         let tree = try reader.value()
         try reader.skipBlank()
         if reader.position < bytes.count { throw reader.error("nothing may follow the value") }

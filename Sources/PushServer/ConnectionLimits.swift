@@ -35,9 +35,16 @@ struct ConnectionLimits: Sendable, Equatable {
         http = min(wanted, max(share - httpRefused, all / 8, 16))
     }
 
-    /// Logs that the limit of open files allows fewer HTTP connections than the configuration.
+    /// Fewer HTTP connections than this are a reason to warn at the start. Where more are left, although not all that are
+    /// configured, `carillon doctor` mentions it.
+    private static let fewHTTP = 1000
+
+    /// Whether the limit of open files leaves so few HTTP connections that a start must mention it.
+    func leavesFewHTTP(of wanted: Int) -> Bool { http < min(wanted, Self.fewHTTP) }
+
+    /// Logs that the limit of open files leaves few HTTP connections, if it does.
     func reportHTTP(wanted: Int, descriptors: UInt64, to log: Logger) {
-        guard http < wanted else { return }
+        guard leavesFewHTTP(of: wanted) else { return }
         log.notice(
             """
             the limit of open files allows fewer HTTP connections than http.connections; raise it (ulimit -n, or \

@@ -111,6 +111,9 @@ struct ServedStatus: Sendable {
         return gateway.hasBeenUp ? nil : "no connection is open yet"
     }
 
+    /// Whether deliveries wait for an answer of the push service. Those in the queue of the gateway have not been sent.
+    var hasSent: Bool { gateway.map { $0.outstanding > 0 } ?? false }
+
     private var hasOpenConnection: Bool { gateway?.connections.contains { $0.state == .open } ?? false }
 }
 

@@ -40,7 +40,7 @@ extension MessageObstacle {
             self.init(.paused, "an operator has paused the app \(app)", since: time)
         } else if let trouble = progress?.trouble {
             self.init(.registry, "the registry cannot look up its devices: \(trouble)")
-        } else if let served, progress?.unanswered.count ?? 0 == 0, let obstacle = served.obstacle {
+        } else if let served, !served.hasSent || progress?.unanswered.count ?? 0 == 0, let obstacle = served.obstacle {
             self.init(
                 .connection, "\(app): \(obstacle)",
                 nextAttemptAt: served.timeToNextAttempt.map { now.adding(milliseconds: $0.wholeMilliseconds) })

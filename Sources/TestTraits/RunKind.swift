@@ -11,7 +11,15 @@ package enum RunKind {
     package static let isMemoryOnly = getenv("CARILLON_PART").map { String(cString: $0) } == "memory"
 
     /// Returns how often something is repeated.
-    package static func rounds<Count: BinaryInteger>(_ usual: Count, long: Count) -> Count { isLong ? long : usual }
+    package static func rounds<Count: BinaryInteger>(_ usual: Count, long: Count) -> Count {
+        isLong ? long : rounds(usual)
+    }
+
+    /// Returns how often something is repeated that takes no longer with `--long`: a third in the sanitized run of each
+    /// change. Such a run is several times slower, and what it looks for does not depend on values as much as on paths.
+    package static func rounds<Count: BinaryInteger>(_ usual: Count) -> Count {
+        isMemoryOnly ? max(1, usual / 3) : usual
+    }
 }
 
 extension Trait where Self == ConditionTrait {

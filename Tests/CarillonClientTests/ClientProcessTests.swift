@@ -6,6 +6,9 @@ import Testing
 /// Tests of clients as processes, with a Carillon that is killed. `Tools/bench/client` runs the same with a million
 /// messages.
 @Suite(.startsProgram, .waits) struct ClientProcessTests {
+    private static let many = "\(RunKind.rounds(8000, long: 20_000))"
+    private static let some = "\(RunKind.rounds(4000, long: 10_000))"
+
     private func run(_ arguments: [String]) async throws {
         let root = "/" + #filePath.split(separator: "/").dropLast(3).joined(separator: "/")
         let folder = ChildProcess.carillon.split(separator: "/").dropLast().map { "/" + $0 }.joined()
@@ -19,27 +22,27 @@ import Testing
     }
 
     @Test func `Each message is accepted once, although Carillon is killed three times`() async throws {
-        try await run(["--count", "20000", "--kills", "3", "--away", "0.5", "--tasks", "300"])
+        try await run(["--count", Self.many, "--kills", "3", "--away", "0.5", "--tasks", "300"])
     }
 
     @Test func `Each message is accepted once from the spool, although the producer is killed, too`() async throws {
-        try await run(["--count", "10000", "--kills", "2", "--away", "3", "--tasks", "300", "--spool"])
+        try await run(["--count", Self.some, "--kills", "2", "--away", "3", "--tasks", "300", "--spool"])
     }
 
     @Test func `Readers have each event once across kills of Carillon and restarts, and miss none if they are killed`()
         async throws
     {
-        try await run(["--watch", "--count", "10000", "--kills", "2", "--away", "0.5", "--tasks", "300"])
+        try await run(["--watch", "--count", Self.some, "--kills", "2", "--away", "0.5", "--tasks", "300"])
     }
 
     @Test func `With two Carillons of which one is killed at a time, each message is accepted, and by no ledger twice`()
         async throws
     {
-        try await run(["--two", "--count", "20000", "--tasks", "300"])
+        try await run(["--two", "--count", Self.many, "--tasks", "300"])
     }
 
     @Test func `Readers whose connections are reset have each event once`() async throws {
-        try await run(["--watch", "--disconnects", "5", "--count", "20000", "--tasks", "300"])
+        try await run(["--watch", "--disconnects", "5", "--count", Self.many, "--tasks", "300"])
     }
 
     @Test func `With keys, messages are accepted and events are read`() async throws {

@@ -61,7 +61,8 @@ import Testing
     }
 
     static let faulty: [(String, Int, String)] = [
-        ("", 1, "a value is missing"), ("{", 1, "closing brace"), ("{a:1\n b:2}", 2, "comma"), ("[1", 1, "comma"),
+        ("", 1, "it is empty"), ("// Nothing.\n", 2, "it is empty"), ("[", 1, "a value is missing"),
+        ("{", 1, "closing brace"), ("{a:1\n b:2}", 2, "comma"), ("[1", 1, "comma"),
         ("{a 1}", 1, "colon"), ("{a:\n}", 2, "cannot begin"), ("{a:b}", 1, "needs quotes"),
         ("'a\nb'", 1, "closing quote"),
         ("{} x", 1, "nothing may follow"), ("/* \n", 1, "comment"), ("01", 1, "not a number"),

@@ -31,7 +31,7 @@ import Testing
     static let z85 = "Yne@$w-vo<fVvi]a<NY6T1ed:M$fCG*[IaLV{hID"
 
     static let cases: [Case] = [
-        Case("", 1, "", "this is not JSON5: a value is missing"),
+        Case("", 1, "", "this is not JSON5: it is empty"),
         Case("{\n data: 1\n x: 2 }", 3, "", "a comma or a closing brace is missing"),
         Case("[1]", 1, "", "the file must hold one object, { … }, not an array"),
         Case("{}", 1, "", "there is no app"),

@@ -152,7 +152,7 @@ import Testing
         for count in 0..<valid.count {
             valid[..<count].withUnsafeBytes { #expect([[UInt8]](postgreSQL: $0) == nil) }
         }
-        for _ in 0..<20_000 {
+        for _ in 0..<RunKind.rounds(20_000) {
             random.mutate(valid, chance: 1).withUnsafeBytes { bytes in
                 guard let values = [[UInt8]](postgreSQL: bytes) else { return }
                 #expect(values.reduce(0) { $0 + $1.count } <= bytes.count)

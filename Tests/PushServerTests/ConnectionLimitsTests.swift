@@ -23,6 +23,13 @@ import Testing
         #expect(ConnectionLimits(descriptors: 65_536, http: 100).http == 100)
     }
 
+    @Test func `A start mentions the limit only if it leaves few connections`() {
+        #expect(ConnectionLimits(descriptors: 1024, http: 16_384).leavesFewHTTP(of: 16_384))
+        #expect(!ConnectionLimits(descriptors: 1024, http: 16).leavesFewHTTP(of: 16))
+        let usual = ConnectionLimits(descriptors: 20_000, http: 16_384)
+        #expect(usual.http < 16_384 && !usual.leavesFewHTTP(of: 16_384))
+    }
+
     @Test func `With few descriptors, each door still has some`() {
         for all in 64..<1024 {
             let limits = ConnectionLimits(descriptors: UInt64(all), http: 16_384)

@@ -36,12 +36,15 @@ import Testing
     }
 
     @Test func `A closed circuit breaker names the next attempt`() throws {
-        let status = try ServedStatus.sample(.paused(for: .seconds(4), .unreachable(attempts: 5)), failed: 5)
+        let state = GatewayStatus.State.paused(for: .seconds(4), .unreachable(attempts: 5))
+        let status = try ServedStatus.sample(state, failed: 5)
         let found = obstacle(status)
         #expect(found?.code == .connection && found?.nextAttemptAt == Self.now.adding(milliseconds: 4000))
-        // What is at the gateway already has its own reason.
-        let sent = progress { $0.unanswered = AppWaits.Wait(count: 2, oldest: Self.now) }
-        #expect(obstacle(status, sent)?.code == .unanswered)
+        // A delivery in the queue of the gateway waits for a connection, too.
+        let given = progress { $0.unanswered = AppWaits.Wait(count: 2, oldest: Self.now) }
+        #expect(obstacle(status, given)?.code == .connection)
+        // One that has been sent has its own reason.
+        #expect(obstacle(try ServedStatus.sample(state, failed: 5, sent: 2), given)?.code == .unanswered)
     }
 
     @Test func `With a connection, its own deliveries and its place say what it waits for`() throws {

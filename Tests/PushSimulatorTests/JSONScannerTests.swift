@@ -84,7 +84,7 @@ func scan(_ bytes: [UInt8]) -> PayloadFacts? { ByteView.lending(bytes) { JSONSca
         let alphabet =
             Array("{}[]\",:\\ \n0123456789.-+eEtrufalsn/bx".utf8) + [0x1f, 0x80, 0xc3, 0xa9, 0xe2, 0x82, 0xac]
         var compared = 0
-        for _ in 0..<30_000 {
+        for _ in 0..<RunKind.rounds(30_000) {
             var bytes = seeds.randomElement(using: &random)!
             for _ in 0..<Int.random(in: 1...3, using: &random) {
                 let place = Int.random(in: 0...bytes.count, using: &random)
@@ -101,7 +101,7 @@ func scan(_ bytes: [UInt8]) -> PayloadFacts? { ByteView.lending(bytes) { JSONSca
             let theirs = (try? JSONSerialization.jsonObject(with: Data(bytes), options: [.fragmentsAllowed])) != nil
             #expect(ours == theirs, "\(String(decoding: bytes, as: UTF8.self).debugDescription)")
         }
-        #expect(compared > 10_000)
+        #expect(compared > RunKind.rounds(10_000))
     }
 
     /// Returns whether Foundation follows the grammar for these bytes. It rejects numbers out of range and unpaired

@@ -1,6 +1,7 @@
 import PushRandom
 import Receipts
 import TestSupport
+import TestTraits
 import Testing
 
 @Suite struct MutationTests {
@@ -11,7 +12,7 @@ import Testing
         let genuine = Array(try vectors.signer.sign(vectors.transaction()).utf8)
         _ = try verifier.transaction(String(decoding: genuine, as: UTF8.self))
         var random = SeededRandom(seed: seed)
-        for _ in 0..<2000 {
+        for _ in 0..<RunKind.rounds(2000) {
             var text = genuine
             for _ in 0..<Int.random(in: 1...3, using: &random) {
                 let position = Int.random(in: 0..<text.count, using: &random)
@@ -34,7 +35,7 @@ import Testing
         let vectors = StoreVectors()
         let verifier = try vectors.verifier()
         var random = SeededRandom(seed: seed)
-        for _ in 0..<300 {
+        for _ in 0..<RunKind.rounds(300) {
             var chain = vectors.signer.chain
             let which = Int.random(in: 0..<2, using: &random)
             let position = Int.random(in: 0..<chain[which].count, using: &random)

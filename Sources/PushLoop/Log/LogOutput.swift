@@ -80,13 +80,15 @@ package final class LogOutput: Sendable {
     func write(level: LogLevel, subsystem: String, message: String, fields: LogFields, site: LogSite) {
         let (time, now) = clock()
         state.withLock { state in
-            if let verdict = state.limiter?.lineArrived(at: site, level: level, subsystem: subsystem, now: now) {
+            let verdict = state.limiter?.lineArrived(
+                at: site, level: level, subsystem: subsystem, message: message, now: now)
+            if let verdict {
                 switch verdict {
                 case .suppress: return
                 case .write(let suppressed):
                     if suppressed > 0 {
                         let leftover = LogRateLimiter.Leftover(
-                            site: site, level: level, subsystem: subsystem, suppressed: suppressed)
+                            site: site, level: level, subsystem: subsystem, suppressed: suppressed, message: message)
                         report(leftover, at: time, state: &state)
                     }
                 }
@@ -99,13 +101,11 @@ package final class LogOutput: Sendable {
     }
 
     private func report(_ leftover: LogRateLimiter.Leftover, at time: WallTime, state: inout State) {
-        let fields: LogFields = [
-            .suppressed: leftover.suppressed, .file: "\(leftover.site.file):\(leftover.site.line)",
-        ]
         write(
             LogRecord(
                 time: time, level: leftover.level, subsystem: leftover.subsystem,
-                message: "log lines suppressed by the rate limit: \(leftover.suppressed)", fields: fields),
+                message: "log lines suppressed by the rate limit: \(leftover.suppressed) like \"\(leftover.message)\"",
+                fields: [.suppressed: leftover.suppressed]),
             state: &state)
     }
 

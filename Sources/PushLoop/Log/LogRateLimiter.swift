@@ -18,6 +18,8 @@ struct LogRateLimiter {
         let level: LogLevel
         let subsystem: String
         let suppressed: Int
+        /// One of the suppressed messages, or another one of the site.
+        let message: String
     }
 
     private struct Window {
@@ -26,6 +28,7 @@ struct LogRateLimiter {
         var suppressed = 0
         var level: LogLevel
         var subsystem: String
+        var message = ""
     }
 
     private let limit: LogRateLimit
@@ -36,7 +39,9 @@ struct LogRateLimiter {
         self.limit = limit
     }
 
-    mutating func lineArrived(at site: LogSite, level: LogLevel, subsystem: String, now: MonotonicTime) -> Verdict {
+    mutating func lineArrived(
+        at site: LogSite, level: LogLevel, subsystem: String, message: String, now: MonotonicTime
+    ) -> Verdict {
         var window = windows[site] ?? Window(end: now + limit.interval, level: level, subsystem: subsystem)
         defer { windows[site] = window }
         if now >= window.end {
@@ -47,6 +52,7 @@ struct LogRateLimiter {
         guard window.written < limit.lines else {
             window.suppressed += 1
             window.level = max(window.level, level)
+            window.message = message
             return .suppress
         }
         window.written += 1
@@ -64,7 +70,8 @@ struct LogRateLimiter {
             if window.suppressed > 0 {
                 leftovers.append(
                     Leftover(
-                        site: site, level: window.level, subsystem: window.subsystem, suppressed: window.suppressed))
+                        site: site, level: window.level, subsystem: window.subsystem, suppressed: window.suppressed,
+                        message: window.message))
             }
         }
         return leftovers.sorted { ($0.site.file, $0.site.line) < ($1.site.file, $1.site.line) }

@@ -1,6 +1,7 @@
 import PushModel
 import PushWire
 import TestSupport
+import TestTraits
 import Testing
 
 @testable import APNs
@@ -58,7 +59,7 @@ import Testing
     @Test func `No body causes a trap`() {
         var random = SeededRandom(seed: 7)
         let body = Array(#"{"reason":"Unregistered","timestamp":1767225600123}"#.utf8)
-        for _ in 0..<20_000 { _ = ProviderAnswer(body: random.mutate(body, chance: 1)) }
+        for _ in 0..<RunKind.rounds(20_000) { _ = ProviderAnswer(body: random.mutate(body, chance: 1)) }
         for count in 0..<body.count { #expect(ProviderAnswer(body: body[..<count]).reason == nil) }
     }
 }

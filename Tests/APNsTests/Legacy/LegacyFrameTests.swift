@@ -1,6 +1,7 @@
 import PushModel
 import PushWire
 import TestSupport
+import TestTraits
 import Testing
 
 @testable import APNs
@@ -140,7 +141,7 @@ import Testing
 
     @Test func `With any input the decoder keeps at most five bytes`() {
         var random = SeededRandom(seed: 21)
-        for _ in 0..<20_000 {
+        for _ in 0..<RunKind.rounds(20_000) {
             var decoder = LegacyErrorDecoder()
             var bytes = random.mutate(Self.packet + Self.packet, chance: 0.9)[...]
             while !bytes.isEmpty {

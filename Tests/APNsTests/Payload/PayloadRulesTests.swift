@@ -2,6 +2,7 @@ import PushModel
 import PushTime
 import PushWire
 import TestSupport
+import TestTraits
 import Testing
 
 @testable import APNs
@@ -316,7 +317,7 @@ import Testing
     @Test func `A mutated payload is refused exactly if it is not an object or is too large`() {
         let payloads = PayloadTests.examples.map { ($0.payload.encoded(), $0.options) }
         var random = SeededRandom(seed: 11)
-        for round in 0..<20_000 {
+        for round in 0..<RunKind.rounds(20_000) {
             let (bytes, options) = payloads[round % payloads.count]
             let payload = random.mutate(bytes, chance: 1)
             let isRefused = PayloadRules.findings(in: payload, for: options).contains { $0.severity == .refused }

@@ -1,5 +1,6 @@
 import ActiveObject
 import TestSupport
+import TestTraits
 import Testing
 
 @Suite struct CriteriaPropertyTests {
@@ -11,7 +12,7 @@ import Testing
                 var random = SeededRandom(seed: seed)
                 var samples = (0..<300).map { _ in Sample.random(&random) }
                 try samples.saveAll(in: transaction)
-                for _ in 0..<300 {
+                for _ in 0..<RunKind.rounds(300) {
                     let one = RandomCriteria.tree(depth: Int.random(in: 0...4, using: &random), using: &random)
                     let found = try Sample.find(where: one.criteria, in: transaction).map(\.objectId)
                     #expect(found == samples.filter(one.holds).map(\.objectId), "\(one.text)")

@@ -1,5 +1,6 @@
 import Foundation
 import TestSupport
+import TestTraits
 import Testing
 
 @testable import ActiveObject
@@ -52,7 +53,7 @@ import Testing
         var random = SeededRandom(seed: 5)
         var codes: [ActiveObjectError.Code: Int] = [:]
         try await withFolder { folder in
-            for round in 0..<120 {
+            for round in 0..<RunKind.rounds(120) {
                 var bytes = file
                 switch round % 4 {
                 case 0: bytes[Int.random(in: 0..<100, using: &random)] ^= UInt8.random(in: 1...255, using: &random)
@@ -85,7 +86,7 @@ import Testing
                 }
             }
         }
-        #expect(codes[.corrupt, default: 0] > 20, "\(codes)")
+        #expect(codes[.corrupt, default: 0] > RunKind.rounds(20), "\(codes)")
     }
 
     /// Complete transactions before the first damaged page of the log are kept; later ones are lost.

@@ -12,7 +12,7 @@ import Testing
         let ended = try await ChildProcess.run(
             Self.harness,
             [
-                "--security", security, "--seconds", "\(RunKind.rounds(5, long: 60))", "--json", "--program",
+                "--security", security, "--seconds", "\(RunKind.rounds(3, long: 60))", "--json", "--program",
                 ChildProcess.carillon,
             ])
         #expect(ended.status == 0, "\(ended.output)\(ended.errors)")

@@ -1,6 +1,7 @@
 import PushModel
 import PushTransport
 import TestSupport
+import TestTraits
 import Testing
 
 @testable import APNs
@@ -123,7 +124,7 @@ import Testing
     @Test func `Mutated lists yield only printable topics`() {
         let value = DER.topics([("com.a", ["app"]), ("com.a.voip", ["voip"]), ("com.b", ["app"])])
         var random = SeededRandom(seed: 77)
-        for _ in 0..<20_000 {
+        for _ in 0..<RunKind.rounds(20_000) {
             for topic in TopicExtension.topics(random.mutate(value, chance: 1), kind: nil) {
                 #expect(topic.name.utf8.allSatisfy { 0x21...0x7e ~= $0 })
             }

@@ -14,7 +14,7 @@ import Testing
     private func arrive(
         _ limiter: inout LogRateLimiter, site: LogSite, at milliseconds: Int64
     ) -> LogRateLimiter.Verdict {
-        limiter.lineArrived(at: site, level: .info, subsystem: "x", now: Self.time(milliseconds))
+        limiter.lineArrived(at: site, level: .info, subsystem: "x", message: "m", now: Self.time(milliseconds))
     }
 
     @Test("Each site has its own window") func eachSiteHasItsOwnWindow() {
@@ -35,12 +35,14 @@ import Testing
         #expect(arrive(&limiter, site: Self.there, at: 1) == .suppress)
         #expect(arrive(&limiter, site: Self.here, at: 2) == .write(suppressed: 0))
         #expect(arrive(&limiter, site: Self.here, at: 3) == .suppress)
-        #expect(limiter.lineArrived(at: Self.here, level: .error, subsystem: "x", now: Self.time(4)) == .suppress)
+        let last = limiter.lineArrived(
+            at: Self.here, level: .error, subsystem: "x", message: "last", now: Self.time(4))
+        #expect(last == .suppress)
         #expect(limiter.takeLeftovers(now: Self.time(500)) == [])
         #expect(
             limiter.takeLeftovers(now: Self.time(1500)) == [
-                LogRateLimiter.Leftover(site: Self.here, level: .error, subsystem: "x", suppressed: 2),
-                LogRateLimiter.Leftover(site: Self.there, level: .info, subsystem: "x", suppressed: 1),
+                LogRateLimiter.Leftover(site: Self.here, level: .error, subsystem: "x", suppressed: 2, message: "last"),
+                LogRateLimiter.Leftover(site: Self.there, level: .info, subsystem: "x", suppressed: 1, message: "m"),
             ])
         #expect(limiter.takeLeftovers(now: Self.time(9000)) == [])
         #expect(arrive(&limiter, site: Self.here, at: 9001) == .write(suppressed: 0))

@@ -1,5 +1,6 @@
 import PushModel
 import TestSupport
+import TestTraits
 import Testing
 
 @testable import APNs
@@ -154,7 +155,7 @@ import Testing
     @Test func `A payload that passes the quick check has no findings`() {
         var random = SeededRandom(seed: 2026)
         var passed = 0
-        for round in 0..<40_000 {
+        for round in 0..<RunKind.rounds(40_000) {
             let type = PushType.allCases[round % PushType.allCases.count]
             func some(_ most: Int) -> String {
                 (0..<Int.random(in: 0...most, using: &random))
@@ -171,6 +172,6 @@ import Testing
             #expect(findings.isEmpty, "\(type) \(String(decoding: payload, as: UTF8.self))")
         }
         // If too few pass, the examples are no longer meaningful.
-        #expect(passed > 500)
+        #expect(passed > RunKind.rounds(500))
     }
 }

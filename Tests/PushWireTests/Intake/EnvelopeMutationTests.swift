@@ -1,5 +1,6 @@
 import PushModel
 import TestSupport
+import TestTraits
 import Testing
 
 @testable import PushWire
@@ -44,7 +45,7 @@ import Testing
         var random = SeededRandom(seed: 4711)
         var index = JSONIndex()
         var (taken, refused) = (0, 0)
-        for _ in 0..<20_000 {
+        for _ in 0..<RunKind.rounds(20_000) {
             let text = Self.mutated(&random)
             let padded = ByteView.lending(text) { index.padded($0) }
             let verdict = index.read(padded)
@@ -61,8 +62,8 @@ import Testing
             taken += 1
         }
         // If there are too few of either, the mutations are no longer meaningful.
-        #expect(taken > 2000)
-        #expect(refused > 2000)
+        #expect(taken > RunKind.rounds(2000))
+        #expect(refused > RunKind.rounds(2000))
     }
 
     private static func isSame(_ json: IndexedJSON, _ document: JSONDocument) -> Bool {
@@ -83,7 +84,7 @@ import Testing
         let reader = EnvelopeReader(apps: Examples.apps)
         var taken = 0
         var reasons: Set<RejectionReason> = []
-        for round in 0..<20_000 {
+        for round in 0..<RunKind.rounds(20_000) {
             let text = Self.mutated(&random)
             let frame = round % 2 == 0 ? random.mutate(Array(Examples.frame.utf8), chance: 0.2) : nil
             switch Examples.read(text, frame: frame, by: reader) {
@@ -96,7 +97,7 @@ import Testing
                 #expect((fault.id?.utf8.count ?? 0) <= 128)
             }
         }
-        #expect(taken > 1000)
+        #expect(taken > RunKind.rounds(1000))
         #expect(
             reasons.isSuperset(of: [
                 .badJSON, .missingField, .badField, .unknownApp, .badAudience, .badToken, .badPayload,

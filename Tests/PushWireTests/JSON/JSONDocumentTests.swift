@@ -1,5 +1,6 @@
 import PushWire
 import TestSupport
+import TestTraits
 import Testing
 
 @Suite struct JSONDocumentTests {
@@ -168,7 +169,7 @@ import Testing
         ].map { Array($0.utf8) }
         var random = SeededRandom(seed: 4711)
         var read = 0
-        for round in 0..<200_000 {
+        for round in 0..<RunKind.rounds(200_000) {
             let text = random.mutate(texts[round % texts.count], chance: 0.8)
             do throws(JSONError) {
                 let document = try JSONDocument(text)
@@ -187,7 +188,7 @@ import Testing
             }
         }
         // If there are too few or too many, the mutations are no longer meaningful.
-        #expect((20_000..<150_000).contains(read))
+        #expect((RunKind.rounds(20_000)..<RunKind.rounds(150_000)).contains(read))
     }
 
     @Test func `Large numbers keep their digits`() throws {

@@ -28,7 +28,7 @@ const spans = [[60_000, 20_000], [120_000, 60_000], [300_000, 120_000], [maxSpan
 function marks(newest, span, step) {
   const first = Math.ceil((newest - 0.95 * span) / step) * step;
   const all = [];
-  for (let at = first; at < newest - 0.15 * span; at += step) all.push(at);
+  for (let at = first; at < newest - 0.18 * span; at += step) all.push(at);
   return all;
 }
 

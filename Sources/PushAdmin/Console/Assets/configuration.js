@@ -30,9 +30,14 @@ function isOfCluster({ path }) {
 
 const applies = { live: "on reload", connection: "on reload, for new connections", restart: "on restart" };
 
+/** The path of a setting, which a narrow column divides between its parts. */
+function inParts(path) {
+  return path.split(/(?<=[._])/).flatMap((part) => [part, h("wbr")]);
+}
+
 function changes(caption, rows, isShort) {
   return table({ caption, rows, key: ({ path }) => path, columns: [
-    { name: "Setting", class: "code", cell: ({ path }) => path },
+    { name: "Setting", class: "code", cell: ({ path }) => inParts(path) },
     { name: isShort ? "Before" : "In force", class: "code", cell: ({ was }) => was !== undefined && foreign(was) },
     { name: isShort ? "Now" : "In the file", class: "code", cell: ({ now }) => now !== undefined && foreign(now) },
     { name: "Takes effect", cell: (one) => applies[one.applies] ?? one.applies },
@@ -81,7 +86,7 @@ export function draw(context) {
   const rows = answer.settings.filter(({ path, value }) => path.toLowerCase().includes(wanted)
     || value.toLowerCase().includes(wanted));
   const settings = (caption, some, none) => table({ caption, rows: some, key: ({ path }) => path, empty: none, columns: [
-    { name: "Setting", class: "code", cell: ({ path }) => path },
+    { name: "Setting", class: "code", cell: ({ path }) => inParts(path) },
     { name: "Value", class: "code", cell: ({ value }) => value && foreign(value, 300) },
     { name: "A change takes effect", cell: (one) => applies[one.applies] ?? one.applies },
   ] });

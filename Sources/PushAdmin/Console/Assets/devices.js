@@ -137,7 +137,9 @@ function registered({ live, onlyApps }, shown, isPart) {
 }
 
 function none(isFiltered) {
-  return isFiltered ? "No device matches." : [
+  return isFiltered ? [
+    h("p", null, "No device matches."), h("p", null, h("a", { href: "#/devices" }, "Show all")),
+  ] : [
     h("p", null, h("strong", null, "No device is registered.")),
     h("p", null, "Apps register theirs with POST /v1/apps/{app}/devices; a file of devices is read by"),
     h("p", { class: "code" }, "carillon devices import FILE --app APP"),

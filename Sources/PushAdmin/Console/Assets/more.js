@@ -21,6 +21,8 @@ function offered({ may, onlyApps }) {
 
 export function open(context) {
   const name = chosen(context);
+  // On a narrow screen the parts scroll sideways, and the chosen one may be outside.
+  document.querySelector("nav.parts [aria-current]")?.scrollIntoView({ block: "nearest", inline: "center" });
   if (name !== "events") events.close();
   return parts[name].open(context);
 }

@@ -75,6 +75,7 @@ export function story({ trace, about, shown, more }) {
     if (group.length === 1) return single(first);
     const number = numberOf(first);
     const isOpen = unfolded.has(number);
+    const [from, to] = [first, group.at(-1)].map(({ ts }) => clock(ts, true));
     const toggle = () => {
       if (isOpen) unfolded.delete(number);
       else unfolded.add(number);
@@ -83,7 +84,7 @@ export function story({ trace, about, shown, more }) {
     return [
       h("li", { class: "group", "data-key": `group ${number}` }, timeOf(first),
         h("div", null, badge(kindOf(first), h("strong", null, `${count(group.length)} ×`), " ", sentence(common(first)),
-          h("span", { class: "quiet" }, ` until ${clock(group.at(-1).ts, true)}`))),
+          from !== to && h("span", { class: "quiet" }, ` until ${to}`))),
         h("button", { type: "button", "aria-expanded": String(isOpen), onclick: toggle }, isOpen ? "Fold" : "Show")),
       isOpen && group.slice(0, mostUnfolded).map(single),
       isOpen && group.length > mostUnfolded && h("li", { class: "gap", "data-key": `rest ${number}` },

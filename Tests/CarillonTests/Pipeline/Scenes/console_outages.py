@@ -82,6 +82,14 @@ def restart():
     browser.click("#bar a", "1 alarm")
     browser.see("shop cannot send", "cannot connect to 127.0.0.1", "Check that the push service listens")
     console.picture("restart-outage")
+    # The header keeps to one row beside an alarm, and nothing touches.
+    for width, height in [(1024, 70), (360, 140)]:
+        browser.view(width)
+        browser.until(f"innerWidth === {width} && document.querySelector('header').offsetHeight < {height}", "a low header")
+        assert browser.run(
+            "document.querySelector('#bar .alarm').getBoundingClientRect().left"
+            " - document.querySelector('#bar .live').getBoundingClientRect().right") >= 4
+    browser.view(1280)
     browser.click(".alarms a", "Open the gateway shop")
     browser.see("Gateway shop", "refused")
     console.end(allowed=["net::ERR_", "503"])

@@ -95,6 +95,10 @@ def walk():
     console.go("#/messages?id=nope", "No message has the id nope.", "Events are kept back to", "Show all")
     assert not browser.run("document.querySelector('.failed, [role=alert]')")
 
+    console.go("#/devices?user=nobody", "No device matches.")
+    browser.click("a", "Show all")
+    browser.see("Registered devices")
+
     # The fields have room beside each other, and on a narrow screen they leave room for what is found.
     console.go("#/messages", "later")
     for width in (1920, 1500, 1024):
@@ -110,11 +114,15 @@ def walk():
     browser.choose("#message-state", "completed")
     browser.click("button.main", "Search")
     browser.see("Filter (1)")
+    # The parts of More scroll sideways there, and the chosen one is in sight.
+    console.go("#/more/keys", "Make a key")
+    browser.until(
+        "document.querySelector('nav.parts [aria-current]').getBoundingClientRect().right <= innerWidth", "API keys")
     browser.view(1280)
 
     # Deliveries that say the same are one line, which opens.
     producer.push(note("many", *(token(number) for number in range(100, 140))))
-    console.go("#/messages/shop/many", "40 × Sent: accepted by the push service until ", "Completed: 40 sent")
+    console.go("#/messages/shop/many", "40 × Sent: accepted by the push service", "Completed: 40 sent")
     browser.until("document.querySelectorAll('.story li').length === 3", "a short story")
     browser.click(".story button", "Show")
     browser.until("document.querySelectorAll('.story li').length === 43", "the whole story")

@@ -1,6 +1,6 @@
 """Metrics, health checks, and the dashboard and rules that use them."""
 import fcntl, json, os, re, subprocess, tempfile, threading, time
-from harness import http, main, Monitor, note, Producer, Scene, token, until
+from harness import has_message, http, main, Monitor, note, Producer, Scene, token, until
 
 ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__), "../../../.."))
 MONITORING = os.path.join(ROOT, "Config", "monitoring")
@@ -283,7 +283,8 @@ int fdatasync(int file) {
 
 
 def hanging_disk():
-    """While the disk does not answer, health checks, metrics and statistics answer and show it."""
+    """While the disk does not answer, health checks, metrics and statistics answer and show it, and nothing is
+    acknowledged."""
     scene = Scene()
     with open(scene.path("hang.c"), "w") as file:
         file.write(HANG)
@@ -296,8 +297,11 @@ def hanging_disk():
     open(mark, "w").close()
     producer.send("push/1", note("during", token(2)))
     # Another write may hang before that of the message.
-    now = series(settle(serve, lambda now: now["carillon_ledger_busy_seconds"] > 1
-                        and now["carillon_intake_unanswered"] == 1))
+    def waits(now):
+        assert not has_message(producer.socket), f"answered before its sync: {producer.answer()}"
+        return now["carillon_ledger_busy_seconds"] > 1 and now["carillon_intake_unanswered"] == 1
+
+    now = series(settle(serve, waits))
     assert now["carillon_ledger_failing"] == 0, now
     serve.become_ready("has waited", "for the disk")
     stats = json.loads(serve.verb("stats", "--json"))
