@@ -50,7 +50,10 @@ extension FuzzTarget {
 private enum EnvelopeCheck {
     // libFuzzer uses one thread.
     nonisolated(unsafe) static let reader = EnvelopeReader(
-        apps: AppTable([AppFacts(id: AppID("shop")!, codec: APNsCodec(app: AppID("shop")!, topic: "com.example.shop", usesToken: true))]))
+        apps: AppTable([
+            AppFacts(
+                id: AppID("shop")!, codec: APNsCodec(app: AppID("shop")!, topic: "com.example.shop", usesToken: true))
+        ]))
 
     static func read(_ bytes: [UInt8], _ frame: [UInt8]?) -> Result<PushRequest, EnvelopeFault> {
         unsafe bytes.withUnsafeBytes { bytes in
