@@ -1,3 +1,4 @@
+import APNs
 import PushLoop
 
 @testable import PushSimulator
