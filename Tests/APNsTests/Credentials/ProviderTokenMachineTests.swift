@@ -1,4 +1,4 @@
-import PushLogic
+import APNs
 import PushTime
 import TestSupport
 import TestTraits
