@@ -17,7 +17,8 @@ extension EnvelopeReading {
     static let maxDelay: Int64 = 366 * 86_400
 
     func options(for codec: any ServiceCodec) throws(Rejection) -> EnvelopeOptions {
-        let type = try type(among: codec.types)
+        // Most envelopes name no type, and need no table.
+        let type = position(.pushType) == nil ? MessageType.alert : try type(among: codec.types)
         try codec.check(type)
         // The ledger rejects expired messages, since it knows whether the message was accepted earlier.
         let expiry = try expiry()
