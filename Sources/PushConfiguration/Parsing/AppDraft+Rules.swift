@@ -131,9 +131,8 @@ extension AppDraft.Credential {
             for extra in ["key_id", "team_id"] where section.has(extra) {
                 section.report("this belongs to a .p8 key, not to a certificate; keep one of the two forms", at: extra)
             }
-            guard let certificate else { return nil }
-            if let key { return .certificate(certificate, key: key, passwordFile: passwordFile) }
-            return section.has("key") ? nil : .certificate(certificate, key: nil, passwordFile: passwordFile)
+            guard let certificate, key != nil || !section.has("key") else { return nil }
+            return .certificate(certificate, key: key, passwordFile: passwordFile)
         }
         guard section.has("key") || section.has("key_id") || section.has("team_id") else {
             section.report(

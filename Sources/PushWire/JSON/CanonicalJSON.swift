@@ -1,4 +1,3 @@
-import CSimdJSON
 package import PushModel
 import PushText
 

@@ -1,5 +1,5 @@
-import APNs
 import PushAdmin
+import PushConfiguration
 import PushModel
 import PushText
 import PushWire
@@ -132,7 +132,7 @@ struct DeviceFileReader {
         input.app = input.app ?? app
         input.token = try input.token.map { text throws(DeviceFault) in try Self.token(text, named: "token") }
         input.replaces = try input.replaces.map { text throws(DeviceFault) in try Self.token(text, named: "replaces") }
-        return try input.checked { _ in APNsCodec.unconfigured }
+        return try input.checked { _ in PushServices.unconfigured }
     }
 
     static func token(_ text: String, named name: String) throws(DeviceFault) -> String {

@@ -1,7 +1,7 @@
-import APNs
 import FoundationEssentials
 import Glibc
 import PushAdmin
+import PushConfiguration
 import PushLoop
 import PushModel
 import PushText
@@ -170,7 +170,7 @@ struct ImportRun {
     mutating func take(_ item: DeviceFileReader.Item, at share: Double?) async throws {
         switch item {
         case .device(let line, let device):
-            let text = device.json(APNsCodec.unconfigured).bytes
+            let text = device.json(PushServices.unconfigured).bytes
             if lines.count == RegisterDevices.maxRegistrations || body.count + text.count > Self.maxBytes {
                 try await send()
             }

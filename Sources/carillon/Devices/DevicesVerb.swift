@@ -1,5 +1,5 @@
-import APNs
 import PushAdmin
+import PushConfiguration
 import PushModel
 import PushText
 import PushWire
@@ -48,13 +48,13 @@ enum DevicesVerb {
         input.appVersion = arguments.text("app-version")
         let device: DeviceRegistration
         do {
-            device = try input.checked { _ in APNsCodec.unconfigured }
+            device = try input.checked { _ in PushServices.unconfigured }
         } catch {
             throw Failure(.badInput, "\(error)")
         }
         let client = try ControlOptions.client(arguments)
         let answer = try await client.ask(
-            "POST", at: "/v1/devices", body: device.json(APNsCodec.unconfigured).bytes, for: RegistrationAnswer.self)
+            "POST", at: "/v1/devices", body: device.json(PushServices.unconfigured).bytes, for: RegistrationAnswer.self)
         if arguments.has("json") {
             ControlOptions.write(answer)
         } else {
@@ -128,7 +128,7 @@ enum DevicesVerb {
             input.token = token.hex
             let body: [UInt8]
             do {
-                body = try input.checked { _ in APNsCodec.unconfigured }.json(APNsCodec.unconfigured).bytes
+                body = try input.checked { _ in PushServices.unconfigured }.json(PushServices.unconfigured).bytes
             } catch {
                 throw Failure(.badInput, "\(error)")
             }

@@ -44,20 +44,23 @@ package final class AppCatalog: Sendable {
 
     /// Throws `unknown_app` unless the app is in the configuration. The caller must have a right for the app: one that
     /// is limited to some apps does not get this far with the name of another.
-    func check(_ app: AppID) throws(Problem) {
-        let unknown: [String]? = apps.withLock { $0.flatMap { $0[app] == nil ? $0.keys.map(\.name) : nil } }
-        if let unknown { throw .unknownApp(app.name, among: unknown) }
-    }
+    func check(_ app: AppID) throws(Problem) { _ = try known(app) }
 
     /// Throws `unknown_app` unless the app is in the configuration, and `invalid` unless it has this environment.
     func check(_ app: AppID, has wanted: String?) throws(Problem) {
-        try check(app)
-        guard let wanted, let known = apps.withLock({ $0?[app] }), known.environment != wanted else { return }
+        guard let known = try known(app), let wanted, known.environment != wanted else { return }
         let own = known.environment.map { "uses the environment \($0)" } ?? "has no environments"
         throw .invalid(
             InputFault(
                 .badValue, at: .pointer("/environment"),
                 detail: "the app \"\(app)\" \(own); a token of the environment \(wanted) belongs to another app"))
+    }
+
+    /// Returns the app; nil if every app is known. Throws `unknown_app` unless it is in the configuration.
+    private func known(_ app: AppID) throws(Problem) -> App? {
+        guard let all = apps.withLock({ $0 }) else { return nil }
+        guard let known = all[app] else { throw .unknownApp(app.name, among: all.keys.map(\.name)) }
+        return known
     }
 
     /// Returns the codec of an app, also of one that is not in the configuration.

@@ -77,6 +77,15 @@ extension CredentialFiles {
         return LoadedCredential(credential: .certificate(certificate), warnings: SecretFile.cautions(secrets))
     }
 
+    /// All files of the credential; nil for one that it does not need.
+    package var paths: [String?] {
+        switch self {
+        case .key(let path, _, _): [path]
+        case .pkcs12(let path, let passwordFile): [path, passwordFile]
+        case .pem(let certificate, let key, let passwordFile): [certificate, key, passwordFile]
+        }
+    }
+
     /// The files that contain keys or passwords.
     private var secrets: [String] {
         switch self {

@@ -80,14 +80,3 @@ extension PushEnvironment {
         }
     }
 }
-
-extension CredentialFiles {
-    /// All files of the credential; nil for one that it does not need.
-    package var paths: [String?] {
-        switch self {
-        case .key(let path, _, _): [path]
-        case .pkcs12(let path, let passwordFile): [path, passwordFile]
-        case .pem(let certificate, let key, let passwordFile): [certificate, key, passwordFile]
-        }
-    }
-}
