@@ -97,8 +97,9 @@ import Testing
         let key = APIKey(
             id: APIKeyID(random: Array(repeating: 1, count: APIKeyID.length)), name: name, roles: RoleSet([.push]),
             apps: [LedgerScene.shop], createdAt: now, allowsBearer: true)
-        try await node.registry.keys.add(StoredKey(key, bearerDigest: [1], sealedSecret: [2]), at: now)
-
+        await repeated {
+            try await node.registry.keys.add(StoredKey(key, bearerDigest: [1], sealedSecret: [2]), at: now)
+        }
         try await standby.promote()
         let other = try await standby.standby(named: "other")
         let after = await node.store("after")
@@ -109,7 +110,7 @@ import Testing
         var session = PostgreSQLSession.Settings()
         session.durability = .replicated
         let second = try await Node.registry(try PostgreSQLURL.parse(standby.url()), session)
-        _ = try await second.keys.revoke(name, at: now)
+        await repeated { _ = try await second.keys.revoke(name, at: now) }
         try await wait(while: try await isValid(name, at: node.registry, now: now))
         // Only commits that wait for the standby for ever are left at the old one.
         try await primary.wait(
@@ -118,6 +119,21 @@ import Testing
         await second.close()
         await node.close()
         for server in [primary, standby, other] { try await server.kill() }
+    }
+
+    /// Repeats a change that the database does not confirm in time, as an operator does. It may have been carried out.
+    private func repeated(_ change: () async throws -> Void) async {
+        await wait(
+            for: {
+                do {
+                    try await change()
+                    return true
+                } catch let error as RegistryError {
+                    return error.code != .unavailable
+                } catch {
+                    return false
+                }
+            }, until: { $0 })
     }
 
     private func isValid(_ name: APIKeyName, at registry: PostgreSQLRegistry, now: WallTime) async throws -> Bool {
