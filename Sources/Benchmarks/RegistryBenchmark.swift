@@ -82,7 +82,7 @@ struct RegistryBenchmark {
             var found = 0
             var cursor: AudienceCursor?
             repeat {
-                let page = try await registry.page(of: audience, app: shop, after: cursor, limit: 10_000)
+                let page = try await registry.page(of: audience, app: shop, kind: .alert, after: cursor, limit: 10_000)
                 found += page.devices.count
                 cursor = page.next
             } while cursor != nil
@@ -179,7 +179,7 @@ struct RegistryBenchmark {
     }
 
     private func inactive(
-        _ ids: [DeviceID], in inactive: any InactiveDevices, show: (String, Double, String) -> Void
+        _ ids: [DeviceID], in inactive: any DeviceSet, show: (String, Double, String) -> Void
     ) {
         var found = 0
         let began = processCPU()

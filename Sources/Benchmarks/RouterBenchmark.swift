@@ -169,14 +169,12 @@ private final class IdleLedger: Ledger {
 }
 
 private final class IdleRegistry: DeviceRegistry {
-    private final class Nobody: InactiveDevices {
-        var isEmpty: Bool { true }
-        func contains(_ device: DeviceID) -> Bool { false }
-    }
+    let inactive: any DeviceSet = NoDevices()
+    let ofOtherKinds: any DeviceSet = NoDevices()
 
-    let inactive: any InactiveDevices = Nobody()
-
-    func page(of audience: Audience, app: AppID, after: AudienceCursor?, limit: Int) async throws -> AudiencePage {
+    func page(
+        of audience: Audience, app: AppID, kind: AddressKind, after: AudienceCursor?, limit: Int
+    ) async throws -> AudiencePage {
         AudiencePage(devices: [], next: nil)
     }
     func lastSeen(_ devices: [DeviceID]) async throws -> [WallTime?] { devices.map { _ in nil } }

@@ -23,6 +23,10 @@ package enum DeliveryOutcome: Sendable, Equatable {
         case unknownDevice = "unknown_device"
     }
 
+    /// The address is stated to be of another kind than the message. The push service was not asked.
+    package static let wrongKind = DeliveryOutcome.rejected(
+        Refusal(status: 0, reason: ProviderReason(rawValue: "wrong_kind")), deactivates: nil)
+
     /// Returns the outcome of a temporary refusal: the end if the message has a single attempt. Without an answer there
     /// was no attempt.
     package static func refused(_ refusal: Refusal, retryAfter delay: Duration, of message: Message) -> DeliveryOutcome
@@ -52,8 +56,8 @@ package enum DeliveryOutcome: Sendable, Equatable {
     /// Whether the provider answered the last attempt.
     package var isAnswer: Bool {
         switch self {
-        case .sent, .rejected: true
-        case .retry(let refusal, _): refusal.isAnswer
+        case .sent: true
+        case .rejected(let refusal, _), .retry(let refusal, _): refusal.isAnswer
         case .unknown, .expired, .suppressed: false
         }
     }

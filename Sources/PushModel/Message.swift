@@ -7,6 +7,8 @@ package final class Message: Sendable {
     package let id: MessageID
     package let app: AppID
     package let type: MessageType
+    /// The kind of the addresses that the message may be sent to, besides those whose kind nobody has stated.
+    package let kind: AddressKind
     package let priority: PushPriority
     package let expiry: Expiry
     package let collapseID: CollapseID?
@@ -26,13 +28,15 @@ package final class Message: Sendable {
     package func withdraw() { withdrawal.store(true, ordering: .relaxed) }
 
     package init(
-        id: MessageID, app: AppID, type: MessageType = .alert, priority: PushPriority? = nil,
+        id: MessageID, app: AppID, type: MessageType = .alert, kind: AddressKind = .alert,
+        priority: PushPriority? = nil,
         expiry: Expiry = .unlimited, collapseID: CollapseID? = nil, payload: [UInt8],
         onUnknown: UnknownPolicy = .resend, notBefore: UnixSeconds? = nil, traceparent: String? = nil
     ) {
         self.id = id
         self.app = app
         self.type = type
+        self.kind = kind
         self.priority = priority ?? type.defaultPriority
         self.expiry = expiry
         self.collapseID = collapseID

@@ -40,6 +40,9 @@ package final class FakeDevices: DeviceBook {
                 record.locale = device.locale ?? record.locale
                 record.platform = device.platform ?? record.platform
                 record.appVersion = device.appVersion ?? record.appVersion
+                if let kind = device.place.kind { record.place.kind = kind }
+                record.place.activity = device.place.activity ?? record.place.activity
+                record.place.activityType = device.place.activityType ?? record.place.activityType
                 record.registeredAt = record.registeredAt ?? 1_767_225_600_000
                 record.seenAt = 1_767_225_600_000
                 (record.deactivatedAt, record.reason) = (nil, nil)

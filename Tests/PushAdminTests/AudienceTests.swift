@@ -52,7 +52,8 @@ import Testing
     @Test func `A count ends at its limit and says so`() async throws {
         try await StoreScene.run { scene in
             try await Self.fill(scene, count: 5000)
-            let answer = try await AudienceCount(scene.registry, most: 3000).count(.everyone, app: StoreScene.shop)
+            let answer = try await AudienceCount(scene.registry, most: 3000).count(
+                .everyone, app: StoreScene.shop, kind: .alert)
             #expect(!answer.isComplete && answer.count >= 3000 && answer.count < 5000)
             #expect(answer.devices.count == 10)
         }

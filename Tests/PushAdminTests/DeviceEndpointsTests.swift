@@ -42,6 +42,20 @@ import Testing
         }
     }
 
+    @Test(arguments: ["/v1/devices", "/v1/apps/shop/devices"])
+    func `An address has a kind, and a Live Activity`(path: String) async throws {
+        try await withPipeline { scene in
+            let client = scene.control.client
+            let app = path == "/v1/devices" ? #""app":"shop","# : ""
+            let body =
+                #"{\#(app)"token":"\#(Self.token)","kind":"activity","activity":"order-4711","activity_type":"Order"}"#
+            let made = try await client.send("POST", to: path, body: Array(body.utf8))
+            #expect((200...201).contains(made.status), "\(String(decoding: made.body, as: UTF8.self))")
+            let shown = try await client.ask("GET", at: "/v1/devices/\(Self.id)", for: DeviceAnswer.self)
+            #expect((shown.kind, shown.activity, shown.activityType) == ("activity", "order-4711", "Order"))
+        }
+    }
+
     @Test func `Each device of a list is registered or rejected on its own`() async throws {
         try await withPipeline { scene in
             let good = #"{"app":"shop","token":"\#(Self.token)"}"#
@@ -141,6 +155,33 @@ import Testing
         (
             "POST", "/v1/devices/find", #"{"app":"shop","token":"aa","user":"x"}"#, 422, "invalid",
             "/user: there is no key"
+        ),
+        ("GET", "/v1/devices?kind=viop", "", 422, "invalid", "did you mean \"voip\"?"),
+        (
+            "POST", "/v1/devices", #"{"app":"shop","token":"aa","kind":"viop"}"#, 422, "invalid",
+            "did you mean \"voip\"?"
+        ),
+        ("POST", "/v1/devices", #"{"app":"shop","token":"aa","kind":7}"#, 422, "invalid", "kind is a string"),
+        (
+            "POST", "/v1/devices", #"{"app":"shop","token":"aa","kind":"activity","activity_type":"A"}"#, 422,
+            "invalid",
+            "activity is missing"
+        ),
+        (
+            "POST", "/v1/apps/shop/devices", #"{"token":"aa","kind":"push_to_start"}"#, 422, "invalid",
+            "/activity_type: activity_type is missing"
+        ),
+        (
+            "POST", "/v1/apps/shop/devices", #"{"token":"aa","kind":"alert","activity_type":"A"}"#, 422, "invalid",
+            "/activity_type: activity_type needs the kind activity or push_to_start"
+        ),
+        (
+            "POST", "/v1/apps/shop/devices", #"{"token":"aa","activity":"a"}"#, 422, "invalid",
+            "/activity: activity needs the kind activity"
+        ),
+        (
+            "POST", "/v1/apps/shop/devices", #"{"token":"aa","kind":"activity","activity":""}"#, 422, "invalid",
+            "/activity: the text has 0 bytes"
         ),
         ("POST", "/v1/devices/find", #"{"app":"shop","token":"aa"}"#, 404, "unknown_device", "there is no device"),
         ("POST", "/v1/devices/\(id)/deactivate", "{}", 422, "invalid", "/reason: the value is missing"),

@@ -12,23 +12,21 @@ import Testing
 @Suite(.waits) struct SearchTests {
     /// A registry in which no device matches, however many pages are read. A page may take until its task is cancelled.
     private final class EndlessRegistry: DeviceRegistry {
-        private final class Nobody: InactiveDevices {
-            var isEmpty: Bool { true }
-            func contains(_ device: DeviceID) -> Bool { false }
-        }
-
         struct Counts {
             var pages = 0
             var cancelled = 0
         }
 
-        let inactive: any InactiveDevices = Nobody()
+        let inactive: any DeviceSet = NoDevices()
+        let ofOtherKinds: any DeviceSet = NoDevices()
         let counts = Locked(Counts())
         let waits: Bool
 
         init(waits: Bool) { self.waits = waits }
 
-        func page(of audience: Audience, app: AppID, after: AudienceCursor?, limit: Int) async throws -> AudiencePage {
+        func page(
+            of audience: Audience, app: AppID, kind: AddressKind, after: AudienceCursor?, limit: Int
+        ) async throws -> AudiencePage {
             counts.withLock { $0.pages += 1 }
             guard waits else { return AudiencePage(devices: [], next: AudienceCursor("more")) }
             let isOver = Latch()
@@ -62,7 +60,7 @@ import Testing
 
     @Test func `A count of devices that do not match ends, and says that it is not complete`() async throws {
         let registry = EndlessRegistry(waits: false)
-        let answer = try await AudienceCount(registry).count(.everyone, app: Self.app)
+        let answer = try await AudienceCount(registry).count(.everyone, app: Self.app, kind: .alert)
         #expect(answer.count == 0 && !answer.isComplete && registry.counts.withLock { $0.pages } == 100)
     }
 

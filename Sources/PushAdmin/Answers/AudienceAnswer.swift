@@ -6,6 +6,7 @@ package struct AudienceAnswer: JSONAnswer, Equatable {
     package var devices: [String]
     package var inactive: Int
     package var unknown: Int
+    package var ofOtherKinds: Int
 
     package static var about: [String: String] {
         [
@@ -14,11 +15,13 @@ package struct AudienceAnswer: JSONAnswer, Equatable {
             "devices": "The ids of the first 10 devices.",
             "inactive": "The number of named tokens or device ids that are inactive.",
             "unknown": "The number of named device ids that are unknown.",
+            "of_other_kinds": "The number of named addresses that are stated to be of another kind.",
         ]
     }
 
     package enum CodingKeys: String, CodingKey {
         case count, devices, inactive, unknown
         case isComplete = "count_is_complete"
+        case ofOtherKinds = "of_other_kinds"
     }
 }

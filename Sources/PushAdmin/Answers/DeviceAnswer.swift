@@ -8,6 +8,9 @@ package struct DeviceAnswer: JSONAnswer, Equatable {
     package var id: String
     package var app: String
     package var active: Bool
+    package var kind: String?
+    package var activity: String?
+    package var activityType: String?
     package var user: String?
     package var tags: [String]
     package var locale: String?
@@ -19,8 +22,9 @@ package struct DeviceAnswer: JSONAnswer, Equatable {
     package var reason: String?
 
     package enum CodingKeys: String, CodingKey {
-        case app, active, user, tags, locale, platform, reason
+        case app, active, kind, activity, user, tags, locale, platform, reason
         case id = "device"
+        case activityType = "activity_type"
         case appVersion = "app_version"
         case registeredAt = "registered_at"
         case seenAt = "seen_at"
@@ -31,6 +35,8 @@ package struct DeviceAnswer: JSONAnswer, Equatable {
         id = device.id.description
         app = device.app.name
         active = device.isActive
+        kind = device.place.kind?.rawValue
+        (activity, activityType) = (device.place.activity, device.place.activityType)
         (user, tags, locale, platform) = (device.user, device.tags, device.locale, device.platform)
         appVersion = device.appVersion
         (registeredAt, seenAt, deactivatedAt) = (device.registeredAt, device.seenAt, device.deactivatedAt)

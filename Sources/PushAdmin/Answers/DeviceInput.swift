@@ -22,13 +22,20 @@ package struct DeviceInput: Sendable, Equatable {
     package var platform: String?
     package var appVersion: String?
     package var replaces: String?
+    package var kind: String?
+    package var activity: String?
+    package var activityType: String?
 
     /// The keys, in the order of help texts and files.
-    package static let keys = ["app", "token", "user", "tags", "locale", "platform", "app_version", "replaces"]
+    package static let keys = [
+        "app", "token", "kind", "activity", "activity_type", "user", "tags", "locale", "platform", "app_version",
+        "replaces",
+    ]
     package static let maxTags = 64
     package static let maxTagLength = 128
     package static let maxUserLength = 255
     package static let maxWordLength = 64
+    package static let maxActivityLength = 128
 
     /// The schema of a device in a request.
     static var jsonSchema: JSONValue {
@@ -46,6 +53,11 @@ package struct DeviceInput: Sendable, Equatable {
             "type": "object", "required": ["app", "token"], "additionalProperties": false,
             "properties": [
                 "app": ["type": "string", "pattern": TextPattern.name], "token": token, "replaces": token,
+                "kind": [
+                    "type": ["string", "null"],
+                    "enum": .array(AddressKind.allCases.map { .string($0.rawValue) } + [.null]),
+                ],
+                "activity": text(maxActivityLength), "activity_type": text(maxActivityLength),
                 "user": text(maxUserLength),
                 "locale": text(maxWordLength), "platform": text(maxWordLength), "app_version": text(maxWordLength),
                 "tags": [
@@ -69,6 +81,9 @@ package struct DeviceInput: Sendable, Equatable {
         case "platform": platform = text
         case "app_version": appVersion = text
         case "replaces": replaces = text
+        case "kind": kind = text
+        case "activity": activity = text
+        case "activity_type": activityType = text
         default: preconditionFailure("\(key) is not a text property of a device")
         }
     }
@@ -150,12 +165,29 @@ package struct DeviceInput: Sendable, Equatable {
             for tag in tags { _ = try Self.text(tag, named: "a tag", upTo: Self.maxTagLength) }
             device.tags = Set(tags.map { ExactText($0) }).map(\.text).sorted()
         }
+        device.place = try place(for: codec)
         if let replaces {
             let old = try Self.address(replaces, of: codec, named: "replaces")
             guard old != device.token else { throw DeviceFault("replaces is the same token as token") }
             device.replaces = old
         }
         return device
+    }
+
+    private func place(for codec: any ServiceCodec) throws(DeviceFault) -> AddressPlace {
+        var place = AddressPlace()
+        if let kind {
+            place.kind = AddressKind(rawValue: kind)
+            if place.kind == nil {
+                let kinds = codec.kinds.map(\.rawValue)
+                let nearest = NearestWord.to(kind, in: kinds).map { "; did you mean \"\($0)\"?" } ?? ""
+                throw DeviceFault("kind is not one of \(kinds.joined(separator: ", "))\(nearest)")
+            }
+        }
+        place.activity = try Self.text(activity, named: "activity", upTo: Self.maxActivityLength)
+        place.activityType = try Self.text(activityType, named: "activity_type", upTo: Self.maxActivityLength)
+        if let fault = place.fault(for: codec) { throw DeviceFault("\(fault.member) \(fault.problem)") }
+        return place
     }
 
     private static func address(
@@ -186,7 +218,9 @@ extension DeviceRegistration {
         let members: [String: JSONValue?] = [
             "app": .string(app.name), "token": .string(codec.text(of: token)), "user": .text(user),
             "tags": tags.map { .texts($0) }, "locale": .text(locale), "platform": .text(platform),
-            "app_version": .text(appVersion), "replaces": .text(replaces.map { codec.text(of: $0) }),
+            "app_version": .text(appVersion), "kind": .text(place.kind?.rawValue),
+            "activity": .text(place.activity), "activity_type": .text(place.activityType),
+            "replaces": .text(replaces.map { codec.text(of: $0) }),
         ]
         return .object(members.compactMapValues { $0 })
     }

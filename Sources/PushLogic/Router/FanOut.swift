@@ -6,20 +6,28 @@ import PushTime
 ///
 /// The message is in the `ready` queue of its lane exactly while its current page has devices left.
 struct FanOut {
-    /// A device that is suppressed, and the reason.
-    struct Suppressed {
+    /// A device that nothing is sent to, and the outcome.
+    struct Unsent {
         let device: DeviceID
         let token: Address?
-        let why: DeliveryOutcome.Suppression
+        let outcome: DeliveryOutcome
+
+        init(_ device: AudiencePage.Device, _ outcome: DeliveryOutcome) {
+            self.init(device.id, token: device.token, outcome)
+        }
+
+        init(_ device: DeviceID, token: Address? = nil, _ outcome: DeliveryOutcome) {
+            (self.device, self.token, self.outcome) = (device, token, outcome)
+        }
     }
 
-    /// The devices that were found: those to send to, and those that are suppressed. The latter are included only if
+    /// The devices that were found: those to send to, and those that nothing is sent to. The latter are included only if
     /// they may have been counted before a restart; they are looked up with the claim of the others.
     struct FoundPage {
         var devices: [AudiencePage.Device] = []
-        var suppressed: [Suppressed] = []
+        var unsent: [Unsent] = []
 
-        var count: Int { devices.count + suppressed.count }
+        var count: Int { devices.count + unsent.count }
     }
 
     /// The request for a page of the registry.
@@ -58,9 +66,9 @@ struct FanOut {
     /// The page after it, ready to be sent. It is empty while the current page is.
     private(set) var next: [AudiencePage.Device] = []
 
-    init(for audience: Audience) {
+    init(for audience: Audience, kind: AddressKind) {
         source =
-            if case .tokens(let tokens) = audience {
+            if case .tokens(let tokens) = audience, kind == .alert {
                 .names(AudienceScan(count: tokens.count))
             } else {
                 .registry(after: nil)

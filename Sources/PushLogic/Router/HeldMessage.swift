@@ -27,9 +27,11 @@ struct HeldMessage {
     }
 
     /// The only token of a message that needs no claim, because no other message with its id can have reached the
-    /// device.
+    /// device, and no page of the registry, because its kind is that of nearly all.
     var onlyToken: Address? {
-        guard !accepted.needsClaim, case .tokens(let tokens) = accepted.audience, tokens.count == 1 else { return nil }
+        guard !accepted.needsClaim, accepted.message.kind == .alert, case .tokens(let tokens) = accepted.audience,
+            tokens.count == 1
+        else { return nil }
         return tokens[0]
     }
 }

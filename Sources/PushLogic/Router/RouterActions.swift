@@ -15,6 +15,7 @@ package struct RouterActions: Sendable {
         package let message: MessageHandle
         package let audience: Audience
         package let app: AppID
+        package let kind: AddressKind
         package let after: AudienceCursor?
         package let limit: Int
     }

@@ -90,8 +90,8 @@ extension RouterMachine {
     ) {
         let content = messages[message].accepted.message
         let device = identities.device(of: content.app, token: token)
-        if !inactive.isEmpty, inactive.contains(device) {
-            suppress(FanOut.Suppressed(device: device, token: token, why: .inactive), of: message)
+        if !inactive.isEmpty || !ofOtherKinds.isEmpty, let outcome = obstacle(to: device) {
+            report(FanOut.Unsent(device, token: token, outcome), of: message)
         } else {
             let id = DeliveryID.derived(app: content.app, message: content.id, token: token)
             let handle = deliveries.add(OpenDelivery(to: device, of: message, givenAt: wall))
@@ -118,7 +118,7 @@ extension RouterMachine {
         var suppressedCount = 0
         for device in page {
             if asksInactive, inactive.contains(device.id) {
-                suppress(FanOut.Suppressed(device: device.id, token: device.token, why: .inactive), of: message)
+                report(FanOut.Unsent(device, .suppressed(.inactive)), of: message)
                 // Nothing else releases the claim: the key of a suppressed delivery does not hold it.
                 actions.release(device.id, of: messages[message].accepted)
                 suppressedCount += 1

@@ -11,7 +11,8 @@ extension RouterMachine {
         if messages[message].onlyToken != nil {
             lanes[lane].ready.append(message)
         } else {
-            messages[message].fanOut = FanOut(for: messages[message].accepted.audience)
+            messages[message].fanOut = FanOut(
+                for: messages[message].accepted.audience, kind: messages[message].accepted.message.kind)
             lookFurther(for: message)
         }
     }
@@ -33,7 +34,12 @@ extension RouterMachine {
     private mutating func lookFurther(for message: MessageHandle) {
         guard messages[message].fanOut?.canLookFurther == true else { return }
         switch messages[message].accepted.audience {
-        case .tokens(let tokens): takePage(of: tokens, for: message)
+        case .tokens(let tokens):
+            if messages[message].accepted.message.kind == .alert {
+                takePage(of: tokens, for: message)
+            } else {
+                awaitPage(for: message, estimate: tokens.count)
+            }
         case .devices(let devices): awaitPage(for: message, estimate: devices.count)
         case .users(let users): awaitPage(for: message, estimate: 2 * users.count)
         case .tags, .everyone: awaitPage(for: message, estimate: policy.page)
@@ -42,13 +48,14 @@ extension RouterMachine {
 
     // MARK: Named tokens
 
-    /// Takes the next page from the named tokens, without duplicates and inactive devices.
+    /// Takes the next page from the named tokens, without duplicates, inactive devices and those of other kinds. The
+    /// registry holds in memory which ones are not for alerts; of messages of other kinds there are few, and it is asked.
     private mutating func takePage(of tokens: [Address], for message: MessageHandle) {
         guard var scan = messages[message].fanOut?.takeScan() else { return }
         let accepted = messages[message].accepted
         let app = accepted.message.app
         let isResumed = accepted.counts.total > 0
-        let asksInactive = !inactive.isEmpty
+        let asks = !inactive.isEmpty || !ofOtherKinds.isEmpty
         var page = FanOut.FoundPage()
         while page.count == 0, !scan.isComplete {
             let range = scan.advance(by: policy.page)
@@ -56,9 +63,9 @@ extension RouterMachine {
             for token in tokens[range] {
                 let device = identities.device(of: app, token: token)
                 if !scan.insert(device) { continue }
-                if asksInactive, inactive.contains(device) {
-                    let suppressed = FanOut.Suppressed(device: device, token: token, why: .inactive)
-                    if isResumed { page.suppressed.append(suppressed) } else { suppress(suppressed, of: message) }
+                if asks, let outcome = obstacle(to: device) {
+                    let unsent = FanOut.Unsent(device, token: token, outcome)
+                    if isResumed { page.unsent.append(unsent) } else { report(unsent, of: message) }
                 } else {
                     page.devices.append(AudiencePage.Device(id: device, token: token))
                 }
@@ -66,6 +73,12 @@ extension RouterMachine {
         }
         messages[message].fanOut?.putBack(scan)
         claim(page, of: message)
+    }
+
+    /// Returns why an alert cannot be sent to a named device; nil if it can.
+    func obstacle(to device: DeviceID) -> DeliveryOutcome? {
+        if inactive.contains(device) { return .suppressed(.inactive) }
+        return ofOtherKinds.contains(device) ? .wrongKind : nil
     }
 
     // MARK: Pages of the registry
@@ -83,8 +96,8 @@ extension RouterMachine {
         let accepted = messages[message].accepted
         actions.pages.append(
             RouterActions.PageRequest(
-                message: message, audience: accepted.audience, app: accepted.message.app, after: query.after,
-                limit: policy.page))
+                message: message, audience: accepted.audience, app: accepted.message.app,
+                kind: accepted.message.kind, after: query.after, limit: policy.page))
     }
 
     /// Schedules the next request for a page after the registry failed. The delay grows with each failure; other
@@ -150,23 +163,23 @@ extension RouterMachine {
         guard messages[message].fanOut?.continueSearch(after: page.next) == true else { return settle(message) }
 
         var found = FanOut.FoundPage()
-        found.suppressed = page.inactive.map { FanOut.Suppressed(device: $0, token: nil, why: .inactive) }
-        found.suppressed += page.unknown.map { FanOut.Suppressed(device: $0, token: nil, why: .unknownDevice) }
+        found.unsent = page.inactive.map { FanOut.Unsent($0, .suppressed(.inactive)) }
+        found.unsent += page.unknown.map { FanOut.Unsent($0, .suppressed(.unknownDevice)) }
+        found.unsent += page.ofOtherKinds.map { FanOut.Unsent($0, .wrongKind) }
         if inactive.isEmpty {
             found.devices = page.devices
         } else {
             for device in page.devices {
                 if inactive.contains(device.id) {
-                    found.suppressed.append(
-                        FanOut.Suppressed(device: device.id, token: device.token, why: .inactive))
+                    found.unsent.append(FanOut.Unsent(device, .suppressed(.inactive)))
                 } else {
                     found.devices.append(device)
                 }
             }
         }
         if messages[message].accepted.counts.total == 0 {
-            for suppressed in found.suppressed { suppress(suppressed, of: message) }
-            found.suppressed = []
+            for unsent in found.unsent { report(unsent, of: message) }
+            found.unsent = []
         }
         claim(found, of: message)
     }
@@ -176,7 +189,7 @@ extension RouterMachine {
     /// Claims the devices of a new page, or queues them at once if the message needs no claim.
     private mutating func claim(_ page: FanOut.FoundPage, of message: MessageHandle) {
         guard messages[message].accepted.needsClaim, page.count > 0 else {
-            for suppressed in page.suppressed { suppress(suppressed, of: message) }
+            for unsent in page.unsent { report(unsent, of: message) }
             return queue(page.devices, of: message)
         }
         messages[message].fanOut?.beginClaim(of: page)
@@ -189,11 +202,11 @@ extension RouterMachine {
         var devices: [DeviceID] = []
         devices.reserveCapacity(page.count)
         for device in page.devices { devices.append(device.id) }
-        for suppressed in page.suppressed { devices.append(suppressed.device) }
+        for unsent in page.unsent { devices.append(unsent.device) }
         actions.claims.append(
             ClaimPage(
                 seq: accepted.seq, fingerprint: accepted.fingerprint, devices: devices,
-                lookupCount: page.suppressed.count))
+                lookupCount: page.unsent.count))
         actions.claimants.append(message)
     }
 
@@ -231,17 +244,15 @@ extension RouterMachine {
     private mutating func apply(_ verdicts: [ClaimVerdict], to message: MessageHandle) {
         guard let page = messages[message].fanOut?.endClaim() else { return }
         if isStopped(message) { return dropClaimed(page, verdicts: verdicts, of: message) }
-        for (index, suppressed) in page.suppressed.enumerated()
-        where verdicts[page.devices.count + index] != .done {
-            suppress(suppressed, of: message)
+        for (index, unsent) in page.unsent.enumerated() where verdicts[page.devices.count + index] != .done {
+            report(unsent, of: message)
         }
         guard verdicts.contains(where: { $0 != .new }) else { return queue(page.devices, of: message) }
         var fresh: [AudiencePage.Device] = []
         for (index, device) in page.devices.enumerated() {
             switch verdicts[index] {
             case .new: fresh.append(device)
-            case .had:
-                suppress(FanOut.Suppressed(device: device.id, token: device.token, why: .duplicate), of: message)
+            case .had: report(FanOut.Unsent(device, .suppressed(.duplicate)), of: message)
             case .done: break
             }
         }
@@ -346,10 +357,10 @@ extension RouterMachine {
         release(message)
     }
 
-    mutating func suppress(_ suppressed: FanOut.Suppressed, of message: MessageHandle) {
-        actions.records.append(
-            record(.suppressed(suppressed.why), of: message, device: suppressed.device, token: suppressed.token))
-        messages[message].counts.suppressed += 1
+    /// Records the outcome of a delivery that is not sent, and counts it.
+    mutating func report(_ unsent: FanOut.Unsent, of message: MessageHandle) {
+        actions.records.append(record(unsent.outcome, of: message, device: unsent.device, token: unsent.token))
+        if let outcome = unsent.outcome.final { messages[message].counts.add(outcome) }
     }
 
     /// Returns a record of a delivery that was never sent.

@@ -14,7 +14,8 @@ package import PushTime
 package struct RouterMachine: ~Copyable {
     package var policy: RouterPolicy
     let identities: Identities
-    let inactive: any InactiveDevices
+    let inactive: any DeviceSet
+    let ofOtherKinds: any DeviceSet
 
     var now: MonotonicTime
     var wall: WallTime
@@ -83,13 +84,14 @@ package struct RouterMachine: ~Copyable {
     private var lastRecords = 0
 
     package init(
-        _ policy: RouterPolicy, identities: Identities, inactive: any InactiveDevices, now: MonotonicTime,
-        wall: WallTime
+        _ policy: RouterPolicy, identities: Identities, inactive: any DeviceSet, ofOtherKinds: any DeviceSet,
+        now: MonotonicTime, wall: WallTime
     ) {
         self.policy = policy
         budget = MemoryBudget(policy)
         self.identities = identities
         self.inactive = inactive
+        self.ofOtherKinds = ofOtherKinds
         self.now = now
         self.wall = wall
     }

@@ -12,6 +12,8 @@ package struct DeviceRecord: Sendable, Equatable {
     package var locale: String?
     package var platform: String?
     package var appVersion: String?
+    package var place = AddressPlace()
+    package var timeZone: String?
     /// When the device first registered; nil if it never did.
     package var registeredAt: WallTime?
     package var seenAt: WallTime?
@@ -39,6 +41,8 @@ package struct DeviceRegistration: Sendable, Equatable {
     package var locale: String?
     package var platform: String?
     package var appVersion: String?
+    package var place = AddressPlace()
+    package var timeZone: String?
     /// The former token of the same device; its user and tags are carried over.
     package var replaces: Address?
     /// Whether the device itself is there now, or only its properties change.
@@ -85,6 +89,8 @@ package struct DeviceFilter: Sendable, Equatable {
     package var app: AppID?
     package var user: String?
     package var tag: String?
+    /// A kind that was not stated counts as ``AddressKind/alert``.
+    package var kind: AddressKind?
     package var isActive: Bool?
 
     package init() {}

@@ -2,10 +2,12 @@ package import PushTime
 
 /// The durable store of devices, as the pipeline uses it.
 package protocol DeviceRegistry: AnyObject, Sendable {
-    /// Returns one page of the active devices of a dynamic audience or of named device ids. `after` is the cursor of
-    /// the previous page. Each device appears at most once. Throws ``AudienceFault`` if the audience can never be
-    /// resolved; any other error may be temporary.
-    func page(of audience: Audience, app: AppID, after: AudienceCursor?, limit: Int) async throws -> AudiencePage
+    /// Returns one page of the active devices of an audience that messages for a kind of address may be sent to. `after`
+    /// is the cursor of the previous page. Each device appears at most once. Throws ``AudienceFault`` if the audience can
+    /// never be resolved; any other error may be temporary.
+    func page(
+        of audience: Audience, app: AppID, kind: AddressKind, after: AudienceCursor?, limit: Int
+    ) async throws -> AudiencePage
 
     /// Returns when the devices were last registered or seen; nil for devices that are unknown.
     func lastSeen(_ devices: [DeviceID]) async throws -> [WallTime?]
@@ -19,7 +21,10 @@ package protocol DeviceRegistry: AnyObject, Sendable {
     func release(_ devices: [DeviceID]) async
 
     /// The devices that must not be sent to. The set is shared, and a look-up is cheap.
-    var inactive: any InactiveDevices { get }
+    var inactive: any DeviceSet { get }
+
+    /// The devices that are stated to be of another kind than ``AddressKind/alert``.
+    var ofOtherKinds: any DeviceSet { get }
 }
 
 extension DeviceRegistry {
@@ -27,10 +32,18 @@ extension DeviceRegistry {
     package func release(_ devices: [DeviceID]) async {}
 }
 
-/// The set of inactive devices. All threads may read it.
-package protocol InactiveDevices: AnyObject, Sendable {
+/// A set of devices that all threads may read.
+package protocol DeviceSet: AnyObject, Sendable {
     var isEmpty: Bool { get }
     func contains(_ device: DeviceID) -> Bool
+}
+
+/// The set of no devices.
+package final class NoDevices: DeviceSet {
+    package init() {}
+
+    package var isEmpty: Bool { true }
+    package func contains(_ device: DeviceID) -> Bool { false }
 }
 
 /// The end of a page, in a form that only the registry interprets.
@@ -75,15 +88,19 @@ package struct AudiencePage: Sendable {
     package let inactive: [DeviceID]
     /// The unknown ids among named device ids. Their deliveries are suppressed.
     package let unknown: [DeviceID]
+    /// The devices among named ones that are stated to be of another kind. Their deliveries are rejected.
+    package let ofOtherKinds: [Device]
     /// The cursor of the next page; nil on the last page.
     package let next: AudienceCursor?
 
     package init(
-        devices: [Device], inactive: [DeviceID] = [], unknown: [DeviceID] = [], next: AudienceCursor?
+        devices: [Device], inactive: [DeviceID] = [], unknown: [DeviceID] = [], ofOtherKinds: [Device] = [],
+        next: AudienceCursor?
     ) {
         self.devices = devices
         self.inactive = inactive
         self.unknown = unknown
+        self.ofOtherKinds = ofOtherKinds
         self.next = next
     }
 }

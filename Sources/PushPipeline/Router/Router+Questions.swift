@@ -38,7 +38,8 @@ extension Router {
             let result: PageResult
             do {
                 result = .page(
-                    try await registry.page(of: page.audience, app: page.app, after: page.after, limit: page.limit))
+                    try await registry.page(
+                        of: page.audience, app: page.app, kind: page.kind, after: page.after, limit: page.limit))
             } catch let fault as AudienceFault {
                 result = .refused(fault.description)
             } catch let fault as BadCursor {

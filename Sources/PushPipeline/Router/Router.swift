@@ -56,7 +56,7 @@ package actor Router {
         self.registry = registry
         self.settings = settings
         machine = RouterMachine(
-            settings.policy, identities: identities, inactive: registry.inactive,
+            settings.policy, identities: identities, inactive: registry.inactive, ofOtherKinds: registry.ofOtherKinds,
             now: MonotonicTime(nanoseconds: 0), wall: settings.wallClock())
     }
 

@@ -107,12 +107,9 @@ package struct StoreImport: Sendable {
                 .unsuitable, "the database \(presence.database) has no store; make one with 'carillon store init'")
         }
         let facts = try await StoreSetup.facts(call)
-        guard let map = PartitionMap(count: facts.partitions) else {
-            throw StoreError(.damaged, "the store has an invalid number of partitions: \(facts.partitions)")
-        }
-        let known: [UInt8] = try await call.run("SELECT secret FROM carillon.store").row().value(0)
         switch facts.version {
         case StoreSchema.unfinishedImport:
+            let known: [UInt8] = try await call.run("SELECT secret FROM carillon.store").row().value(0)
             guard known == secret else {
                 throw StoreError(
                     .unsuitable,
@@ -139,6 +136,7 @@ package struct StoreImport: Sendable {
             }
             section.call(ImportStatements.empty)
         }
-        return (facts, map)
+        let row = try await call.run("SELECT parts, part_rule FROM carillon.store").row()
+        return (facts, try PartitionMap(parts: try row.value(0), rule: try row.value(1)))
     }
 }

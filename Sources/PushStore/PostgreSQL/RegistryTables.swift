@@ -13,16 +13,17 @@ import PushPostgreSQL
 /// - `device_counts`: how many devices there are, as the sum of the slots. Each node writes a slot of its own.
 /// - `key_book`: one row with a random number that each change of `api_keys` replaces.
 enum RegistryTables {
-    static let all = [
+    static let all = tables + indexesOfThirdVersion
+
+    private static let tables = [
         """
         CREATE TABLE carillon.devices (
             id bytea PRIMARY KEY, app text COLLATE "C" NOT NULL, token bytea NOT NULL, account bytea, locale bytea,
             platform bytea, app_version bytea, registered bigint, seen bigint, deactivated bigint, reason bytea,
-            evidence bigint, reactivated bigint, tags bytea[] NOT NULL, version bigint NOT NULL)
+            evidence bigint, reactivated bigint, tags bytea[] NOT NULL, version bigint NOT NULL,
+            \(columnsOfThirdVersion.joined(separator: ", ")))
             WITH (fillfactor = 80)
         """,
-        // A page of an audience is read from this index alone.
-        "CREATE INDEX devices_by_app ON carillon.devices (app, id) INCLUDE (token, deactivated)",
         "CREATE INDEX devices_by_account ON carillon.devices (account, app, id) WHERE account IS NOT NULL",
         "CREATE INDEX devices_inactive ON carillon.devices (id) WHERE deactivated IS NOT NULL",
         "CREATE INDEX devices_unregistered ON carillon.devices (deactivated) WHERE registered IS NULL",
@@ -51,4 +52,25 @@ enum RegistryTables {
         // The key that encrypts the secrets of API keys; null until the first one is made.
         "ALTER TABLE carillon.store ADD COLUMN sealing bytea",
     ]
+
+    /// `kind` is the number of the kind (``AddressKind``), 0 also if none was stated.
+    private static let columnsOfThirdVersion = [
+        "kind int NOT NULL DEFAULT 0", "kind_stated bool NOT NULL DEFAULT false", "activity bytea",
+        "activity_type bytea", "installation bytea", "time_zone bytea",
+    ]
+
+    private static let indexesOfThirdVersion = [
+        "CREATE INDEX devices_by_app ON carillon.devices (app, id)",
+        // A page of an audience is read from this index alone.
+        "CREATE INDEX devices_by_kind ON carillon.devices (app, kind, id) INCLUDE (token, deactivated)",
+        "CREATE INDEX devices_of_other_kinds ON carillon.devices (id) WHERE kind <> 0",
+        "CREATE INDEX devices_by_activity ON carillon.devices (activity, app, id) WHERE activity IS NOT NULL",
+        "CREATE INDEX devices_by_installation ON carillon.devices (installation, app, id) "
+            + "WHERE installation IS NOT NULL",
+    ]
+
+    /// The statements that bring the tables of version 2 of a store to version 3.
+    static let thirdVersion =
+        columnsOfThirdVersion.map { "ALTER TABLE carillon.devices ADD COLUMN \($0)" }
+        + ["DROP INDEX carillon.devices_by_app"] + indexesOfThirdVersion
 }

@@ -1,10 +1,12 @@
 import PushModel
 import PushPostgreSQL
+import PushWire
 
 /// The tables of a cluster, in a schema of their own. A number in them contains its part (``EventNumber``).
 ///
-/// - `store`: one row with the version of the tables, the number of parts, which never changes, and the secret that
-///   names devices. `incarnation` changes when the database is restored from a backup.
+/// - `store`: one row with the version of the tables, the number of parts and the rule that assigns messages to them
+///   (``PartitionMap``), neither of which ever changes, and the secret that names devices. `incarnation` changes when the
+///   database is restored from a backup.
 /// - `leases`: the owner of each part. A write locks and compares the epoch, so that a former owner writes nothing.
 /// - `horizons`: the first day of `groups` and the first hour of `bodies` that each part needs. They never go back.
 /// - `nodes`: the nodes and their leases. A renewal writes here, so that it does not wait for the locks of writers.
@@ -16,7 +18,7 @@ import PushPostgreSQL
 ///
 /// ``SharedStatements`` has the tables of what the nodes share about their apps.
 enum StoreSchema {
-    static let version: Int32 = 2
+    static let version: Int32 = 3
     /// The version of the tables while an import into them has not ended.
     static let unfinishedImport: Int32 = 0
 
@@ -48,7 +50,7 @@ enum StoreSchema {
         """
         CREATE TABLE carillon.store (
             one bool PRIMARY KEY DEFAULT true CHECK (one), version int NOT NULL, parts int NOT NULL,
-            secret bytea NOT NULL, incarnation bytea NOT NULL, created timestamptz NOT NULL DEFAULT now())
+            part_rule int NOT NULL, secret bytea NOT NULL, incarnation bytea NOT NULL, created timestamptz NOT NULL DEFAULT now())
         """,
         """
         CREATE TABLE carillon.leases (part int PRIMARY KEY, epoch bigint NOT NULL, node text, since timestamptz)
@@ -97,18 +99,23 @@ enum StoreSchema {
         "CREATE INDEX receipts_by_time ON carillon.receipts (time)",
     ]
 
-    /// The statements that bring the tables of version 1 to version 2.
-    static let secondVersion =
-        SharedStatements.tables + [
+    /// The statements that bring tables of each version to the next.
+    static let migrations: [Int32: [String]] = [
+        1: SharedStatements.tables + [
             """
             INSERT INTO carillon.app_marks (app, kind, since) SELECT app, 'paused', since FROM carillon.paused
             """,
             "DROP TABLE carillon.paused",
-        ]
+        ],
+        2: [
+            "ALTER TABLE carillon.store ADD COLUMN part_rule int NOT NULL DEFAULT \(PartitionMap.Rule.appAndID.rawValue)",
+            "ALTER TABLE carillon.store ALTER COLUMN part_rule DROP DEFAULT",
+        ] + RegistryTables.thirdVersion,
+    ]
 
     static let addStore = PostgreSQLStatement.once(
-        sql: "INSERT INTO carillon.store (version, parts, secret, incarnation) VALUES ($1, $2, $3, $4)",
-        parameters: [.int4, .int4, .bytea, .bytea])
+        sql: "INSERT INTO carillon.store (version, parts, part_rule, secret, incarnation) VALUES ($1, $2, $3, $4, $5)",
+        parameters: [.int4, .int4, .int4, .bytea, .bytea])
     static let addLeases = PostgreSQLStatement.once(
         sql: "INSERT INTO carillon.leases (part, epoch) SELECT part, 0 FROM generate_series(0, $1 - 1) AS part",
         parameters: [.int4])

@@ -171,8 +171,12 @@ enum StoreStatements {
         "epoch",
         sql: "SELECT epoch, day, hour FROM carillon.leases JOIN carillon.horizons USING (part) WHERE part = $1",
         parameters: [.int4])
+    /// Works with tables of any version: those before the third do not have the rule.
     static let store = PostgreSQLStatement.once(
-        sql: "SELECT version, parts, secret, incarnation FROM carillon.store")
+        sql: """
+            SELECT version, parts, coalesce((to_jsonb(s) ->> 'part_rule')::int, 0), secret, incarnation
+            FROM carillon.store s
+            """)
     /// Takes all parts for one node, whatever node had them.
     static let takeAll = PostgreSQLStatement.once(
         sql: "UPDATE carillon.leases SET epoch = epoch + 1, node = $1 RETURNING part, epoch", parameters: [.text])

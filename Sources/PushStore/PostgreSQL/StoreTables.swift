@@ -62,6 +62,7 @@ package struct StoreTables: Sendable {
             section.call(StoreSchema.addStore) { parameters in
                 parameters.append(int4: StoreSchema.version)
                 parameters.append(int4: Int32(clamping: parts))
+                parameters.append(int4: PartitionMap.Rule.id.rawValue)
                 parameters.append(bytea: secret)
                 parameters.append(bytea: incarnation)
             }
@@ -89,14 +90,11 @@ package struct StoreTables: Sendable {
         let row = try result.row()
         let version: Int32 = try row.value(0)
         if let fault = StoreSchema.fault(of: version) { throw StoreError(.newerVersion, fault) }
-        guard let identities = Identities(secret: try row.value(2)) else {
+        guard let identities = Identities(secret: try row.value(3)) else {
             throw StoreError(.damaged, "the secret in the table carillon.store is invalid; restore it from a backup")
         }
-        let count = Int(try row.value(1, as: Int32.self))
-        guard let map = PartitionMap(count: count) else {
-            throw StoreError(.damaged, "the table carillon.store has an invalid number of partitions: \(count)")
-        }
-        return Facts(map: map, identities: identities, incarnation: try row.value(3))
+        let map = try PartitionMap(parts: try row.value(1), rule: try row.value(2))
+        return Facts(map: map, identities: identities, incarnation: try row.value(4))
     }
 
     func readClock() async throws -> ClockReading {
@@ -178,4 +176,17 @@ package struct StoreTables: Sendable {
 
 extension StoreStatements {
     static let limitLocks = PostgreSQLStatement.once(sql: "SELECT set_config('lock_timeout', '100ms', true)")
+}
+
+extension PartitionMap {
+    /// Creates the map of a store from two columns of the table `store`.
+    init(parts: Int32, rule: Int32) throws(StoreError) {
+        guard let rule = Rule(rawValue: rule) else {
+            throw StoreError(.damaged, "the table carillon.store has an invalid rule for partitions: \(rule)")
+        }
+        guard let map = PartitionMap(count: Int(parts), by: rule) else {
+            throw StoreError(.damaged, "the table carillon.store has an invalid number of partitions: \(parts)")
+        }
+        self = map
+    }
 }

@@ -28,6 +28,17 @@ struct DeviceRow: Sendable {
         var tags: Set<ExactText> = []
         unsafe try row.forEachBytes(13) { unsafe tags.insert(ExactText(String(decoding: $0, as: UTF8.self))) }
         version = try row.value(14)
+        if try row.value(16, as: Bool.self) {
+            let number = try row.value(15, as: Int32.self)
+            guard let kind = UInt8(exactly: number).flatMap({ AddressKind(number: $0) }) else {
+                throw Self.damaged("kind")
+            }
+            device.place.kind = kind
+        }
+        device.activity = try row.text(17)
+        device.activityType = try row.text(18)
+        device.installation = try row.text(19)
+        device.timeZone = try row.text(20)
         self.device = device
         self.tags = tags
     }

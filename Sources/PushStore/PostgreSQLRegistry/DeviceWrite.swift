@@ -84,9 +84,19 @@ struct DeviceWrite: Sendable {
             parameters.append(int4: slot)
             parameters.append(int8: Int64(counts.registered))
             parameters.append(int8: Int64(counts.unregistered))
+            append(places: written, to: &parameters)
         }
         if isEmpty { section.call(RegistryStatements.touch) { $0.append(int4: slot) } }
         section.call(RegistryStatements.counts)
+    }
+
+    private func append(places devices: [Device], to parameters: inout PostgreSQLParameters) {
+        // Below 0: no kind was stated.
+        parameters.append(int4Array: devices.map { $0.place.kind.map { Int32($0.number) } ?? -1 })
+        parameters.append(texts: devices.map { $0.activity ?? "" })
+        parameters.append(texts: devices.map { $0.activityType ?? "" })
+        parameters.append(texts: devices.map { $0.installation ?? "" })
+        parameters.append(texts: devices.map { $0.timeZone ?? "" })
     }
 
     private static func time(_ time: WallTime?) -> Int64 { time?.milliseconds ?? noTime }

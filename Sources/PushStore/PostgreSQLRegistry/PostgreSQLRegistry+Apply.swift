@@ -62,7 +62,10 @@ extension PostgreSQLRegistry {
         }
         for device in result.spared { gone.remove(device) }
         for device in result.devices { gone.insert(device) }
-        for device in result.erased { gone.remove(device) }
+        for device in result.erased {
+            gone.remove(device)
+            others.remove(device)
+        }
     }
 
     // MARK: Held devices

@@ -3,16 +3,16 @@ import PushPostgreSQL
 
 extension PostgreSQLRegistry {
     package func page(
-        of audience: Audience, app: AppID, after cursor: AudienceCursor?, limit: Int
+        of audience: Audience, app: AppID, kind: AddressKind, after cursor: AudienceCursor?, limit: Int
     ) async throws -> AudiencePage {
         let size = min(max(1, limit), Self.largestPage)
         do {
             switch audience {
-            case .everyone: return try await page(ofEveryone: app, after: cursor, size: size)
-            case .tags(let expression): return try await page(of: expression, in: app, after: cursor, size: size)
-            case .users(let users): return try await page(ofUsers: users, in: app, after: cursor, size: size)
-            case .devices(let devices): return try await page(ofDevices: devices, in: app, after: cursor, size: size)
-            case .tokens(let tokens): return try page(ofTokens: tokens, in: app, after: cursor, size: size)
+            case .everyone: return try await page(ofEveryone: app, kind, after: cursor, size: size)
+            case .tags(let expression): return try await page(of: expression, in: app, kind, after: cursor, size: size)
+            case .users(let users): return try await page(ofUsers: users, in: app, kind, after: cursor, size: size)
+            case .devices(let devices): return try await page(ofDevices: devices, app, kind, cursor, size)
+            case .tokens(let tokens): return try await page(ofTokens: tokens, app, kind, cursor, size)
             }
         } catch let failure as PostgreSQLFailure {
             throw AudienceFault("the database cannot resolve the audience: \(failure)")
@@ -32,7 +32,7 @@ extension PostgreSQLRegistry {
     }
 
     private func page(
-        ofEveryone app: AppID, after cursor: AudienceCursor?, size: Int
+        ofEveryone app: AppID, _ kind: AddressKind, after cursor: AudienceCursor?, size: Int
     ) async throws -> AudiencePage {
         let after = try cursor?.device()
         let results = try await sessions.read { section in
@@ -40,6 +40,7 @@ extension PostgreSQLRegistry {
                 parameters.append(text: app.name)
                 parameters.append(after: after)
                 parameters.append(int8: Int64(size + 1))
+                parameters.append(int4: Int32(kind.number))
             }
         }
         return try Self.page(results[0], size: size)
@@ -53,7 +54,7 @@ extension PostgreSQLRegistry {
     /// Returns devices by user, in the order of the users, so that one user with a million devices costs no more than a
     /// million users with one device.
     private func page(
-        ofUsers all: [String], in app: AppID, after cursor: AudienceCursor?, size: Int
+        ofUsers all: [String], in app: AppID, _ kind: AddressKind, after cursor: AudienceCursor?, size: Int
     ) async throws -> AudiencePage {
         let users = named.users(all)
         var (index, after) = try cursor?.user(of: users.count) ?? (0, nil)
@@ -67,6 +68,7 @@ extension PostgreSQLRegistry {
                     parameters.append(text: app.name)
                     parameters.append(after: after)
                     parameters.append(int8: Int64(wanted))
+                    parameters.append(int4: Int32(kind.number))
                 }
             }
             var last: (place: Int64, id: DeviceID)?
@@ -91,53 +93,6 @@ extension PostgreSQLRegistry {
             return AudiencePage(devices: devices, next: nil)
         }
         return AudiencePage(devices: devices, next: AudienceCursor(user: index, after: after))
-    }
-
-    /// Returns the named devices in their order. A page contains at most `size` active, inactive and unknown devices in
-    /// total.
-    private func page(
-        ofDevices all: [DeviceID], in app: AppID, after cursor: AudienceCursor?, size: Int
-    ) async throws -> AudiencePage {
-        let devices = named.devices(all)
-        let start = try cursor?.index(within: devices.count) ?? 0
-        let end = min(start + size, devices.count)
-        let part = Array(devices[start..<end])
-        let results = try await sessions.read { section in
-            section.call(RegistryStatements.named) { parameters in
-                parameters.append(ids: part)
-                parameters.append(text: app.name)
-            }
-        }
-        var known: [DeviceID: AudiencePage.Device?] = [:]
-        for row in results[0].rows {
-            let isActive = try row.value(2, as: Bool.self)
-            known[try row.deviceID(0)] = .some(isActive ? try row.addressed(id: 0, token: 1) : nil)
-        }
-        var active: [AudiencePage.Device] = []
-        var (inactive, unknown) = ([DeviceID](), [DeviceID]())
-        for id in part {
-            switch known[id] {
-            case .some(.some(let device)): active.append(device)
-            case .some(.none): inactive.append(id)
-            case .none: unknown.append(id)
-            }
-        }
-        if end == devices.count { named.forget(devices: devices) }
-        return AudiencePage(
-            devices: active, inactive: inactive, unknown: unknown,
-            next: end < devices.count ? AudienceCursor(row: Int64(end)) : nil)
-    }
-
-    /// Returns the tokens that are not inactive. Other callers can send to tokens without the registry.
-    private func page(
-        ofTokens tokens: [Address], in app: AppID, after cursor: AudienceCursor?, size: Int
-    ) throws -> AudiencePage {
-        let start = try cursor?.index(within: tokens.count) ?? 0
-        let end = min(start + size, tokens.count)
-        let all = tokens[start..<end].map { AudiencePage.Device(id: identities.device(of: app, token: $0), token: $0) }
-        return AudiencePage(
-            devices: all.filter { !gone.contains($0.id) }, inactive: all.map(\.id).filter { gone.contains($0) },
-            next: end < tokens.count ? AudienceCursor(row: Int64(end)) : nil)
     }
 }
 

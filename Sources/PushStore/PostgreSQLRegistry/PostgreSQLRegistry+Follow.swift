@@ -77,11 +77,12 @@ extension PostgreSQLRegistry {
         for row in changes.rows {
             let device = try row.deviceID(0)
             // A device without a row was removed.
-            if try row.optional(1, as: Bool.self) == true {
+            if try row.value(1, as: Bool.self) {
                 gone.insert(device)
             } else if held[device] == nil {
                 gone.remove(device)
             }
+            if try row.value(2, as: Bool.self) { others.insert(device) } else { others.remove(device) }
         }
     }
 
@@ -93,10 +94,10 @@ extension PostgreSQLRegistry {
             })
     }
 
-    /// The maximum number of inactive devices that are read at once.
-    private static let inactiveAtOnce: Int64 = 50_000
+    /// The maximum number of devices that are read at once.
+    private static let devicesAtOnce: Int64 = 50_000
 
-    /// Reads all inactive devices, page by page, and then what was changed meanwhile.
+    /// Reads the devices whose state is held in memory, page by page, and then what was changed meanwhile.
     private func recall(at now: MonotonicTime, opening: Int) async throws {
         let first = try await sessions.read(isOrdered: true) { section in
             section.call(RegistryStatements.snapshot)
@@ -105,13 +106,25 @@ extension PostgreSQLRegistry {
         guard first.count == 2 else { throw sessions.failure("the answer has \(first.count) results; expected 2") }
         let position = try Self.position(first[0], at: now, opening: opening)
         try takeCounts(first[1])
-        let all = GoneDevices()
+        let inactive = try await all(RegistryStatements.inactive)
+        let ofOtherKinds = try await all(RegistryStatements.ofOtherKinds)
+        let changes = try await sessions.read(isOrdered: true) { Self.callChanges(since: position, on: $0) }
+        gone.replaceAll(with: inactive)
+        others.replaceAll(with: ofOtherKinds)
+        for device in state.withLock({ Array($0.held.keys) }) { gone.insert(device) }
+        try take(changes: changes[0])
+        _ = state.withLock { $0.following.take(position) }
+    }
+
+    /// Returns the devices that a statement finds, page by page.
+    private func all(_ statement: PostgreSQLStatement) async throws -> SharedDeviceSet {
+        let all = SharedDeviceSet()
         var last: DeviceID?
         while true {
             let results = try await sessions.read(isOrdered: true) { [last] section in
-                section.call(RegistryStatements.inactive) { parameters in
-                    if let last { parameters.append(id: last) } else { parameters.append(bytea: []) }
-                    parameters.append(int8: Self.inactiveAtOnce)
+                section.call(statement) { parameters in
+                    parameters.append(after: last)
+                    parameters.append(int8: Self.devicesAtOnce)
                 }
             }
             for row in results[0].rows {
@@ -119,12 +132,7 @@ extension PostgreSQLRegistry {
                 all.insert(device)
                 last = device
             }
-            if results[0].rowCount < Int(Self.inactiveAtOnce) { break }
+            if results[0].rowCount < Int(Self.devicesAtOnce) { return all }
         }
-        let changes = try await sessions.read(isOrdered: true) { Self.callChanges(since: position, on: $0) }
-        gone.replaceAll(with: all)
-        for device in state.withLock({ Array($0.held.keys) }) { gone.insert(device) }
-        try take(changes: changes[0])
-        _ = state.withLock { $0.following.take(position) }
     }
 }

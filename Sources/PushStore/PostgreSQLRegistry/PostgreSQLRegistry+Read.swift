@@ -54,6 +54,7 @@ private struct ListQuery: Sendable {
         }
         if filter.app != nil { conditions.append("d.app = \(parameter(.text))") }
         if filter.user != nil { conditions.append("d.account = \(parameter(.bytea))") }
+        if filter.kind != nil { conditions.append("d.kind = \(parameter(.int4))") }
         var source = "carillon.devices d"
         if filter.tag != nil {
             source += " JOIN carillon.device_tags t ON t.id = d.id AND t.app = d.app"
@@ -75,6 +76,7 @@ private struct ListQuery: Sendable {
         parameters.append(int8: Int64(limit))
         if let app = filter.app { parameters.append(text: app.name) }
         if let user = filter.user { parameters.append(bytea: Array(user.utf8)) }
+        if let kind = filter.kind { parameters.append(int4: Int32(kind.number)) }
         if let tag = filter.tag { parameters.append(bytea: Array(tag.utf8)) }
     }
 }

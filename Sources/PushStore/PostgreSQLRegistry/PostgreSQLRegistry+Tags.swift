@@ -4,7 +4,7 @@ import PushPostgreSQL
 /// Audiences of tags: through the few devices that have one of them, or device by device.
 extension PostgreSQLRegistry {
     func page(
-        of expression: TagExpression, in app: AppID, after cursor: AudienceCursor?, size: Int
+        of expression: TagExpression, in app: AppID, _ kind: AddressKind, after cursor: AudienceCursor?, size: Int
     ) async throws -> AudiencePage {
         // The parser of the database limits the depth, and the stack of this process does, too.
         guard expression.depth <= 4 * TagExpression.maxDepth else {
@@ -14,9 +14,9 @@ extension PostgreSQLRegistry {
         let plan = try await plan(for: expression, in: app, isFirst: cursor == nil)
         if plan.expression.isNever { return AudiencePage(devices: [], next: nil) }
         switch plan.choice {
-        case .everyRow: return try await examine(plan.expression, in: app, after: after, size: size)
+        case .everyRow: return try await examine(plan.expression, in: app, kind, after: after, size: size)
         case .tags(let tags):
-            return try await drive(by: tags, matching: plan.expression, in: app, after: after, size: size)
+            return try await drive(by: tags, matching: plan.expression, in: app, kind, after: after, size: size)
         }
     }
 
@@ -42,21 +42,23 @@ extension PostgreSQLRegistry {
 
     /// Examines the devices of the app one after the other.
     private func examine(
-        _ expression: TagExpression, in app: AppID, after: DeviceID?, size: Int
+        _ expression: TagExpression, in app: AppID, _ kind: AddressKind, after: DeviceID?, size: Int
     ) async throws -> AudiencePage {
         var tags: [String] = []
-        let condition = expression.condition(&tags, firstParameter: 4)
+        let condition = expression.condition(&tags, firstParameter: 5)
         let statement = PostgreSQLStatement.once(
             sql: """
                 SELECT d.id, d.token FROM carillon.devices d
-                WHERE d.app = $1 AND d.id > $2 AND d.deactivated IS NULL AND \(condition) ORDER BY d.id LIMIT $3
+                WHERE d.app = $1 AND d.kind = $4 AND d.id > $2 AND d.deactivated IS NULL AND \(condition)
+                ORDER BY d.id LIMIT $3
                 """,
-            parameters: [.text, .bytea, .int8] + tags.map { _ in .bytea })
+            parameters: [.text, .bytea, .int8, .int4] + tags.map { _ in .bytea })
         let results = try await sessions.read { [tags] section in
             section.call(statement) { parameters in
                 parameters.append(text: app.name)
                 parameters.append(after: after)
                 parameters.append(int8: Int64(size + 1))
+                parameters.append(int4: Int32(kind.number))
                 for tag in tags { parameters.append(bytea: Array(tag.utf8)) }
             }
         }
@@ -65,16 +67,17 @@ extension PostgreSQLRegistry {
 
     /// Reads only the devices that have one of `tags`, because no others can match.
     private func drive(
-        by driving: [String], matching expression: TagExpression, in app: AppID, after start: DeviceID?, size: Int
+        by driving: [String], matching expression: TagExpression, in app: AppID, _ kind: AddressKind,
+        after start: DeviceID?, size: Int
     ) async throws -> AudiencePage {
         var tags: [String] = []
-        let condition = expression.condition(&tags, firstParameter: 2)
+        let condition = expression.condition(&tags, firstParameter: 3)
         let statement = PostgreSQLStatement.once(
             sql: """
                 SELECT d.id, d.token FROM carillon.devices d
-                WHERE d.id = ANY($1) AND d.deactivated IS NULL AND \(condition) ORDER BY d.id
+                WHERE d.id = ANY($1) AND d.kind = $2 AND d.deactivated IS NULL AND \(condition) ORDER BY d.id
                 """,
-            parameters: [.byteaArray] + tags.map { _ in .bytea })
+            parameters: [.byteaArray, .int4] + tags.map { _ in .bytea })
         var devices: [AudiencePage.Device] = []
         var after = start
         while true {
@@ -84,6 +87,7 @@ extension PostgreSQLRegistry {
                 let results = try await sessions.read { [tags] section in
                     section.call(statement) { parameters in
                         parameters.append(ids: ids)
+                        parameters.append(int4: Int32(kind.number))
                         for tag in tags { parameters.append(bytea: Array(tag.utf8)) }
                     }
                 }

@@ -51,7 +51,8 @@ package final class PostgreSQLRegistry: RegistryEngine, DeviceWriter {
     let sessions: RegistrySessions
     let identities: Identities
     let note: RegistryNote
-    let gone = GoneDevices()
+    let gone = SharedDeviceSet()
+    let others = SharedDeviceSet()
     /// The API keys, and the key that encrypts their secrets.
     package let keyBook: PostgreSQLKeys
     let turn = WriteTurn(limit: 4096)
@@ -92,7 +93,8 @@ package final class PostgreSQLRegistry: RegistryEngine, DeviceWriter {
         self.note = note
     }
 
-    package var inactive: any InactiveDevices { gone }
+    package var inactive: any DeviceSet { gone }
+    package var ofOtherKinds: any DeviceSet { others }
     package var keys: any KeyBook { keyBook }
 
     package var status: RegistryStatus {

@@ -31,24 +31,29 @@ enum RegistryStatements {
             input AS MATERIALIZED (
                 SELECT * FROM unnest($4::bytea[], $5::int[], $6::text[], $7::bytea[], $8::bytea[], $9::bytea[],
                     $10::bytea[], $11::bytea[], $12::bigint[], $13::bigint[], $14::bigint[], $15::bytea[],
-                    $16::bigint[], $17::bigint[], $18::text[])
+                    $16::bigint[], $17::bigint[], $18::text[], $33::int[], $34::bytea[], $35::bytea[], $36::bytea[],
+                    $37::bytea[])
                 AS i (id, is_new, app, token, account, locale, platform, app_version, registered, seen, deactivated,
-                    reason, evidence, reactivated, tags)),
+                    reason, evidence, reactivated, tags, kind, activity, activity_type, installation, time_zone)),
             updated AS (
                 UPDATE carillon.devices d SET app = i.app, token = i.token, account = nullif(i.account, ''),
                     locale = nullif(i.locale, ''), platform = nullif(i.platform, ''),
                     app_version = nullif(i.app_version, ''), registered = nullif(i.registered, $19),
                     seen = nullif(i.seen, $19), deactivated = nullif(i.deactivated, $19), reason = i.reason,
                     evidence = nullif(i.evidence, $19), reactivated = nullif(i.reactivated, $19),
-                    tags = i.tags::bytea[], version = $3
+                    tags = i.tags::bytea[], version = $3, kind = greatest(i.kind, 0), kind_stated = i.kind >= 0,
+                    activity = nullif(i.activity, ''), activity_type = nullif(i.activity_type, ''),
+                    installation = nullif(i.installation, ''), time_zone = nullif(i.time_zone, '')
                 FROM input i, fits WHERE fits.yes AND i.is_new = 0 AND d.id = i.id),
             added AS (
                 INSERT INTO carillon.devices (id, app, token, account, locale, platform, app_version, registered, seen,
-                    deactivated, reason, evidence, reactivated, tags, version)
+                    deactivated, reason, evidence, reactivated, tags, version, kind, kind_stated, activity,
+                    activity_type, installation, time_zone)
                 SELECT i.id, i.app, i.token, nullif(i.account, ''), nullif(i.locale, ''), nullif(i.platform, ''),
                     nullif(i.app_version, ''), nullif(i.registered, $19), nullif(i.seen, $19),
                     nullif(i.deactivated, $19), i.reason, nullif(i.evidence, $19), nullif(i.reactivated, $19),
-                    i.tags::bytea[], $3
+                    i.tags::bytea[], $3, greatest(i.kind, 0), i.kind >= 0, nullif(i.activity, ''),
+                    nullif(i.activity_type, ''), nullif(i.installation, ''), nullif(i.time_zone, '')
                 FROM input i, fits WHERE fits.yes AND i.is_new = 1 ORDER BY i.id),
             erased AS (
                 DELETE FROM carillon.devices d USING unnest($20::bytea[]) AS i (id), fits
@@ -80,7 +85,8 @@ enum RegistryStatements {
             .byteaArray, .int8Array, .int8, .byteaArray, .int4Array, .textArray, .byteaArray, .byteaArray, .byteaArray,
             .byteaArray, .byteaArray, .int8Array, .int8Array, .int8Array, .byteaArray, .int8Array, .int8Array,
             .textArray, .int8, .byteaArray, .byteaArray, .textArray, .byteaArray, .byteaArray, .textArray, .byteaArray,
-            .byteaArray, .int4Array, .int8Array, .int4, .int8, .int8,
+            .byteaArray, .int4Array, .int8Array, .int4, .int8, .int8, .int4Array, .byteaArray, .byteaArray,
+            .byteaArray, .byteaArray,
         ])
 
     static let counts = PostgreSQLStatement(
@@ -141,15 +147,17 @@ enum RegistryStatements {
             FROM pg_current_snapshot() AS s
             """)
 
-    /// The devices that transactions have changed that were not in an earlier snapshot, with their state now.
+    /// The devices that transactions have changed that were not in an earlier snapshot, with their state now: whether they
+    /// are inactive, and whether they are of another kind than most.
     static let changes = PostgreSQLStatement(
         "registry-changes",
         sql: """
-            SELECT c.id, (SELECT d.deactivated IS NOT NULL FROM carillon.devices d WHERE d.id = c.id)
+            SELECT c.id, d.deactivated IS NOT NULL, coalesce(d.kind <> 0, false)
             FROM (
                 SELECT id FROM carillon.device_changes WHERE xact >= $1
                 UNION SELECT id FROM unnest($2::bigint[]) AS open (xact)
                     JOIN carillon.device_changes USING (xact) LIMIT $3) AS c
+            LEFT JOIN carillon.devices d ON d.id = c.id
             """,
         parameters: [.int8, .int8Array, .int8])
 
@@ -163,11 +171,16 @@ enum RegistryStatements {
             """,
         parameters: [.bytea, .int8])
 
+    static let ofOtherKinds = PostgreSQLStatement(
+        "devices-of-other-kinds",
+        sql: "SELECT id FROM carillon.devices WHERE kind <> 0 AND id > $1 ORDER BY id LIMIT $2",
+        parameters: [.bytea, .int8])
+
     // MARK: Reading
 
     static let columns = """
         id, app, token, account, locale, platform, app_version, registered, seen, deactivated, reason, evidence, \
-        reactivated, tags, version
+        reactivated, tags, version, kind, kind_stated, activity, activity_type, installation, time_zone
         """
 
     static let devices = PostgreSQLStatement(
@@ -179,20 +192,13 @@ enum RegistryStatements {
         sql: "SELECT id, greatest(seen, registered) FROM carillon.devices WHERE id = ANY($1)",
         parameters: [.byteaArray])
 
-    static let named = PostgreSQLStatement(
-        "named-devices",
-        sql: """
-            SELECT id, token, deactivated IS NULL FROM carillon.devices WHERE id = ANY($1) AND app = $2
-            """,
-        parameters: [.byteaArray, .text])
-
     static let everyone = PostgreSQLStatement(
         "everyone",
         sql: """
-            SELECT id, token FROM carillon.devices WHERE app = $1 AND id > $2 AND deactivated IS NULL
+            SELECT id, token FROM carillon.devices WHERE app = $1 AND kind = $4 AND id > $2 AND deactivated IS NULL
             ORDER BY id LIMIT $3
             """,
-        parameters: [.text, .bytea, .int8])
+        parameters: [.text, .bytea, .int8, .int4])
 
     /// The devices of users, user by user. The number of the user comes first, from 1.
     static let users = PostgreSQLStatement(
@@ -201,11 +207,12 @@ enum RegistryStatements {
             SELECT u.place, d.id, d.token FROM unnest($1::bytea[]) WITH ORDINALITY AS u (name, place)
             CROSS JOIN LATERAL (
                 SELECT id, token FROM carillon.devices
-                WHERE account = u.name AND app = $2 AND deactivated IS NULL AND id > CASE u.place WHEN 1 THEN $3 ELSE '' END
+                WHERE account = u.name AND app = $2 AND kind = $5 AND deactivated IS NULL
+                    AND id > CASE u.place WHEN 1 THEN $3 ELSE '' END
                 ORDER BY id LIMIT $4) AS d
             LIMIT $4
             """,
-        parameters: [.byteaArray, .text, .bytea, .int8])
+        parameters: [.byteaArray, .text, .bytea, .int8, .int4])
 
     /// How many devices have each of some tags, counted up to a bound.
     static let tagCounts = PostgreSQLStatement(

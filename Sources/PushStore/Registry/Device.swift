@@ -23,6 +23,14 @@ struct Device: ActiveRecord {
     /// When an operator last made the device active again. Deactivations that were written earlier do not apply any
     /// more; later ones do, whatever their evidence.
     var reactivatedAt: WallTime?
+    /// The number of the kind (``AddressKind``); nil for alerts, so that a file of an earlier version needs no change.
+    var kind: Int?
+    /// Whether a registration stated the kind; nil if none did.
+    var isKindStated: Bool?
+    var activity: String?
+    var activityType: String?
+    var installation: String?
+    var timeZone: String?
 
     init(_ id: DeviceID, app: AppID, token: Address?) {
         deviceId = id
@@ -34,10 +42,11 @@ struct Device: ActiveRecord {
         [Column(\.token, isPrivate: true), Column(\.user, isPrivate: true)]
     }
 
-    /// The second index returns the devices of an app in the order of their rows, as paging needs it. No index contains
-    /// `deactivatedAt`: SQLite would consider it more selective than a list of users, which is wrong.
+    /// The second and the third index return the devices of an app, and those of one kind, in the order of their rows, as
+    /// paging needs it. No index contains `deactivatedAt`: SQLite would consider it more selective than a list of users,
+    /// which is wrong.
     static var indexes: [Index<Device>] {
-        [.unique(\.deviceId), Index(\.app), Index(\.user, \.app)]
+        [.unique(\.deviceId), Index(\.app), Index(\.app, \.kind), Index(\.user, \.app)]
     }
 
     static var tags: HasMany<Device, DeviceTag> { HasMany(\.device) }
@@ -124,8 +133,28 @@ extension Device {
         return Swift.max(one, other)
     }
 
-    static func active(in app: AppID) -> Query<Device> {
-        Self.where(\.app == app.name && \.deactivatedAt == nil)
+    /// An unknown kind, of a newer version, is none that a message may go to.
+    var place: AddressPlace {
+        get {
+            var place = AddressPlace()
+            if isKindStated == true { place.kind = AddressKind(number: UInt8(clamping: kind ?? 0)) }
+            (place.activity, place.activityType, place.installation) = (activity, activityType, installation)
+            return place
+        }
+        set {
+            if let stated = newValue.kind {
+                kind = Self.number(of: stated)
+                isKindStated = true
+            }
+            (activity, activityType, installation) = (newValue.activity, newValue.activityType, newValue.installation)
+        }
+    }
+
+    /// Returns the value of the column `kind`.
+    static func number(of kind: AddressKind) -> Int? { kind == .alert ? nil : Int(kind.number) }
+
+    static func active(in app: AppID, _ kind: AddressKind) -> Query<Device> {
+        Self.where(\.app == app.name && \.kind == number(of: kind) && \.deactivatedAt == nil)
     }
 
     /// Returns the devices with these ids that exist, in no particular order. It runs one statement for each part of
@@ -151,6 +180,8 @@ extension Device {
         record.locale = locale
         record.platform = platform
         record.appVersion = appVersion
+        record.place = place
+        record.timeZone = timeZone
         record.registeredAt = registeredAt
         record.seenAt = seenAt
         record.deactivatedAt = deactivatedAt

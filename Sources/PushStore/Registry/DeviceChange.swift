@@ -22,7 +22,9 @@ struct DeviceChange: Sendable {
     }
 
     /// Whether other nodes must learn that nothing, or something, may be sent to the device from now on.
-    var concernsSending: Bool { (before?.isActive ?? true) != (after?.isActive ?? true) }
+    var concernsSending: Bool {
+        (before?.isActive ?? true) != (after?.isActive ?? true) || before?.kind != after?.kind
+    }
 }
 
 /// The devices that a write reads and changes, in memory, so that each is read once and written once, however often it

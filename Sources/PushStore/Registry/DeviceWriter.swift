@@ -5,10 +5,12 @@ import PushTime
 protocol DeviceWriter: RegistryEngine {
     var identities: Identities { get }
     var note: RegistryNote { get }
-    var gone: GoneDevices { get }
+    var gone: SharedDeviceSet { get }
+    var others: SharedDeviceSet { get }
     /// Makes the order of changes in memory that of the store.
     var turn: WriteTurn { get }
     var calls: RegistrationCalls { get }
+    var named: NamedAudiences { get }
 
     /// Returns the time for a write, later than that of all earlier writes of this process.
     func stamp() -> WallTime
@@ -76,11 +78,12 @@ extension DeviceWriter {
         }
     }
 
-    /// Holds written devices as active or inactive.
+    /// Holds in memory what was written.
     private func remember(_ changes: DeviceChanges) {
         for change in changes.list {
             guard let device = change.after else { continue }
             if device.isActive { gone.remove(device.deviceId) } else { gone.insert(device.deviceId) }
+            if device.kind == nil { others.remove(device.deviceId) } else { others.insert(device.deviceId) }
         }
     }
 

@@ -1,7 +1,7 @@
 import PushLoop
 import PushModel
 
-/// The users and devices of large named audiences without duplicates, computed for the first page and kept for the
+/// The users, devices and tokens of large named audiences without duplicates, computed for the first page and kept for the
 /// others.
 ///
 /// A few lists are kept. If there are more, a list is computed again, with the same result.
@@ -14,6 +14,7 @@ final class NamedAudiences: Sendable {
     private struct State {
         var users: [Kept<String>] = []
         var devices: [Kept<DeviceID>] = []
+        var tokens: [Kept<Address>] = []
     }
 
     /// The equality of elements and of lists.
@@ -34,12 +35,16 @@ final class NamedAudiences: Sendable {
 
     private static let ofDevices = Identity<DeviceID, DeviceID>(key: { $0 }, isSame: { $0 == $1 })
 
+    private static let ofTokens = Identity<Address, Address>(key: { $0 }, isSame: { $0 == $1 })
+
     private static let limit = 4
     private let state = Locked(State())
 
     func users(_ all: [String]) -> [String] { unique(all, \.users, Self.ofUsers) }
 
     func devices(_ all: [DeviceID]) -> [DeviceID] { unique(all, \.devices, Self.ofDevices) }
+
+    func tokens(_ all: [Address]) -> [Address] { unique(all, \.tokens, Self.ofTokens) }
 
     /// - Parameter unique: the list that `users` returned.
     func forget(users unique: [String]) {
@@ -48,6 +53,10 @@ final class NamedAudiences: Sendable {
 
     func forget(devices unique: [DeviceID]) {
         state.withLock { $0.devices.removeAll { $0.unique == unique } }
+    }
+
+    func forget(tokens unique: [Address]) {
+        state.withLock { $0.tokens.removeAll { $0.unique == unique } }
     }
 
     private func unique<Element, Key>(

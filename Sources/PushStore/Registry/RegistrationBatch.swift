@@ -73,6 +73,8 @@ struct RegistrationBatch: Sendable {
         device.locale = Self.property(registration.locale, old?.after?.locale, device.locale)
         device.platform = Self.property(registration.platform, old?.after?.platform, device.platform)
         device.appVersion = Self.property(registration.appVersion, old?.after?.appVersion, device.appVersion)
+        device.timeZone = Self.property(registration.timeZone, old?.after?.timeZone, device.timeZone)
+        device.place = Self.place(registration.place, old?.after?.place, device.place)
         if let tags = registration.tags {
             draft.tags = Set(tags.map { ExactText($0) })
         } else if let old {
@@ -117,6 +119,16 @@ struct RegistrationBatch: Sendable {
     private static func property(_ given: String?, _ replaced: String?, _ stored: String?) -> String? {
         guard let given else { return replaced ?? stored }
         return given.isEmpty ? nil : given
+    }
+
+    private static func place(
+        _ given: AddressPlace, _ replaced: AddressPlace?, _ stored: AddressPlace
+    ) -> AddressPlace {
+        var place = AddressPlace(kind: given.kind ?? replaced?.kind ?? stored.kind)
+        place.activity = property(given.activity, replaced?.activity, stored.activity)
+        place.activityType = property(given.activityType, replaced?.activityType, stored.activityType)
+        place.installation = property(given.installation, replaced?.installation, stored.installation)
+        return place
     }
 
     /// Deactivates a replaced device. Its user and tags move to the new token.

@@ -40,7 +40,10 @@ extension SQLiteRegistry {
                 written(changes)
                 for device in result.spared { gone.remove(device) }
                 for device in result.devices { gone.insert(device) }
-                for device in result.erased { gone.remove(device) }
+                for device in result.erased {
+                    gone.remove(device)
+                    others.remove(device)
+                }
                 if let number { state.withLock { $0.marked = max($0.marked, number) } }
             }
             if let number { state.withLock { $0.status.applied = max($0.status.applied, number) } }

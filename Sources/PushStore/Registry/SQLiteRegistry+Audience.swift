@@ -3,16 +3,16 @@ package import PushModel
 
 extension SQLiteRegistry {
     package func page(
-        of audience: Audience, app: AppID, after cursor: AudienceCursor?, limit: Int
+        of audience: Audience, app: AppID, kind: AddressKind, after cursor: AudienceCursor?, limit: Int
     ) async throws -> AudiencePage {
         let size = min(max(1, limit), Self.largestPage)
         do {
             switch audience {
-            case .everyone: return try await rowPage(nil, app, cursor, size)
-            case .tags(let expression): return try await rowPage(expression, app, cursor, size)
-            case .users(let users): return try await page(ofUsers: users, app, cursor, size)
-            case .devices(let devices): return try await page(ofDevices: devices, app, cursor, size)
-            case .tokens(let tokens): return try page(ofTokens: tokens, app, cursor, size)
+            case .everyone: return try await rowPage(nil, app, kind, cursor, size)
+            case .tags(let expression): return try await rowPage(expression, app, kind, cursor, size)
+            case .users(let users): return try await page(ofUsers: users, app, kind, cursor, size)
+            case .devices(let devices): return try await page(ofDevices: devices, app, kind, cursor, size)
+            case .tokens(let tokens): return try await page(ofTokens: tokens, app, kind, cursor, size)
             }
         } catch let error as ActiveObjectError where error.isOfQuestion {
             throw AudienceFault(error.description)
@@ -20,12 +20,12 @@ extension SQLiteRegistry {
     }
 
     private func rowPage(
-        _ expression: TagExpression?, _ app: AppID, _ cursor: AudienceCursor?, _ size: Int
+        _ expression: TagExpression?, _ app: AppID, _ kind: AddressKind, _ cursor: AudienceCursor?, _ size: Int
     ) async throws -> AudiencePage {
         let row = try cursor?.row() ?? 0
         return try await database.read { [choices] snapshot in
             let page = try RowPage.read(
-                Device.active(in: app), expression, choices, after: row, limit: size, in: snapshot)
+                Device.active(in: app, kind), expression, choices, after: row, limit: size, in: snapshot)
             return AudiencePage(
                 devices: page.devices.compactMap(\.addressed), next: page.next.map { AudienceCursor(row: $0) })
         }
@@ -34,7 +34,7 @@ extension SQLiteRegistry {
     /// Returns devices by user, one list of users at a time. Within a list the order is that of the index, so that one
     /// user with a million devices costs no more than a million users with one device.
     private func page(
-        ofUsers users: [String], _ app: AppID, _ cursor: AudienceCursor?, _ size: Int
+        ofUsers users: [String], _ app: AppID, _ kind: AddressKind, _ cursor: AudienceCursor?, _ size: Int
     ) async throws -> AudiencePage {
         let users = named.users(users)
         let start = try cursor?.place() ?? (0, nil)
@@ -43,10 +43,8 @@ extension SQLiteRegistry {
             var (index, position) = start
             while index < users.count {
                 let end = min(index + Self.listLimit, users.count)
-                let page = try Device.active(in: app).where(.isIn(\.user, values: Array(users[index..<end]))).order(
-                    by: \.user
-                )
-                .page(size: size - devices.count, after: position, in: snapshot)
+                let page = try Device.active(in: app, kind).where(.isIn(\.user, values: Array(users[index..<end])))
+                    .order(by: \.user).page(size: size - devices.count, after: position, in: snapshot)
                 devices += page.records.compactMap(\.addressed)
                 position = page.next
                 if position == nil { index = end }
@@ -56,48 +54,6 @@ extension SQLiteRegistry {
         }
         if next == nil { named.forget(users: users) }
         return AudiencePage(devices: devices, next: next)
-    }
-
-    /// Returns the named devices in their order. A page contains at most `size` active, inactive and unknown devices in
-    /// total.
-    private func page(
-        ofDevices all: [DeviceID], _ app: AppID, _ cursor: AudienceCursor?, _ size: Int
-    ) async throws -> AudiencePage {
-        let devices = named.devices(all)
-        let start = try cursor?.index(within: devices.count) ?? 0
-        let end = min(start + size, devices.count)
-        let part = Array(devices[start..<end])
-        let found = try await database.read { try Device.find(part, in: $0) }
-        let known = Dictionary(found.map { ($0.deviceId, $0) }) { one, _ in one }
-        var active: [AudiencePage.Device] = []
-        var (inactive, unknown) = ([DeviceID](), [DeviceID]())
-        for id in part {
-            if let device = known[id], device.app == app.name {
-                if device.isActive, let addressed = device.addressed {
-                    active.append(addressed)
-                } else {
-                    inactive.append(id)
-                }
-            } else {
-                unknown.append(id)
-            }
-        }
-        if end == devices.count { named.forget(devices: devices) }
-        return AudiencePage(
-            devices: active, inactive: inactive, unknown: unknown,
-            next: end < devices.count ? AudienceCursor(row: Int64(end)) : nil)
-    }
-
-    /// Returns the tokens that are not inactive. Other callers can send to tokens without the registry.
-    private func page(
-        ofTokens tokens: [Address], _ app: AppID, _ cursor: AudienceCursor?, _ size: Int
-    ) throws -> AudiencePage {
-        let start = try cursor?.index(within: tokens.count) ?? 0
-        let end = min(start + size, tokens.count)
-        let all = tokens[start..<end].map { AudiencePage.Device(id: identities.device(of: app, token: $0), token: $0) }
-        return AudiencePage(
-            devices: all.filter { !gone.contains($0.id) }, inactive: all.map(\.id).filter { gone.contains($0) },
-            next: end < tokens.count ? AudienceCursor(row: Int64(end)) : nil)
     }
 }
 

@@ -3,7 +3,7 @@ import PushLoop
 package import PushModel
 package import PushTime
 
-/// The registered devices of all apps on disk, and the inactive ones in memory, too.
+/// The registered devices of all apps on disk, and in memory which are inactive or of another kind than most.
 ///
 /// All access uses records; this target has no SQL for the registry. Transactions run one after the other, and memory
 /// is updated in the same order. Reads run in parallel; each page is read from one state of the file.
@@ -18,7 +18,8 @@ package final class SQLiteRegistry: RegistryEngine, DeviceWriter {
     let options: RegistryOptions
     let note: RegistryNote
     let now: @Sendable () -> WallTime
-    let gone = GoneDevices()
+    let gone = SharedDeviceSet()
+    let others = SharedDeviceSet()
     let unknown: UnknownDevices
     let keyBook: RegistryKeys
     let turn = WriteTurn(limit: 4096)
@@ -37,7 +38,8 @@ package final class SQLiteRegistry: RegistryEngine, DeviceWriter {
         var stamp = WallTime.distantPast
     }
 
-    package var inactive: any InactiveDevices { gone }
+    package var inactive: any DeviceSet { gone }
+    package var ofOtherKinds: any DeviceSet { others }
     package var keys: any KeyBook { keyBook }
 
     package var status: RegistryStatus {
@@ -96,11 +98,13 @@ package final class SQLiteRegistry: RegistryEngine, DeviceWriter {
 
     /// Loads the state in memory from the file.
     private func recall() async throws {
-        let gone = gone
+        let (gone, others) = (gone, others)
         // Use a write transaction: it creates the tables, so that reads never have to.
         let (mark, all, unregistered) = try await database.write { transaction in
             var unregistered = 0
-            try Device.where(\.deactivatedAt != nil).forEach(in: transaction) { device in
+            try Device.where(\.deactivatedAt != nil || \.kind != nil).forEach(in: transaction) { device in
+                if device.kind != nil { others.insert(device.deviceId) }
+                guard !device.isActive else { return }
                 gone.insert(device.deviceId)
                 if device.registeredAt == nil { unregistered += 1 }
             }
@@ -166,6 +170,7 @@ extension DeviceFilter {
         var query = Device.query
         if let app { query = query.where(\.app == app.name) }
         if let user { query = query.where(\.user == user) }
+        if let kind { query = query.where(\.kind == Device.number(of: kind)) }
         switch isActive {
         case true?: query = query.where(\.deactivatedAt == nil)
         case false?: query = query.where(\.deactivatedAt != nil)

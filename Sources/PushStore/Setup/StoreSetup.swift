@@ -96,7 +96,7 @@ package struct StoreSetup: Sendable {
     package func migrate() async throws -> (facts: StoreFacts, earlier: Int32) {
         try await access.visit(durability: .single) { call, _ in
             let facts = try await Self.presentFacts(call)
-            guard facts.version == 1 else {
+            guard StoreSchema.migrations[facts.version] != nil else {
                 if let fault = facts.versionFault { throw StoreError(.newerVersion, fault) }
                 return (facts, facts.version)
             }
@@ -108,7 +108,9 @@ package struct StoreSetup: Sendable {
                         + "leases have ended, and repeat the command")
             }
             let reply = await call.reply { section in
-                for sql in StoreSchema.secondVersion { section.call(.once(sql: sql)) }
+                for version in facts.version..<StoreSchema.version {
+                    for sql in StoreSchema.migrations[version] ?? [] { section.call(.once(sql: sql)) }
+                }
                 section.call(Self.setVersion) { $0.append(int4: StoreSchema.version) }
             }
             switch reply {

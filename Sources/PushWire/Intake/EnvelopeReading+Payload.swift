@@ -4,8 +4,17 @@ extension EnvelopeReading {
     /// The bytes for the push service, with the findings about them.
     struct JudgedPayload {
         let bytes: [UInt8]
+        let kind: AddressKind
         /// The findings for the ack; empty for a payload without findings.
-        var findings: [UInt8] = []
+        let findings: [UInt8]
+
+        init(
+            _ bytes: [UInt8], values: IndexedObject?, for options: MessageOptions, codec: any ServiceCodec
+        ) throws(Rejection) {
+            self.bytes = bytes
+            findings = try codec.findings(in: bytes, values: values, for: options)
+            kind = codec.kind(of: options.type, values: values)
+        }
     }
 
     /// Returns the payload from its only source: frame 3, `payload`, or the plain fields.
@@ -23,8 +32,7 @@ extension EnvelopeReading {
             }
             let bytes = try copy(json.raw(inline), for: options, codec: codec)
             // The index of the envelope already has the values.
-            let values = IndexedObject(json, at: inline)
-            return JudgedPayload(bytes: bytes, findings: try codec.findings(in: bytes, values: values, for: options))
+            return try JudgedPayload(bytes, values: IndexedObject(json, at: inline), for: options, codec: codec)
         case (nil, nil, _?):
             let bytes = try codec.payload(from: try content(), for: options)
             return try judged(bytes, for: options, codec: codec, index: &index)
@@ -48,7 +56,7 @@ extension EnvelopeReading {
         if index.read(text) == .json, let values = index.values(in: text), values.kind(0) == .object {
             object = IndexedObject(values, at: 0)
         }
-        return JudgedPayload(bytes: bytes, findings: try codec.findings(in: bytes, values: object, for: options))
+        return try JudgedPayload(bytes, values: object, for: options, codec: codec)
     }
 
     /// Copies the bytes, unless they are too large.

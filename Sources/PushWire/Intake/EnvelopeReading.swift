@@ -31,8 +31,9 @@ struct EnvelopeReading {
         let audience = try audience(for: app.codec)
         let judged = try self.payload(frame: payload, for: options.message, codec: app.codec, index: &index)
         let message = Message(
-            id: id, app: app.id, type: options.message.type, priority: options.message.priority,
-            expiry: options.message.expiry, collapseID: options.message.collapseID, payload: judged.bytes,
+            id: id, app: app.id, type: options.message.type, kind: judged.kind,
+            priority: options.message.priority, expiry: options.message.expiry, collapseID: options.message.collapseID,
+            payload: judged.bytes,
             onUnknown: options.onUnknown, notBefore: options.notBefore, traceparent: options.traceparent)
         return PushRequest(message, to: audience, again: options.again, findings: judged.findings)
     }

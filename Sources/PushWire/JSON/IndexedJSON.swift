@@ -84,6 +84,17 @@ package struct IndexedJSON {
         return withUTF8(of: position) { $0.text }
     }
 
+    /// Returns the value of the first member with this name; nil if there is none, or if the value is not an object.
+    package func member(_ name: StaticString, of object: Position) -> Position? {
+        guard kind(object) == .object else { return nil }
+        var position = object + 1
+        for _ in 0..<size(object) {
+            if withUTF8(of: position, { $0.equals(name) }) { return position + 1 }
+            position = next(position + 1)
+        }
+        return nil
+    }
+
     /// Returns the whole number, or nil if the value has another form or does not fit into 64 bits.
     package func integer(_ position: Position) -> Int64? {
         guard kind(position) == .integer else { return nil }

@@ -124,7 +124,8 @@ package struct LogWriter: Sendable {
             if let providerID { JSONDetail.append(providerID, as: "apns_unique_id", to: &details) }
         case .rejected(let refusal, _):
             kind = .deliveryRejected
-            status = UInt64(max(0, refusal.status))
+            isAnswered = refusal.isAnswer
+            status = isAnswered ? UInt64(max(0, refusal.status)) : nil
             reason = refusal.reason?.rawValue
         case .retry(let refusal, let delay):
             kind = .deliveryRetry

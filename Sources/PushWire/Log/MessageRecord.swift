@@ -3,7 +3,7 @@ import PushTime
 
 /// The binary form of a message in the ledger until its deliveries have ended, and between the nodes of a cluster.
 ///
-///     flags u8, type u8, priority u8, [word, default priority u8], id, [expires], [not before], [collapse id], [traceparent], audience, payload
+///     flags u8, type u8, priority u8, [word, default priority u8], [kind u8], id, [expires], [not before], [collapse id], [traceparent], audience, payload
 package enum MessageRecord {
     private static let expires: UInt8 = 1 << 0
     private static let notBefore: UInt8 = 1 << 1
@@ -12,6 +12,7 @@ package enum MessageRecord {
     private static let needsClaim: UInt8 = 1 << 4
     private static let drops: UInt8 = 1 << 5
     private static let hasWord: UInt8 = 1 << 6
+    private static let hasKind: UInt8 = 1 << 7
 
     package static func append(_ message: Message, to audience: Audience, needsClaim: Bool, _ bytes: inout [UInt8]) {
         var flags: UInt8 = 0
@@ -23,6 +24,7 @@ package enum MessageRecord {
         if message.onUnknown == .drop { flags |= drops }
         let isEarly = isEarly(message.type)
         if !isEarly { flags |= hasWord }
+        if message.kind != .alert { flags |= hasKind }
         bytes.append(flags)
         bytes.append(message.type.number)
         bytes.append(message.priority.rawValue)
@@ -30,6 +32,7 @@ package enum MessageRecord {
             bytes.appendText(message.type.word)
             bytes.append(message.type.defaultPriority.rawValue)
         }
+        if message.kind != .alert { bytes.append(message.kind.number) }
         bytes.appendText(message.id.text)
         if let time = message.expiry.expiresAt { bytes.appendSigned(time) }
         if let time = message.notBefore { bytes.appendSigned(time.value) }
@@ -51,6 +54,7 @@ package enum MessageRecord {
         let number = reader.byte()
         guard let priority = PushPriority(rawValue: reader.byte()),
             let type = type(number, hasWord: flags & hasWord != 0, &reader),
+            let kind = flags & hasKind != 0 ? AddressKind(number: reader.byte()) : .alert,
             let id = MessageID(accepted: reader.text())
         else { return nil }
         let expiresAt = flags & expires != 0 ? reader.signed() : nil
@@ -61,7 +65,7 @@ package enum MessageRecord {
         let payload = reader.blob()
         if reader.isBroken { return nil }
         let message = Message(
-            id: id, app: app, type: type, priority: priority,
+            id: id, app: app, type: type, kind: kind, priority: priority,
             expiry: Expiry(expiresAt: expiresAt),
             collapseID: collapseID, payload: payload, onUnknown: flags & drops != 0 ? .drop : .resend,
             notBefore: notBefore, traceparent: traceparent)

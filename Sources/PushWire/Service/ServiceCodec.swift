@@ -21,6 +21,14 @@ package protocol ServiceCodec: Sendable {
     /// Throws if messages of this type cannot have this priority.
     func check(_ priority: PushPriority, for type: MessageType) throws(Rejection)
 
+    /// The kinds of addresses that the push service has.
+    var kinds: [AddressKind] { get }
+
+    /// Returns the kind of the addresses that a message goes to.
+    ///
+    /// - Parameter values: The values of the payload; nil if it is not a JSON object.
+    func kind(of type: MessageType, values: IndexedObject?) -> AddressKind
+
     /// The largest size of a payload in bytes.
     func payloadLimit(of type: MessageType) -> Int
 
@@ -38,6 +46,10 @@ package protocol ServiceCodec: Sendable {
 }
 
 extension ServiceCodec {
+    package var kinds: [AddressKind] { [.alert] }
+
+    package func kind(of type: MessageType, values: IndexedObject?) -> AddressKind { .alert }
+
     /// Reads an address from its text in an envelope or a file.
     package func address(_ text: String) throws(AddressFault) -> Address {
         // `lending` cannot throw a typed error.

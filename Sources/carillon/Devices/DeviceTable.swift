@@ -22,6 +22,9 @@ struct DeviceTable {
             ("registered", Self.time(device.registeredAt) ?? "never: known only from the push service"),
             ("last seen", Self.time(device.seenAt) ?? "-"),
         ]
+        if let kind = device.kind { rows.append(("kind", PlainText.line(kind))) }
+        if let activity = device.activity { rows.append(("activity", PlainText.line(activity))) }
+        if let type = device.activityType { rows.append(("activity type", PlainText.line(type))) }
         if let time = Self.time(device.deactivatedAt) { rows.append(("deactivated", time)) }
         if let reason = device.reason { rows.append(("because", ReasonDescription.deactivation(reason))) }
         return PlainText.rows(rows, on: terminal)

@@ -12,6 +12,8 @@ enum DevicesVerb {
 
     static let options = ControlOptions.options + [ControlOptions.json]
 
+    private static let kinds = AddressKind.allCases.map(\.rawValue).joined(separator: ", ")
+
     private static let add = Verb(
         name: "devices add", summary: "register a device, or update its properties",
         words: [
@@ -22,6 +24,9 @@ enum DevicesVerb {
         ],
         options: [
             TokenOptions.fileOption,
+            Option("kind", value: "KIND", about: "what the address is for: \(kinds); alert by default"),
+            Option("activity", value: "NAME", about: "the Live Activity that an address of kind activity updates"),
+            Option("activity-type", value: "NAME", about: "the type of the Live Activities of the address"),
             Option("user", value: "NAME", about: "the user of the device"),
             Option("tag", value: "TAG", about: "a tag; may be given several times", mayRepeat: true),
             Option("locale", value: "NAME", about: "the locale, as in de-CH"),
@@ -41,6 +46,8 @@ enum DevicesVerb {
         input.app = arguments.word("APP")
         let (token, replaced) = try tokens(arguments)
         (input.token, input.replaces) = (token.hex, replaced?.hex)
+        (input.kind, input.activity) = (arguments.text("kind"), arguments.text("activity"))
+        input.activityType = arguments.text("activity-type")
         input.user = arguments.text("user")
         input.tags = arguments.has("tag") ? arguments.texts("tag") : nil
         input.locale = arguments.text("locale")
@@ -267,6 +274,7 @@ enum DevicesVerb {
         Option("app", value: "APP", about: "only devices of this app"),
         Option("user", value: "NAME", about: "only devices of this user"),
         Option("tag", value: "TAG", about: "only devices with this tag"),
+        Option("kind", value: "KIND", about: "only addresses of this kind; one that was not stated counts as alert"),
         Option("active", about: "only active devices"),
         Option("inactive", about: "only inactive devices"),
     ]
@@ -275,6 +283,7 @@ enum DevicesVerb {
         let active = try isActive(arguments)
         return AdminQuery.encoded([
             ("app", arguments.text("app")), ("user", arguments.text("user")), ("tag", arguments.text("tag")),
+            ("kind", arguments.text("kind")),
             ("active", active.map { "\($0)" }), ("after", cursor), ("limit", "\(limit)"),
         ])
     }

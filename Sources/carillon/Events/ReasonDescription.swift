@@ -5,8 +5,12 @@ import PushText
 enum ReasonDescription {
     private static let reasons = ReasonTable.apns
 
+    static let wrongKind = "wrong_kind"
+    static let meaningOfWrongKind = "the address is for messages of another type; nothing was sent"
+
     /// Describes a response of the push service: `410 Unregistered: the device no longer takes notifications of this app`.
     static func answer(status: Int64?, reason: String?) -> String {
+        if status == nil, reason == wrongKind { return "\(wrongKind): \(meaningOfWrongKind)" }
         let word = PlainText.line(reason ?? "", limit: 80)
         let name = [status.map { "\($0)" } ?? "", word].filter { !$0.isEmpty }.joined(separator: " ")
         let refusal = Refusal(status: Int(clamping: status ?? 0), reason: reason.map { ProviderReason(rawValue: $0) })

@@ -50,7 +50,7 @@ enum ErrorsPage {
             unknown.map { [code($0.rawValue), code("delivery.unknown"), ReasonDescription.unknown($0.rawValue)] }
             + suppressed.map {
                 [code($0.rawValue), code("delivery.suppressed"), ReasonDescription.suppression($0.rawValue)]
-            }
+            } + [[code(ReasonDescription.wrongKind), code("delivery.rejected"), ReasonDescription.meaningOfWrongKind]]
         return """
             ## Deliveries without an answer
 

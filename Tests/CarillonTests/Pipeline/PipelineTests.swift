@@ -19,6 +19,10 @@ import Testing
         try await PythonScene.run("devices", "audiences")
     }
 
+    @Test func `A message reaches the addresses of its kind`() async throws {
+        try await PythonScene.run("devices", "address_kinds")
+    }
+
     @Test func `An unregistered device is suppressed until it registers again`() async throws {
         try await PythonScene.run("devices", "unregistered_device")
     }

@@ -59,7 +59,7 @@ import Testing
         let again = try await store(["init", url])
         #expect(again.status == 1 && again.output.isEmpty)
         #expect(again.errors.hasPrefix("carillon store init: the database store_"))
-        #expect(again.errors.contains("version 2 of the tables and 8 partitions"))
+        #expect(again.errors.contains("version 3 of the tables and 8 partitions"))
         let machine = try await store(["init", url, "--json"])
         #expect(machine.status == 1 && machine.errors.isEmpty)
         let tree = try json(machine)
@@ -70,7 +70,7 @@ import Testing
     @Test func `A store has 64 partitions unless another number is given`() async throws {
         let tree = try json(try await store(["init", try await database(), "--json"]))
         #expect(tree["ok"]?.boolean == true && tree["partitions"]?.integer == 64)
-        #expect(tree["schema_version"]?.integer == 2 && tree["incarnation"]?.string?.count == 32)
+        #expect(tree["schema_version"]?.integer == 3 && tree["incarnation"]?.string?.count == 32)
         #expect((tree["created_at"]?.integer ?? 0) > 1_700_000_000_000)
     }
 
@@ -136,7 +136,7 @@ import Testing
         let ended = try await store(["check", url, "--durability", "single"])
         #expect(ended.status == 0 && ended.errors.isEmpty, "\(ended.output)\(ended.errors)")
         for words in [
-            "primary", "version 2", "4, 4 without owner", "No node has joined yet", "groups", "KiB",
+            "primary", "version 3", "4, 4 without owner", "No node has joined yet", "groups", "KiB",
             "passed: nodes can use this store\n",
         ] { #expect(ended.output.contains(words), "\(words): \(ended.output)") }
         _ = try await query(
@@ -182,11 +182,11 @@ import Testing
         let same = try await store(["migrate", url])
         #expect(same.status == 0 && same.output.hasSuffix("which is that of this program; there is nothing to do.\n"))
         let tree = try json(try await store(["migrate", url, "--json"]))
-        #expect(tree["earlier_schema_version"]?.integer == 2 && tree["schema_version"]?.integer == 2)
-        _ = try await query("UPDATE carillon.store SET version = 3", in: url)
+        #expect(tree["earlier_schema_version"]?.integer == 3 && tree["schema_version"]?.integer == 3)
+        _ = try await query("UPDATE carillon.store SET version = 4", in: url)
         for verb in ["migrate", "restored"] {
             let newer = try await store([verb, url] + (verb == "restored" ? ["--yes"] : []))
-            #expect(newer.status == 1 && newer.errors.contains("has version 3 of the tables"), "\(newer.errors)")
+            #expect(newer.status == 1 && newer.errors.contains("has version 4 of the tables"), "\(newer.errors)")
         }
     }
 

@@ -7,7 +7,8 @@ final class RouterDesk {
     private typealias F = RouterFixtures
 
     var machine: RouterMachine
-    let inactive = TestInactive()
+    let inactive = TestDevices()
+    let ofOtherKinds = TestDevices()
     var now = F.begin
     var wall = WallTime(milliseconds: F.second * 1000)
     var out: [Delivery] = []
@@ -31,7 +32,8 @@ final class RouterDesk {
     private var taken: UInt64 = 0
 
     init(_ policy: RouterPolicy = RouterPolicy(), credit: Int = 1000) {
-        machine = RouterMachine(policy, identities: F.identities, inactive: inactive, now: now, wall: wall)
+        machine = RouterMachine(
+            policy, identities: F.identities, inactive: inactive, ofOtherKinds: ofOtherKinds, now: now, wall: wall)
         _ = machine.gateChanged(F.shop, isThere: true)
         report([], credit: credit)
     }

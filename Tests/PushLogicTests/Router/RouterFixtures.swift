@@ -2,8 +2,8 @@ import PushLogic
 import PushModel
 import PushTime
 
-/// The inactive devices that a test sets.
-final class TestInactive: InactiveDevices, @unchecked Sendable {
+/// Devices that a test sets.
+final class TestDevices: DeviceSet, @unchecked Sendable {
     // Unchecked because each test uses its own instance from one thread.
     var devices: Set<DeviceID> = []
 
@@ -24,12 +24,13 @@ enum RouterFixtures {
     }
 
     static func accepted(
-        _ seq: UInt64, app: AppID = shop, to audience: Audience, priority: PushPriority = .ten,
+        _ seq: UInt64, app: AppID = shop, kind: AddressKind = .alert, to audience: Audience,
+        priority: PushPriority = .ten,
         expiresAt: Int64? = nil, notBefore: Int64? = nil, onUnknown: UnknownPolicy = .resend, needsClaim: Bool? = nil,
         at: Int64 = second, counts: OutcomeCounts = OutcomeCounts()
     ) -> AcceptedMessage {
         let message = Message(
-            id: MessageID("m-\(seq)")!, app: app, priority: priority, expiry: Expiry(expiresAt: expiresAt),
+            id: MessageID("m-\(seq)")!, app: app, kind: kind, priority: priority, expiry: Expiry(expiresAt: expiresAt),
             payload: [1, 2, 3],
             onUnknown: onUnknown, notBefore: notBefore.map { UnixSeconds($0) })
         return AcceptedMessage(

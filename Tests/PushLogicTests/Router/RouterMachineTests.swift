@@ -154,6 +154,43 @@ import Testing
         #expect(desk.completed.map(\.counts.suppressed) == [2])
     }
 
+    @Test(arguments: [1, 3], [true, false])
+    func `An alert is not sent to tokens that are stated to be of another kind`(count: Int, isResumed: Bool) {
+        let desk = Desk()
+        desk.ofOtherKinds.devices = [F.device(0)]
+        var counts = OutcomeCounts()
+        if isResumed { counts.rejected = 1 }
+        desk.verdict = { $0 == F.device(0) && isResumed ? .done : .new }
+        let needsClaim = isResumed ? true : nil as Bool?
+        desk.accept(F.accepted(1, to: F.tokens(0..<count), needsClaim: needsClaim, counts: counts))
+        #expect(desk.out.map(\.token) == (1..<count).map { F.token($0) })
+        #expect(desk.records.map(\.outcome) == (isResumed ? [] : [.wrongKind]))
+        #expect(desk.pages.isEmpty)
+        desk.endAll()
+        #expect(desk.completed.map(\.counts.rejected) == [1])
+        #expect(desk.completed.map(\.counts.sent) == [UInt32(count - 1)])
+    }
+
+    @Test(arguments: [1, 2])
+    func `The registry is asked about named tokens of a message of another kind`(count: Int) {
+        let desk = Desk()
+        desk.ofOtherKinds.devices = [F.device(0), F.device(1)]
+        desk.accept(F.accepted(1, kind: .voip, to: F.tokens(0..<count)))
+        #expect(desk.out.isEmpty && desk.pages.map(\.kind) == [.voip])
+        desk.machine.pageCame(
+            AudiencePage(
+                devices: [.init(id: F.device(0), token: F.token(0))],
+                ofOtherKinds: (1..<count).map { .init(id: F.device($0), token: F.token($0)) }, next: nil),
+            for: desk.pages[0].message)
+        desk.run()
+        #expect(desk.out.map(\.token) == [F.token(0)])
+        desk.endAll()
+        #expect(desk.records.filter { $0.outcome == .wrongKind }.map(\.device) == (1..<count).map { F.device($0) })
+        #expect(desk.completed.map(\.counts.sent) == [1])
+        #expect(desk.completed.map(\.counts.rejected) == [UInt32(count - 1)])
+        #expect(desk.candidates.isEmpty)
+    }
+
     @Test func `Requests to a failing registry or ledger are repeated with growing delays`() {
         let desk = Desk()
         desk.accept(F.accepted(1, to: .everyone))

@@ -49,7 +49,8 @@ import Testing
             self.policy = policy
             apps = (0..<Int.random(in: 1...12, using: &random)).map { AppID("stuck-\($0)")! }
             machine = RouterMachine(
-                policy, identities: F.identities, inactive: TestInactive(), now: now, wall: wall)
+                policy, identities: F.identities, inactive: TestDevices(), ofOtherKinds: NoDevices(), now: now,
+                wall: wall)
             for app in apps {
                 let how = Stuck.allCases.randomElement(using: &random)!
                 stuck[app] = how
@@ -192,7 +193,7 @@ import Testing
 
     @Test func `The early credit of a new gateway is kept if the old gateway reports later`() {
         let desk = RouterDesk(credit: 0)
-        let (old, new) = (TestInactive(), TestInactive())
+        let (old, new) = (TestDevices(), TestDevices())
         _ = desk.machine.gateChanged(F.shop, isThere: true, source: ObjectIdentifier(old))
         _ = desk.machine.gateChanged(F.shop, isThere: false)
         desk.machine.reported(GatewayReport(app: F.shop, source: ObjectIdentifier(new), credit: 7, taken: 0))

@@ -104,7 +104,7 @@ private final class RouterWalk {
 
     private var machine: RouterMachine
     private let policy: RouterPolicy
-    private let inactive = TestInactive()
+    private let inactive = TestDevices()
     private var random: SeededRandom
     private let restarts: Bool
     private var now = F.begin
@@ -162,7 +162,8 @@ private final class RouterWalk {
         policy.laneFloorBytes = 2000
         policy.look = Int.random(in: 1...12, using: &random)
         self.policy = policy
-        machine = RouterMachine(policy, identities: F.identities, inactive: inactive, now: now, wall: wall)
+        machine = RouterMachine(
+            policy, identities: F.identities, inactive: inactive, ofOtherKinds: NoDevices(), now: now, wall: wall)
     }
 
     /// The largest size of a message here.
@@ -545,7 +546,8 @@ private final class RouterWalk {
             scheduled.removeAll { $0.seq == seq }
         }
         orders = [:]
-        machine = RouterMachine(policy, identities: F.identities, inactive: inactive, now: now, wall: wall)
+        machine = RouterMachine(
+            policy, identities: F.identities, inactive: inactive, ofOtherKinds: NoDevices(), now: now, wall: wall)
         machine.backlog(backlog(of: waiting, scheduled))
     }
 

@@ -83,7 +83,7 @@ final class FakeLedger: Ledger {
 
 /// A registry in which every dynamic audience has the given number of devices.
 final class FakeRegistry: DeviceRegistry {
-    final class Gone: InactiveDevices {
+    final class Gone: DeviceSet {
         let devices = Locked<Set<DeviceID>>([])
         var isEmpty: Bool { devices.withLock { $0.isEmpty } }
         func contains(_ device: DeviceID) -> Bool { devices.withLock { $0.contains(device) } }
@@ -96,9 +96,12 @@ final class FakeRegistry: DeviceRegistry {
     let failing = Locked(0)
     let pages = Locked(0)
 
-    var inactive: any InactiveDevices { gone }
+    var inactive: any DeviceSet { gone }
+    let ofOtherKinds: any DeviceSet = NoDevices()
 
-    func page(of audience: Audience, app: AppID, after: AudienceCursor?, limit: Int) async throws -> AudiencePage {
+    func page(
+        of audience: Audience, app: AppID, kind: AddressKind, after: AudienceCursor?, limit: Int
+    ) async throws -> AudiencePage {
         pages.withLock { $0 += 1 }
         let fails = failing.withLock { left in
             defer { left = max(0, left - 1) }

@@ -37,6 +37,14 @@ struct FormatFixture: Sendable, CustomTestStringConvertible {
             let reason: String?
             let locale: String?
             let platform: String?
+            let kind: String?
+            let activity: String?
+            let activityType: String?
+
+            enum CodingKeys: String, CodingKey {
+                case device, app, user, tags, active, reason, locale, platform, kind, activity
+                case activityType = "activity_type"
+            }
         }
 
         struct Keys: Decodable, Sendable {

@@ -68,6 +68,7 @@ import Testing
     /// The hash of the records that each version of the ledger writes into its columns.
     private static let records: [Int64: UInt64] = [
         2: 13_560_621_587_202_339_922, 3: 13_560_621_587_202_339_922,
+        4: 13_560_621_587_202_339_922,
     ]
 
     @Test func `The records in the columns are those of this version`() throws {

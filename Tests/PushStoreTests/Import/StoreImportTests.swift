@@ -309,7 +309,7 @@ import Testing
         await scene.ledger.close()
         let options = try await store(parts: 3, at: time)
         // The first one refuses the devices, and the second one the last step, after the mark.
-        let condition = event.hasPrefix("UPDATE") ? "WHEN (new.version = 2)" : ""
+        let condition = event.hasPrefix("UPDATE") ? "WHEN (new.version = \(StoreSchema.version))" : ""
         _ = try await Self.query(
             """
             CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN

@@ -66,7 +66,7 @@ private final class Inbox: LedgerWitness, @unchecked Sendable {
     func healthChanged(_ fault: LedgerFault?) {}
 }
 
-private final class NoneInactive: InactiveDevices {
+private final class NoneInactive: DeviceSet {
     var isEmpty: Bool { true }
     func contains(_ device: DeviceID) -> Bool { false }
 }
@@ -101,7 +101,7 @@ private final class CancelRace {
         policy.laneFloor = loaded
         policy.load = loaded
         router = RouterMachine(
-            policy, identities: core.machine.identities, inactive: NoneInactive(), now: now,
+            policy, identities: core.machine.identities, inactive: NoneInactive(), ofOtherKinds: NoDevices(), now: now,
             wall: WallTime(milliseconds: 1_800_000_000_000))
         _ = router.gateChanged(LedgerScene.shop, isThere: true)
         report([])

@@ -95,6 +95,19 @@ import Testing
         }
     }
 
+    @Test(arguments: AddressKind.allCases)
+    func `A kind of address is stored unless it is that of nearly all`(kind: AddressKind) throws {
+        let message = Message(id: try #require(MessageID("m")), app: LedgerScene.shop, kind: kind, payload: [])
+        var bytes: [UInt8] = []
+        MessageRecord.append(message, to: .everyone, needsClaim: false, &bytes)
+        #expect(bytes == (kind == .alert ? [0, 0, 10] : [0b1000_0000, 0, 10, kind.number]) + [1, 0x6d, 4, 0])
+        #expect(Self.read(bytes)?.message.kind == kind)
+        if kind != .alert {
+            bytes[3] = 200
+            #expect(Self.read(bytes) == nil)
+        }
+    }
+
     /// Existing files contain this form.
     @Test func `The binary form of a record does not change`() {
         let message = Message(

@@ -149,9 +149,9 @@ import Testing
                     (start..<start + 1000).map { Scene.registration($0, tags: $0 == 0 ? tags : ["t0"]) })
             }
             let nobody = Audience.tags(.not(.any(tags.map { .tag($0) })))
-            let page = try await registry.page(of: nobody, app: Scene.shop, after: nil, limit: 1000)
+            let page = try await registry.page(of: nobody, app: Scene.shop, kind: .alert, after: nil, limit: 1000)
             #expect(page.devices.isEmpty && page.next != nil)
-            let rest = try await registry.page(of: nobody, app: Scene.shop, after: page.next, limit: 1000)
+            let rest = try await registry.page(of: nobody, app: Scene.shop, kind: .alert, after: page.next, limit: 1000)
             #expect(rest.devices.isEmpty && rest.next == nil)
         }
     }
@@ -310,7 +310,8 @@ import Testing
             var (active, inactive, unknown) = ([DeviceID](), [DeviceID](), [DeviceID]())
             var cursor: AudienceCursor?
             repeat {
-                let page = try await registry.page(of: .devices(ids), app: Scene.shop, after: cursor, limit: limit)
+                let page = try await registry.page(
+                    of: .devices(ids), app: Scene.shop, kind: .alert, after: cursor, limit: limit)
                 #expect(page.devices.count + page.inactive.count + page.unknown.count <= limit)
                 active += page.devices.map(\.id)
                 inactive += page.inactive
@@ -337,7 +338,8 @@ import Testing
                 var cursor: AudienceCursor?
                 var next = 1000
                 repeat {
-                    let page = try await registry.page(of: audience, app: Scene.shop, after: cursor, limit: 20)
+                    let page = try await registry.page(
+                        of: audience, app: Scene.shop, kind: .alert, after: cursor, limit: 20)
                     found += page.devices.map(\.id)
                     cursor = page.next
                     // Devices before and after the page are deactivated, and others are added.
@@ -359,7 +361,7 @@ import Testing
             for audience in [Audience.everyone, .users(["a"]), .devices([Scene.id(1)]), .tags(.tag("a"))] {
                 await #expect(throws: BadCursor.self) {
                     _ = try await registry.page(
-                        of: audience, app: Scene.shop, after: AudienceCursor(text), limit: 10)
+                        of: audience, app: Scene.shop, kind: .alert, after: AudienceCursor(text), limit: 10)
                 }
             }
         }
@@ -371,7 +373,7 @@ import Testing
             _ = try await registry.register([Scene.registration(1)])
             _ = try await registry.deactivate([Scene.id(1)], reason: "test")
             let page = try await registry.page(
-                of: .tokens([Scene.token(1), Scene.token(2)]), app: Scene.shop, after: nil, limit: 10)
+                of: .tokens([Scene.token(1), Scene.token(2)]), app: Scene.shop, kind: .alert, after: nil, limit: 10)
             #expect(page.devices.map(\.id) == [Scene.id(2)] && page.inactive == [Scene.id(1)] && page.next == nil)
         }
     }

@@ -370,7 +370,8 @@ import Testing
             try await Scene.open(on: kind) { registry, _ in
                 _ = try await registry.register((0..<9).map { Scene.registration($0, user: "u\($0 % 2)", tags: ["t"]) })
                 for audience in audiences {
-                    let page = try await registry.page(of: audience, app: Scene.shop, after: nil, limit: 2)
+                    let page = try await registry.page(
+                        of: audience, app: Scene.shop, kind: .alert, after: nil, limit: 2)
                     cursors[kind, default: []].append(try #require(page.next))
                 }
                 cursors[kind, default: []].append(
@@ -383,7 +384,8 @@ import Testing
                     for cursor in found {
                         for audience in audiences {
                             await #expect(throws: BadCursor.self, "\(other): \(cursor.text)") {
-                                _ = try await registry.page(of: audience, app: Scene.shop, after: cursor, limit: 2)
+                                _ = try await registry.page(
+                                    of: audience, app: Scene.shop, kind: .alert, after: cursor, limit: 2)
                             }
                         }
                         await #expect(throws: BadCursor.self) {

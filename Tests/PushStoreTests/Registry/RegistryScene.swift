@@ -187,7 +187,7 @@ extension RegistryEngine {
         var devices: [DeviceID] = []
         var cursor: AudienceCursor?
         repeat {
-            let page = try await page(of: audience, app: app, after: cursor, limit: limit)
+            let page = try await page(of: audience, app: app, kind: .alert, after: cursor, limit: limit)
             guard page.devices.count <= limit else { throw SceneError.pageTooLarge }
             devices += page.devices.map(\.id)
             cursor = page.next

@@ -2,6 +2,7 @@ import PushLogic
 import PushModel
 import PushPostgreSQL
 import PushTime
+import PushWire
 import TestSupport
 import TestTraits
 import Testing
@@ -41,26 +42,55 @@ import Testing
         #expect(facts.version == StoreFacts.currentVersion && facts.partitions == 3 && facts.incarnation.count == 16)
         #expect(facts.versionFault == nil)
         let node = try await LedgerNode(options)
-        #expect(node.ledger.map.count == 3)
+        #expect(node.ledger.map == PartitionMap(count: 3, by: .id))
         #expect(await node.load(2, epoch: PartitionEpoch(0)) == nil)
         await node.ledger.close()
         let refusal = try await Self.failure { _ = try await Self.setup(options).create(partitions: 3) }
         #expect(refusal.code == .unsuitable)
-        #expect(refusal.description.contains("has a store already, with version 2 of the tables and 3 partitions"))
+        #expect(refusal.description.contains("has a store already, with version 3 of the tables and 3 partitions"))
         #expect(try await Self.query("SELECT count(*) FROM carillon.leases", options) == "3")
+    }
+
+    /// What makes tables of the second version.
+    private static let asSecondVersion = [
+        "ALTER TABLE carillon.store DROP COLUMN part_rule",
+        """
+        ALTER TABLE carillon.devices DROP COLUMN kind, DROP COLUMN kind_stated, DROP COLUMN activity,
+            DROP COLUMN activity_type, DROP COLUMN installation, DROP COLUMN time_zone
+        """,
+        "DROP INDEX carillon.devices_by_app",
+        "CREATE INDEX devices_by_app ON carillon.devices (app, id) INCLUDE (token, deactivated)",
+        "UPDATE carillon.store SET version = 2",
+    ]
+
+    /// What makes tables of the first version from those of the second.
+    private static let asFirstVersion = [
+        "DROP TABLE carillon.app_marks", "DROP TABLE carillon.reports",
+        "CREATE TABLE carillon.paused (app text PRIMARY KEY, since bigint NOT NULL)",
+        "INSERT INTO carillon.paused VALUES ('shop', 1234)", "UPDATE carillon.store SET version = 1",
+    ]
+
+    /// The columns and indexes of all tables.
+    private static func schema(_ options: PostgreSQLOptions) async throws -> String {
+        try await query(
+            """
+            SELECT string_agg(line, E'\n' ORDER BY line) FROM (
+                SELECT table_name || ' ' || column_name || ' ' || data_type || ' ' || is_nullable || ' '
+                    || coalesce(column_default, '') AS line
+                FROM information_schema.columns WHERE table_schema = 'carillon' AND table_name !~ '_[0-9]+$'
+                UNION ALL SELECT indexdef FROM pg_indexes WHERE schemaname = 'carillon' AND tablename !~ '_[0-9]+$') AS t
+            """, options)
     }
 
     @Test func `Tables of the first version are migrated with their pauses, once no node runs`() async throws {
         let options = try await SharedPostgreSQL.shared.emptyDatabase()
         let made = try await Self.setup(options).create(partitions: 3)
-        for sql in [
-            "DROP TABLE carillon.app_marks", "DROP TABLE carillon.reports",
-            "CREATE TABLE carillon.paused (app text PRIMARY KEY, since bigint NOT NULL)",
-            "INSERT INTO carillon.paused VALUES ('shop', 1234)", "UPDATE carillon.store SET version = 1",
+        let new = try await Self.schema(options)
+        for sql in Self.asSecondVersion + Self.asFirstVersion + [
             """
             INSERT INTO carillon.nodes (id, incarnation, address, public_key, state, until, lease, version, started)
             VALUES ('a', 1, '', '', 'live', clock_timestamp() + interval '1 hour', 1, '', now())
-            """,
+            """
         ] { _ = try await Self.query(sql, options) }
         let old = try await Self.failure { _ = try await LedgerNode(options) }
         #expect(old.description.contains("run 'carillon store migrate'"), "\(old)")
@@ -68,12 +98,32 @@ import Testing
         #expect(early.code == .unsuitable && early.description.contains("nodes still run on the store: a"), "\(early)")
         _ = try await Self.query("UPDATE carillon.nodes SET until = now() - interval '1 s'", options)
         let (facts, earlier) = try await Self.setup(options).migrate()
-        #expect(facts.version == 2 && earlier == 1 && facts.incarnation == made.incarnation)
+        #expect(facts.version == 3 && earlier == 1 && facts.incarnation == made.incarnation)
         let (ledger, backlog) = try await PostgreSQLLedger.open(SharedPostgreSQL.settings(options))
         #expect(backlog.paused == [AppID("shop")!: WallTime(milliseconds: 1234)])
         await ledger.close()
-        #expect(try await Self.setup(options).migrate().earlier == 2)
+        #expect(try await Self.setup(options).migrate().earlier == 3)
         #expect(try await Self.query("SELECT to_regclass('carillon.paused') IS NULL", options) == "t")
+        #expect(try await Self.schema(options) == new)
+    }
+
+    /// The keys of a store are fingerprints of apps and ids: they stay in the partitions in which they are.
+    @Test func `A store of the second version keeps its rule for partitions, and its devices`() async throws {
+        let options = try await SharedPostgreSQL.shared.emptyDatabase()
+        _ = try await Self.setup(options).create(partitions: 5)
+        let new = try await Self.schema(options)
+        for sql in Self.asSecondVersion + [
+            """
+            INSERT INTO carillon.devices (id, app, token, tags, version)
+            VALUES (decode('00000000000000000000000000000001', 'hex'), 'shop', decode('abcd', 'hex'), '{}', 1)
+            """
+        ] { _ = try await Self.query(sql, options) }
+        #expect(try await Self.setup(options).migrate().earlier == 2)
+        #expect(try await Self.schema(options) == new)
+        #expect(try await Self.query("SELECT kind = 0 AND NOT kind_stated FROM carillon.devices", options) == "t")
+        let node = try await LedgerNode(options)
+        #expect(node.ledger.map == PartitionMap(count: 5, by: .appAndID))
+        await node.ledger.close()
     }
 
     @Test(arguments: [-1, 0, 257])
@@ -168,9 +218,9 @@ import Testing
         #expect(missing.description.contains("has no store; make one with 'carillon store init'"))
         let made = try await Self.setup(options).create(partitions: 2)
         let (facts, earlier) = try await Self.setup(options).migrate()
-        #expect(facts == made && earlier == 2)
+        #expect(facts == made && earlier == 3)
         for (version, words) in [
-            (3, "or a newer one"), (0, "an import into the store"), (-1, "no Carillon has written"),
+            (4, "or a newer one"), (0, "an import into the store"), (-1, "no Carillon has written"),
         ] {
             _ = try await Self.query("UPDATE carillon.store SET version = \(version)", options)
             let refusal = try await Self.failure { _ = try await Self.setup(options).migrate() }

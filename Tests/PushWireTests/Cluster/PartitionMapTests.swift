@@ -8,19 +8,32 @@ import Testing
     /// The vectors of `Documentation/ClusterDecisions.md`, computed with zlib.
     @Test(
         arguments: [
-            ("shop", "order-4711", 0xb77c_090b, 11, 27), ("shop", "1", 0xf35c_6d7f, 63, 31),
-            ("com.example.shop", "0191c0de-6a1b-7c3e-9d2f-3b5a7c9e1f20", 0x5204_8141, 1, 1),
-            ("shop", "größe", 0xd4e6_08c9, 9, 9), ("shop", String(repeating: "x", count: 128), 0x74a3_13f8, 56, 24),
-        ] as [(String, String, UInt32, Int, Int)])
-    func `Partitions equal the documented vectors`(
-        app: String, id: String, sum: UInt32, of64: Int, of48: Int
+            ("order-4711", 0x2649_cdcf, 15, 31), ("1", 0x83dc_efb7, 55, 23),
+            ("0191c0de-6a1b-7c3e-9d2f-3b5a7c9e1f20", 0xd243_5fe0, 32, 32), ("größe", 0x5bd3_a989, 9, 41),
+            (String(repeating: "x", count: 128), 0xace0_8a37, 55, 7),
+        ] as [(String, UInt32, Int, Int)], ["shop", "com.example.shop"])
+    func `Partitions equal the documented vectors, whatever the app`(
+        vector: (id: String, sum: UInt32, of64: Int, of48: Int), app: String
     ) throws {
         let app = try #require(AppID(app))
-        let id = try #require(MessageID(id))
-        #expect(CRC32.of(ArraySlice("\(app)\0\(id)".utf8)) == sum)
-        #expect(try #require(PartitionMap(count: 64)).partition(of: app, id).number == of64)
-        #expect(try #require(PartitionMap(count: 48)).partition(of: app, id).number == of48)
+        let id = try #require(MessageID(vector.id))
+        #expect(CRC32.of(ArraySlice(vector.id.utf8)) == vector.sum)
+        #expect(try #require(PartitionMap(count: 64)).partition(of: app, id).number == vector.of64)
+        #expect(try #require(PartitionMap(count: 48)).partition(of: app, id).number == vector.of48)
         #expect(try #require(PartitionMap(count: 1)).partition(of: app, id).number == 0)
+    }
+
+    /// Stores of versions before 3.
+    @Test(
+        arguments: [
+            ("shop", "order-4711", 11, 27), ("shop", "1", 63, 31), ("shop", "größe", 9, 9),
+            ("com.example.shop", "0191c0de-6a1b-7c3e-9d2f-3b5a7c9e1f20", 1, 1),
+        ] as [(String, String, Int, Int)])
+    func `An earlier store has partitions by app and id`(app: String, id: String, of64: Int, of48: Int) throws {
+        let app = try #require(AppID(app))
+        let id = try #require(MessageID(id))
+        #expect(try #require(PartitionMap(count: 64, by: .appAndID)).partition(of: app, id).number == of64)
+        #expect(try #require(PartitionMap(count: 48, by: .appAndID)).partition(of: app, id).number == of48)
     }
 
     @Test func `The check value of CRC-32 is right, and pieces add up`() {

@@ -46,6 +46,7 @@ export function draw(context) {
         ["App", h("a", { href: `#/gateways/${part(device.app)}` }, device.app)],
         ["User", device.user && h("a", { href: target("#/devices", { user: device.user }) }, device.user)],
         ["Tags", tagLinks(device.tags)],
+        ["Kind of address", device.kind], ["Activity", device.activity], ["Type of activity", device.activity_type],
         ["Platform", device.platform], ["App version", device.app_version], ["Locale", device.locale],
         ["Registered", device.registered_at && moment(device.registered_at)],
         ["Last seen", device.seen_at && `${moment(device.seen_at)} (${distance(device.seen_at)})`],

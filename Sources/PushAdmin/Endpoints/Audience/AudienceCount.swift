@@ -19,24 +19,30 @@ package struct AudienceCount: Sendable {
         self.most = most
     }
 
-    package func count(_ audience: Audience, app: AppID) async throws -> AudienceAnswer {
-        try await turns.take { try await pages(of: audience, app: app) }
+    package func count(_ audience: Audience, app: AppID, kind: AddressKind) async throws -> AudienceAnswer {
+        try await turns.take { try await pages(of: audience, app: app, kind: kind) }
     }
 
-    private func pages(of audience: Audience, app: AppID) async throws -> AudienceAnswer {
-        var answer = AudienceAnswer(count: 0, isComplete: false, devices: [], inactive: 0, unknown: 0)
+    private func pages(of audience: Audience, app: AppID, kind: AddressKind) async throws -> AudienceAnswer {
+        var answer = AudienceAnswer(count: 0, isComplete: false, devices: [], inactive: 0, unknown: 0, ofOtherKinds: 0)
         var cursor: AudienceCursor?
         for _ in 0..<Self.mostPages {
             try Task.checkCancellation()
-            let page = try await registry.page(of: audience, app: app, after: cursor, limit: Self.pageSize)
+            let page = try await registry.page(
+                of: audience, app: app, kind: kind, after: cursor, limit: Self.pageSize)
             answer.count += page.devices.count
             answer.inactive += page.inactive.count
             answer.unknown += page.unknown.count
+            answer.ofOtherKinds += page.ofOtherKinds.count
             answer.devices += page.devices.prefix(Self.shown - answer.devices.count).map(\.id.description)
             cursor = page.next
             answer.isComplete = cursor == nil
-            if answer.isComplete || answer.count + answer.inactive + answer.unknown >= most { break }
+            if answer.isComplete || answer.examined >= most { break }
         }
         return answer
     }
+}
+
+extension AudienceAnswer {
+    fileprivate var examined: Int { count + inactive + unknown + ofOtherKinds }
 }

@@ -14,6 +14,11 @@ package struct CountAudience: RawBodyEndpoint {
                     "type": "object", "required": ["app", "to"], "additionalProperties": false,
                     "properties": [
                         "app": EnvelopeSchema.app, "to": EnvelopeSchema.audience,
+                        "push_type": [
+                            "type": "string",
+                            "description":
+                                "The type of the messages, which picks the kind of address; alert by default.",
+                        ],
                     ],
                 ],
                 named: "AudienceQuestion", example: ["app": "shop", "to": ["tags": ["any": ["beta", "vip"]]]])
@@ -28,34 +33,40 @@ package struct CountAudience: RawBodyEndpoint {
     }
 
     package func answer(_ input: NoInput, body: [UInt8], for caller: Caller) async throws -> Reply<AudienceAnswer> {
-        let (app, to) = try Self.members(of: try RequestInput.document(body))
+        let (app, to, type) = try Self.members(of: try RequestInput.document(body))
         try caller.check(app)
         try apps.check(app)
         do {
-            return Reply(try await audiences.count(try audience(to, app: app), app: app))
+            let request = try request(to, type: type, app: app)
+            return Reply(
+                try await audiences.count(request.audience, app: app, kind: request.message.kind))
         } catch let fault as AudienceFault {
             throw Problem.invalid(InputFault(.badValue, at: .pointer("/to"), detail: fault.description))
         }
     }
 
-    private static func members(of document: JSONDocument) throws(Problem) -> (AppID, JSONValue) {
+    private static func members(of document: JSONDocument) throws(Problem) -> (AppID, JSONValue, type: String?) {
         var reader = InputReader(path: [:], query: [], document: document)
         let app = reader.body("app", as: .app, about: "The app.")
+        let type = reader.optional("push_type", as: .text(1...64), about: "The type of the messages.")
         guard document.kind(document.root) == .object else { throw .invalid(reader.finish().list) }
         guard let to = document.value("to", in: document.root) else {
             throw .invalid(InputFault(.missing, at: .pointer("/to"), detail: "the value is missing"))
         }
         let faults = reader.finish().list.filter { $0.pointer != "/to" }
         guard faults.isEmpty else { throw .invalid(faults) }
-        return (app, document.value(at: to))
+        return (app, document.value(at: to), type)
     }
 
     /// Reads an audience by the rules of messages, as a part of a message.
-    private func audience(_ to: JSONValue, app: AppID) throws(Problem) -> Audience {
-        let envelope: JSONValue = ["id": "audience", "app": .string(app.name), "to": to, "alert": "-"]
+    private func request(_ to: JSONValue, type: String?, app: AppID) throws(Problem) -> PushRequest {
+        let members: [String: JSONValue?] = [
+            "id": "audience", "app": .string(app.name), "to": to, "alert": "-", "push_type": .text(type),
+        ]
+        let envelope = JSONValue.object(members.compactMapValues { $0 })
         let reader = EnvelopeReader(apps: AppTable([AppFacts(id: app, codec: apps.codec(of: app))]))
         do throws(EnvelopeFault) {
-            return try reader.read(envelope.bytes, now: UnixSeconds(0)).audience
+            return try reader.read(envelope.bytes, now: UnixSeconds(0))
         } catch {
             throw .invalid(InputFault(.badValue, at: .pointer("/to"), detail: error.rejection.detail))
         }

@@ -28,3 +28,21 @@ struct DeviceProperties: Sendable {
         device.tags = tags.map { tags in Set(tags.map { ExactText($0) }).map(\.text).sorted() }
     }
 }
+
+extension AddressPlace {
+    init(_ read: inout InputReader) {
+        self.init(
+            kind: read.optional(
+                "kind", as: .choice,
+                about: """
+                    What the address is for. Without the key, it keeps its kind; an address whose kind was never stated \
+                    counts as one for alerts.
+                    """))
+        let name = Form.text(1...DeviceInput.maxActivityLength)
+        activity = read.optional(
+            "activity", as: name, about: "The name of the Live Activity that an address of kind activity updates.")
+        activityType = read.optional(
+            "activity_type", as: name,
+            about: "The type of the Live Activities, for addresses of the kinds activity and push_to_start.")
+    }
+}

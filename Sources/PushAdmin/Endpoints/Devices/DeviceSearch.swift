@@ -7,6 +7,7 @@ package struct DeviceSearch: EndpointInput {
     let app: AppID?
     let user: String?
     let tag: String?
+    let kind: AddressKind?
     let isActive: Bool?
     let after: String?
     let limit: Int
@@ -15,6 +16,8 @@ package struct DeviceSearch: EndpointInput {
         app = read.query("app", as: .app, about: "Only devices of this app.")
         user = read.query("user", as: .text(1...1024), about: "Only devices of this user.")
         tag = read.query("tag", as: .text(1...1024), about: "Only devices with this tag.")
+        kind = read.query(
+            "kind", as: .choice, about: "Only addresses of this kind; one that was not stated counts as alert.")
         isActive = read.query("active", as: .flag, about: "Only devices that are active, or only others.")
         after = read.query("after", as: .text(1...1024), about: "The next of an earlier page.")
         limit =
@@ -27,7 +30,7 @@ package struct DeviceSearch: EndpointInput {
         var filter = DeviceFilter()
         filter.app = try caller.app(for: app)
         if let app { try apps.check(app) }
-        (filter.user, filter.tag, filter.isActive) = (user, tag, isActive)
+        (filter.user, filter.tag, filter.kind, filter.isActive) = (user, tag, kind, isActive)
         do {
             return try await devices.list(filter, after: after.map { AudienceCursor($0) }, limit: limit)
         } catch let fault as BadCursor {

@@ -5,6 +5,7 @@ package struct RegisterDevice: Endpoint {
     package struct Input: EndpointInput {
         let app: AppID
         let token: AddressText
+        let place: AddressPlace
         let properties: DeviceProperties
         let environment: String?
         let replaces: AddressText?
@@ -12,6 +13,7 @@ package struct RegisterDevice: Endpoint {
         package init(_ read: inout InputReader) {
             app = read.path("app", as: .app, about: "The app.")
             token = read.body("token", as: .address, about: "The token of the device.")
+            place = AddressPlace(&read)
             properties = DeviceProperties(&read)
             environment = read.optional(
                 "environment", as: .text(1...32),
@@ -47,6 +49,12 @@ package struct RegisterDevice: Endpoint {
         try apps.check(input.app, has: input.environment)
         let token = try apps.address(input.token, of: input.app, at: "token")
         var device = DeviceRegistration(app: input.app, token: token)
+        if let fault = input.place.fault(for: apps.codec(of: input.app)) {
+            throw Problem.invalid(
+                InputFault(
+                    .badValue, at: .pointer("/\(fault.member)"), detail: "\(fault.member) \(fault.problem)"))
+        }
+        device.place = input.place
         input.properties.set(in: &device)
         if let replaces = input.replaces {
             let former = try apps.address(replaces, of: input.app, at: "replaces")

@@ -73,6 +73,16 @@ package struct APNsCodec: ServiceCodec {
 
     // MARK: Payloads
 
+    package var kinds: [AddressKind] { AddressKind.allCases }
+
+    package func kind(of type: MessageType, values: IndexedObject?) -> AddressKind {
+        let type = PushType(type)
+        guard type == .liveactivity, let values, let aps = values.json.member("aps", of: values.root),
+            let event = values.json.member("event", of: aps), values.json.string(event) == "start"
+        else { return type.kind }
+        return .pushToStart
+    }
+
     package func payloadLimit(of type: MessageType) -> Int { PushType(type).payloadLimit }
 
     package func payload(

@@ -51,6 +51,21 @@ package enum PushType: String, CaseIterable, Sendable {
 
     package var allowedPriorities: [PushPriority] { self == .background ? [.five, .one] : PushPriority.allCases }
 
+    /// The kind of the addresses of this type. A Live Activity is updated by an address of its own; another one starts it.
+    package var kind: AddressKind {
+        switch self {
+        case .alert, .background, .mdm: .alert
+        case .voip: .voip
+        case .complication: .complication
+        case .fileprovider: .fileprovider
+        case .location: .location
+        case .liveactivity: .activity
+        case .pushtotalk: .pushtotalk
+        case .widgets: .widget
+        case .controls: .control
+        }
+    }
+
     /// Whether the type needs a provider token, because a certificate cannot cover its topic.
     package var needsProviderToken: Bool { self == .location }
 }

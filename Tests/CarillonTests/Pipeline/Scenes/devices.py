@@ -38,6 +38,53 @@ def audiences():
     serve.stop()
 
 
+def address_kinds():
+    """A type of message finds the addresses of its kind; a named one of another kind is rejected and stays active."""
+    scene = Scene()
+    serve = scene.serve()
+    producer, monitor = Producer(serve), Monitor(serve)
+    kinds = ["alert", "voip", "widget", None]
+    ids = []
+    for number, kind in enumerate(kinds):
+        words = ["--kind", kind] if kind else []
+        answer = json.loads(serve.verb("devices", "add", "shop", token(number), "--user", "ada", *words, "--json"))
+        ids.append(answer["device"])
+    payloads = {"alert": {"alert": "hi"}, "voip": {"payload": {"call": 1}}}
+    for push_type, wanted in [("alert", [0, 3]), ("voip", [1])]:
+        for name, to in [("users", {"users": ["ada"]}), ("all", {"all": True})]:
+            name = f"{push_type}-{name}"
+            status = producer.push(
+                {"id": name, "app": "shop", "to": to, "push_type": push_type, **payloads[push_type]})
+            assert status["status"] == "accepted", status
+            monitor.completed(name)
+            assert sorted(ids.index(e["device"]) for e in monitor.of("delivery/sent", name)) == wanted, name
+        for name, to in [("tokens", {"tokens": [token(n) for n in range(5)]}), ("devices", {"devices": ids})]:
+            name = f"{push_type}-{name}"
+            producer.push({"id": name, "app": "shop", "to": to, "push_type": push_type, **payloads[push_type]})
+            done = monitor.completed(name)[name]
+            rejected = monitor.of("delivery/rejected", name)
+            wrong = [n for n, kind in enumerate(kinds) if kind not in (push_type, None)]
+            assert sorted(ids.index(e["device"]) for e in rejected) == wrong, (name, rejected)
+            assert {e["reason"] for e in rejected} == {"wrong_kind"} and "status" not in rejected[0], rejected
+            assert done["sent"] == len(to.get("tokens", ids)) - len(wrong) and done["rejected"] == len(wrong), done
+    # A single token, which needs no page of devices.
+    for push_type in payloads:
+        name = f"{push_type}-one"
+        producer.push({"id": name, "app": "shop", "to": {"tokens": [token(2)]}, "push_type": push_type,
+                       **payloads[push_type]})
+        assert monitor.completed(name)[name]["rejected"] == 1
+    assert not monitor.of("device/deactivated")
+    listed = [json.loads(line)["device"] for line in serve.verb("devices", "list", "--kind", "voip", "--json").splitlines()]
+    assert listed == [ids[1]], listed
+    # The kinds are known after a kill.
+    serve.kill()
+    serve = scene.serve()
+    producer, monitor = Producer(serve), Monitor(serve)
+    producer.push({"id": "later", "app": "shop", "to": {"tokens": [token(1)]}, "alert": "hi"})
+    assert monitor.completed("later")["later"]["rejected"] == 1
+    serve.stop()
+
+
 def unregistered_device():
     """A 410 deactivates a device, which is suppressed until it registers again; also across a restart."""
     scene = Scene()

@@ -5,10 +5,10 @@ import Testing
 @testable import PushStore
 
 /// The devices that the registry keeps in memory: those that are inactive, and those that are not in the file.
-@Suite struct GoneDevicesTests {
+@Suite struct SharedDeviceSetTests {
     @Test func `A million inactive devices take less than 40 MB`() {
         var random = SeededRandom(seed: 7)
-        let gone = GoneDevices()
+        let gone = SharedDeviceSet()
         #expect(gone.isEmpty)
         for _ in 0..<1_000_000 { gone.insert(DeviceID(high: random.next(), low: random.next())) }
         #expect(gone.count == 1_000_000 && !gone.isEmpty)

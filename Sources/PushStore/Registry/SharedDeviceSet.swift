@@ -9,7 +9,7 @@ import Synchronization
 /// Each delivery causes a lookup. Therefore the locks are stored in one array and not in objects: access through
 /// `Locked` and its closure costs twice as much as the lookup.
 @safe
-package final class GoneDevices: InactiveDevices, @unchecked Sendable {
+package final class SharedDeviceSet: DeviceSet, @unchecked Sendable {
     // Unchecked: each table is accessed only under the lock with the same index.
     private static let partBits: UInt64 = 4
     private static let partCount = 1 << Int(partBits)
@@ -60,7 +60,7 @@ package final class GoneDevices: InactiveDevices, @unchecked Sendable {
     }
 
     /// Takes the place of all devices, part by part.
-    func replaceAll(with other: GoneDevices) {
+    func replaceAll(with other: SharedDeviceSet) {
         for part in 0..<Self.partCount {
             let table = other.withTable(part) { $0 }
             let change = withTable(part) { mine in
