@@ -2,44 +2,47 @@
 ///
 /// Single reads are checked against the bounds. Loops over the bytes are functions of this type, which need no check for
 /// each byte.
+///
+/// It is `public` with ``IndexedJSON`` and ``JSONKind``, because the compiler inlines no `package` function in another
+/// module, and push services read each message with these.
 @safe
-package struct ByteView {
+public struct ByteView {
     /// The bytes, for functions that take them as memory.
-    package let bytes: UnsafeRawBufferPointer
+    public let bytes: UnsafeRawBufferPointer
 
     /// - Important: The view must not outlive `bytes`.
     @inlinable
     @inline(__always)
-    package init(borrowing bytes: UnsafeRawBufferPointer) {
+    public init(borrowing bytes: UnsafeRawBufferPointer) {
         unsafe self.bytes = bytes
     }
 
     /// Calls `body` with a view of the bytes of an array.
     @inlinable
     @inline(__always)
-    package static func lending<Result>(_ bytes: [UInt8], to body: (ByteView) -> Result) -> Result {
+    public static func lending<Result>(_ bytes: [UInt8], to body: (ByteView) -> Result) -> Result {
         unsafe bytes.withUnsafeBytes { unsafe body(ByteView(borrowing: $0)) }
     }
 
     /// Calls `body` with a view of the UTF-8 of a text.
     @inlinable
     @inline(__always)
-    package static func lending<Result>(_ text: String, to body: (ByteView) -> Result) -> Result {
+    public static func lending<Result>(_ text: String, to body: (ByteView) -> Result) -> Result {
         var text = text
         return text.withUTF8 { unsafe body(ByteView(borrowing: UnsafeRawBufferPointer($0))) }
     }
 
     @inlinable
     @inline(__always)
-    package var count: Int { unsafe bytes.count }
+    public var count: Int { unsafe bytes.count }
 
     @inlinable
     @inline(__always)
-    package var isEmpty: Bool { count == 0 }
+    public var isEmpty: Bool { count == 0 }
 
     @inlinable
     @inline(__always)
-    package subscript(offset: Int) -> UInt8 {
+    public subscript(offset: Int) -> UInt8 {
         precondition(UInt(bitPattern: offset) < UInt(bitPattern: count), "byte outside of its view")
         return unsafe bytes[offset]
     }
@@ -54,7 +57,7 @@ package struct ByteView {
     /// Whether the bytes are those of a word.
     @inlinable
     @inline(__always)
-    package func equals(_ word: StaticString) -> Bool {
+    public func equals(_ word: StaticString) -> Bool {
         let length = word.utf8CodeUnitCount
         guard count == length else { return false }
         for index in 0..<length where unsafe bytes[index] != word.utf8Start[index] { return false }
@@ -63,7 +66,7 @@ package struct ByteView {
 
     @inlinable
     @inline(__always)
-    package func equals(_ other: [UInt8]) -> Bool {
+    public func equals(_ other: [UInt8]) -> Bool {
         unsafe other.count == count && other.withUnsafeBytes { unsafe $0.elementsEqual(bytes) }
     }
 

@@ -1,4 +1,4 @@
-package import CSimdJSON
+public import CSimdJSON
 import PushModel
 
 /// A strictly parsed text and the positions of its values. It is borrowed from a ``JSONIndex`` until that parses its
@@ -8,14 +8,14 @@ import PushModel
 /// inputs that arrive a hundred thousand times a second. Positions are not checked: a valid one is 0, was returned by
 /// ``next(_:)``, or follows that of a bracket or key whose members, elements or value are stored.
 @safe
-package struct IndexedJSON {
+public struct IndexedJSON {
     @usableFromInline let text: UnsafeRawPointer
     @usableFromInline let nodes: UnsafePointer<CSimdJSON_node>
     /// The number of nodes. If it is ``JSONIndex/maxNodes``, the text has more.
     package let count: Int
 
     /// The index of a value or key among all of them; the root is 0.
-    package typealias Position = Int
+    public typealias Position = Int
 
     /// - Important: `nodes` are those of `text`, and both must outlive the value.
     fileprivate init(text: UnsafeRawPointer, nodes: UnsafePointer<CSimdJSON_node>, count: Int) {
@@ -26,7 +26,7 @@ package struct IndexedJSON {
 
     @inlinable
     @inline(__always)
-    package func kind(_ position: Position) -> JSONKind {
+    public func kind(_ position: Position) -> JSONKind {
         // The shim writes valid kinds only.
         JSONKind(rawValue: unsafe nodes[position].kind) ?? .null
     }
@@ -34,17 +34,17 @@ package struct IndexedJSON {
     /// Returns the position after a value and everything in it.
     @inlinable
     @inline(__always)
-    package func next(_ position: Position) -> Position { Int(unsafe nodes[position].next) }
+    public func next(_ position: Position) -> Position { Int(unsafe nodes[position].next) }
 
     /// Returns the number of elements or members of a value.
     @inlinable
     @inline(__always)
-    package func size(_ position: Position) -> Int { Int(unsafe nodes[position].count) }
+    public func size(_ position: Position) -> Int { Int(unsafe nodes[position].count) }
 
     /// Returns the source text of a value, including quotation marks and brackets.
     @inlinable
     @inline(__always)
-    package func raw(_ position: Position) -> ByteView {
+    public func raw(_ position: Position) -> ByteView {
         let node = unsafe nodes[position]
         return bytes(from: Int(node.start), count: Int(node.end - node.start))
     }
@@ -52,7 +52,7 @@ package struct IndexedJSON {
     /// Returns the bytes between the quotation marks of a string.
     @inlinable
     @inline(__always)
-    package func inner(_ position: Position) -> ByteView {
+    public func inner(_ position: Position) -> ByteView {
         let node = unsafe nodes[position]
         return bytes(from: Int(node.start) + 1, count: Int(node.end - node.start) - 2)
     }
@@ -66,16 +66,17 @@ package struct IndexedJSON {
 
     @inlinable
     @inline(__always)
-    package func isPlainString(_ position: Position) -> Bool { unsafe nodes[position].kind == JSONKind.string.rawValue }
+    public func isPlainString(_ position: Position) -> Bool { unsafe nodes[position].kind == JSONKind.string.rawValue }
 
     /// Calls `body` with the UTF-8 of a string. A string with escapes is decoded into separate memory.
     @inlinable
     @inline(__always)
-    package func withUTF8<Result>(of position: Position, _ body: (ByteView) -> Result) -> Result {
+    public func withUTF8<Result>(of position: Position, _ body: (ByteView) -> Result) -> Result {
         if isPlainString(position) { return body(inner(position)) }
         return ByteView.lending(unescaped(position), to: body)
     }
 
+    @usableFromInline
     package func unescaped(_ position: Position) -> [UInt8] { JSONText.unescaped(inner(position).copied[...]) }
 
     /// Returns the string, or nil if the value is not a string.

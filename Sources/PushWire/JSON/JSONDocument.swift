@@ -1,11 +1,11 @@
 /// The kind of a value. Whole numbers of any length are integers; numbers with a decimal point or an exponent are
 /// fractions.
-package enum JSONKind: UInt8, Sendable {
+public enum JSONKind: UInt8, Sendable {
     case object, array, string, escapedString, integer, fraction, `true`, `false`, null
 
-    package var isString: Bool { self == .string || self == .escapedString }
-    package var isNumber: Bool { self == .integer || self == .fraction }
-    package var isBool: Bool { self == .true || self == .false }
+    @inlinable public var isString: Bool { self == .string || self == .escapedString }
+    @inlinable public var isNumber: Bool { self == .integer || self == .fraction }
+    @inlinable public var isBool: Bool { self == .true || self == .false }
 
     /// The name with its article, for messages.
     package var name: String {
