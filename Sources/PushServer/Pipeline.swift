@@ -39,7 +39,7 @@ final class Pipeline: Sendable {
     private let front: any Ledger
     /// The log of notifications of stores.
     let receipts: any ReceiptLog
-    let counted: CountedLedger
+    let outcomes: OutcomeCounts
     /// The reports of displayed and opened notifications.
     let seen: SeenReports
     let registry: any RegistryEngine
@@ -123,8 +123,8 @@ final class Pipeline: Sendable {
         self.front = node?.intake ?? ledger
         receipts = node?.receipts ?? ledger
         seen = SeenReports(ledger)
-        let counted = CountedLedger(ledger, clock: { clock.now })
-        self.counted = counted
+        let outcomes = OutcomeCounts(clock: { clock.now })
+        self.outcomes = outcomes
         let feedback = Feedback(
             on: back, registry: registry, ledger: ledger, identities: ledger.identities, board: node?.board,
             wallClock: { clock.now }, log: log)
@@ -133,6 +133,7 @@ final class Pipeline: Sendable {
         var routing = Router.Settings()
         routing.policy.expiry.unlimited = configuration.intake.expireAfter
         routing.wallClock = { clock.now }
+        routing.recorded = { outcomes.take($0, completed: $1) }
         routing.answered = { feedback.take($0) }
         let troubles = Locked(RouterTroubles())
         routerTroubles = troubles
@@ -144,8 +145,7 @@ final class Pipeline: Sendable {
             log.error("accepted message damaged, not sent", [.error: fault.description])
         }
         let router = await back.run { [routing] in
-            Router(
-                on: back, ledger: counted, registry: registry, identities: ledger.identities, settings: routing)
+            Router(on: back, ledger: ledger, registry: registry, identities: ledger.identities, settings: routing)
         }
         self.router = router
         pausedAtOpen = stores.backlog.paused

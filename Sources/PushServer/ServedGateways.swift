@@ -248,7 +248,7 @@ actor ServedGateways {
 
     private func makeJournal(_ app: Configuration.App) -> GatewayJournal {
         let metrics = AppMetrics(app.id, reasons: app.reasons, in: dependencies.metrics)
-        dependencies.pipeline.counted.measure(app.id, into: metrics)
+        dependencies.pipeline.outcomes.measure(app.id, into: metrics)
         return GatewayJournal(app.id, log: dependencies.log, metrics: metrics)
     }
 
@@ -264,7 +264,7 @@ actor ServedGateways {
             "app removed from the configuration, its gateway drains", [.app: id.name])
         // The metrics are removed at once, because an app of the same name may be added while this gateway drains.
         served.journal.metrics.remove()
-        dependencies.pipeline.counted.measure(id, into: nil)
+        dependencies.pipeline.outcomes.measure(id, into: nil)
         dependencies.pipeline.gatewayChanged(nil, app: id)
         if let poller = served.poller { retire(poller, of: id) }
         guard let gateway = served.gateway else { return }

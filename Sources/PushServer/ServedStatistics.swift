@@ -34,10 +34,10 @@ struct ServedStatistics: PipelineStatistics {
     private func sample() async -> StatsHistory.Sample {
         let intake = await pipeline.intake.counts
         let waits = await pipeline.router.waits()
-        let counts = pipeline.counted.sum()
+        let counts = pipeline.outcomes.sum()
         let now = WallTime.current()
         var sample = StatsHistory.Sample(
-            at: now, latency: Latency(bounds: CountedLedger.bounds, counts: counts.latencies))
+            at: now, latency: Latency(bounds: OutcomeCounts.bounds, counts: counts.latencies))
         (sample.accepted, sample.refused, sample.busy) = (intake.accepted, intake.rejections, intake.busy)
         (sample.sent, sample.rejected, sample.unknown) = (counts.sent, counts.rejected, counts.unknown)
         sample.waiting = UInt64(pipeline.ledger.latest.waiting)
@@ -147,7 +147,7 @@ struct ServedStatistics: PipelineStatistics {
             app.queue = gateway.queue
             app.inFlight = gateway.connections.reduce(0) { $0 + $1.inFlight }
         }
-        let counts = pipeline.counted.counts(of: served.app.id)
+        let counts = pipeline.outcomes.counts(of: served.app.id)
         app.sent = counts.sent
         app.rejected = counts.rejected
         app.expired = counts.expired
@@ -157,7 +157,7 @@ struct ServedStatistics: PipelineStatistics {
         (app.displayed, app.opened) = (seen.displayed, seen.opened)
         app.retries = counts.retries
         app.unknown = counts.unknown
-        app.latency = Latency(bounds: CountedLedger.bounds, counts: counts.latencies)
+        app.latency = Latency(bounds: OutcomeCounts.bounds, counts: counts.latencies)
         return app
     }
 }

@@ -12,6 +12,8 @@ package actor Router {
     package struct Settings: Sendable {
         package var policy = RouterPolicy()
         package var wallClock: @Sendable () -> WallTime = { .current() }
+        /// Called on the router's loop with outcomes and completed messages, before the ledger gets them.
+        package var recorded: @Sendable ([DeliveryRecord], [CompletedMessage]) -> Void = { _, _ in }
         /// Called on the router's loop with the answers of push services, and the devices that they reported as dead.
         package var answered: @Sendable ([ProviderAnswers]) -> Void = { _ in }
         /// Called on the router's loop when the conditions that block the router have changed, with the old and the new
@@ -206,6 +208,8 @@ package actor Router {
     }
 
     private func carryOut(_ actions: RouterActions) {
+        settings.recorded(actions.earlierRecords, actions.earlierCompleted)
+        settings.recorded(actions.records, actions.completed)
         actions.record(in: ledger)
         for part in actions.closed { for done in closings.removeValue(forKey: part) ?? [] { done() } }
         for fault in actions.damaged { settings.damaged(fault) }
