@@ -5,7 +5,7 @@ import Testing
 @Suite struct ProviderTokenTests {
     @Test func `A provider token is never shown`() {
         let token = ProviderToken(
-            text: Secret("eyJh.secret.sig"), keyID: "ABC123DEFG", teamID: "DEF123GHIJ", generation: 1,
+            text: Secret("eyJh.secret.sig"), generation: 1,
             mintedAt: MonotonicTime(nanoseconds: 0))
         var text = "\(token)"
         dump(token, to: &text)

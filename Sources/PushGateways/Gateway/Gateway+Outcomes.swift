@@ -154,8 +154,7 @@ extension Gateway {
         GatewayHalt(
             .refused,
             message: "the provider refused the credential of app \(app) \(how): \(refusal.status)"
-                + "\(refusal.reason.map { " \($0)" } ?? ""); check the key or certificate, its environment and topic, "
-                + "and the clock, then replace the credential",
+                + "\(refusal.reason.map { " \($0)" } ?? ""); \(settings.reasons.credentialAdvice(for: refusal.reason))",
             reason: refusal.reason)
     }
 

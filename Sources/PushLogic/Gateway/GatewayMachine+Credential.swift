@@ -72,7 +72,7 @@ extension GatewayMachine {
         guard slot.epoch == epoch else { return }
         switch disposition {
         case .halt:
-            stop(Self.halt(reason, event: "ended connection \(slot.id)"), now: now)
+            stop(halt(reason, event: "ended connection \(slot.id)"), now: now)
         case .renewToken where trial != nil, .renewTokenOnce where trial != nil:
             refused(by: reason)
             trialFailed(now: now)
@@ -83,10 +83,10 @@ extension GatewayMachine {
             refused(by: reason)
             tokens.disbelievedEnds += 1
             if tokens.disbelievedEnds > 1 {
-                stop(Self.halt(reason, event: "ended two connections, the second with a fresh token"), now: now)
+                stop(halt(reason, event: "ended two connections, the second with a fresh token"), now: now)
             } else if tokens.isWarned(at: now) {
                 stop(
-                    Self.halt(reason, event: "ended a connection of this node, and connections of another one"),
+                    halt(reason, event: "ended a connection of this node, and connections of another one"),
                     now: now)
             } else {
                 refuseToken(slot.token, now: now)
@@ -105,7 +105,7 @@ extension GatewayMachine {
 
     /// Records a refusal that came with the end of a connection.
     private mutating func refused(by reason: ProviderReason?) {
-        let meaning = reasons.known(reason).map { ": \($0.meaning); \($0.advice)" } ?? "; check the credential"
+        let meaning = reasons.known(reason).map { ": \($0.meaning); \($0.advice)" } ?? "; \(reasons.credentialAdvice)"
         fault = ConnectionFault(
             .credentialRefused,
             sentence: "the push service ended a connection with \(reason?.rawValue ?? "no reason")\(meaning)",
@@ -120,11 +120,11 @@ extension GatewayMachine {
         actions.append(.renewToken(refused: generation))
     }
 
-    private static func halt(_ reason: ProviderReason?, event: String) -> GatewayHalt {
+    private func halt(_ reason: ProviderReason?, event: String) -> GatewayHalt {
         GatewayHalt(
             .refused,
             message:
-                "the provider \(event)\(reason.map { ": \($0)" } ?? ""); check the credential and its environment, then change it",
+                "the provider \(event)\(reason.map { ": \($0)" } ?? ""); \(reasons.credentialAdvice(for: reason))",
             reason: reason)
     }
 

@@ -7,6 +7,8 @@ package struct KnownReason: Sendable {
     package let concern: RefusalConcern
     /// Whether the service answers so to every address if the app is set up for another environment or topic.
     package let isMisdirected: Bool
+    /// Whether the credential lacks the right to send this.
+    package let isForbidden: Bool
     /// What happened, as text for people.
     package let meaning: String
     /// What to do about it.
@@ -14,13 +16,14 @@ package struct KnownReason: Sendable {
 
     package init(
         _ status: Int, names: [String], disposition: Disposition, concern: RefusalConcern, isMisdirected: Bool = false,
-        meaning: String, advice: String
+        isForbidden: Bool = false, meaning: String, advice: String
     ) {
         self.status = status
         self.names = names
         self.disposition = disposition
         self.concern = concern
         self.isMisdirected = isMisdirected
+        self.isForbidden = isForbidden
         self.meaning = meaning
         self.advice = advice
     }

@@ -4,13 +4,21 @@ package struct ReasonTable: Sendable {
     package typealias StatusMeaning = @Sendable (_ status: Int) -> (Disposition, RefusalConcern?)
 
     package let all: [KnownReason]
+    /// What to do about a refused credential if the reason is not in the table.
+    package let credentialAdvice: String
     private let byName: [String: Int]
     private let meaning: StatusMeaning
     private var change: Change?
 
-    /// - Parameter meaning: What a status means if the reason is not in the table.
-    package init(_ all: [KnownReason], meaning: @escaping StatusMeaning = ReasonTable.ofStatus) {
+    /// - Parameters:
+    ///   - credentialAdvice: What to do about a refused credential if the reason is not in the table.
+    ///   - meaning: What a status means if the reason is not in the table.
+    package init(
+        _ all: [KnownReason], credentialAdvice: String = "check the app's credential",
+        meaning: @escaping StatusMeaning = ReasonTable.ofStatus
+    ) {
         self.all = all
+        self.credentialAdvice = credentialAdvice
         self.meaning = meaning
         byName = Dictionary(
             all.indices.flatMap { index in all[index].names.map { ($0, index) } },
@@ -48,6 +56,17 @@ package struct ReasonTable: Sendable {
         return meaning(refusal.status).1
     }
 
+    /// What to do about a credential that was refused with this reason.
+    package func credentialAdvice(for reason: ProviderReason?) -> String { known(reason)?.advice ?? credentialAdvice }
+
+    /// Whether a refusal is one of the credential or of its rights, so that another credential would help.
+    package func refusesCredential(_ refusal: Refusal) -> Bool {
+        concern(of: refusal) == .credential || known(refusal.reason)?.isForbidden == true
+    }
+
+    /// The reason that the push service gives for the addresses of another app or environment; nil if it has none.
+    package var misdirected: ProviderReason? { all.first(where: \.isMisdirected)?.reason }
+
     /// How a refusal ends its device; nil if the device stays.
     package func end(of refusal: Refusal) -> DeviceEnd? {
         guard disposition(of: refusal) == .deactivate else { return nil }
@@ -72,7 +91,7 @@ package struct ReasonTable: Sendable {
         let word = refusal.reason.map { "the unknown reason \($0)" } ?? "no reason"
         let advice =
             switch disposition(of: refusal) {
-            case .renewTokenOnce, .halt: "check the app's credential and its rights in the developer account"
+            case .renewTokenOnce, .halt: credentialAdvice
             case .deactivate: "stop sending to this token"
             case .retry: "nothing to do: the delivery is retried later"
             default: "look the reason up in the provider's documentation"

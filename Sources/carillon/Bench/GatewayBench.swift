@@ -67,7 +67,7 @@ struct GatewayBench: Sendable {
             throw Failure(.badInput, "'--key-id' and '--team-id' must each have 10 characters of A to Z and 0 to 9")
         }
         return ProviderToken(
-            text: Secret(text.text(signature: try signer.sign(text.signingInput))), keyID: keyID, teamID: teamID,
+            text: Secret(text.text(signature: try signer.sign(text.signingInput))),
             generation: 1, mintedAt: .current())
     }
 

@@ -52,7 +52,7 @@ struct ChannelScene: Sendable {
             Array(#"{"iss":"DEF123GHIJ","iat":\#(WallTime.current().seconds - age)}"#.utf8))
         let signature = Base64URL.encode([UInt8](repeating: 7, count: 64))
         return ProviderToken(
-            text: Secret("\(header).\(claims).\(signature)"), keyID: "ABC123DEFG", teamID: "DEF123GHIJ", generation: 1,
+            text: Secret("\(header).\(claims).\(signature)"), generation: 1,
             mintedAt: MonotonicTime(nanoseconds: 0))
     }
 }

@@ -163,7 +163,7 @@ final class ScriptedTokens: @unchecked Sendable {
         take?(
             .success(
                 ProviderToken(
-                    text: Secret("t"), keyID: "ABC123DEFG", teamID: "DEF123GHIJ", generation: generation,
+                    text: Secret("t"), generation: generation,
                     mintedAt: loop.now)))
     }
 

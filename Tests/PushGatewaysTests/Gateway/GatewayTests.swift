@@ -422,7 +422,7 @@ import Testing
                 take(
                     .success(
                         ProviderToken(
-                            text: Secret("t"), keyID: "ABC123DEFG", teamID: "DEF123GHIJ", generation: 1,
+                            text: Secret("t"), generation: 1,
                             mintedAt: MonotonicTime(nanoseconds: 0))))
                 return {}
             }, refused: { _ in }, mintedTooOften: {})

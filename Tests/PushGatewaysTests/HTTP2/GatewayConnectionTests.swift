@@ -157,7 +157,7 @@ import Testing
             owner.deliver(0..<1)
             _ = await owner.endings(1)
             let bad = ProviderToken(
-                text: Secret("not.a.token"), keyID: "X", teamID: "Y", generation: 2, mintedAt: .current())
+                text: Secret("not.a.token"), generation: 2, mintedAt: .current())
             owner.connection.use(bad)
             owner.deliver(1..<2)
             guard case .refused(let refusal)? = await owner.endings(2).last?.result else {

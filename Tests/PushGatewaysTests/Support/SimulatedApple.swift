@@ -49,7 +49,7 @@ struct SimulatedApple: Sendable {
             ))
         let signature = Base64URL.encode(try key.sign(Array("\(header).\(claims)".utf8)))
         return ProviderToken(
-            text: Secret("\(header).\(claims).\(signature)"), keyID: Self.keyID, teamID: Self.teamID,
+            text: Secret("\(header).\(claims).\(signature)"),
             generation: generation, mintedAt: .current())
     }
 

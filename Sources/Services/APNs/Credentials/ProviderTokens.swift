@@ -143,8 +143,7 @@ package actor ProviderTokens {
         }
         lastGeneration += 1
         return ProviderToken(
-            text: Secret(text.text(signature: signature)), keyID: key.keyID, teamID: key.teamID,
-            generation: lastGeneration, mintedAt: loop.now)
+            text: Secret(text.text(signature: signature)), generation: lastGeneration, mintedAt: loop.now)
     }
 
     /// Sets the key's timer: for the next check of the token, or for removing an unused entry.

@@ -3,7 +3,10 @@ package import PushModel
 extension ReasonTable {
     /// The reasons of APNs: every status and reason that is documented or was observed, each once
     /// (Documentation/Protocols.md, "A7. Status and reason" and "A12. Broadcast channels").
-    package static let apns = ReasonTable(badRequests + forbidden + others + channels) { status in
+    package static let apns = ReasonTable(
+        badRequests + forbidden + others + channels,
+        credentialAdvice: "check the app's credential and its rights in the developer account"
+    ) { status in
         switch status {
         // Every known 403 concerns the credential, not the notification: to drop would lose the whole queue because of
         // a bad credential. A new token on a new connection fixes what can be fixed automatically; then the app halts.
@@ -44,7 +47,7 @@ extension ReasonTable {
         // its reason where the producer sees it, so none is lost silently, and `concern` allows a gateway to hold back
         // the other deliveries of this topic.
         .init(
-            400, names: ["TopicDisallowed"], disposition: .drop, concern: .topic,
+            400, names: ["TopicDisallowed"], disposition: .drop, concern: .topic, isForbidden: true,
             meaning: "the credential may not send to this topic",
             advice:
                 "compare the app's topic and the push type with the topics of its key or certificate, then send again"),
@@ -191,7 +194,7 @@ extension ReasonTable {
             meaning: "the message storage policy is missing or misspelled",
             advice: "send message-storage-policy, 0 or 1"),
         .init(
-            403, names: ["TopicMismatch"], disposition: .drop, concern: .topic,
+            403, names: ["TopicMismatch"], disposition: .drop, concern: .topic, isForbidden: true,
             meaning: "the certificate is not for the app in the path",
             advice: "use a certificate or key of that app"),
     ]
