@@ -86,7 +86,7 @@ let package = Package(
         // Floor 4: the actors that hold sessions to a push service.
         .target(
             name: "PushGateways",
-            dependencies: ["PushModel", "PushWire", "PushLogic", "PushTransport", "PushLoop"],
+            dependencies: ["PushModel", "PushLogic", "PushTransport", "PushLoop", "PushText"],
             swiftSettings: settingsOverC),
 
         // Floor 4: one room for each push service, with all that is its own.

@@ -4,7 +4,7 @@ import PushLogic
 package import PushLoop
 import PushModel
 package import PushTransport
-import PushWire
+package import PushWire
 
 /// The parts of an app's gateway, made from its configuration: the checked credential, the TLS context, the token
 /// source and the connections.
@@ -77,6 +77,17 @@ package struct AppGateway: Sendable {
             },
             refused: { tokens.refused(key, generation: $0) }, mintedTooOften: { tokens.mintedTooOften(key) })
     }
+
+    /// The credential in a few words. A file that could not be read has its name.
+    package static func credentialLabel(of app: Configuration.App, read gateway: AppGateway?) -> String {
+        app.apns.credential.label(gateway?.credential.facts)
+    }
+
+    /// What is known about the credential, in JSON.
+    package func credentialSummary(at now: WallTime) -> JSONValue { credential.facts.summary(at: now) }
+
+    /// The end of the credential; nil if it does not expire.
+    package var credentialEnd: WallTime? { credential.facts.notAfter }
 
     package func settings(resolver: NameResolver, permit: SendingPermit? = nil) -> GatewaySettings {
         var settings = GatewaySettings(

@@ -123,14 +123,14 @@ extension ConfigurationDraft {
         }
         var apps: [[String]: Configuration.App] = [:]
         for app in values.apps {
-            let identity = [app.apns.topic.text, app.apns.environment.rawValue]
+            let identity = app.identity.map(\.value)
             guard let other = apps[identity] else {
                 apps[identity] = app
                 continue
             }
             sections.first { $0.name == app.id.name }?.section.report(
-                "app \(other.id) has \(app.apns.topic) in \(app.apns.environment.rawValue) already; send both through one app",
-                at: "topic")
+                "app \(other.id) has \(identity.joined(separator: " in ")) already; send both through one app",
+                at: app.identity[0].name)
         }
     }
 }

@@ -1,4 +1,5 @@
 package import APNs
+package import PushGateways
 package import PushModel
 package import PushWire
 
@@ -7,6 +8,7 @@ package enum ServiceSettings: Sendable, Equatable {
     case apns(APNsSettings)
 }
 
+/// What the app's push service gives for this app. A further service has a case in each.
 extension Configuration.App {
     /// The settings of an app at APNs.
     package var apns: APNsSettings {
@@ -22,6 +24,34 @@ extension Configuration.App {
         }
     }
 
+    /// The words for the app's push service.
+    package var serviceDescription: ServiceDescription {
+        switch service {
+        case .apns(let settings): settings.description
+        }
+    }
+
+    /// What tells the app apart at its push service, by the names of its settings, such as its topic.
+    package var identity: [(name: String, value: String)] {
+        switch service {
+        case .apns(let settings): settings.identity
+        }
+    }
+
+    /// What asks the push service whether it accepts the app.
+    package var probe: Probe {
+        switch service {
+        case .apns(let settings): settings.probe(of: id, at: endpoint.host)
+        }
+    }
+
+    /// Whether the endpoint is one of the push service itself, rather than a simulator or a private service.
+    private var isAtOwner: Bool {
+        switch service {
+        case .apns: PushEnvironment.isHostOfApple(endpoint.host)
+        }
+    }
+
     /// What the app's push service makes of addresses and messages.
     package var codec: any ServiceCodec {
         switch service {
@@ -29,5 +59,12 @@ extension Configuration.App {
             let usesToken = if case .key = settings.credential { true } else { false }
             return APNsCodec(app: id, topic: settings.topic.text, usesToken: usesToken)
         }
+    }
+
+    /// The push service in the texts about a trial.
+    package var peer: TrialPeer {
+        TrialPeer(
+            address: endpoint.address.description, isOfOwner: isAtOwner, trust: "\(endpoint.trust)",
+            description: serviceDescription, reasons: reasons)
     }
 }

@@ -12,6 +12,9 @@ package protocol ServiceCodec: Sendable {
     /// Reads an address from any of the texts that apps send in a registration.
     func address(givenAs text: String) throws(AddressFault) -> Address
 
+    /// Reads an address from a text that a person has pasted. The faults say what to paste.
+    func address(pastedAs text: String) throws(AddressFault) -> Address
+
     /// Returns the text of an address, from which ``address(_:)`` reads it again.
     func text(of address: Address) -> String
 
@@ -49,6 +52,8 @@ extension ServiceCodec {
     package var kinds: [AddressKind] { [.alert] }
 
     package func kind(of type: MessageType, values: IndexedObject?) -> AddressKind { .alert }
+
+    package func address(pastedAs text: String) throws(AddressFault) -> Address { try address(givenAs: text) }
 
     /// Reads an address from its text in an envelope or a file.
     package func address(_ text: String) throws(AddressFault) -> Address {

@@ -122,7 +122,8 @@ enum ChannelsVerb {
             case .failure(let error):
                 let verdict = error.verdict
                 if isJSON {
-                    Terminal.output.write(MachineLine.text(verdict.members))
+                    Terminal.output.write(
+                        MachineLine.text(verdict.members(of: channels.gateway.app.serviceDescription)))
                 } else {
                     Terminal.error.write(
                         verdict.headline(on: Terminal.error) + (verdict.advice.map { "Next: \($0).\n" } ?? ""))

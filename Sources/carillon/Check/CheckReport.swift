@@ -1,3 +1,4 @@
+import PushConfiguration
 import PushGateways
 import PushModel
 import PushText
@@ -14,12 +15,20 @@ struct CheckReport: Sendable {
     /// The most severe code of all apps and faults.
     var code: ExitCode { ExitCode.gravest(checks.map(\.code) + faults.map(\.code)) ?? .done }
 
-    private static let heading = ["app", "topic", "environment", "credential", "expires", "service", "connections"]
+    /// The names of the settings that tell apps apart at their push services.
+    private var identityNames: [String] {
+        checks.flatMap { $0.app.identity.map(\.name) }.reduce(into: []) { names, name in
+            if !names.contains(name) { names.append(name) }
+        }
+    }
 
     func text(on terminal: Terminal, isConnected: Bool) -> String {
-        let heading = Self.heading + (isConnected ? ["verdict"] : [])
-        let table = terminal.table(heading, rows: checks.map { $0.row(isConnected: isConnected) }) { column, text in
-            guard column == 7 else { return nil }
+        let identity = identityNames
+        let heading =
+            ["app"] + identity + ["credential", "expires", "service", "connections"] + (isConnected ? ["verdict"] : [])
+        let rows = checks.map { $0.row(identity, isConnected: isConnected) }
+        let table = terminal.table(heading, rows: rows) { column, text in
+            guard isConnected, column == heading.count - 1 else { return nil }
             return text == "passed" ? .green : .red
         }
         let count = checks.count == 1 ? "1 app" : "\(checks.count) apps"
@@ -57,59 +66,41 @@ struct CheckReport: Sendable {
 }
 
 extension AppCheck {
-    fileprivate func row(isConnected: Bool) -> [String] {
+    /// - Parameter identity: The names of the columns for what tells apps apart.
+    fileprivate func row(_ identity: [String], isConnected: Bool) -> [String] {
         let connections = app.gateway.connections
         let range =
             connections.lowerBound == connections.upperBound
             ? "\(connections.lowerBound)" : "\(connections.lowerBound) to \(connections.upperBound)"
         let wire = app.apns.wireProtocol == .binary ? " (binary)" : ""
-        let row = [
-            app.id.name, app.apns.topic.text, app.apns.environment.rawValue, credential, expiry, app.address + wire,
-            range,
-        ]
+        let values = identity.map { name in app.identity.first { $0.name == name }?.value ?? "-" }
+        let row =
+            [app.id.name] + values
+            + [AppGateway.credentialLabel(of: app, read: gateway), expiry, app.address + wire, range]
         return isConnected ? row + [verdict.map { $0.kind == .accepted ? "passed" : "failed" } ?? "not tried"] : row
-    }
-
-    private var credential: String {
-        switch app.apns.credential {
-        case .key(_, let keyID, let teamID): return "key \(keyID), team \(teamID)"
-        case .pkcs12(let path, _), .pem(let path, _, _):
-            guard let facts = gateway?.credential.facts else { return "certificate \(PlainText.line(path, limit: 40))" }
-            return "certificate \(facts.fingerprint.prefix(16))…"
-        }
     }
 
     private var expiry: String {
         guard let gateway else { return "-" }
-        guard let end = gateway.credential.facts.notAfter else { return "never" }
+        guard let end = gateway.credentialEnd else { return "never" }
         return KeysShowVerb.distance(end.seconds - now.seconds)
     }
 
     fileprivate var value: JSONValue {
         let connections = app.gateway.connections
-        let facts = gateway?.credential.facts
         var members: [String: JSONValue?] = [
-            "app": .string(app.id.name), "topic": .string(app.apns.topic.text),
-            "environment": .string(app.apns.environment.rawValue),
-            "protocol": .string(app.apns.wireProtocol.rawValue), "service": .string(app.address),
+            "app": .string(app.id.name), "protocol": .string(app.apns.wireProtocol.rawValue),
+            "service": .string(app.address),
             "connections": [
                 "min": .integer(Int64(connections.lowerBound)), "max": .integer(Int64(connections.upperBound)),
             ],
             "warnings": .texts(warnings), "fault": .text(fault), "ok": .bool(code == .done),
             "exit_code": .integer(Int64(code.rawValue)),
         ]
-        members["credential"] = facts.map { facts in
-            .object(
-                [
-                    "kind": .string(facts.kind.rawValue), "key_id": .text(facts.keyID), "team_id": .text(facts.teamID),
-                    "subject": .text(facts.subject), "fingerprint": .string(facts.fingerprint),
-                    "topics": facts.topics.map { .texts($0.map(\.name)) },
-                    "expires_at": facts.notAfter.map { .integer($0.milliseconds) },
-                    "expires_in_ms": facts.notAfter.map { .integer($0.milliseconds - now.milliseconds) },
-                ].compactMapValues { $0 })
-        }
+        for (name, value) in app.identity { members[name] = .string(value) }
+        members["credential"] = gateway?.credentialSummary(at: now)
         if let verdict {
-            var connect = verdict.members
+            var connect = verdict.members(of: app.serviceDescription)
             connect["exit_code"] = nil as JSONValue?
             connect["address"] = .text(address)
             connect["took_ms"] = .milliseconds(took)

@@ -61,7 +61,7 @@ enum CheckVerb {
             ?? parsed.configuration.apps
         var checks = apps.map { AppCheck($0, timeout: timeout, now: .current()) }
         if arguments.has("connect") {
-            checks = await connect(checks, timeout: timeout) { AppCheck.probe($0) }
+            checks = await connect(checks, timeout: timeout) { $0.probe }
         }
         // A check of one app examines that app only.
         let isWhole = arguments.wordIfGiven("APP") == nil
@@ -82,9 +82,9 @@ enum CheckVerb {
 
     /// Tries the apps, up to `maxAtOnce` at the same time, and returns the checks in their order.
     ///
-    /// - Parameter probe: Returns the notification to send for an app; without one, a connection is opened only.
+    /// - Parameter probe: Returns the probe of an app.
     static func connect(
-        _ checks: [AppCheck], timeout: Duration, probe: @escaping @Sendable (Configuration.App) -> Delivery?
+        _ checks: [AppCheck], timeout: Duration, probe: @escaping @Sendable (Configuration.App) -> Probe
     ) async -> [AppCheck] {
         let dependencies = TrialDependencies(lookUps: 4)
         var checks = checks
@@ -92,18 +92,19 @@ enum CheckVerb {
         let count = waiting.count
         var done = 0
         let progress = Progress()
-        await withTaskGroup(of: (Int, Trial.Report).self) { group in
+        await withTaskGroup(of: (Int, Trial.Report, Probe).self) { group in
             func next() {
                 guard let index = waiting.popFirst(), let gateway = checks[index].gateway else { return }
                 group.addTask {
-                    let trial = Trial(gateway: gateway, delivery: probe(gateway.app), timeout: timeout)
-                    return (index, await trial.run(on: dependencies))
+                    let probe = probe(gateway.app)
+                    let trial = gateway.trial(probe.delivery, timeout: timeout, on: dependencies)
+                    return (index, await trial.run(on: dependencies.loop), probe)
                 }
             }
             for _ in 0..<maxAtOnce { next() }
             progress.show(done, of: count)
-            for await (index, report) in group {
-                checks[index].conclude(report)
+            for await (index, report, probe) in group {
+                checks[index].conclude(report, of: probe)
                 done += 1
                 progress.show(done, of: count)
                 next()

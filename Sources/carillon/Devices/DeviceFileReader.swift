@@ -137,7 +137,7 @@ struct DeviceFileReader {
 
     static func token(_ text: String, named name: String) throws(DeviceFault) -> String {
         do {
-            return try PastedToken.read(text, option: name).hex
+            return PushServices.unconfigured.text(of: try TokenOptions.pasted(text, option: name))
         } catch {
             throw DeviceFault(error.description)
         }

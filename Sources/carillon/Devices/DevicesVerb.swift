@@ -45,7 +45,8 @@ enum DevicesVerb {
         var input = DeviceInput()
         input.app = arguments.word("APP")
         let (token, replaced) = try tokens(arguments)
-        (input.token, input.replaces) = (token.hex, replaced?.hex)
+        let codec = PushServices.unconfigured
+        (input.token, input.replaces) = (codec.text(of: token), replaced.map { codec.text(of: $0) })
         (input.kind, input.activity) = (arguments.text("kind"), arguments.text("activity"))
         input.activityType = arguments.text("activity-type")
         input.user = arguments.text("user")
@@ -132,7 +133,7 @@ enum DevicesVerb {
         if let token {
             var input = DeviceInput()
             input.app = first
-            input.token = token.hex
+            input.token = PushServices.unconfigured.text(of: token)
             let body: [UInt8]
             do {
                 body = try input.checked { _ in PushServices.unconfigured }.json(PushServices.unconfigured).bytes

@@ -1,5 +1,6 @@
 import PushAdmin
 import PushConfiguration
+import PushGateways
 import PushServer
 import PushText
 import PushTime

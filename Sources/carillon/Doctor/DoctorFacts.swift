@@ -1,5 +1,6 @@
 import PushAdmin
 import PushConfiguration
+import PushGateways
 import PushModel
 import PushServer
 import PushTime
@@ -36,6 +37,8 @@ struct DoctorFacts: Sendable {
         var warnings: [String] = []
         /// The end of its certificate.
         var expiresAt: WallTime?
+        /// What to do about a credential that expires.
+        var renewal: String?
         /// The result of a connection to its push service.
         var verdict: Verdict?
     }

@@ -116,13 +116,14 @@ struct Examination {
     private func examineApps(_ configuration: Configuration, _ facts: inout DoctorFacts) async {
         var checks = configuration.apps.map { AppCheck($0, timeout: timeout, now: facts.now, warnsOfExpiry: false) }
         if isOnline {
-            checks = await CheckVerb.connect(checks, timeout: timeout) { app in probes ? AppCheck.probe(app) : nil }
+            checks = await CheckVerb.connect(checks, timeout: timeout) { app in probes ? app.probe : .connection }
         }
         facts.apps = checks.map { check in
             var app = DoctorFacts.App(name: check.app.id.name, service: check.app.address)
             app.fault = check.fault
             app.warnings = check.warnings
-            app.expiresAt = check.gateway?.credential.facts.notAfter
+            app.expiresAt = check.gateway?.credentialEnd
+            app.renewal = check.app.serviceDescription.renewal
             app.verdict = check.verdict
             return app
         }

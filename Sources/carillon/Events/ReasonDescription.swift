@@ -1,10 +1,9 @@
+import PushConfiguration
 import PushModel
 import PushText
 
 /// Descriptions of the reason codes in events.
 enum ReasonDescription {
-    private static let reasons = ReasonTable.apns
-
     static let wrongKind = "wrong_kind"
     static let meaningOfWrongKind = "the address is for messages of another type; nothing was sent"
 
@@ -14,13 +13,20 @@ enum ReasonDescription {
         let word = PlainText.line(reason ?? "", limit: 80)
         let name = [status.map { "\($0)" } ?? "", word].filter { !$0.isEmpty }.joined(separator: " ")
         let refusal = Refusal(status: Int(clamping: status ?? 0), reason: reason.map { ProviderReason(rawValue: $0) })
-        guard reasons.known(refusal.reason) != nil else { return name.isEmpty ? "no reason given" : name }
+        guard let reasons = PushServices.reasons(knowing: refusal.reason) else {
+            return name.isEmpty ? "no reason given" : name
+        }
         return "\(name): \(reasons.explanation(of: refusal).meaning)"
     }
 
     /// Returns what to do about a reason of the push service, or nil for an unknown reason.
     static func advice(reason: String?) -> String? {
-        reason.flatMap { reasons.known($0)?.advice }
+        known(reason)?.advice
+    }
+
+    private static func known(_ reason: String?) -> KnownReason? {
+        let reason = reason.map { ProviderReason(rawValue: $0) }
+        return PushServices.reasons(knowing: reason)?.known(reason)
     }
 
     static func unknown(_ cause: String?) -> String {
@@ -66,7 +72,7 @@ enum ReasonDescription {
     static func deactivation(_ reason: String?) -> String {
         guard let reason else { return "of an unknown reason" }
         let word = PlainText.line(reason, limit: 200)
-        if let known = reasons.known(reason) {
+        if let known = known(reason) {
             return "the push service answered \(word): \(known.meaning)"
         }
         switch reason {

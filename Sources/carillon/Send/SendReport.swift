@@ -1,5 +1,6 @@
 import APNs
 import PushConfiguration
+import PushGateways
 import PushModel
 import PushText
 import PushWire
@@ -22,16 +23,17 @@ struct SendReport: Sendable {
 
     func text(on terminal: Terminal) -> String {
         let name = app.id == AppOptions.flagsName ? "" : "\(app.id): "
-        var rows = [("app", "\(name)\(app.apns.topic), \(app.apns.environment.rawValue)")]
+        let words = app.serviceDescription
+        var rows = [("app", name + app.identity.map(\.value).joined(separator: ", "))]
         rows.append(("service", app.address + (address.map { $0 == app.address ? "" : ", at \($0)" } ?? "")))
         switch order.target {
         case .device(let token, let id):
-            rows.append(("token", token.size))
-            if app.apns.wireProtocol == .http2 { rows.append(("apns-id", "\(id)")) }
+            rows.append((words.address, token.size))
+            if words.answers, let name = words.deliveryID { rows.append((name, "\(id)")) }
         case .channel(let channel):
             rows.append(("channel", PlainText.line(channel.text, limit: 80)))
         }
-        if let providerID = verdict.providerID { rows.append(("apns-unique-id", providerID)) }
+        if let providerID = verdict.providerID { rows.append((words.providerID, providerID)) }
         if let took {
             let answer = latency.map { $0 > .zero ? ", response after \(PlainText.milliseconds($0))" : "" } ?? ""
             rows.append(("took", PlainText.milliseconds(took) + answer))
@@ -43,10 +45,10 @@ struct SendReport: Sendable {
     }
 
     var json: String {
-        var members = verdict.members
+        let words = app.serviceDescription
+        var members = verdict.members(of: words)
         members["app"] = .string(app.id.name)
-        members["topic"] = .string(app.apns.topic.text)
-        members["environment"] = .string(app.apns.environment.rawValue)
+        for (name, value) in app.identity { members[name] = .string(value) }
         members["service"] = .string(app.address)
         members["address"] = .text(address)
         members["message_id"] = .string(order.message.id.text)
@@ -55,7 +57,7 @@ struct SendReport: Sendable {
         switch order.target {
         case .device(let token, let id):
             members["token"] = .string(token.size)
-            members["apns_id"] = .string("\(id)")
+            members[(words.deliveryID ?? "delivery-id").replacing("-", with: "_")] = .string("\(id)")
         case .channel(let channel):
             members["channel"] = .string(channel.text)
         }
@@ -89,58 +91,29 @@ struct SendPreview {
         self.gateway = gateway
     }
 
-    private var app: Configuration.App { gateway.app }
-    private var isBinary: Bool { app.apns.wireProtocol == .binary }
-
-    private var request: String {
-        switch order.target {
-        case .device(let token, _):
-            isBinary
-                ? "a binary frame to tls://\(app.address), token: \(token.size)"
-                : "POST https://\(app.address)/3/device/TOKEN"
-        case .channel:
-            "POST https://\(app.apns.broadcast.send)/4/broadcasts/apps/\(app.apns.topic)"
+    private var request: RequestPreview {
+        let app = gateway.app
+        return switch order.target {
+        case .device(let token, let id):
+            app.apns.preview(
+                of: order.message, deliveryID: id, to: app.address, tokenSize: token.size, with: gateway.credential)
+        case .channel(let channel):
+            app.apns.preview(ofBroadcast: order.message, to: channel, with: gateway.credential)
         }
-    }
-
-    private var headers: [(name: String, text: String)] {
-        let message = order.message
-        var headers: [(name: String, text: String)] = []
-        switch gateway.credential {
-        case .providerKey(let key): headers.append(("authorization", "bearer <redacted: signed with \(key)>"))
-        case .certificate(let certificate): headers.append(("(certificate)", certificate.certificate.info.subject))
-        }
-        if case .device(_, let id) = order.target {
-            if !isBinary {
-                headers.append(("apns-topic", PushType(message.type).topic(of: app.apns.topic.text)))
-                headers.append(("apns-push-type", PushType(message.type).rawValue))
-            }
-            headers.append((isBinary ? "priority" : "apns-priority", "\(message.priority.rawValue)"))
-            if !isBinary { headers.append(("apns-id", "\(id)")) }
-        }
-        if case .channel(let channel) = order.target {
-            headers.append(("apns-channel-id", channel.text))
-            headers.append(("apns-push-type", PushType(message.type).rawValue))
-            headers.append(("apns-priority", "\(message.priority.rawValue)"))
-        }
-        if let time = message.expiry.expiresAt {
-            headers.append((isBinary ? "expiration" : "apns-expiration", "\(time)"))
-        }
-        if let id = message.collapseID, !isBinary { headers.append(("apns-collapse-id", id.text)) }
-        return headers
     }
 
     func text(on terminal: Terminal) -> String {
         let payload = PlainText.line(String(decoding: order.message.payload, as: UTF8.self), limit: 8192)
-        return "Nothing was sent. The request would be:\n\n\(terminal.colored(request, in: .bold))\n"
-            + PlainText.rows(headers.map { ($0.name, PlainText.line($0.text)) }, on: terminal)
+        return "Nothing was sent. The request would be:\n\n\(terminal.colored(request.line, in: .bold))\n"
+            + PlainText.rows(request.fields.map { ($0.name, PlainText.line($0.text)) }, on: terminal)
             + "\npayload, \(order.message.payload.count) bytes:\n  \(payload)\n"
     }
 
     var json: String {
         MachineLine.text([
-            "outcome": "dry_run", "request": .string(request),
-            "headers": .object(Dictionary(headers.map { ($0.name, .string($0.text)) }, uniquingKeysWith: { $1 })),
+            "outcome": "dry_run", "request": .string(request.line),
+            "headers": .object(
+                Dictionary(request.fields.map { ($0.name, .string($0.text)) }, uniquingKeysWith: { $1 })),
             "payload": .string(String(decoding: order.message.payload, as: UTF8.self)),
             "findings": order.findingsValue,
         ])

@@ -70,7 +70,7 @@ struct SendVerb {
         self.arguments = arguments
         timeout = try .timeout(arguments)
         chosen = try AppOptions.choose(arguments)
-        guard chosen.app.apns.wireProtocol == .http2 || timeout >= .seconds(3) else {
+        guard chosen.app.serviceDescription.answers || timeout >= .seconds(3) else {
             throw Failure(
                 .usage,
                 "'--timeout' must be 3s or more with the binary protocol, which waits 2s for an error response")
@@ -98,7 +98,7 @@ struct SendVerb {
         }
         switch order.target {
         case .device(let token, let id):
-            let gateway = try Trial.load(app, timeout: timeout)
+            let gateway = try AppGateway.loadForTrial(app, timeout: timeout)
             warn(gateway)
             if arguments.has("dry-run") { return preview(gateway) }
             return await push(
@@ -118,13 +118,13 @@ struct SendVerb {
 
     private func push(_ gateway: AppGateway, delivery: Delivery) async -> ExitCode {
         let dependencies = TrialDependencies()
-        let trial = await Trial(gateway: gateway, delivery: delivery, timeout: timeout).run(on: dependencies)
+        let trial = await gateway.trial(delivery, timeout: timeout, on: dependencies).run(on: dependencies.loop)
         await dependencies.end()
-        var report = SendReport(order, app: app, verdict: Verdict(trial.outcome, of: app))
+        var report = SendReport(order, app: app, verdict: Verdict(trial.outcome, of: app.peer))
         report.address = trial.address
         report.took = trial.took
-        // Over the binary protocol, the latency is only the time spent waiting for an error response.
-        if app.apns.wireProtocol == .http2 { report.latency = trial.latency }
+        // If the service answers errors only, the latency is the time spent waiting for one.
+        if app.serviceDescription.answers { report.latency = trial.latency }
         report.notes = trial.notes
         return show(report)
     }

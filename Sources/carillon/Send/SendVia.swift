@@ -1,3 +1,4 @@
+import PushConfiguration
 import PushLoop
 import PushModel
 import PushText
@@ -47,10 +48,8 @@ struct SendVia {
     ]
 
     /// Options for a direct connection to a push service, which a running Carillon takes from its own configuration.
-    private static let direct = [
-        "config", "topic", "environment", "key", "key-id", "team-id", "certificate", "password-file", "host", "port",
-        "trust", "binary", "channel", "apns-id", "anyway",
-    ]
+    private static let direct =
+        ["config"] + APNsOptions.describing.map(\.name) + APNsOptions.sending.map(\.name) + ["anyway"]
 
     /// Options that need a running Carillon: audiences of the registry, and `--again`.
     private static let meant = ["device", "user", "tag", "tags", "all", "again"]
@@ -97,7 +96,10 @@ struct SendVia {
         }
         let kind = try Self.audienceKind(arguments)
         let tokens = TokenOptions.isGiven(arguments) ? try TokenOptions.read(arguments) : []
-        let to = tokens.isEmpty ? try Self.audience(kind, from: arguments) : ["tokens": .texts(tokens.map(\.hex))]
+        let codec = PushServices.unconfigured
+        let to =
+            tokens.isEmpty
+            ? try Self.audience(kind, from: arguments) : ["tokens": .texts(tokens.map { codec.text(of: $0) })]
         let target = try SendTarget(arguments)
         endpoint = target.endpoint
         audience = target.directory.map { AudienceHints(arguments, app: app, dataDirectory: $0) }
@@ -105,15 +107,15 @@ struct SendVia {
             throw Failure(.badInput, "'--id' is not a message id: 1 to 128 bytes without control characters")
         }
         (self.app, self.id) = (app, id)
-        let type = try SendOrder.pushType(arguments, isBroadcast: false)
-        guard let payload = try PayloadOptions.read(arguments) ?? (type == .background ? SendOrder.wakeUp : nil) else {
+        let type = try SendOrder.messageType(arguments, isBroadcast: false, among: PushServices.messageTypes)
+        guard let payload = try PayloadOptions.read(arguments) ?? SendOrder.payload(withoutContent: type) else {
             throw Failure(.usage, "no content: give --title and --body, or --payload '{…}'; --help lists more")
         }
         self.payload = payload
         security = target.security
         var members: [String: JSONValue] = [
             "id": .string(id.text), "app": .string(app.name), "to": to,
-            "push_type": .string(type.rawValue),
+            "push_type": .string(type.word),
         ]
         members["priority"] = try SendOrder.priority(arguments).map { .integer(Int64($0.rawValue)) }
         members["expires_at"] = try SendOrder.expiresAt(arguments, now: .current()).map { .integer($0) }

@@ -1,4 +1,5 @@
 import Glibc
+import PushConfiguration
 import PushModel
 import PushTransport
 
@@ -45,7 +46,7 @@ enum TokenOptions {
     ) throws(Failure) -> Address? {
         guard let path = arguments.text(option) else {
             guard let text else { return nil }
-            return try PastedToken.read(text, option: word)
+            return try pasted(text, option: word)
         }
         guard text == nil else {
             throw Failure(.usage, "\(word) cannot be combined with '--\(option)': both give the token")
@@ -54,7 +55,7 @@ enum TokenOptions {
         guard lines.count == 1 else {
             throw Failure(.badInput, "'--\(option)' has \(lines.count) lines; it must contain one token")
         }
-        return try PastedToken.read(lines[0], option: "'--\(option)'")
+        return try pasted(lines[0], option: "'--\(option)'")
     }
 
     /// Returns all tokens, at least one.
@@ -69,13 +70,24 @@ enum TokenOptions {
                     .usage, "'--token-file -' cannot be combined with '--payload -': standard input is read once")
             }
             for line in try lines(path, option: "token-file") {
-                tokens.append(try PastedToken.read(line, option: "a line of '--token-file'"))
+                tokens.append(try pasted(line, option: "a line of '--token-file'"))
             }
             guard !tokens.isEmpty else { throw Failure(.badInput, "'--token-file' contains no token") }
         } else {
-            for text in arguments.texts("token") { tokens.append(try PastedToken.read(text, option: "'--token'")) }
+            for text in arguments.texts("token") { tokens.append(try pasted(text, option: "'--token'")) }
         }
         return tokens
+    }
+
+    /// Reads a token as people paste it.
+    ///
+    /// - Parameter option: The option or place of the text, for error messages.
+    static func pasted(_ text: String, option: String) throws(Failure) -> Address {
+        do {
+            return try PushServices.unconfigured.address(pastedAs: text)
+        } catch {
+            throw Failure(.badInput, "\(option) \(error.problem)")
+        }
     }
 
     /// Returns the lines that are not empty.

@@ -1,5 +1,6 @@
 import APNs
 import PushAdmin
+import PushConfiguration
 import PushModel
 import PushStore
 import PushWire
@@ -25,18 +26,21 @@ enum ErrorsPage {
 
     // MARK: Sections
 
-    private static var provider: String {
-        let rows = ReasonTable.apns.all.sorted { $0.names[0] < $1.names[0] }.map { known in
+    private static var provider: String { PushServices.all.map { answers(of: $0) }.joined(separator: "\n\n") }
+
+    private static func answers(of service: PushService) -> String {
+        let rows = service.reasons.all.sorted { $0.names[0] < $1.names[0] }.map { known in
             [
                 known.names.map(code).joined(separator: ", "), "\(known.status)", known.meaning, known.advice,
                 effect(of: known.disposition),
             ]
         }
+        let owner = service.description.owner
         return """
-            ## Answers of Apple
+            ## Answers of \(owner)
 
             The `reason` of `delivery.rejected`, `delivery.retry` and `device.deactivated`,
-            with Apple's status. Another word of Apple keeps its name in events, and the
+            with \(owner)'s status. Another word of \(owner) keeps its name in events, and the
             status decides ([Protocols](Protocols.md#a7-status-and-reason)).
 
             \(table(["reason", "status", "meaning", "what to do", "Carillon"], rows))

@@ -157,7 +157,7 @@ import Testing
             #expect(
                 ended.errors == """
                     line 1702: rejected: 2 fields, but the heading has 3
-                    line 2002: rejected: token has 1 bytes; a device token has 32 or more, 64 hexadecimal digits
+                    line 2002: rejected: token is neither hexadecimal nor base64; paste the token as the app or the device's log shows it
 
                     """)
             #expect(ended.status == 65)

@@ -156,25 +156,4 @@ import Testing
             ], directory: directory.path)
         #expect(right.status == 0, "\(right.errors)")
     }
-
-    @Test(arguments: [
-        TrialScene.token, TrialScene.token.uppercased(), "  <\(TrialScene.token)> ",
-        "<00fc13ad ff785122 b4ad2880 9a342098 23412414 21348097 878e577c 991de8f0>",
-        "00:fc:13:ad:ff:78:51:22:b4:ad:28:80:9a:34:20:98:23:41:24:14:21:34:80:97:87:8e:57:7c:99:1d:e8:f0",
-        "APwTrf94USK0rSiAmjQgmCNBJBQhNICXh45XfJkd6PA=", "APwTrf94USK0rSiAmjQgmCNBJBQhNICXh45XfJkd6PA",
-        "\"\(TrialScene.token)\"",
-    ])
-    func `Pasted tokens are accepted in all usual formats`(_ text: String) throws {
-        #expect(try PastedToken.read(text).hex == TrialScene.token)
-    }
-
-    @Test func `Longer tokens are accepted up to a limit`() throws {
-        #expect(try PastedToken.read(String(repeating: "ab", count: 100)).byteCount == 100)
-        let failure = #expect(throws: Failure.self) { try PastedToken.read(String(repeating: "ab", count: 101)) }
-        #expect(failure?.code == .badInput)
-        // A token in base64 with the URL alphabet.
-        let bytes = [UInt8](repeating: 0xfb, count: 32)
-        let text = Data(bytes).base64EncodedString().replacing("+", with: "-").replacing("/", with: "_")
-        #expect(try PastedToken.read(text).bytes == bytes)
-    }
 }

@@ -1,5 +1,6 @@
 import APNs
 import PushConfiguration
+import PushGateways
 import PushModel
 import PushTransport
 import PushWire
@@ -23,7 +24,7 @@ import Testing
     @Test func `Each known reason has an exit code and advice`() {
         for known in ReasonTable.apns.all {
             let refusal = Refusal(status: known.status, reason: known.reason)
-            let verdict = Verdict(refusal)
+            let verdict = Verdict(refusal, by: .apns)
             let expected: ExitCode =
                 switch (known.disposition, known.status) {
                 case (.reconnect, _), (_, 429), (_, 500...): .tryAgain
@@ -35,14 +36,15 @@ import Testing
             // The command does not retry, so the advice must not be that there is nothing to do.
             #expect(verdict.advice?.hasPrefix("nothing") == false, "\(known.reason)")
             #expect(
-                Trial.reasons.disposition(status: known.status == 503 ? 500 : known.status, reason: known.reason)
+                Trial.reasons(.apns).disposition(status: known.status == 503 ? 500 : known.status, reason: known.reason)
                     != .halt)
         }
     }
 
     @Test(arguments: [200, 302, 400, 403, 404, 410, 418, 429, 500, 503, 599])
     func `An unknown reason has an exit code and advice`(_ status: Int) {
-        let verdict = Verdict(Refusal(status: status, reason: ProviderReason(rawValue: "Tomorrow\u{1b}[31m")))
+        let verdict = Verdict(
+            Refusal(status: status, reason: ProviderReason(rawValue: "Tomorrow\u{1b}[31m")), by: .apns)
         #expect(verdict.kind != .accepted && verdict.advice?.isEmpty == false)
         #expect(!verdict.meaning.contains("\u{1b}"))
     }
@@ -55,8 +57,8 @@ import Testing
     @Test func `Each outcome without a response has an exit code and advice`() {
         for (kind, code) in Self.ends {
             let end = ConnectionEnd(kind, message: "192.0.2.1:443: it ended")
-            #expect(Verdict(.notConnected(end, inTime: true), of: Self.app).kind.code == code, "\(kind)")
-            #expect(Verdict(.notConnected(end, inTime: false), of: Self.app).kind.code == .tryAgain, "\(kind)")
+            #expect(Verdict(.notConnected(end, inTime: true), of: Self.app.peer).kind.code == code, "\(kind)")
+            #expect(Verdict(.notConnected(end, inTime: false), of: Self.app.peer).kind.code == .tryAgain, "\(kind)")
         }
         let outcomes: [(Trial.Outcome, ExitCode)] = [
             (.accepted(providerID: nil), .done), (.stayedOpen, .done), (.unknown(.timeout), .failed),
@@ -68,7 +70,7 @@ import Testing
             (.halted(GatewayHalt(.providerToken, message: "no")), .configuration),
         ]
         for (outcome, code) in outcomes {
-            let verdict = Verdict(outcome, of: Self.app)
+            let verdict = Verdict(outcome, of: Self.app.peer)
             #expect(verdict.kind.code == code && !verdict.meaning.isEmpty, "\(outcome)")
             #expect(verdict.kind == .accepted || verdict.advice?.isEmpty == false, "\(outcome)")
         }
@@ -78,12 +80,13 @@ import Testing
     @Test func `A check passes only if the device token is all that is rejected`() {
         let passing: Set<ProviderReason> = [.badDeviceToken, .deviceTokenNotForTopic, .unregistered, .expiredToken]
         for known in ReasonTable.apns.all {
-            let verdict = AppCheck.verdict(.refused(Refusal(status: known.status, reason: known.reason)), of: Self.app)
+            let verdict = Verdict(
+                .refused(Refusal(status: known.status, reason: known.reason)), of: Self.app.peer, by: Self.app.probe)
             #expect((verdict.kind == .accepted) == passing.contains(known.reason), "\(known.reason)")
         }
         let end = ConnectionEnd(.unreachable, message: "nobody")
         for outcome in [.timedOut(after: .seconds(1)), .notConnected(end, inTime: false)] as [Trial.Outcome] {
-            #expect(AppCheck.verdict(outcome, of: Self.app).kind == .unreachable)
+            #expect(Verdict(outcome, of: Self.app.peer, by: Self.app.probe).kind == .unreachable)
         }
     }
 }

@@ -39,6 +39,8 @@ package struct APNsCodec: ServiceCodec {
         throw AddressFault("is no token of at most \(Address.maxTokenLength) bytes in hexadecimal digits or base64")
     }
 
+    package func address(pastedAs text: String) throws(AddressFault) -> Address { try PastedToken.read(text) }
+
     package func text(of address: Address) -> String { address.hex }
 
     private static func problem(of text: ByteView) -> String {

@@ -1,10 +1,11 @@
 package import PushLoop
 import PushModel
 package import PushTransport
+package import PushWire
 
 /// The public facts about a credential, for people and programs. None of them is secret.
-package struct CredentialFacts: Sendable, Equatable, Encodable {
-    package enum Kind: String, Sendable, Encodable {
+package struct CredentialFacts: Sendable, Equatable {
+    package enum Kind: String, Sendable {
         case providerKey = "provider_key"
         case certificate
     }
@@ -55,28 +56,30 @@ package struct CredentialFacts: Sendable, Equatable, Encodable {
         fingerprint = certificate.info.fingerprint.hex
     }
 
-    private enum CodingKeys: String, CodingKey {
-        case kind, subject, issuer, topics, environments, fingerprint
-        case keyID = "key_id"
-        case teamID = "team_id"
-        case notBefore = "valid_from_at"
-        case notAfter = "expires_at"
-        case keyKind = "key_kind"
+    /// The facts in JSON for a list of apps, with times in milliseconds since 1970.
+    package func summary(at now: WallTime) -> JSONValue {
+        guard case .object(let all) = value else { return value }
+        var members = all.filter {
+            ["kind", "key_id", "team_id", "subject", "fingerprint", "expires_at"].contains($0.key)
+        }
+        members["topics"] = topics.map { .array($0.map { .string($0.name) }) }
+        members["expires_in_ms"] = notAfter.map { .integer($0.milliseconds - now.milliseconds) }
+        return .object(members)
     }
 
-    /// Encodes the facts, with times in milliseconds since 1970.
-    package func encode(to encoder: any Encoder) throws {
-        var fields = encoder.container(keyedBy: CodingKeys.self)
-        try fields.encode(kind, forKey: .kind)
-        try fields.encodeIfPresent(keyID, forKey: .keyID)
-        try fields.encodeIfPresent(teamID, forKey: .teamID)
-        try fields.encodeIfPresent(subject, forKey: .subject)
-        try fields.encodeIfPresent(issuer, forKey: .issuer)
-        try fields.encodeIfPresent(topics, forKey: .topics)
-        try fields.encodeIfPresent(environments, forKey: .environments)
-        try fields.encodeIfPresent(notBefore?.milliseconds, forKey: .notBefore)
-        try fields.encodeIfPresent(notAfter?.milliseconds, forKey: .notAfter)
-        try fields.encodeIfPresent(keyKind, forKey: .keyKind)
-        try fields.encode(fingerprint, forKey: .fingerprint)
+    /// The facts in JSON, with times in milliseconds since 1970.
+    package var value: JSONValue {
+        var members: [String: JSONValue] = ["kind": .string(kind.rawValue), "fingerprint": .string(fingerprint)]
+        let texts = [
+            ("key_id", keyID), ("team_id", teamID), ("subject", subject), ("issuer", issuer), ("key_kind", keyKind),
+        ]
+        for (name, text) in texts { members[name] = text.map { .string($0) } }
+        members["topics"] = topics.map { topics in
+            .array(topics.map { ["name": .string($0.name), "kinds": .array($0.kinds.map { .string($0.rawValue) })] })
+        }
+        members["environments"] = environments.map { .array($0.map { .string($0.rawValue) }) }
+        members["valid_from_at"] = notBefore.map { .integer($0.milliseconds) }
+        members["expires_at"] = notAfter.map { .integer($0.milliseconds) }
+        return .object(members)
     }
 }

@@ -77,6 +77,17 @@ extension CredentialFiles {
         return LoadedCredential(credential: .certificate(certificate), warnings: SecretFile.cautions(secrets))
     }
 
+    /// The credential in a few words.
+    ///
+    /// - Parameter facts: What the files contain; nil if they cannot be read.
+    package func label(_ facts: CredentialFacts?) -> String {
+        switch self {
+        case .key(_, let keyID, let teamID): "key \(keyID), team \(teamID)"
+        case .pkcs12(let path, _), .pem(let path, _, _):
+            "certificate \(facts.map { "\($0.fingerprint.prefix(16))…" } ?? shown(path, limit: 40))"
+        }
+    }
+
     /// All files of the credential; nil for one that it does not need.
     package var paths: [String?] {
         switch self {

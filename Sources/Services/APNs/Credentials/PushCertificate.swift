@@ -39,9 +39,9 @@ package struct PushCertificate: Sendable {
 }
 
 /// One topic of a certificate, and its kinds.
-package struct CertificateTopic: Hashable, Sendable, Encodable {
+package struct CertificateTopic: Hashable, Sendable, CustomStringConvertible {
     /// A kind of topic. Apple may add kinds.
-    package struct Kind: RawRepresentable, Hashable, Sendable, Encodable {
+    package struct Kind: RawRepresentable, Hashable, Sendable {
         package let rawValue: String
 
         package init(rawValue: String) {
@@ -59,6 +59,10 @@ package struct CertificateTopic: Hashable, Sendable, Encodable {
     package init(name: String, kinds: [Kind]) {
         self.name = name
         self.kinds = kinds
+    }
+
+    package var description: String {
+        kinds.isEmpty ? name : "\(name) (\(kinds.map(\.rawValue).joined(separator: ", ")))"
     }
 }
 

@@ -1,4 +1,4 @@
 /// The APNs environment of an app. Tokens of one environment are invalid in the other.
-package enum PushEnvironment: String, CaseIterable, Sendable, Encodable {
+package enum PushEnvironment: String, CaseIterable, Sendable {
     case production, sandbox
 }

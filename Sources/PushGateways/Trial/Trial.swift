@@ -1,14 +1,12 @@
-import PushConfiguration
-import PushGateways
 import PushLogic
-import PushLoop
-import PushModel
+package import PushLoop
+package import PushModel
 import PushTransport
 
-/// Sends one notification through its own gateway over one connection, as `serve` would. It ends with the first response,
-/// or with the first reason why there is none.
-struct Trial: Sendable {
-    enum Outcome: Sendable {
+/// Sends one notification through its own gateway over one connection, as a running Carillon would. It ends with the
+/// first response, or with the first reason why there is none.
+package struct Trial: Sendable {
+    package enum Outcome: Sendable {
         case accepted(providerID: String?)
         /// The provider rejected the notification, whatever the disposition.
         case refused(Refusal)
@@ -28,53 +26,62 @@ struct Trial: Sendable {
         case timedOut(after: Duration)
     }
 
-    struct Report: Sendable {
-        var outcome: Outcome
+    package struct Report: Sendable {
+        package var outcome: Outcome
         /// The `address:port` of the last connection, or of the last attempt.
-        var address: String?
-        var took: Duration
+        package var address: String?
+        package var took: Duration
         /// The time between request and response.
-        var latency: Duration?
+        package var latency: Duration?
         /// Problems that occurred before the outcome.
-        var notes: [String]
+        package var notes: [String]
     }
 
-    let gateway: AppGateway
-    /// The notification; if nil, nothing is sent, and a connection has to open and stay open for `stay`.
-    let delivery: Delivery?
-    let timeout: Duration
-    var stay: Duration = .seconds(1)
+    fileprivate let settings: GatewaySettings
+    fileprivate let tokens: TokenSource?
+    fileprivate let delivery: Delivery?
+    fileprivate let timeout: Duration
+    fileprivate let connectTimeout: Duration
+    fileprivate let stay: Duration
 
     /// The maximum number of addresses to try.
-    static let maxAttempts = 3
+    fileprivate static let maxAttempts = 3
 
-    /// Reads an app's files for a trial with one connection and enough time for a second attempt.
-    static func load(_ app: Configuration.App, timeout: Duration) throws(Failure) -> AppGateway {
-        var app = app
-        app.gateway.connections = 1...1
-        app.gateway.connectTimeout = min(app.gateway.connectTimeout, timeout / 2)
-        return try AppGateway.load(app)
+    /// - Parameters:
+    ///   - settings: The settings of a gateway with one connection.
+    ///   - delivery: The notification; if nil, nothing is sent, and a connection has to open and stay open for `stay`.
+    ///   - connectTimeout: The time after which a connection that does not open has timed out.
+    package init(
+        _ settings: GatewaySettings, tokens: TokenSource?, delivery: Delivery?, timeout: Duration,
+        connectTimeout: Duration, stay: Duration = .seconds(1)
+    ) {
+        self.settings = settings
+        self.tokens = tokens
+        self.delivery = delivery
+        self.timeout = timeout
+        self.connectTimeout = connectTimeout
+        self.stay = stay
     }
 
-    func run(on dependencies: TrialDependencies) async -> Report {
+    package func run(on loop: EventLoop) async -> Report {
         let (report, gateway) = await withCheckedContinuation { continuation in
-            dependencies.loop.execute {
-                TrialRun(self, on: dependencies) { continuation.resume(returning: ($0, $1)) }.begin()
-            }
+            loop.execute { TrialRun(self, on: loop) { continuation.resume(returning: ($0, $1)) }.begin() }
         }
         await gateway.drain(within: .milliseconds(200))
         return report
     }
 
-    /// What responses mean for a trial. It reports the first response, so it neither waits to retry nor creates a second
-    /// token.
-    static let reasons = ReasonTable.apns.changing { status, _, usual in
-        switch usual {
-        case .halt, .renewToken, .renewTokenOnce:
-            // The gateway classifies the reason of a GOAWAY with status 503. It belongs to no notification, so only `halt`
-            // reports it.
-            return status == 503 ? .halt : .drop
-        case .drop, .deactivate, .retry, .reconnect, .slowMinting: return usual
+    /// Returns what responses mean for a trial. It reports the first response, so it neither waits to retry nor creates a
+    /// second token.
+    package static func reasons(_ reasons: ReasonTable) -> ReasonTable {
+        reasons.changing { status, _, usual in
+            switch usual {
+            case .halt, .renewToken, .renewTokenOnce:
+                // The gateway classifies the reason of a GOAWAY with status 503. It belongs to no notification, so only
+                // `halt` reports it.
+                return status == 503 ? .halt : .drop
+            case .drop, .deactivate, .retry, .reconnect, .slowMinting: return usual
+            }
         }
     }
 }
@@ -82,7 +89,7 @@ struct Trial: Sendable {
 /// The run of a trial: handles the reports of the gateway until the outcome is certain. Used on the loop only.
 private final class TrialRun {
     private let trial: Trial
-    private let dependencies: TrialDependencies
+    private let loop: EventLoop
     private var done: ((Trial.Report, Gateway) -> Void)?
     private var gateway: Gateway?
     private var timers: [TimerID] = []
@@ -99,19 +106,19 @@ private final class TrialRun {
     private var wasDismissed = false
     private var notes: [String] = []
 
-    init(_ trial: Trial, on dependencies: TrialDependencies, done: @escaping (Trial.Report, Gateway) -> Void) {
+    init(_ trial: Trial, on loop: EventLoop, done: @escaping (Trial.Report, Gateway) -> Void) {
         self.trial = trial
-        self.dependencies = dependencies
+        self.loop = loop
         self.done = done
-        begunAt = dependencies.loop.now
+        begunAt = loop.now
     }
 
     func begin() {
-        let box = LoopBound(self, on: dependencies.loop)
-        var settings = trial.gateway.settings(resolver: dependencies.resolver)
+        let box = LoopBound(self, on: loop)
+        var settings = trial.settings
         settings.policy.reconnect = Backoff(first: .milliseconds(200), maxDelay: .seconds(1))
         settings.policy.requeueLimit = Trial.maxAttempts - 1
-        settings.reasons = Trial.reasons
+        settings.reasons = Trial.reasons(settings.reasons)
         settings.lookUp = { [known, lookUp = settings.lookUp] endpoint, completion in
             lookUp(endpoint) { result in
                 if case .success(let found) = result { known.withLock { $0 = found.count } }
@@ -119,11 +126,11 @@ private final class TrialRun {
             }
         }
         let gateway = Gateway(
-            on: dependencies.loop, connectionLoops: [dependencies.loop], settings: settings,
-            client: GatewayClient(on: dependencies.loop) { box.wrapped.take($0) },
-            tokens: trial.gateway.tokens(from: dependencies.tokens))
+            on: loop, connectionLoops: [loop], settings: settings,
+            client: GatewayClient(on: loop) { box.wrapped.take($0) },
+            tokens: trial.tokens)
         self.gateway = gateway
-        timers.append(dependencies.loop.schedule(after: trial.timeout) { [self] in timeIsUp() })
+        timers.append(loop.schedule(after: trial.timeout) { [self] in timeIsUp() })
         if let delivery = trial.delivery { gateway.submit([delivery]) }
     }
 
@@ -150,7 +157,7 @@ private final class TrialRun {
             cameUp.insert(id)
             self.address = hostPort(of: address)
             if trial.delivery == nil {
-                timers.append(dependencies.loop.schedule(after: trial.stay) { [self] in finish(.stayedOpen) })
+                timers.append(loop.schedule(after: trial.stay) { [self] in finish(.stayedOpen) })
             }
         case .down(let id, let address, let end, let age, _):
             wentDown(id, at: address, because: end, after: age)
@@ -183,16 +190,16 @@ private final class TrialRun {
         }
         failed.insert(address ?? "")
         guard address == nil || failed.count >= min(Trial.maxAttempts, known.withLock { $0 }) else { return }
-        finish(.notConnected(end, inTime: age < trial.gateway.app.gateway.connectTimeout))
+        finish(.notConnected(end, inTime: age < trial.connectTimeout))
     }
 
     private func hostPort(of address: String) -> String {
-        HostPort(host: address, port: trial.gateway.hostPort.port).description
+        HostPort(host: address, port: trial.settings.endpoint.port).description
     }
 
     private func timeIsUp() {
         guard let gateway, done != nil else { return }
-        let box = LoopBound(self, on: dependencies.loop)
+        let box = LoopBound(self, on: loop)
         Task {
             let status = await gateway.status()
             let wasSent = status.connections.contains { $0.inFlight > 0 }
@@ -205,12 +212,12 @@ private final class TrialRun {
 
     private func finish(_ outcome: Trial.Outcome, latency: Duration? = nil) {
         guard let done = done.take(), let gateway = gateway.take() else { return }
-        for timer in timers { dependencies.loop.cancel(timer) }
+        for timer in timers { loop.cancel(timer) }
         timers = []
         if case .notConnected(let end, _) = outcome, notes.last == end.message { notes.removeLast() }
         done(
             Trial.Report(
-                outcome: outcome, address: address, took: dependencies.loop.now - begunAt, latency: latency,
+                outcome: outcome, address: address, took: loop.now - begunAt, latency: latency,
                 notes: notes),
             gateway)
     }

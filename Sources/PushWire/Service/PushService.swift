@@ -1,0 +1,58 @@
+package import PushModel
+package import PushTime
+
+/// A push service without an app: what its folder gives to the verbs of the command line and to the documents.
+package struct PushService: Sendable {
+    /// Reads a file of a credential of this service. It blocks, and never prompts for a password.
+    package typealias ReadCredential =
+        @Sendable (_ path: String, _ password: String?, _ now: WallTime) throws -> CredentialFileDescription
+
+    package let description: ServiceDescription
+    package let reasons: ReasonTable
+    /// Reads the addresses of apps that are not in the configuration.
+    package let codec: any ServiceCodec
+    /// Throws if the file cannot be read, or has nothing of this service.
+    package let readCredential: ReadCredential
+
+    package init(
+        _ description: ServiceDescription, reasons: ReasonTable, codec: any ServiceCodec,
+        readCredential: @escaping ReadCredential
+    ) {
+        self.description = description
+        self.reasons = reasons
+        self.codec = codec
+        self.readCredential = readCredential
+    }
+}
+
+/// What a file of a credential contains, without its secrets.
+package struct CredentialFileDescription: Sendable {
+    /// A line about the content.
+    package enum Fact: Sendable {
+        case text(_ name: String, String)
+        /// The begin of its validity.
+        case begins(WallTime)
+        /// The end of its validity.
+        case ends(WallTime)
+    }
+
+    /// The content, such as "a provider key (PEM)".
+    package let content: String
+    package let facts: [Fact]
+    /// What to do with the file, as the end of a paragraph that begins with "Next:".
+    package let next: String
+    /// The members in JSON, besides the name of the file.
+    package let members: [String: JSONValue]
+
+    package init(content: String, facts: [Fact], next: String, members: [String: JSONValue]) {
+        self.content = content
+        self.facts = facts
+        self.next = next
+        self.members = members
+    }
+
+    /// Returns a path as a string literal for the configuration.
+    package static func quoted(_ path: String) -> String {
+        "\"" + path.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"") + "\""
+    }
+}
