@@ -30,6 +30,7 @@ extension ServedGateways: CredentialSource {
         answer.fingerprint = facts?.fingerprint
         answer.validFrom = facts?.notBefore
         answer.expiresAt = await expiry(of: served).notAfter
+        if answer.expiresAt != nil { answer.renewal = served.app.serviceDescription.renewal }
         if !isUnusable { answer.usedBy = ["gateway"] + (served.poller == nil ? [] : ["feedback"]) }
         answer.readAt = served.loaded?.readAt
         answer.failedAt = served.fault == nil ? nil : served.failedAt

@@ -116,6 +116,10 @@ struct ServedStatistics: PipelineStatistics {
             let backlog = ledger.apps[status.app.id] ?? AppBacklog()
             (app.waiting, app.scheduled) = (UInt64(backlog.waiting), UInt64(backlog.scheduled))
             app.isBrakeOn = feedback.stopped.contains(status.app.id)
+            if app.isBrakeOn == true {
+                app.brakeAdvice = status.app.serviceDescription.misdirection
+                app.brakeReason = status.app.reasons.misdirected?.rawValue
+            }
             let misdirected = feedback.misdirected[status.app.id]
             app.brakeDeactivated = misdirected.map { UInt64($0.count) }
             app.brakeDeactivatedSince = misdirected?.since

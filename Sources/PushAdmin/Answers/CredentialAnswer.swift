@@ -35,9 +35,10 @@ package struct CredentialAnswer: JSONAnswer, Equatable {
     package var readAt: WallTime?
     package var failedAt: WallTime?
     package var fault: String?
+    package var renewal: String?
 
     package enum CodingKeys: String, CodingKey {
-        case app, kind, state, name, file, subject, issuer, topics, fingerprint, fault
+        case app, kind, state, name, file, subject, issuer, topics, fingerprint, fault, renewal
         case keyID = "key_id"
         case teamID = "team_id"
         case validFrom = "valid_from_at"
@@ -59,6 +60,7 @@ package struct CredentialAnswer: JSONAnswer, Equatable {
             "topics": "The topics of a certificate.",
             "fingerprint": "The SHA-256 digest of the certificate, or of the public key.",
             "expires_at": "The end of the certificate; absent for keys.",
+            "renewal": "What to do before it expires.",
             "used_by": "The connections that use it: gateway, feedback, http.",
             "read_at": "When the files in use were read.",
             "failed_at": "When the newest files could not be used.",

@@ -145,6 +145,8 @@ extension StatsAnswer.App {
             oldestUnansweredMilliseconds, than: other.oldestUnansweredMilliseconds)
         isBrakeOn = isBrakeOn == true || other.isBrakeOn == true ? true : isBrakeOn ?? other.isBrakeOn
         StatsAnswer.add(other.brakeDeactivated, to: &brakeDeactivated)
+        brakeAdvice = brakeAdvice ?? other.brakeAdvice
+        brakeReason = brakeReason ?? other.brakeReason
         brakeDeactivatedSince = [brakeDeactivatedSince, other.brakeDeactivatedSince].compactMap { $0 }.min()
         latency = latency.map { now in other.latency.map { now.adding($0) } ?? now } ?? other.latency
     }

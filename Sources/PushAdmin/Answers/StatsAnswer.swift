@@ -119,6 +119,9 @@ package struct StatsAnswer: JSONAnswer, Equatable {
         /// The devices that bad tokens had deactivated before the brake was on, and when the first of them was.
         package var brakeDeactivated: UInt64?
         package var brakeDeactivatedSince: WallTime?
+        /// What to check while the brake is on, and the reason of the push service for tokens of other apps.
+        package var brakeAdvice: String?
+        package var brakeReason: String?
 
         package init(app: String, state: String) {
             (self.app, self.state) = (app, state)
@@ -131,6 +134,8 @@ package struct StatsAnswer: JSONAnswer, Equatable {
             case isBrakeOn = "brake_on"
             case brakeDeactivated = "brake_deactivated"
             case brakeDeactivatedSince = "brake_first_deactivated_at"
+            case brakeAdvice = "brake_advice"
+            case brakeReason = "brake_reason"
             case oldestWaitingMilliseconds = "oldest_waiting_ms"
             case oldestUnansweredMilliseconds = "oldest_unanswered_ms"
         }

@@ -257,12 +257,12 @@ struct Diagnosis {
                     found.append(
                         Finding(
                             .fault, .credentialExpires, "the certificate expired \(KeysShowVerb.distance(left))",
-                            at: app.name, advice: "create a new one, replace the file, and run 'carillon reload'"))
+                            at: app.name, advice: app.renewal ?? Self.renewal))
                 } else if left < Self.soon.components.seconds {
                     found.append(
                         Finding(
                             .warning, .credentialExpires, "the certificate expires \(KeysShowVerb.distance(left))",
-                            at: app.name, advice: "create a new one, replace the file, and run 'carillon reload'"))
+                            at: app.name, advice: app.renewal ?? Self.renewal))
                 }
             }
             if let verdict = app.verdict, verdict.kind != .accepted {
@@ -304,7 +304,7 @@ struct Diagnosis {
                         "too many tokens are rejected: devices are not deactivated until an operator has looked"
                             + Self.deactivated(app),
                         at: app.app,
-                        advice: "check topic and environment of the app, and 'carillon check --connect'"
+                        advice: "\(app.brakeAdvice ?? "check the settings of the app"), and 'carillon check --connect'"
                             + Self.reactivation(app)))
             }
             if !blocked.contains(app.app), let metrics = facts.metrics,
@@ -327,14 +327,16 @@ struct Diagnosis {
         return found + removedApps + configurationInForce + losses
     }
 
+    private static let renewal = "create a new one, replace the file, and run 'carillon reload'"
+
     private static func deactivated(_ app: StatsAnswer.App) -> String {
         guard let count = app.brakeDeactivated, let since = app.brakeDeactivatedSince else { return "" }
         return "; \(count == 1 ? "1 device was" : "\(count) devices were") deactivated before, since \(since.iso8601)"
     }
 
     private static func reactivation(_ app: StatsAnswer.App) -> String {
-        guard let since = app.brakeDeactivatedSince else { return "" }
-        return ", then run 'carillon devices reactivate --app \(app.app) --reason BadDeviceToken --since "
+        guard let since = app.brakeDeactivatedSince, let reason = app.brakeReason else { return "" }
+        return ", then run 'carillon devices reactivate --app \(app.app) --reason \(reason) --since "
             + "\(since.iso8601) --dry-run', and again without --dry-run"
     }
 

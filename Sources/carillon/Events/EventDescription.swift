@@ -1,4 +1,5 @@
 import PushAdmin
+import PushConfiguration
 import PushLoop
 import PushText
 
@@ -133,8 +134,8 @@ struct EventDescription {
         case "brake":
             return event.text("state") == "off"
                 ? "deactivation of devices resumed: the responses of the push service are normal again\(particulars(event))"
-                : "deactivation of devices paused: the push service rejects too many tokens at once; check the app's "
-                    + "environment and topic\(particulars(event))"
+                : "deactivation of devices paused: the push service rejects too many tokens at once; "
+                    + "\(PushServices.misdirection)\(particulars(event))"
         default: return rest(event)
         }
     }

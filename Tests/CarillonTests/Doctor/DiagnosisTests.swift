@@ -1,6 +1,8 @@
 import FoundationEssentials
 import PushAdmin
 import PushConfiguration
+import PushGateways
+import PushModel
 import PushServer
 import PushTime
 import Testing
@@ -149,6 +151,48 @@ import Testing
                     facts.credentials = [credential]
                 } == ["\(severity) credential"])
         }
+    }
+
+    @Test func `Advice about addresses and credentials is that of the push service`() throws {
+        var facts = facts()
+        let since = WallTime(milliseconds: facts.now.milliseconds - 3_600_000)
+        facts.statistics?.apps = [
+            app { app in
+                app.isBrakeOn = true
+                app.brakeAdvice = Self.stub.misdirection
+                (app.brakeReason, app.brakeDeactivated, app.brakeDeactivatedSince) = ("OF_ANOTHER_APP", 2, since)
+            }
+        ]
+        var shop = DoctorFacts.App(name: "shop", service: "stub.example.com:443")
+        (shop.expiresAt, shop.renewal) = (since, Self.stub.renewal)
+        let peer = TrialPeer(
+            address: "stub.example.com:443", isOfOwner: false, trust: "stub.pem", description: Self.stub,
+            reasons: Self.reasons)
+        shop.verdict = Verdict(.refused(Refusal(status: 401, reason: nil)), of: peer)
+        facts.apps = [shop]
+        let findings = Diagnosis(facts: facts).findings
+        #expect(
+            findings.map(\.code).sorted { $0.rawValue < $1.rawValue } == [
+                .brake, .credentialExpires, .credentialRefused,
+            ])
+        let advice = Dictionary(uniqueKeysWithValues: findings.map { ($0.code, $0.advice ?? "") })
+        #expect(advice[.credentialExpires] == "ask the stub for another key")
+        #expect(advice[.credentialRefused] == "write to the stub")
+        #expect(
+            advice[.brake]
+                == "check the names of the app, and 'carillon check --connect', then run 'carillon devices reactivate "
+                + "--app shop --reason OF_ANOTHER_APP --since \(since.iso8601) --dry-run', and again without --dry-run")
+        let text = findings.map { "\($0.what) \($0.advice ?? "")" }.joined(separator: "\n").lowercased()
+        for word in ["apple", "apns", "topic", "environment", "baddevicetoken"] {
+            #expect(!text.contains(word), "\(text)")
+        }
+    }
+
+    private static let stub = ServiceDescription(
+        owner: "Stub", address: "name", renewal: "ask the stub for another key",
+        misdirection: "check the names of the app")
+    private static let reasons = ReasonTable([], credentialAdvice: "write to the stub") { status in
+        status == 401 ? (.halt, .credential) : ReasonTable.ofStatus(status)
     }
 
     @Test func `The end of the certificate of the HTTP port is a warning and then a fault`() {

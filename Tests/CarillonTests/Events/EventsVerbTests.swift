@@ -224,7 +224,7 @@ import Testing
         ),
         (
             .none, #""family":"device","kind":"brake","state":"on","candidates":900,"answers":1000"#,
-            "deactivation of devices paused: the push service rejects too many tokens at once; check the app's environment and topic (state on, candidates 900, answers 1000)"
+            "deactivation of devices paused: the push service rejects too many tokens at once; check topic and environment of the app (state on, candidates 900, answers 1000)"
         ),
         (
             .none, #""family":"connection","kind":"down","reason":"lost","connection":3"#,

@@ -1,7 +1,7 @@
 // What is wrong, in words, with what to do. The gravest comes first.
 
 import { part } from "./client.js";
-import { count, distance, duration, percent, some } from "./format.js";
+import { count, distance, duration, inWords, percent, some } from "./format.js";
 import { difference } from "./time.js";
 import { advice } from "./words.js";
 
@@ -93,8 +93,8 @@ function waiting(stats, history, warn) {
     }
     if (app.brake_on) {
       warn(`The brake of ${app.app} is on`, "The push service rejected so many tokens at once that no device is "
-        + "deactivated any more.", "Check environment and topic of the app. If they are right, release the brake.",
-      gateway(app.app));
+        + "deactivated any more.", `${inWords(app.brake_advice ?? "check the settings of the app")} If `
+        + "they are right, release the brake.", gateway(app.app));
     }
   }
 }
@@ -103,7 +103,8 @@ function credentials(all, now, bad, warn) {
   for (const credential of all ?? []) {
     if (!Number.isFinite(credential.expires_at)) continue;
     const left = credential.expires_at - now;
-    const renew = "Get a new one from Apple, put it in the place of the old one, and reload.";
+    const renew = credential.renewal ? inWords(credential.renewal)
+      : "Get a new one, put it in the place of the old one, and reload.";
     if (left <= 0) bad(`The credential of ${credential.app} has expired`,
       `It expired ${distance(credential.expires_at, now)}.`, renew, ["#/more/credentials", "Show the credentials"]);
     else if (left < 14 * 86_400_000) warn(`The credential of ${credential.app} expires soon`,

@@ -17,6 +17,11 @@ export function some(number, noun, plural = `${noun}s`) {
   return `${count(number)} ${number === 1 ? noun : plural}`;
 }
 
+/** A phrase of the API as a sentence of its own: a capital at its begin, and a period at its end. */
+export function inWords(phrase) {
+  return `${phrase.slice(0, 1).toUpperCase()}${phrase.slice(1)}.`;
+}
+
 export function rate(number) {
   if (!Number.isFinite(number)) return unknown;
   return number !== 0 && number < 100 ? tenth.format(number) : whole.format(number);

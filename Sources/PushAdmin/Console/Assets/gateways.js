@@ -3,7 +3,7 @@
 import { part } from "./client.js";
 import { ask, attempt } from "./dialog.js";
 import { h } from "./dom.js";
-import { count, distance, duration, moment, some } from "./format.js";
+import { count, distance, duration, inWords, moment, some } from "./format.js";
 import { badge, facts, fault as problemNotice, field, foreign, table } from "./parts.js";
 import { advice } from "./words.js";
 
@@ -114,12 +114,13 @@ function partOf({ node, fault, state, scale }) {
 /** The brake stops deactivations when the push service rejects so many tokens that a mistake is likelier. */
 function brake(context, app) {
   const { client, live, may } = context;
-  if (!live.stats?.apps?.find((one) => one.app === app)?.brake_on) return null;
+  const state = live.stats?.apps?.find((one) => one.app === app);
+  if (!state?.brake_on) return null;
   const release = async () => {
     if (!await ask({ title: `Release the brake of ${app}?`, deed: "Release the brake",
       text: [
         "From now on, each device whose token the push service rejects becomes inactive again.",
-        "If the environment or the topic is wrong, that concerns every device to which something is sent.",
+        "If the app is set up wrong, that concerns every device to which something is sent.",
       ] })) return;
     await attempt(() => client.json("POST", `/v1/apps/${part(app)}/brake/release`,
       client.emptyBody("POST", "/v1/apps/{app}/brake/release")), (answer) => answer.released
@@ -129,10 +130,9 @@ function brake(context, app) {
   return h("div", { class: "fault warn", "data-key": `brake ${app}` },
     h("h3", null, badge("warn", "The brake is on: no device is deactivated")),
     h("p", null, "The push service rejected so many tokens at once that a mistake is likelier than so many dead "
-      + "devices: a wrong environment (sandbox or production), or a wrong topic. Carillon goes on sending, and deactivates no "
-      + "device."),
-    h("p", { class: "todo" }, "Check environment and topic of this app against the one that the devices run. When the "
-      + "answers are normal again, the brake releases itself after ten minutes. If so many devices are really dead, "
+      + "devices. Carillon goes on sending, and deactivates no device."),
+    h("p", { class: "todo" }, `${inWords(state.brake_advice ?? "check the settings of the app")} Compare them with the `
+      + "app that the devices run. When the answers are normal again, the brake releases itself after ten minutes. If so many devices are really dead, "
       + "release it."),
     may("operate") && h("div", { class: "buttons" },
       h("a", { class: "button", href: `#/more/configuration?filter=apps.${part(app)}` }, "Show the settings"),

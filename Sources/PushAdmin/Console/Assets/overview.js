@@ -63,7 +63,7 @@ function firstSteps(stats, may) {
     h("ol", { class: "steps" },
       step(hasApp, "Configure an app", hasApp
         ? `${apps.map(({ app }) => app).slice(0, 5).join(", ")}${apps.length > 5 ? " and others" : ""}`
-        : "Add it below apps in the configuration, with its topic and its credential, and reload."),
+        : "Add it below apps in the configuration, with its credential, and reload."),
       step(hasDevice, "Register a device", hasDevice ? `${some(stats.registry.devices, "device")}`
         : "Apps do so with POST /v1/apps/{app}/devices and a key of the role register; carillon devices import reads a "
           + "file."),

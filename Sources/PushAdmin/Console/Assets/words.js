@@ -33,12 +33,12 @@ export const advice = {
   reset: "Carillon connects again by itself. If this repeats, check the network between here and the push service.",
   closed_by_peer: "Carillon connects again by itself. If this repeats, check the credential.",
   not_trusted: "Check endpoint.trust: the certificate of the push service is not trusted.",
-  certificate_refused: "Renew the certificate of the app, or check that it belongs to this environment; then reload.",
+  certificate_refused: "Renew the certificate of the app, or check that it is one of this app; then reload.",
   tls: "Check the TLS settings of the app, and the clock of this machine.",
   protocol: "Check that the endpoint is a push service and not a proxy.",
   silent: "Carillon connects again by itself. If this repeats, check the network.",
   goaway: "Carillon connects again by itself.",
-  credential_refused: "Check key, key_id and team_id of the app, and that the key is not revoked; then reload.",
+  credential_refused: "Check the credential of the app, and that the push service has not revoked it; then reload.",
   local: "Check the limits of this machine: open files, memory and ports.",
 };
 
@@ -123,7 +123,7 @@ const sentences = {
   "device/deactivated": (event) => `Device deactivated: ${deactivations[event.reason] ?? plain(event.reason)}`,
   "device/brake": (event) => event.state === "off"
     ? "Deactivation of devices resumed: the responses of the push service are normal again"
-    : "Deactivation of devices paused: the push service rejects too many tokens at once. Check the topic",
+    : "Deactivation of devices paused: the push service rejects too many tokens at once. Check the settings of the app",
   "connection/up": (event) => `Connection up${event.address ? ` to ${event.address}` : ""}`,
   "connection/down": (event) => `Connection ended: ${event.message ?? plain(event.reason)}`,
   "connection/goaway": (event) =>

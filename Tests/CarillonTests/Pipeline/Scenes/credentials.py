@@ -33,8 +33,10 @@ def states():
     facts = (shop["kind"], shop["state"], shop["name"], shop["key_id"])
     assert facts == ("provider_key", "in_use", key_id, key_id), shop
     assert shop["used_by"] == ["gateway"] and "expires_at" not in shop and "fault" not in shop, shop
+    assert "renewal" not in shop, shop
     assert (cert["kind"], cert["state"], cert["file"]) == ("certificate", "in_use", pem), cert
     assert "com.example.cert" in cert["name"] and cert["name"] == cert["subject"], cert
+    assert cert["renewal"].startswith("create a new certificate on Apple's developer site"), cert
     assert abs(cert["expires_at"] - begun - 20 * 86_400_000) < 3_600_000 and cert["read_at"] <= begun, cert
     # The same source as the metric, which has seconds.
     metric = r'^carillon_credential_expiry_timestamp_seconds{app="(\w+)"} (\S+)$'

@@ -150,6 +150,9 @@ def bad_token_brake():
     producer.push(note("good", token(1)))
     assert monitor.completed("good")["good"]["sent"] == 1
     assert len(monitor.of("device/deactivated")) == before and len(monitor.of("device/brake")) == 1
+    (app,) = json.loads(serve.verb("stats", "--json"))["apps"]
+    assert app["brake_reason"] == "BadDeviceToken", app
+    assert app["brake_advice"] == "check topic and environment of the app", app
     serve.heard("too many bad tokens")
     serve.stop()
 
