@@ -83,6 +83,35 @@ final class StubScene: Sendable {
         parts.router.appChanged(Self.app, gate: gateway)
     }
 
+    /// Asks the server as `check` and `doctor` do, and returns their verdict.
+    func verdict(with key: String, by probe: Probe) async throws -> Verdict {
+        let port = await server.with { $0.port }
+        let endpoint = HostPort(host: "127.0.0.1", port: port)
+        var settings = GatewaySettings(
+            app: Self.app, endpoint: endpoint, reasons: .stub, resolver: NameResolver(pool: pool),
+            connect: try await connect(with: key))
+        settings.serverName = "localhost"
+        settings.policy.maximum = 1
+        settings.policy.connects = .unlimited
+        let loop = EventLoop(name: "trial")
+        let trial = Trial(
+            settings, tokens: nil, delivery: probe.delivery, timeout: .seconds(600), connectTimeout: .seconds(300),
+            stay: .zero)
+        let report = await trial.run(on: loop)
+        await loop.shutDown()
+        let peer = TrialPeer(
+            address: "\(endpoint)", isOfOwner: false, trust: "stub.pem", description: .stub, reasons: .stub)
+        return Verdict(report.outcome, of: peer, by: probe)
+    }
+
+    /// Returns a message to a name, as a verb sends it.
+    static func delivery(of app: AppID, to name: String) -> Delivery? {
+        guard let id = MessageID("trial"), let token = Address(bytes: Array(name.utf8)) else { return nil }
+        let message = Message(id: id, app: app, expiry: .unlimited, payload: Array(#"{"text":"Hello"}"#.utf8))
+        return Delivery(
+            ticket: 1, message: message, token: token, deliveryID: .derived(app: app, message: id, token: token))
+    }
+
     func connect(with key: String) async throws -> GatewaySettings.Connect {
         let authority = "localhost:\(await server.with { $0.port })"
         var settings = GatewayConnection.Settings(
