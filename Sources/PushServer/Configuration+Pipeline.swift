@@ -79,7 +79,7 @@ extension Configuration {
 
     /// The apps for the catalog of the HTTP API.
     var catalog: [AppCatalog.App] {
-        apps.map { AppCatalog.App(id: $0.id, codec: $0.codec, environment: $0.apns.environment.rawValue) }
+        apps.map { AppCatalog.App(id: $0.id, codec: $0.codec, environment: $0.identity("environment")) }
     }
 
     var appTable: AppTable {

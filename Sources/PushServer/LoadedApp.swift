@@ -38,7 +38,7 @@ struct LoadedApp: Sendable {
     }
 
     private static func digest(_ app: Configuration.App) -> Digest256 {
-        var paths = app.apns.credential.paths
+        var paths = app.credentialFiles
         if case .file(let path) = app.endpoint.trust { paths.append(path) }
         // A file that cannot be read is reported where it is used.
         let digests = paths.map { path -> String in

@@ -34,9 +34,9 @@ package struct Served: Codable, Sendable {
         self.http = http
         self.apps = apps.map { served in
             App(
-                app: served.app.id.name, environment: served.app.apns.environment.rawValue,
-                topic: served.app.apns.topic.text,
-                protocol: served.app.apns.wireProtocol.rawValue,
+                app: served.app.id.name, environment: served.app.identity("environment") ?? "",
+                topic: served.app.identity("topic") ?? "",
+                protocol: served.app.wireProtocol,
                 service: "\(served.app.endpoint.host):\(served.app.endpoint.port)", fault: served.fault)
         }
     }

@@ -144,7 +144,7 @@ struct ServedStatistics: PipelineStatistics {
 
     private func app(_ served: ServedStatus) -> StatsAnswer.App {
         var app = StatsAnswer.App(app: served.app.id.name, state: served.state)
-        app.environment = served.app.apns.environment.rawValue
+        app.environment = served.app.identity("environment")
         if let gateway = served.gateway {
             app.connections = gateway.connections.count { $0.state == .open }
             app.credit = gateway.credit

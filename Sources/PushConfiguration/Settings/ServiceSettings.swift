@@ -38,6 +38,23 @@ extension Configuration.App {
         }
     }
 
+    /// Returns one of these values; nil if apps of this push service do not have it.
+    package func identity(_ name: String) -> String? { identity.first { $0.name == name }?.value }
+
+    /// What the connections of the app speak, in one word.
+    package var wireProtocol: String {
+        switch service {
+        case .apns(let settings): settings.wireProtocol.rawValue
+        }
+    }
+
+    /// The files of the credential; nil for one that it does not need.
+    package var credentialFiles: [String?] {
+        switch service {
+        case .apns(let settings): settings.credential.paths
+        }
+    }
+
     /// What asks the push service whether it accepts the app.
     package var probe: Probe {
         switch service {

@@ -72,8 +72,8 @@ extension AppCheck {
         let range =
             connections.lowerBound == connections.upperBound
             ? "\(connections.lowerBound)" : "\(connections.lowerBound) to \(connections.upperBound)"
-        let wire = app.apns.wireProtocol == .binary ? " (binary)" : ""
-        let values = identity.map { name in app.identity.first { $0.name == name }?.value ?? "-" }
+        let wire = app.serviceDescription.answers ? "" : " (\(app.wireProtocol))"
+        let values = identity.map { app.identity($0) ?? "-" }
         let row =
             [app.id.name] + values
             + [AppGateway.credentialLabel(of: app, read: gateway), expiry, app.address + wire, range]
@@ -89,7 +89,7 @@ extension AppCheck {
     fileprivate var value: JSONValue {
         let connections = app.gateway.connections
         var members: [String: JSONValue?] = [
-            "app": .string(app.id.name), "protocol": .string(app.apns.wireProtocol.rawValue),
+            "app": .string(app.id.name), "protocol": .string(app.wireProtocol),
             "service": .string(app.address),
             "connections": [
                 "min": .integer(Int64(connections.lowerBound)), "max": .integer(Int64(connections.upperBound)),
