@@ -14,50 +14,33 @@ let strict: [SwiftSetting] = Context.environment["CARILLON_STRICT"] == nil ? [] 
 let settings = house + strict
 let settingsOverC = settings + [.strictMemorySafety()]
 
-let package = Package(
-    name: "carillon",
-    // For the products that apps use. The server runs on Linux.
-    platforms: [.macOS(.v13), .iOS(.v16), .tvOS(.v16), .watchOS(.v9)],
-    products: [
-        .executable(name: "carillon", targets: ["carillon"]),
-        .library(name: "ActiveObject", targets: ["ActiveObject"]),
-        .library(name: "Receipts", targets: ["Receipts"]),
-        .library(name: "ReceiptsNetwork", targets: ["ReceiptsNetwork"]),
-        .library(name: "RequestQueue", targets: ["RequestQueue"]),
-        .library(name: "DeviceRegistrar", targets: ["DeviceRegistrar"]),
-        .library(name: "CarillonClient", targets: ["CarillonClient"]),
-    ],
-    targets: [
-        // Floor 0: one module per C library.
-        .systemLibrary(name: "CLinux", path: "Sources/System/CLinux"),
-        .systemLibrary(name: "CEvent", path: "Sources/System/CEvent"),
-        .systemLibrary(name: "COpenSSL", path: "Sources/System/COpenSSL"),
-        .systemLibrary(name: "CNGHTTP2", path: "Sources/System/CNGHTTP2"),
-        .systemLibrary(name: "CZeroMQ", path: "Sources/System/CZeroMQ"),
-        .systemLibrary(name: "CSQLite", path: "Sources/System/CSQLite"),
+/// The targets, by rooms. A target is in the folder ROOM/TARGET. It depends only on targets of its room or of a room that
+/// stands before it in this list.
+let rooms: KeyValuePairs<String, [Target]> = [
+    // One module for each C library.
+    "Sources/System": [
+        .systemLibrary(name: "CLinux"),
+        .systemLibrary(name: "CEvent"),
+        .systemLibrary(name: "COpenSSL"),
+        .systemLibrary(name: "CNGHTTP2"),
+        .systemLibrary(name: "CZeroMQ"),
+        .systemLibrary(name: "CSQLite"),
         // Not linked: it has the types of libpq, which PushPostgreSQL loads when a cluster needs it.
-        .systemLibrary(name: "CPostgreSQL", path: "Sources/System/CPostgreSQL"),
+        .systemLibrary(name: "CPostgreSQL"),
         // The commit of a release, which Tools/package names. An ordinary build defines nothing, and compiles nothing anew.
         .target(
-            name: "CRelease", path: "Sources/System/CRelease",
+            name: "CRelease",
             cSettings: Context.environment["CARILLON_COMMIT"].map { [.define("CARILLON_COMMIT", to: $0)] } ?? []),
         .target(
-            name: "CSimdJSON", path: "Sources/System/CSimdJSON",
+            name: "CSimdJSON",
             linkerSettings: [.linkedLibrary("simdjson")]),
-
-        // Floor 1: values, bytes and decisions. No I/O, no clock.
+    ],
+    // Time, text, threads, event loops, and what moves bytes. Nothing here knows what a push is.
+    "Sources/Base": [
         .target(name: "JSON5", swiftSettings: settings),
         .target(name: "PushTime", swiftSettings: settings),
         .target(name: "PushText", swiftSettings: settings),
         .target(name: "PushRandom", swiftSettings: settings),
-        .target(name: "PushModel", dependencies: ["PushTime"], swiftSettings: settingsOverC),
-        .target(
-            name: "PushWire", dependencies: ["PushModel", "PushTime", "PushText", "CSimdJSON"],
-            swiftSettings: settingsOverC),
-        .target(
-            name: "PushLogic", dependencies: ["PushModel", "PushTime", "PushRandom"], swiftSettings: settingsOverC),
-
-        // Floor 2 and 3: threads and loops, what moves bytes on them, SQLite, and the record layer.
         .target(name: "PushThread", dependencies: ["CLinux"], swiftSettings: settingsOverC),
         .target(name: "PushSQLite", dependencies: ["CSQLite"], swiftSettings: settingsOverC),
         .target(
@@ -67,38 +50,51 @@ let package = Package(
             name: "PushTransport",
             dependencies: ["PushLoop", "CLinux", "COpenSSL", "CNGHTTP2", "CZeroMQ", "PushTime"],
             swiftSettings: settingsOverC),
-
-        // Floor 3: the client of PostgreSQL, for clusters.
+        // The client of PostgreSQL, for clusters.
         .target(
             name: "PushPostgreSQL", dependencies: ["PushLoop", "PushTime", "CPostgreSQL"],
             swiftSettings: settingsOverC),
-
+    ],
+    // What a push is, as bytes, values and decisions. No input or output, no clock.
+    "Sources/Core": [
+        .target(name: "PushModel", dependencies: ["PushTime"], swiftSettings: settingsOverC),
+        .target(
+            name: "PushWire", dependencies: ["PushModel", "PushTime", "PushText", "CSimdJSON"],
+            swiftSettings: settingsOverC),
+        .target(
+            name: "PushLogic", dependencies: ["PushModel", "PushTime", "PushRandom"], swiftSettings: settingsOverC),
+    ],
+    // The products that other programs use.
+    "Sources/Libraries": [
         .target(name: "ActiveObject", dependencies: ["PushThread", "PushSQLite"], swiftSettings: settingsOverC),
-
-        // Floor 2 and 3: what the App Store signs. A library of its own, without the server, its loops and its sockets.
+        // What the App Store signs. A library of its own, without the server, its loops and its sockets.
         .target(name: "ReceiptCrypto", dependencies: ["COpenSSL"], swiftSettings: settingsOverC),
         .target(name: "Receipts", dependencies: ["ReceiptCrypto", "PushThread"], swiftSettings: settings),
         .target(name: "ReceiptsNetwork", dependencies: ["Receipts", "PushThread"], swiftSettings: settings),
         // Products for apps. They import Foundation and nothing else, and compile for Apple's platforms, too.
         .target(name: "RequestQueue", swiftSettings: settings),
         .target(name: "DeviceRegistrar", dependencies: ["RequestQueue"], swiftSettings: settings),
-
-        // Floor 4: the actors that hold sessions to a push service.
+        // The library for producers and monitors.
+        .target(
+            name: "CarillonClient", dependencies: ["PushWire", "PushTransport", "PushLoop", "PushTime"],
+            swiftSettings: settingsOverC),
+    ],
+    // The connections to push services, and one target for each service with all that is its own.
+    "Sources/Services": [
+        // The actors that hold sessions to a push service.
         .target(
             name: "PushGateways",
             dependencies: ["PushModel", "PushLogic", "PushTransport", "PushLoop", "PushText"],
             swiftSettings: settingsOverC),
-
-        // Floor 4: one room for each push service, with all that is its own.
         .target(
             name: "APNs",
             dependencies: [
                 "PushModel", "PushWire", "PushLogic", "PushGateways", "PushTransport", "PushLoop", "PushTime",
                 "PushText",
-            ],
-            path: "Sources/Services/APNs", swiftSettings: settingsOverC),
-
-        // Floor 4: what is kept on disk, and the actors between producers and gateways.
+            ], swiftSettings: settingsOverC),
+    ],
+    // What is kept on disk, what runs between producers and gateways, and the server put together.
+    "Sources/Server": [
         .target(
             name: "PushStore",
             dependencies: [
@@ -110,18 +106,6 @@ let package = Package(
             name: "PushPipeline",
             dependencies: ["PushModel", "PushWire", "PushLogic", "PushTransport", "PushLoop", "PushTime"],
             swiftSettings: settingsOverC),
-
-        // Floor 4: the library for producers and monitors.
-        .target(
-            name: "CarillonClient", dependencies: ["PushWire", "PushTransport", "PushLoop", "PushTime"],
-            swiftSettings: settingsOverC),
-
-        // Floor 4: a simulated Apple. It imports none of the production codecs, and reads what peers send as raw memory.
-        .target(
-            name: "PushSimulator", dependencies: ["JSON5", "PushText", "PushRandom", "PushTransport", "PushLoop"],
-            swiftSettings: settingsOverC),
-
-        // Floor 5: the settings, and what they are made into; the admin API.
         .target(
             name: "PushConfiguration",
             dependencies: [
@@ -130,28 +114,34 @@ let package = Package(
                 "PushPostgreSQL", "PushLoop", "JSON5", "Receipts",
             ], swiftSettings: settings),
         .target(
-            name: "PushAdmin",
+            name: "PushAPI",
             dependencies: [
                 "PushConfiguration", "PushPipeline", "PushStore", "PushLogic", "PushWire", "PushModel", "PushTime",
                 "PushText", "PushTransport", "PushLoop", "Receipts",
-            ], exclude: ["Console/Assets"], swiftSettings: settings, plugins: ["EmbedConsole"]),
-        .plugin(name: "EmbedConsole", capability: .buildTool(), dependencies: ["ConsoleEmbedder"]),
-        .executableTarget(name: "ConsoleEmbedder", path: "Tools/console/Embedder", swiftSettings: settings),
-
-        // Floor 6: the server, put together.
+            ], swiftSettings: settings),
+        // The operator console: static files that the plugin compiles into the program.
+        .target(
+            name: "PushConsole", dependencies: ["PushAPI", "PushText", "PushTransport"],
+            exclude: ["Assets"], swiftSettings: settings, plugins: ["EmbedConsole"]),
         .target(
             name: "PushServer",
             dependencies: [
-                "APNs", "PushAdmin", "PushConfiguration", "PushPipeline", "PushStore", "PushGateways", "PushLogic",
+                "APNs", "PushAPI", "PushConfiguration", "PushConsole", "PushPipeline", "PushStore", "PushGateways",
+                "PushLogic",
                 "PushWire", "PushModel", "PushTime", "PushTransport", "PushPostgreSQL", "PushLoop", "Receipts",
                 "CRelease",
             ], swiftSettings: settings),
-
-        // Floor 7: the programs.
+    ],
+    // The programs, and the simulated push service that one of them starts.
+    "Sources/Programs": [
+        // A simulated Apple. It imports none of the production codecs, and reads what peers send as raw memory.
+        .target(
+            name: "PushSimulator", dependencies: ["JSON5", "PushText", "PushRandom", "PushTransport", "PushLoop"],
+            swiftSettings: settingsOverC),
         .executableTarget(
             name: "carillon",
             dependencies: [
-                "APNs", "PushServer", "PushAdmin", "PushConfiguration", "PushStore", "PushGateways", "PushLogic",
+                "APNs", "PushServer", "PushAPI", "PushConfiguration", "PushStore", "PushGateways", "PushLogic",
                 "PushWire", "PushModel", "PushTime", "PushText", "PushRandom", "PushSimulator", "PushTransport",
                 "PushPostgreSQL",
                 "PushLoop", "PushSQLite", "Receipts",
@@ -159,41 +149,52 @@ let package = Package(
         .executableTarget(
             name: "Benchmarks",
             dependencies: [
-                "ActiveObject", "APNs", "Receipts", "TestSupport", "PushAdmin", "PushPipeline", "PushStore",
+                "ActiveObject", "APNs", "Receipts", "TestSupport", "PushAPI", "PushPipeline", "PushStore",
                 "PushGateways",
                 "PushLogic", "PushWire",
                 "PushModel", "PushTransport", "PushLoop", "PushPostgreSQL",
             ],
             swiftSettings: settings),
-
         // A user of CarillonClient that tests and Tools/bench/client start and kill.
         .executableTarget(name: "ClientDriver", dependencies: ["CarillonClient"], swiftSettings: settings),
-
+    ],
+    // What tests and benchmarks share.
+    "Tests/Support": [
         // Certificates, clocks and peers that tests and benchmarks share.
         .target(
             name: "TestSupport", dependencies: ["PushTransport", "PushLoop", "PushRandom", "PushTime"],
             swiftSettings: settings),
         // The bound on what tests wait for. It imports the testing library, which TestSupport cannot: benchmarks use it.
         .target(name: "TestTraits", dependencies: ["TestSupport"], swiftSettings: settings),
-        // An admin API with scripted parts behind it, and configurations, for the tests of server and command line.
+        // An HTTP API with scripted parts behind it, and configurations, for the tests of server and command line.
         .target(
             name: "ServerTestSupport",
             dependencies: [
-                "APNs", "PushAdmin", "PushConfiguration", "PushWire", "PushModel", "PushTransport", "PushLoop",
+                "APNs", "PushAPI", "PushConfiguration", "PushWire", "PushModel", "PushTransport", "PushLoop",
                 "PushTime",
                 "TestSupport",
             ],
             swiftSettings: settings),
-        .testTarget(
-            name: "RequestQueueTests", dependencies: ["RequestQueue", "TestSupport", "TestTraits"],
-            exclude: ["Servers", "Apple"],
-            swiftSettings: settings),
-        .testTarget(
-            name: "DeviceRegistrarTests",
-            dependencies: ["DeviceRegistrar", "RequestQueue", "carillon", "TestSupport", "TestTraits"],
-            swiftSettings: settings),
+    ],
+    "Tests/Base": [
         .testTarget(
             name: "JSON5Tests", dependencies: ["JSON5", "TestSupport", "TestTraits"], swiftSettings: settings),
+        .testTarget(name: "PushSQLiteTests", dependencies: ["PushSQLite", "TestSupport"], swiftSettings: settings),
+        .testTarget(
+            name: "PushLoopTests", dependencies: ["PushLoop", "PushThread", "TestSupport", "TestTraits"],
+            swiftSettings: settings),
+        .testTarget(
+            name: "PushTransportTests",
+            dependencies: ["PushTransport", "PushLoop", "TestSupport", "TestTraits", "CNGHTTP2"],
+            swiftSettings: settings),
+        .testTarget(
+            name: "PushPostgreSQLTests",
+            dependencies: [
+                "PushPostgreSQL", "PushTransport", "PushLoop", "PushTime", "TestSupport", "TestTraits", "CLinux",
+            ],
+            swiftSettings: settings),
+    ],
+    "Tests/Core": [
         .testTarget(
             name: "PushModelTests", dependencies: ["PushModel", "PushTime", "TestSupport"], swiftSettings: settings),
         .testTarget(
@@ -204,6 +205,37 @@ let package = Package(
             name: "PushLogicTests",
             dependencies: ["APNs", "PushLogic", "PushModel", "PushTime", "TestSupport", "TestTraits"],
             swiftSettings: settings),
+    ],
+    "Tests/Libraries": [
+        .testTarget(
+            name: "RequestQueueTests", dependencies: ["RequestQueue", "TestSupport", "TestTraits"],
+            exclude: ["Servers", "Apple"],
+            swiftSettings: settings),
+        .testTarget(
+            name: "DeviceRegistrarTests",
+            dependencies: ["DeviceRegistrar", "RequestQueue", "carillon", "TestSupport", "TestTraits"],
+            swiftSettings: settings),
+        .testTarget(
+            name: "ActiveObjectTests",
+            dependencies: ["ActiveObject", "PushSQLite", "PushThread", "TestSupport", "TestTraits"],
+            swiftSettings: settings),
+        .testTarget(
+            name: "ReceiptsTests",
+            dependencies: [
+                "Receipts", "ReceiptsNetwork", "ReceiptCrypto", "PushTransport", "PushLoop", "PushRandom",
+                "TestSupport", "TestTraits",
+            ],
+            swiftSettings: settings),
+        .testTarget(
+            name: "CarillonClientTests",
+            dependencies: [
+                "CarillonClient", "PushTransport", "PushLoop", "PushTime", "PushRandom", "TestSupport", "TestTraits",
+                "carillon",
+                "ClientDriver",
+            ],
+            swiftSettings: settings),
+    ],
+    "Tests/Services": [
         .testTarget(
             name: "PushGatewaysTests",
             dependencies: [
@@ -216,18 +248,15 @@ let package = Package(
                 "APNs", "PushGateways", "PushLogic", "PushWire", "PushModel", "PushTransport", "PushLoop", "PushTime",
                 "TestSupport", "TestTraits",
             ], swiftSettings: settings),
-        .testTarget(name: "PushSQLiteTests", dependencies: ["PushSQLite", "TestSupport"], swiftSettings: settings),
+        // A push service of the tests alone: what it needs must be enough for any other. So it names no service.
         .testTarget(
-            name: "ActiveObjectTests",
-            dependencies: ["ActiveObject", "PushSQLite", "PushThread", "TestSupport", "TestTraits"],
-            swiftSettings: settings),
-        .testTarget(
-            name: "ReceiptsTests",
+            name: "StubServiceTests",
             dependencies: [
-                "Receipts", "ReceiptsNetwork", "ReceiptCrypto", "PushTransport", "PushLoop", "PushRandom",
-                "TestSupport", "TestTraits",
-            ],
-            swiftSettings: settings),
+                "PushPipeline", "PushStore", "PushGateways", "PushLogic", "PushWire", "PushModel", "PushTransport",
+                "PushLoop", "PushTime", "TestSupport", "TestTraits",
+            ], swiftSettings: settings),
+    ],
+    "Tests/Server": [
         .testTarget(
             name: "PushStoreTests",
             dependencies: [
@@ -242,25 +271,6 @@ let package = Package(
                 "TestSupport", "TestTraits", "PushTime",
             ], swiftSettings: settings),
         .testTarget(
-            name: "PushLoopTests", dependencies: ["PushLoop", "PushThread", "TestSupport", "TestTraits"],
-            swiftSettings: settings),
-        .testTarget(
-            name: "PushTransportTests",
-            dependencies: ["PushTransport", "PushLoop", "TestSupport", "TestTraits", "CNGHTTP2"],
-            swiftSettings: settings),
-        .testTarget(
-            name: "PushPostgreSQLTests",
-            dependencies: [
-                "PushPostgreSQL", "PushTransport", "PushLoop", "PushTime", "TestSupport", "TestTraits", "CLinux",
-            ],
-            swiftSettings: settings),
-        .testTarget(
-            name: "PushSimulatorTests",
-            dependencies: [
-                "PushSimulator", "Receipts", "JSON5", "PushTransport", "PushLoop", "TestSupport", "TestTraits",
-            ],
-            swiftSettings: settings),
-        .testTarget(
             name: "PushConfigurationTests",
             dependencies: [
                 "APNs", "PushConfiguration", "PushTransport", "JSON5", "TestSupport", "TestTraits", "ServerTestSupport",
@@ -268,43 +278,65 @@ let package = Package(
                 "Receipts",
             ], swiftSettings: settings),
         .testTarget(
-            name: "PushAdminTests",
+            name: "PushAPITests",
             dependencies: [
-                "APNs", "PushAdmin", "PushStore", "PushLogic", "PushWire", "PushModel", "PushTransport", "PushLoop",
+                "APNs", "PushAPI", "PushStore", "PushLogic", "PushWire", "PushModel", "PushTransport", "PushLoop",
                 "JSON5", "TestSupport", "TestTraits", "ServerTestSupport", "PushConfiguration",
             ], swiftSettings: settings),
         .testTarget(
-            name: "CarillonClientTests",
+            name: "PushConsoleTests",
             dependencies: [
-                "CarillonClient", "PushTransport", "PushLoop", "PushTime", "PushRandom", "TestSupport", "TestTraits",
-                "carillon",
-                "ClientDriver",
+                "PushConsole", "PushModel", "PushTransport", "ServerTestSupport", "TestSupport",
+                "TestTraits",
             ],
             swiftSettings: settings),
-        // A push service of the tests alone: what it needs must be enough for any other. So it names no service.
-        .testTarget(
-            name: "StubServiceTests",
-            dependencies: [
-                "PushPipeline", "PushStore", "PushGateways", "PushLogic", "PushWire", "PushModel", "PushTransport",
-                "PushLoop", "PushTime", "TestSupport", "TestTraits",
-            ], swiftSettings: settings),
         .testTarget(
             name: "PushServerTests",
             dependencies: [
-                "APNs", "PushServer", "PushAdmin", "PushConfiguration", "PushPipeline", "PushModel", "PushLoop",
+                "APNs", "PushServer", "PushAPI", "PushConfiguration", "PushPipeline", "PushModel", "PushLoop",
                 "TestSupport", "TestTraits",
                 "ServerTestSupport", "PushLogic", "PushTime",
             ], swiftSettings: settings),
+    ],
+    "Tests/Programs": [
+        .testTarget(
+            name: "PushSimulatorTests",
+            dependencies: [
+                "PushSimulator", "Receipts", "JSON5", "PushTransport", "PushLoop", "TestSupport", "TestTraits",
+            ],
+            swiftSettings: settings),
         .testTarget(
             name: "CarillonTests",
             dependencies: [
-                "carillon", "APNs", "PushServer", "PushAdmin", "PushConfiguration", "PushPipeline", "PushStore",
+                "carillon", "APNs", "PushServer", "PushAPI", "PushConfiguration", "PushPipeline", "PushStore",
                 "PushWire", "PushModel", "PushText", "PushSimulator", "PushTransport", "PushLoop", "JSON5",
                 "TestSupport",
                 "TestTraits",
                 "ServerTestSupport", "Receipts", "PushPostgreSQL",
             ],
             exclude: ["Pipeline/Scenes", "Completion/Shells"], swiftSettings: settings),
+    ],
+]
+for (room, targets) in rooms {
+    for target in targets { target.path = "\(room)/\(target.name)" }
+}
+
+let package = Package(
+    name: "carillon",
+    // For the products that apps use. The server runs on Linux.
+    platforms: [.macOS(.v13), .iOS(.v16), .tvOS(.v16), .watchOS(.v9)],
+    products: [
+        .executable(name: "carillon", targets: ["carillon"]),
+        .library(name: "ActiveObject", targets: ["ActiveObject"]),
+        .library(name: "Receipts", targets: ["Receipts"]),
+        .library(name: "ReceiptsNetwork", targets: ["ReceiptsNetwork"]),
+        .library(name: "RequestQueue", targets: ["RequestQueue"]),
+        .library(name: "DeviceRegistrar", targets: ["DeviceRegistrar"]),
+        .library(name: "CarillonClient", targets: ["CarillonClient"]),
+    ],
+    targets: rooms.flatMap(\.value) + [
+        .plugin(name: "EmbedConsole", capability: .buildTool(), dependencies: ["ConsoleEmbedder"]),
+        .executableTarget(name: "ConsoleEmbedder", path: "Tools/console/Embedder", swiftSettings: settings),
     ],
     cxxLanguageStandard: .cxx17
 )
@@ -315,7 +347,8 @@ if Context.environment["CARILLON_PART"] == "memory" {
     // The stores and the client reach C through other targets only, and would take half of the time: they are part of the
     // sanitized run of `Tools/test --long`.
     let omitted: Set = [
-        "PushStoreTests", "CarillonClientTests", "JSON5Tests", "PushConfigurationTests", "PushAdminTests",
+        "PushStoreTests", "CarillonClientTests", "JSON5Tests", "PushConfigurationTests", "PushAPITests",
+        "PushConsoleTests",
         "PushServerTests", "CarillonTests", "RequestQueueTests", "DeviceRegistrarTests", "StubServiceTests",
     ]
     let programs: Set = ["carillon", "Benchmarks", "ClientDriver"]

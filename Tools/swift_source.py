@@ -102,18 +102,16 @@ def line_of(source, offset):
     return source.count("\n", 0, offset) + 1
 
 
-# Folders of Sources and Tests whose folders are targets.
-ROOMS = {"Services"}
+def folders(place):
+    """Yields the names of the folders in a folder, sorted."""
+    yield from sorted(name for name in os.listdir(place) if os.path.isdir(os.path.join(place, name)))
 
 
 def targets(folder):
-    """Yields the name and the folder of each target below Sources or Tests."""
-    for name in sorted(os.listdir(folder)):
-        place = os.path.join(folder, name)
-        if name in ROOMS:
-            yield from targets(place)
-        elif os.path.isdir(place):
-            yield name, place
+    """Yields the name and the folder of each target below Sources or Tests. Their folders are rooms of targets."""
+    for room in folders(folder):
+        for name in folders(os.path.join(folder, room)):
+            yield name, os.path.join(folder, room, name)
 
 
 def swift_files(folder):

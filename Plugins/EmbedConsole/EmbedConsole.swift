@@ -7,7 +7,7 @@ import PackagePlugin
 /// string literals cost nothing.
 @main struct EmbedConsole: BuildToolPlugin {
     func createBuildCommands(context: PluginContext, target: any Target) throws -> [Command] {
-        let assets = target.directoryURL.appending(path: "Console/Assets")
+        let assets = target.directoryURL.appending(path: "Assets")
         let files = try FileManager.default.contentsOfDirectory(at: assets, includingPropertiesForKeys: nil)
             .sorted { $0.lastPathComponent < $1.lastPathComponent }
         let output = context.pluginWorkDirectoryURL.appending(path: "ConsoleFiles.swift")

@@ -2,7 +2,7 @@
 
 A wait ends when its state has come; it has no time of its own. `watch` ends a whole process whose state never comes, and
 says where it waited. The bound is in seconds of a machine that does nothing else, so that it grows with the load: see
-Sources/TestSupport/Patience.swift, which counts in the same way for the tests in Swift."""
+Tests/Support/TestSupport/Patience.swift, which counts in the same way for the tests in Swift."""
 
 import os
 import sys

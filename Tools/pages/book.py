@@ -7,7 +7,7 @@ from markdown import Page, Refused
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 HERE = pathlib.Path(__file__).resolve().parent
-CONSOLE = ROOT / "Sources/PushAdmin/Console/Assets"
+CONSOLE = ROOT / "Sources/Server/PushConsole/Assets"
 INDEX = "Documentation/README.md"
 # The pages outside of Documentation, with their addresses.
 OUTSIDE = {"README.md": "index.html", INDEX: "books.html", "CHANGELOG.md": "changelog.html",

@@ -1,0 +1,102 @@
+import PushLoop
+import PushModel
+import PushTransport
+
+/// Finds the endpoint of each request of a server, asks the door, and sends the answer.
+struct Dispatcher: Sendable {
+    private let table: EndpointTable
+    private let door: any Door
+    private let loop: EventLoop
+    private let metrics: HTTPMetrics?
+    private let refusals: RefusalCounts?
+    /// The handle of each endpoint, and that of requests without one.
+    private let routes: [HTTPMetrics.Route]
+    private let unknown: HTTPMetrics.Route?
+    /// The name of each endpoint, for the report of a trap. Paths and queries contain tokens, so that it has neither.
+    private let notes: [WorkNote]
+
+    init(
+        table: EndpointTable, door: any Door, loop: EventLoop, metrics: HTTPMetrics?, refusals: RefusalCounts? = nil
+    ) {
+        self.table = table
+        self.door = door
+        self.loop = loop
+        self.metrics = metrics
+        self.refusals = refusals
+        routes = metrics.map { metrics in table.endpoints.map { metrics.route($0.label) } } ?? []
+        unknown = metrics?.route(HTTPMetrics.unknownRoute)
+        notes = table.endpoints.map { WorkNote("\($0.operation.method.rawValue) \($0.operation.path)") }
+    }
+
+    func handle(_ request: HTTP1Request, with responder: HTTP1Responder) {
+        do throws(Problem) {
+            let match = try table.match(request)
+            notes[match.index].setAsRequest()
+            count(request, of: metrics == nil ? nil : routes[match.index], when: responder)
+            let caller = try door.admit(request, to: match.endpoint.operation)
+            if let key = caller.keyID { mark(responder.connection, with: key) }
+            switch match.endpoint.handling {
+            case .immediate(let answer):
+                send(answer(request, match.parameters, caller), to: responder)
+            case .responding(let begin):
+                try begin(request, match.parameters, caller, responder)
+            case .task(let answer):
+                let bound = LoopBound(responder, on: loop)
+                let task = Task { [self] in
+                    let answer = await answer(request, match.parameters, caller)
+                    loop.executeUnlessStopped { send(answer, to: bound.wrapped) }
+                }
+                if match.endpoint.operation.isReading { responder.onClose = { task.cancel() } }
+            }
+        } catch {
+            if error.code == .notFound || error.code == .methodNotAllowed {
+                count(request, of: unknown, when: responder)
+            }
+            send(APIAnswer(error), to: responder)
+        }
+    }
+
+    private func send(_ answer: APIAnswer, to responder: HTTP1Responder) {
+        if let reason = answer.reason { refusals?.count(reason) }
+        answer.send(to: responder)
+    }
+
+    /// Counts a request that HTTP refuses before there is an endpoint, and returns its answer.
+    func refuse(_ refusal: HTTP1Refusal, method: HTTP1Method?) -> HTTP1Response {
+        if let metrics, let unknown {
+            metrics.count(unknown, method: method?.rawValue ?? "", status: refusal.status)
+        }
+        let answer = APIAnswer(Problem(refusal))
+        return HTTP1Response(status: answer.status, headers: answer.allHeaders, body: answer.body)
+    }
+
+    private func mark(_ connection: HTTP1Connection, with key: APIKeyID) {
+        if let mark = connection.context as? GuardedDoor.Mark, mark.key == key { return }
+        connection.context = GuardedDoor.Mark(key)
+    }
+
+    /// Counts the request when its answer begins.
+    private func count(_ request: HTTP1Request, of route: HTTPMetrics.Route?, when responder: HTTP1Responder) {
+        guard let metrics, let route else { return }
+        let (start, method) = (loop.now, request.method.rawValue)
+        responder.onAnswer = { [loop] status in
+            metrics.record(route, method: method, status: status, time: loop.now - start)
+        }
+    }
+}
+
+extension APIAnswer {
+    /// Sends the answer. On the loop of the responder.
+    func send(to responder: HTTP1Responder) {
+        // It throws if the client has gone.
+        try? responder.respond(status: status, headers: allHeaders, body: body)
+    }
+
+    /// The header fields with those of every answer.
+    fileprivate var allHeaders: HTTP1Headers {
+        var headers = headers
+        headers.add("Content-Type", value: type)
+        if headers["Cache-Control"] == nil { headers.add("Cache-Control", value: "no-store") }
+        return headers
+    }
+}

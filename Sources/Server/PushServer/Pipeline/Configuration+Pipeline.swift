@@ -1,0 +1,89 @@
+import PushAPI
+import PushConfiguration
+import PushLogic
+import PushLoop
+import PushModel
+import PushPipeline
+import PushStore
+import PushTransport
+import PushWire
+
+extension EventBusSettings {
+    /// The settings of the sockets for monitors.
+    init(_ configuration: Configuration, _ security: PipelineSecurity, limits: ConnectionLimits, log: Logger) {
+        self.init(
+            publish: configuration.events.publish.endpoint, replay: configuration.events.replay.endpoint)
+        publishSecurity = configuration.events.publish.security(security.of(.publish))
+        replaySecurity = configuration.events.replay.security(security.of(.replay))
+        observers = configuration.observers
+        door.connections = limits.events
+        doorNews = { ConnectionLimits.report($0, of: "events", to: log) }
+        ipcMode = configuration.security.ipcMode.bits
+        rebound = { error in
+            if let error {
+                log.error(
+                    """
+                    cannot bind events.publish again after an observer lost its right: no events are published until \
+                    a retry succeeds; free the port
+                    """,
+                    [.error: "\(error)"])
+            } else {
+                log.notice("all event subscriptions ended because an observer lost its right; other clients reconnect")
+            }
+        }
+    }
+}
+
+extension IntakeSettings {
+    /// The settings of the sockets for producers.
+    init(_ configuration: Configuration, _ security: PipelineSecurity, limits: ConnectionLimits, log: Logger) {
+        self.init(
+            router: configuration.intake.router.endpoint, pull: configuration.intake.pull.endpoint,
+            apps: configuration.appTable)
+        self.security = security.of(.router)
+        self.log = log
+        rights = configuration.security.directory.rights
+        ipcMode = configuration.security.ipcMode.bits
+        appLimits = configuration.appLimits
+        window = configuration.dedupe.window
+        quotaReached = { app, quota, detail in
+            log.warning("intake is busy for this app: \(detail)", [.app: app.name, .reason: quota.rawValue])
+        }
+        door.connections = limits.intake
+        doorNews = { ConnectionLimits.report($0, of: "intake", to: log) }
+    }
+}
+
+extension Bind {
+    /// The endpoint for libzmq; nil if the socket is off.
+    var endpoint: String? { self == .off ? nil : description }
+
+    func security(_ security: ZMQSecurity) -> ZMQSecurity {
+        if case .tcp = self { security } else { .none }
+    }
+}
+
+extension Configuration {
+    var ledgerRetention: LedgerRetention {
+        var retention = LedgerRetention()
+        retention.window = dedupe.window
+        retention.keyLimit = dedupe.limit
+        retention.logAge = events.retention.age
+        retention.logBytes = events.retention.size.bytes
+        return retention
+    }
+
+    var appLimits: [AppID: AppLimits] {
+        Dictionary(apps.map { ($0.id, $0.limits) }, uniquingKeysWith: { first, _ in first })
+    }
+
+    /// The apps for the catalog of the HTTP API.
+    var catalog: [AppCatalog.App] {
+        apps.map { AppCatalog.App(id: $0.id, codec: $0.codec, environment: $0.identity("environment")) }
+    }
+
+    var appTable: AppTable {
+        AppTable(
+            apps.map { AppFacts(id: $0.id, codec: $0.codec) })
+    }
+}

@@ -1,0 +1,94 @@
+import FoundationEssentials
+import PushLoop
+import PushModel
+import ServerTestSupport
+import TestSupport
+import TestTraits
+import Testing
+
+@testable import PushAPI
+
+/// Long searches end with their clients, wait for their turns, and have a budget.
+@Suite(.waits) struct SearchTests {
+    /// A registry in which no device matches, however many pages are read. A page may take until its task is cancelled.
+    private final class EndlessRegistry: DeviceRegistry {
+        struct Counts {
+            var pages = 0
+            var cancelled = 0
+        }
+
+        let inactive: any DeviceSet = NoDevices()
+        let ofOtherKinds: any DeviceSet = NoDevices()
+        let counts = Locked(Counts())
+        let waits: Bool
+
+        init(waits: Bool) { self.waits = waits }
+
+        func page(
+            of audience: Audience, app: AppID, kind: AddressKind, after: AudienceCursor?, limit: Int
+        ) async throws -> AudiencePage {
+            counts.withLock { $0.pages += 1 }
+            guard waits else { return AudiencePage(devices: [], next: AudienceCursor("more")) }
+            let isOver = Latch()
+            await withTaskCancellationHandler {
+                await isOver.wait()
+            } onCancel: {
+                isOver.open()
+            }
+            counts.withLock { $0.cancelled += 1 }
+            throw CancellationError()
+        }
+
+        func lastSeen(_ devices: [DeviceID]) async throws -> [WallTime?] { devices.map { _ in nil } }
+    }
+
+    private static let app = AppID("shop")!
+
+    @Test func `A count ends with its client`() async throws {
+        let registry = EndlessRegistry(waits: true)
+        let count = AnyEndpoint(raw: CountAudience(audiences: AudienceCount(registry), apps: .sample(nil)))
+        try await withControl(more: { _ in [count] }) { control in
+            let body = #"{"app":"shop","to":{"all":true}}"#
+            let client = try control.raw()
+            try client.send(
+                "POST /v1/audience HTTP/1.1\r\nHost: x\r\nContent-Length: \(body.utf8.count)\r\n\r\n\(body)")
+            await wait(while: registry.counts.withLock { $0.pages } == 0)
+            client.close()
+            await wait(while: registry.counts.withLock { $0.cancelled } == 0)
+        }
+    }
+
+    @Test func `A count of devices that do not match ends, and says that it is not complete`() async throws {
+        let registry = EndlessRegistry(waits: false)
+        let answer = try await AudienceCount(registry).count(.everyone, app: Self.app, kind: .alert)
+        #expect(answer.count == 0 && !answer.isComplete && registry.counts.withLock { $0.pages } == 100)
+    }
+
+    @Test func `Searches beyond the limit wait, those beyond the queue are refused, and cancelled ones leave it`()
+        async throws
+    {
+        let turns = SearchTurns(1, maxWaiting: 1)
+        let (end, order) = (Latch(), Locked<[String]>([]))
+        let first = Task {
+            try await turns.take {
+                order.withLock { $0.append("first") }
+                await end.wait()
+            }
+        }
+        await wait(while: order.withLock { $0.isEmpty })
+        let second = Task { try await turns.take { order.withLock { $0.append("second") } } }
+        // The second one takes the only place of the queue as soon as it runs.
+        await wait(while: turns.waitingCount == 0)
+        let refused = await #expect(throws: Problem.self) { try await turns.take {} }
+        #expect(refused?.code == .unavailable && refused?.retryAfterMilliseconds == 1000)
+        second.cancel()
+        await #expect(throws: CancellationError.self) { try await second.value }
+        let third = Task { try await turns.take { order.withLock { $0.append("third") } } }
+        await wait(while: turns.waitingCount == 0)
+        end.open()
+        try await first.value
+        try await third.value
+        #expect(order.withLock { $0 } == ["first", "third"])
+        try await turns.take {}
+    }
+}
