@@ -11,7 +11,7 @@ import PushSQLite
 ///
 /// Without observers, a transaction costs one check of the feed, and a row costs nothing.
 @safe
-final class ChangeRecorder {
+final class ChangeRecorder: TransactionRecorder {
     private let feed: ChangeFeed
     var log = ChangeLog(limit: ChangeFeed.keyLimit)
     /// The tables that are recorded in this transaction.

@@ -40,15 +40,6 @@ public struct DatabaseChanges: Hashable, Sendable {
     /// Whether the changes are known. If not, every row of every table may have changed.
     public let isComplete: Bool
 
-    /// The changes in the table of a type; empty if there are none.
-    public subscript<Record: ActiveRecord>(type: Record.Type) -> ChangeSet {
-        guard isComplete else { return .unknown }
-        let name = type.tableName
-        // SQLite ignores case in names of tables.
-        return tables[name] ?? tables.first { $0.key.lowercased() == name.lowercased() }?.value
-            ?? ChangeSet()
-    }
-
     init(_ tables: [String: ChangeSet]) {
         self.tables = tables
         isComplete = true

@@ -4,7 +4,7 @@ public struct Reference<Record> {
     let target: any ActiveRecord.Type
     let onRemove: RemoveRule
 
-    fileprivate init(
+    init(
         _ keyPath: PartialKeyPath<Record>, target: any ActiveRecord.Type, onRemove: RemoveRule
     ) {
         self.keyPath = keyPath
@@ -38,13 +38,6 @@ public struct Reference<Record> {
         self.keyPath = keyPath
         self.target = target
         self.onRemove = onRemove
-    }
-}
-
-extension Reference where Record: ActiveRecord {
-    /// Creates the foreign key of a relation.
-    public init<Target: ActiveRecord>(_ relation: BelongsTo<Record, Target>) {
-        self.init(relation.key.keyPath, target: Target.self, onRemove: relation.onRemove)
     }
 }
 

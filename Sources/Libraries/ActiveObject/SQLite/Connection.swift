@@ -5,8 +5,8 @@ import PushSQLite
 /// It is not `Sendable`: it belongs to the actor that created it and is used on that actor's thread only.
 final class Connection {
     let database: DatabaseHandle
-    /// Records changes while there are observers. Only a writer has one.
-    var recorder: ChangeRecorder?
+    /// Records the changes of each transaction. Only a writer has one.
+    var recorder: (any TransactionRecorder)?
     let path: String
     let interruption: Interruption
     private var isOpen = true
