@@ -1,4 +1,5 @@
 import PushAPI
+import PushLogic
 import PushLoop
 import PushModel
 import PushPipeline
@@ -8,17 +9,22 @@ import PushTransport
 
 /// The metrics of the pipeline, computed when the metrics page is requested.
 final class PipelineMetrics: Sendable {
-    private struct Current {
+    /// The state of all parts at one moment.
+    struct Reading: Sendable {
         var intake = IntakeCounts()
         var ledger = LedgerStatus()
         var events = EventBusStatus()
         var devices = RegistryStatus()
         var refused: [RefusedHandshakes.Key: UInt64] = [:]
-        var isReady = false
         var busy: Duration = .zero
+        /// The reason why no message can be carried out now, independent of the gateways; nil if there is none.
+        var obstacle: String?
+        var waits: [AppWaits] = []
+        var feedback: Feedback.Status?
+        fileprivate var isReady = false
     }
 
-    private let current = Locked(Current())
+    private let current = Locked(Reading())
     private let registry: MetricsRegistry
     private let backlog: BacklogMetrics
     private let brakes = Locked<[(app: AppID, isOn: Bool, deactivated: Int)]>([])
@@ -170,38 +176,29 @@ final class PipelineMetrics: Sendable {
             ZAPRefusalCause.allCases.map { RefusedHandshakes.Key(socket: socket, cause: $0) }
         } + [.mechanism, .malformed].map { RefusedHandshakes.Key(socket: nil, cause: $0) }
 
-    /// Reads the state of all parts. It waits for loops only, and never for the disk: a scrape must show that the disk
-    /// hangs.
-    func refresh(_ pipeline: Pipeline, served: [ServedStatus]) async {
-        var now = Current()
-        now.intake = await pipeline.intake.counts
-        now.events = await pipeline.bus.status
-        now.devices = pipeline.registry.status
-        now.refused = pipeline.refusedHandshakes.counts
-        let obstacle = pipeline.obstacle
-        now.isReady = Readiness(served, obstacle: obstacle).ready
-        let waits = await pipeline.router.waits()
-        let feedback = await pipeline.feedback.status
-        // The ledger is read last, so that no other part is ahead of it.
-        now.ledger = pipeline.ledger.latest
-        now.busy = pipeline.ledger.busyTime(at: .current())
-        let read = now
-        current.withLock { $0 = read }
-        backlog.update(AppBacklogRow.all(served: served, obstacle: obstacle, ledger: now.ledger, waits: waits))
+    /// Updates the metrics, and creates the series of new clients.
+    func show(_ reading: Reading, served: [ServedStatus]) {
+        var now = reading
+        now.isReady = Readiness(served, obstacle: reading.obstacle).ready
+        current.withLock { [now] in $0 = now }
+        backlog.update(
+            AppBacklogRow.all(
+                served: served, obstacle: reading.obstacle, ledger: reading.ledger, waits: reading.waits))
         brakes.withLock {
             $0 = served.map { status in
                 let app = status.app.id
-                return (app, feedback.stopped.contains(app), feedback.misdirected[app]?.count ?? 0)
+                let feedback = reading.feedback
+                return (app, feedback?.stopped.contains(app) ?? false, feedback?.misdirected[app]?.count ?? 0)
             }
         }
-        register(now.intake.clients.keys.sorted())
+        register(reading.intake.clients.keys.sorted())
     }
 
     private static func lag(of number: UInt64, behind newest: UInt64) -> UInt64 {
         newest > number ? newest - number : 0
     }
 
-    private static let connections: [(String, @Sendable (Current) -> Int)] = [
+    private static let connections: [(String, @Sendable (Reading) -> Int)] = [
         ("intake", { $0.intake.connections }), ("events", { $0.events.connections }),
     ]
 
@@ -231,14 +228,14 @@ final class PipelineMetrics: Sendable {
     ]
 
     private func gauge(
-        named name: String, help: String, labels read: @escaping @Sendable (Current) -> Double
+        named name: String, help: String, labels read: @escaping @Sendable (Reading) -> Double
     ) {
         registry.computedGauge(name, help: help) { [current] in current.withLock { read($0) } }
     }
 
     private func counter(
         named name: String, help: String, labels: MetricLabels = [:],
-        value read: @escaping @Sendable (Current) -> UInt64
+        value read: @escaping @Sendable (Reading) -> UInt64
     ) {
         registry.computedCounter(name, help: help, labels: labels) { [current] in current.withLock { Double(read($0)) }
         }

@@ -264,10 +264,6 @@ final class Pipeline: Sendable {
 
     var troubles: RouterTroubles { routerTroubles.withLock { $0 } }
 
-    func readiness(of gateways: [ServedStatus]) -> Readiness {
-        Readiness(gateways, obstacle: obstacle, warnings: troubles.warnings)
-    }
-
     private func healthChanged(_ fault: LedgerFault?) {
         state.withLock { $0.fault = fault }
         router.healthChanged(fault)
@@ -280,16 +276,6 @@ final class Pipeline: Sendable {
     }
 
     // MARK: Gateways
-
-    /// Returns the receiver of the reports of an app's gateway: first the journal, then the router.
-    func client(_ journal: GatewayJournal) -> GatewayClient {
-        GatewayClient(on: router.loop) { [router, ledger] report in
-            journal.take(report)
-            router.report(report)
-            let events = report.events.compactMap { $0.draft(of: report.app) }
-            if !events.isEmpty { ledger.note(events, done: nil) }
-        }
-    }
 
     func gatewayChanged(_ gateway: Gateway?, app: AppID) { router.appChanged(app, gate: gateway) }
 

@@ -14,18 +14,13 @@ struct ServedHealth: HealthSource {
     func metrics() async -> String {
         disk.refresh()
         let statuses = await gateways.refreshMetrics()
-        await pipelineMetrics.refresh(pipeline, served: statuses)
+        pipelineMetrics.show(await pipeline.reading(), served: statuses)
         return registry.render()
     }
 }
 
-extension Readiness {
-    init(_ served: [ServedStatus], obstacle: String? = nil, warnings: [String] = []) {
-        self.init(
-            served.map { status in
-                App(
-                    app: status.app.id.name, obstacle: status.obstacle,
-                    code: status.connectionFault?.code.rawValue)
-            }, obstacle: obstacle, warnings: warnings)
+extension Pipeline {
+    func readiness(of gateways: [ServedStatus]) -> Readiness {
+        Readiness(gateways, obstacle: obstacle, warnings: troubles.warnings)
     }
 }
