@@ -110,8 +110,7 @@ let rooms: KeyValuePairs<String, [Target]> = [
             name: "PushConfiguration",
             dependencies: [
                 "APNs", "PushPipeline", "PushGateways", "PushLogic", "PushWire", "PushModel", "PushText",
-                "PushTransport",
-                "PushPostgreSQL", "PushLoop", "JSON5", "Receipts",
+                "PushTransport", "PushPostgreSQL", "PushLoop", "JSON5", "Receipts",
             ], swiftSettings: settings),
         .target(
             name: "PushAPI",
@@ -127,9 +126,8 @@ let rooms: KeyValuePairs<String, [Target]> = [
             name: "PushServer",
             dependencies: [
                 "APNs", "PushAPI", "PushConfiguration", "PushConsole", "PushPipeline", "PushStore", "PushGateways",
-                "PushLogic",
-                "PushWire", "PushModel", "PushTime", "PushTransport", "PushPostgreSQL", "PushLoop", "Receipts",
-                "CRelease",
+                "PushLogic", "PushWire", "PushModel", "PushTime", "PushTransport", "PushPostgreSQL", "PushLoop",
+                "Receipts", "CRelease",
             ], swiftSettings: settings),
     ],
     // The programs, and the simulated push service that one of them starts.
@@ -143,16 +141,14 @@ let rooms: KeyValuePairs<String, [Target]> = [
             dependencies: [
                 "APNs", "PushServer", "PushAPI", "PushConfiguration", "PushStore", "PushGateways", "PushLogic",
                 "PushWire", "PushModel", "PushTime", "PushText", "PushRandom", "PushSimulator", "PushTransport",
-                "PushPostgreSQL",
-                "PushLoop", "PushSQLite", "Receipts",
+                "PushPostgreSQL", "PushLoop", "PushThread", "PushSQLite", "Receipts",
             ], swiftSettings: settings),
         .executableTarget(
             name: "Benchmarks",
             dependencies: [
                 "ActiveObject", "APNs", "Receipts", "TestSupport", "PushAPI", "PushPipeline", "PushStore",
-                "PushGateways",
-                "PushLogic", "PushWire",
-                "PushModel", "PushTransport", "PushLoop", "PushPostgreSQL",
+                "PushGateways", "PushLogic", "PushWire", "PushModel", "PushTime", "PushTransport", "PushLoop",
+                "PushPostgreSQL",
             ],
             swiftSettings: settings),
         // A user of CarillonClient that tests and Tools/bench/client start and kill.
@@ -171,27 +167,24 @@ let rooms: KeyValuePairs<String, [Target]> = [
             name: "ServerTestSupport",
             dependencies: [
                 "APNs", "PushAPI", "PushConfiguration", "PushWire", "PushModel", "PushTransport", "PushLoop",
-                "PushTime",
-                "TestSupport",
+                "PushTime", "TestSupport",
             ],
             swiftSettings: settings),
     ],
     "Tests/Base": [
         .testTarget(
             name: "JSON5Tests", dependencies: ["JSON5", "TestSupport", "TestTraits"], swiftSettings: settings),
-        .testTarget(name: "PushSQLiteTests", dependencies: ["PushSQLite", "TestSupport"], swiftSettings: settings),
+        .testTarget(name: "PushSQLiteTests", dependencies: ["PushSQLite"], swiftSettings: settings),
         .testTarget(
-            name: "PushLoopTests", dependencies: ["PushLoop", "PushThread", "TestSupport", "TestTraits"],
+            name: "PushLoopTests", dependencies: ["PushLoop", "PushTime", "PushThread", "TestSupport", "TestTraits"],
             swiftSettings: settings),
         .testTarget(
             name: "PushTransportTests",
-            dependencies: ["PushTransport", "PushLoop", "TestSupport", "TestTraits", "CNGHTTP2"],
+            dependencies: ["PushTransport", "PushLoop", "PushTime", "TestSupport", "TestTraits", "CNGHTTP2"],
             swiftSettings: settings),
         .testTarget(
             name: "PushPostgreSQLTests",
-            dependencies: [
-                "PushPostgreSQL", "PushTransport", "PushLoop", "PushTime", "TestSupport", "TestTraits", "CLinux",
-            ],
+            dependencies: ["PushPostgreSQL", "PushTransport", "PushLoop", "PushTime", "TestSupport", "TestTraits"],
             swiftSettings: settings),
     ],
     "Tests/Core": [
@@ -229,9 +222,8 @@ let rooms: KeyValuePairs<String, [Target]> = [
         .testTarget(
             name: "CarillonClientTests",
             dependencies: [
-                "CarillonClient", "PushTransport", "PushLoop", "PushTime", "PushRandom", "TestSupport", "TestTraits",
-                "carillon",
-                "ClientDriver",
+                "CarillonClient", "PushWire", "PushTransport", "PushLoop", "PushTime", "PushRandom", "TestSupport",
+                "TestTraits", "carillon", "ClientDriver",
             ],
             swiftSettings: settings),
     ],
@@ -239,21 +231,19 @@ let rooms: KeyValuePairs<String, [Target]> = [
         .testTarget(
             name: "PushGatewaysTests",
             dependencies: [
-                "APNs", "PushGateways", "PushLogic", "PushWire", "PushModel", "PushSimulator", "PushTransport",
-                "PushLoop", "TestSupport", "TestTraits",
+                "APNs", "PushGateways", "PushLogic", "PushWire", "PushModel", "PushTime", "PushSimulator",
+                "PushTransport", "PushLoop", "TestSupport", "TestTraits",
             ], swiftSettings: settings),
         .testTarget(
             name: "APNsTests",
-            dependencies: [
-                "APNs", "PushGateways", "PushLogic", "PushWire", "PushModel", "PushTransport", "PushLoop", "PushTime",
-                "TestSupport", "TestTraits",
-            ], swiftSettings: settings),
+            dependencies: ["APNs", "PushLogic", "PushWire", "PushModel", "PushTime", "TestSupport", "TestTraits"],
+            swiftSettings: settings),
         // A push service of the tests alone: what it needs must be enough for any other. So it names no service.
         .testTarget(
             name: "StubServiceTests",
             dependencies: [
                 "PushPipeline", "PushStore", "PushGateways", "PushLogic", "PushWire", "PushModel", "PushTransport",
-                "PushLoop", "PushTime", "TestSupport", "TestTraits",
+                "PushLoop", "TestSupport", "TestTraits",
             ], swiftSettings: settings),
     ],
     "Tests/Server": [
@@ -261,7 +251,7 @@ let rooms: KeyValuePairs<String, [Target]> = [
             name: "PushStoreTests",
             dependencies: [
                 "PushStore", "PushPostgreSQL", "PushWire", "PushModel", "PushLogic", "PushLoop", "PushTime",
-                "TestSupport", "TestTraits",
+                "PushRandom", "TestSupport", "TestTraits",
             ],
             exclude: ["Formats/Fixtures"], swiftSettings: settings),
         .testTarget(
@@ -273,46 +263,43 @@ let rooms: KeyValuePairs<String, [Target]> = [
         .testTarget(
             name: "PushConfigurationTests",
             dependencies: [
-                "APNs", "PushConfiguration", "PushTransport", "JSON5", "TestSupport", "TestTraits", "ServerTestSupport",
-                "PushText",
-                "Receipts",
+                "APNs", "PushConfiguration", "PushModel", "PushTransport", "JSON5", "TestSupport", "TestTraits",
+                "ServerTestSupport", "PushText", "Receipts",
             ], swiftSettings: settings),
         .testTarget(
             name: "PushAPITests",
             dependencies: [
-                "APNs", "PushAPI", "PushStore", "PushLogic", "PushWire", "PushModel", "PushTransport", "PushLoop",
-                "JSON5", "TestSupport", "TestTraits", "ServerTestSupport", "PushConfiguration",
+                "APNs", "PushAPI", "PushStore", "PushLogic", "PushWire", "PushModel", "PushTime", "PushTransport",
+                "PushLoop", "PushRandom", "JSON5", "TestSupport", "TestTraits", "ServerTestSupport",
+                "PushConfiguration",
             ], swiftSettings: settings),
         .testTarget(
             name: "PushConsoleTests",
             dependencies: [
-                "PushConsole", "PushModel", "PushTransport", "ServerTestSupport", "TestSupport",
-                "TestTraits",
+                "PushConsole", "PushModel", "PushTransport", "ServerTestSupport", "TestSupport", "TestTraits",
             ],
             swiftSettings: settings),
         .testTarget(
             name: "PushServerTests",
             dependencies: [
-                "APNs", "PushServer", "PushAPI", "PushConfiguration", "PushPipeline", "PushModel", "PushLoop",
-                "TestSupport", "TestTraits",
-                "ServerTestSupport", "PushLogic", "PushTime",
+                "PushServer", "PushAPI", "PushConfiguration", "PushStore", "PushPipeline", "PushModel", "PushLoop",
+                "TestSupport", "TestTraits", "ServerTestSupport", "PushLogic", "PushTime",
             ], swiftSettings: settings),
     ],
     "Tests/Programs": [
         .testTarget(
             name: "PushSimulatorTests",
             dependencies: [
-                "PushSimulator", "Receipts", "JSON5", "PushTransport", "PushLoop", "TestSupport", "TestTraits",
+                "PushSimulator", "Receipts", "JSON5", "PushTransport", "PushLoop", "PushRandom", "TestSupport",
+                "TestTraits",
             ],
             swiftSettings: settings),
         .testTarget(
             name: "CarillonTests",
             dependencies: [
                 "carillon", "APNs", "PushServer", "PushAPI", "PushConfiguration", "PushPipeline", "PushStore",
-                "PushWire", "PushModel", "PushText", "PushSimulator", "PushTransport", "PushLoop", "JSON5",
-                "TestSupport",
-                "TestTraits",
-                "ServerTestSupport", "Receipts", "PushPostgreSQL",
+                "PushWire", "PushModel", "PushTime", "PushText", "PushSimulator", "PushTransport", "PushLoop", "JSON5",
+                "TestSupport", "TestTraits", "ServerTestSupport", "Receipts", "PushPostgreSQL",
             ],
             exclude: ["Pipeline/Scenes", "Completion/Shells"], swiftSettings: settings),
     ],
@@ -375,8 +362,7 @@ if Context.environment["CARILLON_FUZZ"] != nil {
             name: "Fuzz",
             dependencies: [
                 "APNs", "JSON5", "PushWire", "PushModel", "PushSimulator", "PushTransport", "PushLoop", "CZeroMQ",
-                "CFuzz",
-                "Receipts", "ReceiptCrypto", "TestSupport", "CarillonClient", "PushTime",
+                "CFuzz", "Receipts", "ReceiptCrypto", "TestSupport", "CarillonClient", "PushTime",
             ],
             path: "Tools/fuzz/Targets", swiftSettings: settingsOverC),
     ]
