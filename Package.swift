@@ -299,7 +299,7 @@ let rooms: KeyValuePairs<String, [Target]> = [
             dependencies: [
                 "carillon", "APNs", "PushServer", "PushAPI", "PushConfiguration", "PushPipeline", "PushStore",
                 "PushWire", "PushModel", "PushTime", "PushText", "PushSimulator", "PushTransport", "PushLoop", "JSON5",
-                "TestSupport", "TestTraits", "ServerTestSupport", "Receipts", "PushPostgreSQL",
+                "TestSupport", "TestTraits", "ServerTestSupport", "Receipts", "PushPostgreSQL", "PushGateways",
             ],
             exclude: ["Pipeline/Scenes", "Completion/Shells"], swiftSettings: settings),
     ],
