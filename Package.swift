@@ -250,7 +250,8 @@ let rooms: KeyValuePairs<String, [Target]> = [
         .testTarget(
             name: "PushStoreTests",
             dependencies: [
-                "PushStore", "PushPostgreSQL", "PushWire", "PushModel", "PushLogic", "PushLoop", "PushTime",
+                "PushStore", "ActiveObject", "PushPostgreSQL", "PushWire", "PushModel", "PushLogic", "PushLoop",
+                "PushTime",
                 "PushRandom", "TestSupport", "TestTraits",
             ],
             exclude: ["Formats/Fixtures"], swiftSettings: settings),

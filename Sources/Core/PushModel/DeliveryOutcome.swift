@@ -53,6 +53,15 @@ package enum DeliveryOutcome: Sendable, Equatable {
         }
     }
 
+    /// Whether no other message with the same id is sent to the device. One that was not for the device leaves it free.
+    package var holdsDevice: Bool {
+        switch self {
+        case .sent, .retry, .unknown, .expired: true
+        case .rejected(let refusal, _): refusal.isAnswer
+        case .suppressed: false
+        }
+    }
+
     /// Whether the provider answered the last attempt.
     package var isAnswer: Bool {
         switch self {

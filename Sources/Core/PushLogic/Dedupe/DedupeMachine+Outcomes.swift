@@ -26,8 +26,8 @@ extension DedupeMachine {
     ///   - delivery: Returns the fingerprint of the delivery. It is called only if there is a key.
     ///   - scheduledKey: Returns the key of a scheduled message; nil for any other number.
     package mutating func end<Failure: Error>(
-        _ seq: UInt64, as outcome: FinalOutcome, acceptedAt: WallTime, at now: WallTime, in group: inout DedupeGroup,
-        delivery: () -> UInt64, scheduledKey: (UInt64) throws(Failure) -> AcceptedKey?
+        _ seq: UInt64, as outcome: FinalOutcome, wasSent: Bool, acceptedAt: WallTime, at now: WallTime,
+        in group: inout DedupeGroup, delivery: () -> UInt64, scheduledKey: (UInt64) throws(Failure) -> AcceptedKey?
     ) throws(Failure) -> EndedKey? {
         let isOnly: Bool
         switch pending.needsClaim(seq) {
@@ -37,9 +37,8 @@ extension DedupeMachine {
             isOnly = true
         case nil: isOnly = try scheduledKey(seq)?.isSingle ?? false
         }
-        // A suppressed delivery was not sent: another message with this id may be sent to the device.
-        let key = EndedKey(
-            fingerprint: delivery(), seq: seq, outcome: outcome, isClaimed: outcome != .suppressed, isOnly: isOnly)
+        // If it was not sent, another message with this id may be sent to the device.
+        let key = EndedKey(fingerprint: delivery(), seq: seq, outcome: outcome, isClaimed: wasSent, isOnly: isOnly)
         if isOnly, key.isClaimed { group.endedOnly.append(key.fingerprint) }
         return key
     }

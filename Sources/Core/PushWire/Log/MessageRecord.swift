@@ -54,7 +54,7 @@ package enum MessageRecord {
         let number = reader.byte()
         guard let priority = PushPriority(rawValue: reader.byte()),
             let type = type(number, hasWord: flags & hasWord != 0, &reader),
-            let kind = flags & hasKind != 0 ? AddressKind(number: reader.byte()) : .alert,
+            let stated = flags & hasKind != 0 ? AddressKind(number: reader.byte()) : .alert,
             let id = MessageID(accepted: reader.text())
         else { return nil }
         let expiresAt = flags & expires != 0 ? reader.signed() : nil
@@ -64,6 +64,8 @@ package enum MessageRecord {
         guard let audience = readAudience(&reader) else { return nil }
         let payload = reader.blob()
         if reader.isBroken { return nil }
+        // Before records had kinds, messages went to all addresses that were named, and to those without a stated kind.
+        let kind = flags & hasKind == 0 && !audience.isDynamic && isEarly(type) ? earlyKinds[Int(type.number)] : stated
         let message = Message(
             id: id, app: app, type: type, kind: kind, priority: priority,
             expiry: Expiry(expiresAt: expiresAt),
@@ -80,6 +82,12 @@ package enum MessageRecord {
         MessageType(3, word: "complication"), MessageType(4, word: "fileprovider"), MessageType(5, word: "mdm"),
         MessageType(6, word: "location"), MessageType(7, word: "liveactivity"), MessageType(8, word: "pushtotalk"),
         MessageType(9, word: "widgets"), MessageType(10, word: "controls"),
+    ]
+
+    /// The kinds of the addresses of these types. Records of them have a kind now, unless it is ``AddressKind/alert``.
+    private static let earlyKinds: [AddressKind] = [
+        .alert, .alert, .voip, .complication, .fileprovider, .alert, .location, .activity, .pushtotalk, .widget,
+        .control,
     ]
 
     /// Whether a record needs no word for the type. Another push service may give the same number to a type of its own.

@@ -84,6 +84,8 @@ struct EventDescription {
         let (to, about) = (device.map { " to device \($0)" } ?? "", device.map { " for device \($0)" } ?? "")
         switch event.kind {
         case "sent": return "\(name)sent\(to): accepted by the push service\(attempt(event))"
+        case "rejected" where status == nil:
+            return "\(name)not sent\(to): " + ReasonDescription.answer(status: status, reason: reason)
         case "rejected":
             return "\(name)rejected by the push service\(about): "
                 + ReasonDescription.answer(status: status, reason: reason) + attempt(event)

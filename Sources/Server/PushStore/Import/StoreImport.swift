@@ -109,8 +109,14 @@ package struct StoreImport: Sendable {
         let facts = try await StoreSetup.facts(call)
         switch facts.version {
         case StoreSchema.unfinishedImport:
-            let known: [UInt8] = try await call.run("SELECT secret FROM carillon.store").row().value(0)
-            guard known == secret else {
+            let row = try await call.run("SELECT secret, to_jsonb(s) ? 'part_rule' FROM carillon.store s").row()
+            guard try row.value(1, as: Bool.self) else {
+                throw StoreError(
+                    .unsuitable,
+                    "an earlier version of Carillon began the import into \(call.name); finish it with that version, or "
+                        + "drop the schema carillon and run 'carillon store init'")
+            }
+            guard try row.value(0, as: [UInt8].self) == secret else {
                 throw StoreError(
                     .unsuitable,
                     "an import of another directory into \(call.name) has not ended; repeat that one, or make a new store"

@@ -24,7 +24,6 @@ enum RegistryTables {
             \(columnsOfThirdVersion.joined(separator: ", ")))
             WITH (fillfactor = 80)
         """,
-        "CREATE INDEX devices_by_account ON carillon.devices (account, app, id) WHERE account IS NOT NULL",
         "CREATE INDEX devices_inactive ON carillon.devices (id) WHERE deactivated IS NOT NULL",
         "CREATE INDEX devices_unregistered ON carillon.devices (deactivated) WHERE registered IS NULL",
         """
@@ -63,6 +62,7 @@ enum RegistryTables {
         "CREATE INDEX devices_by_app ON carillon.devices (app, id)",
         // A page of an audience is read from this index alone.
         "CREATE INDEX devices_by_kind ON carillon.devices (app, kind, id) INCLUDE (token, deactivated)",
+        "CREATE INDEX devices_by_account ON carillon.devices (account, app, kind, id) WHERE account IS NOT NULL",
         "CREATE INDEX devices_of_other_kinds ON carillon.devices (id) WHERE kind <> 0",
         "CREATE INDEX devices_by_activity ON carillon.devices (activity, app, id) WHERE activity IS NOT NULL",
         "CREATE INDEX devices_by_installation ON carillon.devices (installation, app, id) "
@@ -72,5 +72,5 @@ enum RegistryTables {
     /// The statements that bring the tables of version 2 of a store to version 3.
     static let thirdVersion =
         columnsOfThirdVersion.map { "ALTER TABLE carillon.devices ADD COLUMN \($0)" }
-        + ["DROP INDEX carillon.devices_by_app"] + indexesOfThirdVersion
+        + ["DROP INDEX carillon.devices_by_app", "DROP INDEX carillon.devices_by_account"] + indexesOfThirdVersion
 }

@@ -157,7 +157,8 @@ enum RegistryStatements {
                 SELECT id FROM carillon.device_changes WHERE xact >= $1
                 UNION SELECT id FROM unnest($2::bigint[]) AS open (xact)
                     JOIN carillon.device_changes USING (xact) LIMIT $3) AS c
-            LEFT JOIN carillon.devices d ON d.id = c.id
+            LEFT JOIN LATERAL (
+                SELECT deactivated, kind FROM carillon.devices WHERE id = c.id LIMIT 1) AS d ON true
             """,
         parameters: [.int8, .int8Array, .int8])
 

@@ -43,10 +43,10 @@ struct Device: ActiveRecord {
     }
 
     /// The second and the third index return the devices of an app, and those of one kind, in the order of their rows, as
-    /// paging needs it. No index contains `deactivatedAt`: SQLite would consider it more selective than a list of users,
-    /// which is wrong.
+    /// paging needs it. No index contains `deactivatedAt`, and that of the users has the kind, too: SQLite would consider
+    /// the others more selective than a list of users, which is wrong.
     static var indexes: [Index<Device>] {
-        [.unique(\.deviceId), Index(\.app), Index(\.app, \.kind), Index(\.user, \.app)]
+        [.unique(\.deviceId), Index(\.app), Index(\.app, \.kind), Index(\.user, \.app, \.kind)]
     }
 
     static var tags: HasMany<Device, DeviceTag> { HasMany(\.device) }
@@ -133,7 +133,6 @@ extension Device {
         return Swift.max(one, other)
     }
 
-    /// An unknown kind, of a newer version, is none that a message may go to.
     var place: AddressPlace {
         get {
             var place = AddressPlace()

@@ -125,8 +125,10 @@ struct RegistrationBatch: Sendable {
         _ given: AddressPlace, _ replaced: AddressPlace?, _ stored: AddressPlace
     ) -> AddressPlace {
         var place = AddressPlace(kind: given.kind ?? replaced?.kind ?? stored.kind)
-        place.activity = property(given.activity, replaced?.activity, stored.activity)
-        place.activityType = property(given.activityType, replaced?.activityType, stored.activityType)
+        if place.kind == .activity { place.activity = property(given.activity, replaced?.activity, stored.activity) }
+        if place.kind == .activity || place.kind == .pushToStart {
+            place.activityType = property(given.activityType, replaced?.activityType, stored.activityType)
+        }
         place.installation = property(given.installation, replaced?.installation, stored.installation)
         return place
     }

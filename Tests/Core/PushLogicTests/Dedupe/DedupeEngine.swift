@@ -110,7 +110,8 @@ final class DedupeEngine {
         var row = KeyRow(number: group.first, accepted: group.accepted)
         for outcome in outcomes {
             let key = try machine.end(
-                outcome.seq, as: outcome.end, acceptedAt: WallTime(milliseconds: outcome.acceptedAt),
+                outcome.seq, as: outcome.end, wasSent: outcome.end != .suppressed,
+                acceptedAt: WallTime(milliseconds: outcome.acceptedAt),
                 at: WallTime(milliseconds: now), in: &group,
                 delivery: { outcome.delivery },
                 scheduledKey: { (seq) throws(Fault) in try look(before.scheduled[seq]) })

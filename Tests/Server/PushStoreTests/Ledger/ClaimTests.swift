@@ -10,14 +10,16 @@ import Testing
             let seq = try #require(await scene.accept(push("a", to: .tokens(tokens))).seq)
             let message = scene.listener.messages[0]
             #expect(await scene.claim(seq, "a", tokens) == Array(repeating: .new, count: 100))
-            let refusal = scene.records(message, Array(tokens[30..<40]), .suppressed(.inactive))
+            let refusal =
+                scene.records(message, Array(tokens[30..<35]), .suppressed(.inactive))
+                + scene.records(message, Array(tokens[35..<40]), .wrongKind)
             let retried = scene.records(message, Array(tokens[40..<50]), .unknown(.connectionLost, isFinal: false))
             let unknown = scene.records(message, Array(tokens[50..<55]), .unknown(.connectionLost, isFinal: true))
             scene.ledger.record(scene.sent(message, Array(tokens[..<30])) + refusal + retried + unknown, completed: [])
             try await scene.reopen()
             let again = try #require(try await scene.load([seq]).first)
             #expect(again.counts.sent == 30)
-            #expect(again.counts.suppressed == 10)
+            #expect(again.counts.suppressed == 5 && again.counts.rejected == 5)
             #expect(again.counts.unknown == 5)
             #expect(again.counts.total == 45)
             #expect(again.needsClaim)
@@ -30,8 +32,7 @@ import Testing
             try await scene.reopen()
             #expect(try await scene.load([seq]).isEmpty)
             #expect(scene.backlog.lanes.isEmpty)
-            // The same id for another audience: devices that were sent to have the message, and suppressed ones may
-            // still get it.
+            // The same id for another audience: devices that were sent to have the message, and others may still get it.
             let other = try #require(await scene.accept(push("a", to: .everyone)).seq)
             let verdicts = await scene.claim(other, "a", tokens)
             #expect(verdicts == (0..<100).map { (30..<40).contains($0) ? .new : .had })

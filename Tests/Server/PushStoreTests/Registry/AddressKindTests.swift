@@ -3,6 +3,7 @@ import PushTime
 import TestSupport
 import Testing
 
+@testable import ActiveObject
 @testable import PushStore
 
 /// Audiences find the addresses of the kind of the message, whichever engine stores them.
@@ -94,6 +95,32 @@ import Testing
             _ = try await registry.register([Self.registration(2, .alert)])
             record = try #require(try await registry.device(Scene.id(2)))
             #expect(record.place.kind == .alert && !registry.ofOtherKinds.contains(Scene.id(2)))
+            // Other kinds have no activity.
+            #expect(record.place.activity == nil && record.place.activityType == nil)
+            #expect(record.place.installation == "phone")
+        }
+    }
+
+    /// SQLite, which has no statistics, would consider an index of app and kind more selective than a list of users.
+    @Test(arguments: AddressKind.allCases) func `The addresses of users are found by the users`(kind: AddressKind)
+        async throws
+    {
+        try await Scene.open { registry, _ in
+            let database = try #require(registry as? SQLiteRegistry).database
+            let plans = try await database.write { transaction in
+                let table = try transaction.table(of: Device.self)
+                return try [["ada"], ["ada", "bob"]].map { users in
+                    let query = Device.active(in: Scene.shop, kind).where(.isIn(\.user, values: users)).order(
+                        by: \.user)
+                    let text = try query.select(table.columnList, in: table, ordered: true)
+                    let arguments = SQLArguments.list(text.parameters.map(\.value))
+                    let rows = try transaction.rows("EXPLAIN QUERY PLAN " + text.sql, arguments: arguments)
+                    return try rows.map { try $0["detail", as: String.self] }.joined(separator: "; ")
+                }
+            }
+            for plan in plans {
+                #expect(plan.contains("(user=? AND app=?") && !plan.contains("TEMP B-TREE"), "\(plan)")
+            }
         }
     }
 

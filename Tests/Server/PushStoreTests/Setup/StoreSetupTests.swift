@@ -58,7 +58,8 @@ import Testing
         ALTER TABLE carillon.devices DROP COLUMN kind, DROP COLUMN kind_stated, DROP COLUMN activity,
             DROP COLUMN activity_type, DROP COLUMN installation, DROP COLUMN time_zone
         """,
-        "DROP INDEX carillon.devices_by_app",
+        "DROP INDEX carillon.devices_by_app", "DROP INDEX IF EXISTS carillon.devices_by_account",
+        "CREATE INDEX devices_by_account ON carillon.devices (account, app, id) WHERE account IS NOT NULL",
         "CREATE INDEX devices_by_app ON carillon.devices (app, id) INCLUDE (token, deactivated)",
         "UPDATE carillon.store SET version = 2",
     ]

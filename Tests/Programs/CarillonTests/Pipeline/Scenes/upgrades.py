@@ -62,14 +62,14 @@ def earlier_versions():
         monitor.completed("new")
         serve.stop()
         with contextlib.closing(sqlite3.connect(f"{scene.data}/ledger.db")) as ledger:
-            assert ledger.execute("PRAGMA user_version").fetchone()[0] == 3
+            assert ledger.execute("PRAGMA user_version").fetchone()[0] == 4
         # A file of a newer version is refused by name.
         for file, words in (("ledger.db", "file version 99"), ("registry.db", "a newer program ran it")):
             change(f"{scene.data}/{file}", file, 99)
             refused = Child(CARILLON, "serve", "--config", scene.configure())
             assert refused.end() == 1, refused.lines
             refused.heard("written by a newer Carillon", words, file)
-            change(f"{scene.data}/{file}", file, {"ledger.db": 3, "registry.db": 2}[file])
+            change(f"{scene.data}/{file}", file, {"ledger.db": 4, "registry.db": 3}[file])
         serve = scene.serve()
         assert http(serve.places["http"] + "/healthz")[0] == 200
         serve.stop()

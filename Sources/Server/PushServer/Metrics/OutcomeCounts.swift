@@ -82,9 +82,9 @@ extension OutcomeCounts.App {
             case .sent:
                 counts.sent += 1
                 measure(record, at: now, into: times)
-            case .rejected:
+            case .rejected(let refusal, _):
                 counts.rejected += 1
-                measure(record, at: now, into: times)
+                if refusal.isAnswer { measure(record, at: now, into: times) }
             case .retry: counts.retries += 1
             case .unknown: counts.unknown += 1
             case .expired: counts.expired += 1
