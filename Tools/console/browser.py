@@ -205,19 +205,26 @@ class Browser:
             self.until(f"document.body?.innerText.includes({json.dumps(text)})", f"the page shows {text}")
 
     def click(self, selector, text=None):
-        """Clicks the first enabled element that matches, with the mouse, in the middle of it."""
+        """Clicks the first enabled element that matches, with the mouse, in the middle of it. An element that moves away
+        under the mouse is clicked again."""
         wanted = json.dumps(text)
         find = (
             f"[...document.querySelectorAll({json.dumps(selector)})].find((one) => !one.disabled"
             f" && one.checkVisibility() && ({wanted} === null || one.innerText.trim().includes({wanted})))")
-        place = self.until(
-            f"(() => {{ const one = {find}; if (!one) return null; one.scrollIntoView({{ block: 'center' }});"
-            " const [box] = one.getClientRects(); const [x, y] = [box.x + box.width / 2, box.y + box.height / 2];"
-            " const hit = document.elementFromPoint(x, y);"
-            " return hit && one.contains(hit) ? [x, y] : null; })()",
-            f"something to click: {selector} {text or ''}")
-        for kind in ("mousePressed", "mouseReleased"):
-            self.call("Input.dispatchMouseEvent", type=kind, x=place[0], y=place[1], button="left", clickCount=1)
+        while True:
+            place = self.until(
+                f"(() => {{ const one = {find}; if (!one) return null; one.scrollIntoView({{ block: 'center' }});"
+                " const [box] = one.getClientRects(); const [x, y] = [box.x + box.width / 2, box.y + box.height / 2];"
+                " const hit = document.elementFromPoint(x, y); if (!hit || !one.contains(hit)) return null;"
+                " window.isMissed = true;"
+                " one.addEventListener('click', () => { window.isMissed = false; }, { capture: true, once: true });"
+                " return [x, y]; })()",
+                f"something to click: {selector} {text or ''}")
+            for kind in ("mousePressed", "mouseReleased"):
+                self.call("Input.dispatchMouseEvent", type=kind, x=place[0], y=place[1], button="left", clickCount=1)
+            # A click may have led to another document, which knows nothing of it.
+            if self.until("window.isMissed === true ? 'missed' : 'hit'", "the click") == "hit":
+                return
 
     def point_at(self, selector):
         """Moves the mouse to the middle of the first element that matches."""
