@@ -251,8 +251,7 @@ let rooms: KeyValuePairs<String, [Target]> = [
             name: "PushStoreTests",
             dependencies: [
                 "PushStore", "ActiveObject", "PushPostgreSQL", "PushWire", "PushModel", "PushLogic", "PushLoop",
-                "PushTime",
-                "PushRandom", "TestSupport", "TestTraits",
+                "PushTime", "PushRandom", "TestSupport", "TestTraits",
             ],
             exclude: ["Formats/Fixtures"], swiftSettings: settings),
         .testTarget(

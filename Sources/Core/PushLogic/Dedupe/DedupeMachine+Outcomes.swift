@@ -22,11 +22,12 @@ extension DedupeMachine {
     /// may be.
     ///
     /// - Parameters:
+    ///   - holdsDevice: Whether no other message with the same id is sent to the device.
     ///   - acceptedAt: The time at which the message was accepted.
     ///   - delivery: Returns the fingerprint of the delivery. It is called only if there is a key.
     ///   - scheduledKey: Returns the key of a scheduled message; nil for any other number.
     package mutating func end<Failure: Error>(
-        _ seq: UInt64, as outcome: FinalOutcome, wasSent: Bool, acceptedAt: WallTime, at now: WallTime,
+        _ seq: UInt64, as outcome: FinalOutcome, holdsDevice: Bool, acceptedAt: WallTime, at now: WallTime,
         in group: inout DedupeGroup, delivery: () -> UInt64, scheduledKey: (UInt64) throws(Failure) -> AcceptedKey?
     ) throws(Failure) -> EndedKey? {
         let isOnly: Bool
@@ -37,8 +38,7 @@ extension DedupeMachine {
             isOnly = true
         case nil: isOnly = try scheduledKey(seq)?.isSingle ?? false
         }
-        // If it was not sent, another message with this id may be sent to the device.
-        let key = EndedKey(fingerprint: delivery(), seq: seq, outcome: outcome, isClaimed: wasSent, isOnly: isOnly)
+        let key = EndedKey(fingerprint: delivery(), seq: seq, outcome: outcome, isClaimed: holdsDevice, isOnly: isOnly)
         if isOnly, key.isClaimed { group.endedOnly.append(key.fingerprint) }
         return key
     }

@@ -90,7 +90,7 @@ extension RouterMachine {
     ) {
         let content = messages[message].accepted.message
         let device = identities.device(of: content.app, token: token)
-        if !inactive.isEmpty || !ofOtherKinds.isEmpty, let outcome = obstacle(to: device) {
+        if let outcome = obstacle(to: device) {
             report(FanOut.Unsent(device, token: token, outcome), of: message)
         } else {
             let id = DeliveryID.derived(app: content.app, message: content.id, token: token)

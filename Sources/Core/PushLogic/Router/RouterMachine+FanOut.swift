@@ -34,12 +34,9 @@ extension RouterMachine {
     private mutating func lookFurther(for message: MessageHandle) {
         guard messages[message].fanOut?.canLookFurther == true else { return }
         switch messages[message].accepted.audience {
-        case .tokens(let tokens):
-            if messages[message].accepted.message.kind == .alert {
-                takePage(of: tokens, for: message)
-            } else {
-                awaitPage(for: message, estimate: tokens.count)
-            }
+        case .tokens(let tokens) where messages[message].accepted.message.kind == .alert:
+            takePage(of: tokens, for: message)
+        case .tokens(let tokens): awaitPage(for: message, estimate: tokens.count)
         case .devices(let devices): awaitPage(for: message, estimate: devices.count)
         case .users(let users): awaitPage(for: message, estimate: 2 * users.count)
         case .tags, .everyone: awaitPage(for: message, estimate: policy.page)

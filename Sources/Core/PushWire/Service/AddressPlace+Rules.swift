@@ -2,10 +2,12 @@ package import PushModel
 
 extension AddressPlace {
     /// A member of a registration that does not fit the others.
-    package struct Fault: Error, Equatable, Sendable {
+    package struct Fault: CustomStringConvertible, Sendable {
         package let member: String
         /// The end of a sentence that begins with the member.
-        package let problem: String
+        let problem: String
+
+        package var description: String { "\(member) \(problem)" }
     }
 
     /// Returns what is wrong with the place of an address; nil if nothing is.

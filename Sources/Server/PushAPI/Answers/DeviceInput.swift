@@ -186,7 +186,7 @@ package struct DeviceInput: Sendable, Equatable {
         }
         place.activity = try Self.text(activity, named: "activity", upTo: Self.maxActivityLength)
         place.activityType = try Self.text(activityType, named: "activity_type", upTo: Self.maxActivityLength)
-        if let fault = place.fault(for: codec) { throw DeviceFault("\(fault.member) \(fault.problem)") }
+        if let fault = place.fault(for: codec) { throw DeviceFault(fault.description) }
         return place
     }
 

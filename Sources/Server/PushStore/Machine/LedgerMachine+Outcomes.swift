@@ -65,8 +65,8 @@ extension LedgerMachine {
         guard let final = record.outcome.final else { return }
         let (identities, scheduledCount) = (identities, scheduledCount)
         let key = try dedupe.end(
-            record.seq, as: final, wasSent: record.outcome.holdsDevice, acceptedAt: record.acceptedAt, at: decided.time,
-            in: &decided.dedupe,
+            record.seq, as: final, holdsDevice: record.outcome.holdsDevice, acceptedAt: record.acceptedAt,
+            at: decided.time, in: &decided.dedupe,
             delivery: { identities.delivery(of: record.fingerprint, to: record.device).value },
             scheduledKey: { (seq) throws(Lookup.Failure) in
                 if scheduledCount == 0 { return nil }

@@ -50,7 +50,8 @@ enum StoreSchema {
         """
         CREATE TABLE carillon.store (
             one bool PRIMARY KEY DEFAULT true CHECK (one), version int NOT NULL, parts int NOT NULL,
-            part_rule int NOT NULL, secret bytea NOT NULL, incarnation bytea NOT NULL, created timestamptz NOT NULL DEFAULT now())
+            part_rule int NOT NULL, secret bytea NOT NULL, incarnation bytea NOT NULL,
+            created timestamptz NOT NULL DEFAULT now())
         """,
         """
         CREATE TABLE carillon.leases (part int PRIMARY KEY, epoch bigint NOT NULL, node text, since timestamptz)

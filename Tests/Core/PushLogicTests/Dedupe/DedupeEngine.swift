@@ -110,7 +110,7 @@ final class DedupeEngine {
         var row = KeyRow(number: group.first, accepted: group.accepted)
         for outcome in outcomes {
             let key = try machine.end(
-                outcome.seq, as: outcome.end, wasSent: outcome.end != .suppressed,
+                outcome.seq, as: outcome.end, holdsDevice: outcome.end != .suppressed,
                 acceptedAt: WallTime(milliseconds: outcome.acceptedAt),
                 at: WallTime(milliseconds: now), in: &group,
                 delivery: { outcome.delivery },

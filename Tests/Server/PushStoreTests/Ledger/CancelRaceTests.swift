@@ -66,11 +66,6 @@ private final class Inbox: LedgerWitness, @unchecked Sendable {
     func healthChanged(_ fault: LedgerFault?) {}
 }
 
-private final class NoneInactive: DeviceSet {
-    var isEmpty: Bool { true }
-    func contains(_ device: DeviceID) -> Bool { false }
-}
-
 private final class CancelRace {
     private let core: LedgerCore
     private var router: RouterMachine
@@ -101,7 +96,7 @@ private final class CancelRace {
         policy.laneFloor = loaded
         policy.load = loaded
         router = RouterMachine(
-            policy, identities: core.machine.identities, inactive: NoneInactive(), ofOtherKinds: NoDevices(), now: now,
+            policy, identities: core.machine.identities, inactive: NoDevices(), ofOtherKinds: NoDevices(), now: now,
             wall: WallTime(milliseconds: 1_800_000_000_000))
         _ = router.gateChanged(LedgerScene.shop, isThere: true)
         report([])

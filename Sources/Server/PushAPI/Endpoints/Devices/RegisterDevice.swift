@@ -51,8 +51,7 @@ package struct RegisterDevice: Endpoint {
         var device = DeviceRegistration(app: input.app, token: token)
         if let fault = input.place.fault(for: apps.codec(of: input.app)) {
             throw Problem.invalid(
-                InputFault(
-                    .badValue, at: .pointer("/\(fault.member)"), detail: "\(fault.member) \(fault.problem)"))
+                InputFault(.badValue, at: .pointer("/\(fault.member)"), detail: fault.description))
         }
         device.place = input.place
         input.properties.set(in: &device)
