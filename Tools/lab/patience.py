@@ -64,6 +64,10 @@ def find(what, look, seconds=0.02):
     return found
 
 
+def print_stack(name, frame):
+    print(f"{name}:", "".join(traceback.format_stack(frame)), file=sys.stderr)
+
+
 def watch(last_words):
     """Ends this process when its patience is exhausted, after `last_words()`, with the stacks of all threads. The last
     line that it prints begins with "wait ran out", by which the tests tell a wait from a broken promise."""
@@ -72,12 +76,14 @@ def watch(last_words):
         patience = Patience()
         while not patience.is_exhausted():
             time.sleep(PACE)
-        waiting = sys._current_frames()[threading.main_thread().ident]
+        frames = sys._current_frames()
+        waiting = frames[threading.main_thread().ident]
         try:
-            for thread, frame in sys._current_frames().items():
-                if thread != threading.get_ident():
-                    print(f"thread {thread}:", "".join(traceback.format_stack(frame)), file=sys.stderr)
+            print_stack("main thread", waiting)
             last_words()
+            for thread, frame in frames.items():
+                if thread not in (threading.get_ident(), threading.main_thread().ident):
+                    print_stack(f"thread {thread}", frame)
         finally:
             place = traceback.extract_stack(waiting)
             # The frame of the caller's own file says more than that of a library in which it waits.

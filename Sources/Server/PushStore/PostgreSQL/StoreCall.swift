@@ -8,18 +8,23 @@ struct StoreCall: Sendable {
     private let gate: LoopGate
     /// The name of the database in errors.
     let name: String
+    /// The time for a section that has no other.
+    private let limit: Duration
 
-    init(_ session: LoopBound<PostgreSQLSession>, gate: LoopGate, name: String) {
+    init(
+        _ session: LoopBound<PostgreSQLSession>, gate: LoopGate, name: String, limit: Duration = .seconds(60)
+    ) {
         self.session = session
         self.gate = gate
         self.name = name
+        self.limit = limit
     }
 
     /// Runs a section and returns its outcome.
     func reply(
-        within limit: Duration = .seconds(60), _ write: @escaping @Sendable (PostgreSQLSection) -> Void
+        within limit: Duration? = nil, _ write: @escaping @Sendable (PostgreSQLSection) -> Void
     ) async -> PostgreSQLReply {
-        let session = session
+        let (session, limit) = (session, limit ?? self.limit)
         return await withCheckedContinuation { continuation in
             let isTaken = gate.execute {
                 let section = PostgreSQLSection()
@@ -32,7 +37,7 @@ struct StoreCall: Sendable {
 
     /// Runs a section and returns the results.
     func run(
-        timeout: Duration = .seconds(60), _ write: @escaping @Sendable (PostgreSQLSection) -> Void
+        timeout: Duration? = nil, _ write: @escaping @Sendable (PostgreSQLSection) -> Void
     ) async throws(StoreError) -> [PostgreSQLResult] {
         try results(of: await reply(within: timeout, write))
     }

@@ -194,11 +194,12 @@ struct TestSessions {
         var options = try PostgreSQLURL.parse(try await SharedPostgreSQL.shared.server().url())
         options.database = database
         let loop = EventLoop(name: "test")
-        let sessions = try await StoreSessions.open(
-            1, on: loop, SharedPostgreSQL.settings(options), within: .seconds(300))
+        var settings = SharedPostgreSQL.settings(options)
+        settings.session.checkTimeout = .seconds(3600)
+        let sessions = try await StoreSessions.open(1, on: loop, settings, within: .seconds(3600))
         let session = await sessions.with { LoopBound($0[0], on: loop) }
         return TestSessions(
-            loop: loop, sessions: sessions, call: StoreCall(session, gate: LoopGate(loop), name: "test"))
+            loop: loop, sessions: sessions, call: StoreCall(session, gate: LoopGate(loop), name: "test", limit: .seconds(3600)))
     }
 
     func count(_ sql: String) async throws -> Int64 { try await call.run(sql).row().value(0) }

