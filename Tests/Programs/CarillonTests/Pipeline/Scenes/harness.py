@@ -326,11 +326,12 @@ class Monitor:
         self.events, self.kinds, self.seen = [], {}, set()
         self.heads, self.gaps, self.filled, self.heartbeat = {}, [], 0, None
         witnesses.append(self.tell)
-        # All events after this number are wanted. Without `since`, these are the ones after the first heartbeat.
+        # All events after this number are wanted. Without `since`, these are the ones after the first heartbeat. Numbers of
+        # a cluster belong to parts: there it stays None, and no gap is filled.
         self.base = since
         self.wait_for_heartbeat()  # the subscription is active from now on
         if since is None:
-            self.base = self.heartbeat["seq"]
+            self.base = self.heartbeat.get("seq")
         else:
             self.replay()
 
