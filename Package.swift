@@ -339,9 +339,9 @@ if Context.environment["CARILLON_PART"] == "memory" {
     // The stores, the machines and the client reach C and raw memory through other targets only, and would take half of the
     // time: they are part of the sanitized run of `Tools/test --long`.
     let omitted: Set = [
-        "PushStoreTests", "PushLogicTests", "CarillonClientTests", "JSON5Tests", "PushConfigurationTests", "PushAPITests",
-        "PushConsoleTests",
-        "PushServerTests", "CarillonTests", "RequestQueueTests", "DeviceRegistrarTests", "StubServiceTests",
+        "PushStoreTests", "PushLogicTests", "CarillonClientTests", "JSON5Tests", "PushConfigurationTests",
+        "PushAPITests", "PushConsoleTests", "PushServerTests", "CarillonTests", "RequestQueueTests",
+        "DeviceRegistrarTests", "StubServiceTests",
     ]
     let programs: Set = ["carillon", "Benchmarks", "ClientDriver"]
     for target in package.targets {

@@ -199,7 +199,8 @@ struct TestSessions {
         let sessions = try await StoreSessions.open(1, on: loop, settings, within: .seconds(3600))
         let session = await sessions.with { LoopBound($0[0], on: loop) }
         return TestSessions(
-            loop: loop, sessions: sessions, call: StoreCall(session, gate: LoopGate(loop), name: "test", limit: .seconds(3600)))
+            loop: loop, sessions: sessions,
+            call: StoreCall(session, gate: LoopGate(loop), name: "test", limit: .seconds(3600)))
     }
 
     func count(_ sql: String) async throws -> Int64 { try await call.run(sql).row().value(0) }
