@@ -38,7 +38,7 @@ enum ServeVerb {
         let (file, parsed) = try Configuration.load(file: arguments.text("config"), flags: flags)
         let source = ConfigurationSource(file: file, flags: flags)
         let supervisor = Supervisor(ProcessInfo.processInfo.environment)
-        let running = try await RunningCarillon(source, parsed: parsed, supervisor: supervisor) {
+        let running = try await RunningCarillon.start(source, parsed: parsed, supervisor: supervisor) {
             _exit(ExitCode.failed.rawValue)
         }
         let served = await running.served()

@@ -10,14 +10,18 @@ import PushWire
 
 extension EventBusSettings {
     /// The settings of the sockets for monitors.
-    init(_ configuration: Configuration, _ security: PipelineSecurity, limits: ConnectionLimits, log: Logger) {
+    init(
+        _ configuration: Configuration, _ admission: PipelineAdmission, limits: ConnectionLimits, node: ServedNode?,
+        log: Logger
+    ) {
         self.init(
             publish: configuration.events.publish.endpoint, replay: configuration.events.replay.endpoint)
-        publishSecurity = configuration.events.publish.security(security.of(.publish))
-        replaySecurity = configuration.events.replay.security(security.of(.replay))
+        publishSecurity = configuration.events.publish.security(admission.security.of(.publish))
+        replaySecurity = configuration.events.replay.security(admission.security.of(.replay))
         observers = configuration.observers
         door.connections = limits.events
-        doorNews = { ConnectionLimits.report($0, of: "events", to: log) }
+        doorNews = admission.refused.observing { ConnectionLimits.report($0, of: "events", to: log) }
+        isOfCluster = node != nil
         ipcMode = configuration.security.ipcMode.bits
         rebound = { error in
             if let error {
@@ -36,11 +40,14 @@ extension EventBusSettings {
 
 extension IntakeSettings {
     /// The settings of the sockets for producers.
-    init(_ configuration: Configuration, _ security: PipelineSecurity, limits: ConnectionLimits, log: Logger) {
+    init(
+        _ configuration: Configuration, _ admission: PipelineAdmission, limits: ConnectionLimits, node: ServedNode?,
+        log: Logger
+    ) {
         self.init(
             router: configuration.intake.router.endpoint, pull: configuration.intake.pull.endpoint,
             apps: configuration.appTable)
-        self.security = security.of(.router)
+        self.security = admission.security.of(.router)
         self.log = log
         rights = configuration.security.directory.rights
         ipcMode = configuration.security.ipcMode.bits
@@ -50,7 +57,27 @@ extension IntakeSettings {
             log.warning("intake is busy for this app: \(detail)", [.app: app.name, .reason: quota.rawValue])
         }
         door.connections = limits.intake
-        doorNews = { ConnectionLimits.report($0, of: "intake", to: log) }
+        doorNews = admission.refused.observing { ConnectionLimits.report($0, of: "intake", to: log) }
+        if let node { nodes = { node.owners.hints(of: node.name) } }
+    }
+}
+
+extension Router.Settings {
+    /// The settings of the router, which reports to the other parts of the pipeline.
+    init(
+        _ configuration: Configuration, clock: SharedClock, outcomes: OutcomeCounts, feedback: Feedback,
+        troubles: Locked<RouterTroubles>, log: Logger
+    ) {
+        self.init()
+        policy.expiry.unlimited = configuration.intake.expireAfter
+        wallClock = { clock.now }
+        recorded = { outcomes.take($0, completed: $1) }
+        answered = { feedback.take($0) }
+        troublesChanged = { before, now in
+            troubles.withLock { $0 = now }
+            log.reportChanges(from: before, to: now)
+        }
+        damaged = { fault in log.error("accepted message damaged, not sent", [.error: fault.description]) }
     }
 }
 

@@ -31,8 +31,14 @@ final class Pipeline: Sendable {
         let resolver: NameResolver
         /// Ends the server, because this node cannot be a member of its cluster any more.
         let halt: @Sendable () -> Void
+
+        /// The loop of incoming work. With several loops, outgoing work runs on another one.
+        var front: EventLoop { loops.loops[0] }
+        /// The loop of outgoing work.
+        var back: EventLoop { loops.loops[loops.loops.count - 1] }
     }
 
+    private let stores: Stores
     /// The ledger of this process.
     let ledger: any LedgerEngine
     /// The ledger for producers. In a cluster, it passes requests on to the owners of their partitions.
@@ -49,23 +55,21 @@ final class Pipeline: Sendable {
     let intake: Intake
     let waiting = CommittedEvents()
     /// This node of a cluster; nil for a single node.
-    let node: ServedNode?
+    var node: ServedNode? { stores.node }
     /// The right to send, which can end in a cluster; nil on a single node.
     var permit: SendingPermit? { node?.permit }
     /// The time by which messages expire and are due.
     let clock: SharedClock
     /// The place of the key that encrypts the secrets of API keys.
-    let sealing: SealingKeySource
+    var sealing: SealingKeySource { stores.sealing }
     /// The numbers of messages that were waiting when the ledger was opened.
     let recovered: Backlog
     /// The apps that operators have paused, as of the start.
-    let pausedAtOpen: [AppID: WallTime]
+    var pausedAtOpen: [AppID: WallTime] { stores.backlog.paused }
     private let follower: RegistryFollower
     private let dependencies: Dependencies
-    private let contexts: ZMQContexts
-    let refusedHandshakes: RefusedHandshakes
-    private let intakeKeys: ZAPHandler?
-    private let eventKeys: ZAPHandler?
+    private let admission: PipelineAdmission
+    var refusedHandshakes: RefusedHandshakes { admission.refused }
     private let state = Locked(State())
     /// The problems that the router reported last.
     private let routerTroubles: Locked<RouterTroubles>
@@ -85,93 +89,87 @@ final class Pipeline: Sendable {
 
     /// Opens the files and the sockets for monitors, and gives the waiting messages to the router.
     ///
-    /// Nothing is sent before an app has a gateway, and no message is accepted before ``takeIn()``.
-    init(_ configuration: Configuration, on dependencies: Dependencies) async throws {
-        self.dependencies = dependencies
-        let log = dependencies.log
+    /// Nothing is sent before an app has a gateway, and no message is accepted before ``openIntake()``.
+    static func open(_ configuration: Configuration, on dependencies: Dependencies) async throws -> Pipeline {
         let clock = SharedClock()
-        self.clock = clock
-        // With several loops, incoming and outgoing work run on different ones.
-        let (front, back) = (dependencies.loops.loops[0], dependencies.loops.loops[dependencies.loops.loops.count - 1])
-        let security = try PipelineSecurity(configuration.security)
-        let contexts = try ZMQContexts()
-        self.contexts = contexts
-        let refused = RefusedHandshakes(configuration.security.directory, log: log)
-        refusedHandshakes = refused
+        let admission = try await PipelineAdmission.open(configuration.security, log: dependencies.log)
         let stores: Stores
         do {
-            (intakeKeys, eventKeys) = try Self.handlers(
-                configuration.security, contexts: contexts, refused: refused, log: log)
-            if configuration.store == nil { InstallationFacts.reportLoss(in: dependencies.directory, to: log) }
-            stores = try await Stores.open(
-                configuration, configuration.ledgerRetention,
-                on: Stores.Dependencies(
-                    directory: dependencies.directory, version: Release.version, loop: front,
-                    resolver: dependencies.resolver, log: log,
-                    commits: dependencies.metrics.histogram(
-                        "carillon_ledger_commit_seconds",
-                        help: "Duration of the commits of the ledger, including the sync."),
-                    clock: clock, halt: dependencies.halt))
+            stores = try await openStores(configuration, on: dependencies, clock: clock)
         } catch {
-            await contexts.terminate()
+            await admission.end()
             throw error
         }
-        let status = await stores.ledger.status()
+        let pipeline = await Pipeline(
+            configuration, on: dependencies, admission: admission, stores: stores, clock: clock)
+        try await pipeline.begin()
+        return pipeline
+    }
+
+    private static func openStores(
+        _ configuration: Configuration, on dependencies: Dependencies, clock: SharedClock
+    ) async throws -> Stores {
+        if configuration.store == nil {
+            InstallationFacts.reportLoss(in: dependencies.directory, to: dependencies.log)
+        }
+        return try await Stores.open(
+            configuration, configuration.ledgerRetention,
+            on: Stores.Dependencies(
+                directory: dependencies.directory, version: Release.version, loop: dependencies.front,
+                resolver: dependencies.resolver, log: dependencies.log,
+                commits: dependencies.metrics.histogram(
+                    "carillon_ledger_commit_seconds",
+                    help: "Duration of the commits of the ledger, including the sync."),
+                clock: clock, halt: dependencies.halt))
+    }
+
+    /// Creates the parts of an open ledger and connects them. None of them works yet.
+    private init(
+        _ configuration: Configuration, on dependencies: Dependencies, admission: PipelineAdmission, stores: Stores,
+        clock: SharedClock
+    ) async {
+        let (ledger, registry, log) = (stores.ledger, stores.registry, dependencies.log)
+        (self.dependencies, self.admission, self.stores, self.clock) = (dependencies, admission, stores, clock)
+        (self.ledger, self.registry) = (ledger, registry)
+        front = stores.node?.intake ?? ledger
+        receipts = stores.node?.receipts ?? ledger
+        let status = await ledger.status()
         recovered = Backlog(waiting: status.waiting, scheduled: status.scheduled)
-        let (ledger, registry, node) = (stores.ledger, stores.registry, stores.node)
-        (self.ledger, self.registry, self.node, sealing) = (ledger, registry, node, stores.sealing)
-        self.front = node?.intake ?? ledger
-        receipts = node?.receipts ?? ledger
         seen = SeenReports(ledger)
-        let outcomes = OutcomeCounts(clock: { clock.now })
-        self.outcomes = outcomes
+        outcomes = OutcomeCounts(clock: { clock.now })
+        let back = dependencies.back
         let feedback = Feedback(
-            on: back, registry: registry, ledger: ledger, identities: ledger.identities, board: node?.board,
+            on: back, registry: registry, ledger: ledger, identities: ledger.identities, board: stores.node?.board,
             wallClock: { clock.now }, log: log)
         self.feedback = feedback
-        node?.whenSharedRead { [weak feedback] in feedback?.take($0) }
-        var routing = Router.Settings()
-        routing.policy.expiry.unlimited = configuration.intake.expireAfter
-        routing.wallClock = { clock.now }
-        routing.recorded = { outcomes.take($0, completed: $1) }
-        routing.answered = { feedback.take($0) }
+        stores.node?.whenSharedRead { [weak feedback] in feedback?.take($0) }
         let troubles = Locked(RouterTroubles())
         routerTroubles = troubles
-        routing.troublesChanged = { before, now in
-            troubles.withLock { $0 = now }
-            log.reportChanges(from: before, to: now)
-        }
-        routing.damaged = { fault in
-            log.error("accepted message damaged, not sent", [.error: fault.description])
-        }
-        let router = await back.run { [routing] in
+        let routing = Router.Settings(
+            configuration, clock: clock, outcomes: outcomes, feedback: feedback, troubles: troubles, log: log)
+        let router = await back.run {
             Router(on: back, ledger: ledger, registry: registry, identities: ledger.identities, settings: routing)
         }
         self.router = router
-        pausedAtOpen = stores.backlog.paused
-        for app in pausedAtOpen.keys { router.setPaused(true, app: app) }
-        var events = EventBusSettings(configuration, security, limits: dependencies.limits, log: log)
-        events.doorNews = refused.observing(events.doorNews)
-        events.isOfCluster = node != nil
         let heads = ledger.heads().first
         bus = EventBus(
-            on: front, in: contexts.events, log: ledger, settings: events, last: heads?.newest ?? 0,
-            heads: heads?.topics ?? [])
-        var intakeSettings = IntakeSettings(configuration, security, limits: dependencies.limits, log: log)
-        intakeSettings.doorNews = refused.observing(intakeSettings.doorNews)
-        if let node { intakeSettings.nodes = { node.owners.hints(of: node.name) } }
+            on: dependencies.front, in: admission.events, log: ledger,
+            settings: EventBusSettings(
+                configuration, admission, limits: dependencies.limits, node: stores.node, log: log),
+            last: heads?.newest ?? 0, heads: heads?.topics ?? [])
         intake = Intake(
-            on: front, context: contexts.intake, ledger: self.front, settings: intakeSettings,
-            backlog: { router.unfinished },
-            load: {
-                let held = ledger.projectedBacklog(of: $0)
-                return AppLoad(waiting: held.waiting, scheduled: held.scheduled)
-            },
-            wallClock: { clock.now })
+            on: dependencies.front, context: admission.intake, ledger: front,
+            settings: IntakeSettings(
+                configuration, admission, limits: dependencies.limits, node: stores.node, log: log),
+            backlog: { router.unfinished }, load: { ledger.load(of: $0) }, wallClock: { clock.now })
         follower = RegistryFollower(registry, log: ledger) { error in
-            log.warning(
-                "registry cannot apply device events, retrying", [.error: "\(error)"])
+            log.warning("registry cannot apply device events, retrying", [.error: "\(error)"])
         }
+    }
+
+    /// Opens the sockets for monitors, and hands what waits in the ledger to the parts. If that fails, all is closed.
+    private func begin() async throws {
+        for app in pausedAtOpen.keys { router.setPaused(true, app: app) }
         do {
             // In a cluster, the owner of a part reads it when it is opened.
             if node == nil { try await registry.catchUp(from: ledger) }
@@ -184,42 +182,12 @@ final class Pipeline: Sendable {
         }
         await ledger.start(
             PipelineWitness(
-                router: router, bus: bus, follower: follower, waiting: waiting, heads: { ledger.heads(of: $0) },
-                health: { [weak self] in self?.healthChanged($0) }))
+                router: router, bus: bus, follower: follower, waiting: waiting,
+                heads: { [ledger] in ledger.heads(of: $0) }, health: { [weak self] in self?.healthChanged($0) }))
         // Its number is below those of the deliveries that begin now.
         if let restored = stores.backlog.restored { announce(restored.event) }
         if node == nil { router.backlog(stores.backlog) }
-        await beginUpkeep(front)
-    }
-
-    /// Separate contexts for intake and events, so that neither waits for the other's I/O thread.
-    private struct ZMQContexts {
-        let intake: ZMQContext
-        let events: ZMQContext
-
-        init() throws {
-            intake = try ZMQContext()
-            events = try ZMQContext()
-        }
-
-        func terminate() async {
-            await intake.terminate()
-            await events.terminate()
-        }
-    }
-
-    private static func handlers(
-        _ configured: Configuration.Security, contexts: ZMQContexts, refused: RefusedHandshakes, log: Logger
-    ) throws -> (ZAPHandler?, ZAPHandler?) {
-        let troubled: @Sendable (ZMQError) -> Void = { error in
-            log.error("fault in the ZAP thread, which admits ZeroMQ clients", [.error: "\(error)"])
-        }
-        let users = configured.directory.users
-        // The handlers are needed without CURVE too, because such sockets are also bound with a ZAP domain.
-        return (
-            try ZAPHandler(in: contexts.intake, admitting: users, observer: { refused.take($0) }, onFailure: troubled),
-            try ZAPHandler(in: contexts.events, admitting: users, observer: { refused.take($0) }, onFailure: troubled)
-        )
+        await beginUpkeep(dependencies.front)
     }
 
     /// Opens intake for producers, and joins the cluster if there is one.
@@ -319,8 +287,7 @@ final class Pipeline: Sendable {
     func reload(_ configuration: Configuration) async throws {
         let directory = configuration.security.directory
         // This comes first, so that a connection that is ended below cannot reconnect.
-        try intakeKeys?.admit(directory.users)
-        try eventKeys?.admit(directory.users)
+        try admission.admit(directory)
         ledger.keep(configuration.ledgerRetention)
         router.expire(after: configuration.intake.expireAfter)
         refusedHandshakes.directory = directory
@@ -361,6 +328,14 @@ final class Pipeline: Sendable {
         let status = await ledger.status()
         state.withLock { $0.left = Backlog(waiting: status.waiting, scheduled: status.scheduled) }
         await ledger.close()
-        await contexts.terminate()
+        await admission.end()
+    }
+}
+
+extension LedgerEngine {
+    /// What the messages of an app occupy, with those that are being written.
+    fileprivate func load(of app: AppID) -> AppLoad {
+        let held = projectedBacklog(of: app)
+        return AppLoad(waiting: held.waiting, scheduled: held.scheduled)
     }
 }

@@ -1,0 +1,91 @@
+import APNs
+import PushAPI
+import PushConfiguration
+import PushGateways
+import PushLoop
+import PushModel
+import PushStore
+import PushTransport
+
+/// The parts that do the work of a server: pipeline, gateways and what they share. Clients cannot reach them yet.
+struct ServedParts: Sendable {
+    let metrics = MetricsRegistry()
+    let apps: AppCatalog
+    let pipeline: Pipeline
+    /// The API keys of programs that use HTTP.
+    let keys: KeyRegistrar
+    let certificate: ServerCertificate
+    let gateways: ServedGateways
+    let health: ServedHealth
+    let receipts: ServedReceipts
+
+    init(on base: RunBase) async throws {
+        apps = AppCatalog(base.configuration.catalog, others: PushServices.unconfigured)
+        let pipeline = try await Self.pipeline(on: base, metrics: metrics)
+        self.pipeline = pipeline
+        base.services.add { _ in await pipeline.close() }
+        keys = await KeyRegistrar.open(pipeline.registry.keys, sealing: pipeline.sealing, log: base.log)
+        ProcessMetrics.register(in: metrics)
+        Release.register(in: metrics)
+        base.logs.register(in: metrics)
+        if let node = pipeline.node { ClusterMetrics.register(node, in: metrics) }
+        let expiry = await CredentialExpiry.open(
+            directory: base.configuration.data, on: base.threads.home, files: base.threads.files, log: base.log
+        ) { pipeline.announce($0) }
+        base.services.add { _ in await expiry.stop() }
+        certificate = ServerCertificate(watchedBy: expiry, log: base.log)
+        gateways = Self.gateways(of: pipeline, certificate: certificate, expiry: expiry, metrics: metrics, on: base)
+        base.forcedStop.gateways = gateways
+        health = ServedHealth(
+            gateways: gateways, pipeline: pipeline, pipelineMetrics: PipelineMetrics(in: metrics), registry: metrics,
+            disk: DiskSpace(of: base.directory.path, files: base.threads.files, in: metrics))
+        health.disk.refresh()
+        receipts = try await base.threads.files.run {
+            try ServedReceipts(
+                base.configuration, on: base.threads.home, resolver: NameResolver(pool: base.threads.lookUps),
+                log: base.log)
+        }
+        base.services.add { [receipts] _ in await receipts.stop() }
+    }
+
+    private static func pipeline(on base: RunBase, metrics: MetricsRegistry) async throws -> Pipeline {
+        try await Pipeline.open(
+            base.configuration,
+            on: Pipeline.Dependencies(
+                loops: base.threads.loops, log: base.log, directory: base.directory.path, limits: base.limits,
+                metrics: metrics, resolver: NameResolver(pool: base.threads.lookUps),
+                halt: { [weak signals = base.signals] in signals?.halt() }))
+    }
+
+    private static func gateways(
+        of pipeline: Pipeline, certificate: ServerCertificate, expiry: CredentialExpiry, metrics: MetricsRegistry,
+        on base: RunBase
+    ) -> ServedGateways {
+        let threads = base.threads
+        let gateways = ServedGateways(
+            on: threads.home,
+            dependencies: ServedGateways.Dependencies(
+                loops: threads.loops,
+                tokens: ProviderTokens(on: threads.home, wallClock: { [clock = pipeline.clock] in clock.now }),
+                resolver: NameResolver(pool: threads.lookUps), files: threads.files, metrics: metrics, expiry: expiry,
+                serverCertificate: certificate, pipeline: pipeline, directory: base.directory.path, log: base.log))
+        pipeline.node?.whenSharedRead { [weak gateways] shared in Task { await gateways?.follow(shared) } }
+        return gateways
+    }
+
+    /// Applies the part of a reload that reads files: certificates, secrets and credentials. What cannot be used is
+    /// logged, and the earlier one stays in force.
+    func applyFiles(of configuration: Configuration, port: HTTPPort?, files: BlockingPool, log: Logger) async {
+        do {
+            if let tls = configuration.http.tls { await port?.renew(try await certificate.read(tls, on: files)) }
+        } catch {
+            log.error("\("\(error)")", [.event: "configuration.refused"])
+        }
+        do {
+            try await files.run { try receipts.apply(configuration) }
+        } catch {
+            log.error("\("\(error)")", [.event: "configuration.refused"])
+        }
+        await gateways.serve(configuration.apps)
+    }
+}
