@@ -58,38 +58,53 @@ struct RegistryBenchmark {
     }
 
     func run() async throws -> [Figure] {
-        var figures: [Figure] = []
+        let figures = Figures()
+        let registry = try await open()
+        try await register(in: registry, figures)
+        try await findAudiences(in: registry, figures)
+        try await readAndDeactivate(in: registry, figures)
+        figures.show("resident before it is closed", value: resident().now, unit: "MiB")
+        await registry.close()
+        let began = ContinuousClock.now
+        let opened = try await open()
+        figures.show(
+            "open, with \(opened.status.inactive) inactive", value: began.duration(to: .now).microseconds / 1000,
+            unit: "ms")
+        figures.show("resident after it is opened", value: resident().now, unit: "MiB")
+        lookUpInactive(in: opened.inactive, figures)
+        await opened.close()
+        return figures.all
+    }
+
+    /// The figures so far. Each is shown when it is known.
+    private final class Figures {
+        private(set) var all: [Figure] = []
+
         func show(_ name: String, value: Double, unit: String) {
             let figure = Figure(name: name, value: value, unit: unit)
             FileHandle.standardError.write(Data((Figure.text("registry", figures: [figure]) + "\n").utf8))
-            figures.append(figure)
+            all.append(figure)
         }
-        func cost(_ name: String, work: () async throws -> Int) async throws {
-            let began = processCPU()
-            let served = serverCPU()
-            let clock = ContinuousClock.now
-            let amount = try await work()
-            let wall = clock.duration(to: .now).microseconds / Double(max(1, amount))
-            show(
-                "\(name) (\(amount)), CPU a device", value: microseconds(since: began, for: max(1, amount)), unit: "us")
-            show("\(name), wall a device", value: wall, unit: "us")
-            if store != nil {
-                let cpu = (serverCPU() - served) * 1e6 / Double(max(1, amount))
-                show("\(name), CPU of the server a device", value: cpu, unit: "us")
-            }
+    }
+
+    /// Shows what some work costs for each of the devices whose number it returns.
+    private func cost(_ name: String, _ figures: Figures, work: () async throws -> Int) async throws {
+        let began = processCPU()
+        let served = serverCPU()
+        let clock = ContinuousClock.now
+        let amount = try await work()
+        let wall = clock.duration(to: .now).microseconds / Double(max(1, amount))
+        let cpu = microseconds(since: began, for: max(1, amount))
+        figures.show("\(name) (\(amount)), CPU a device", value: cpu, unit: "us")
+        figures.show("\(name), wall a device", value: wall, unit: "us")
+        if store != nil {
+            let cpu = (serverCPU() - served) * 1e6 / Double(max(1, amount))
+            figures.show("\(name), CPU of the server a device", value: cpu, unit: "us")
         }
-        func pages(_ audience: Audience) async throws -> Int {
-            var found = 0
-            var cursor: AudienceCursor?
-            repeat {
-                let page = try await registry.page(of: audience, app: shop, kind: .alert, after: cursor, limit: 10_000)
-                found += page.devices.count
-                cursor = page.next
-            } while cursor != nil
-            return found
-        }
-        var registry = try await open()
-        try await cost("register, new, 1,000 at once") {
+    }
+
+    private func register(in registry: any RegistryEngine, _ figures: Figures) async throws {
+        try await cost("register, new, 1,000 at once", figures) {
             for start in stride(from: 0, to: count, by: 1000) {
                 _ = try await registry.register((start..<min(start + 1000, count)).map(registration))
             }
@@ -97,40 +112,56 @@ struct RegistryBenchmark {
         }
         if store == nil {
             let size = try FileManager.default.attributesOfItem(atPath: folder.path() + "/registry.db")[.size] as? Int
-            show("file, a device", value: Double(size ?? 0) / Double(count), unit: "bytes")
+            figures.show("file, a device", value: Double(size ?? 0) / Double(count), unit: "bytes")
         }
-        let some = count / 10 / 1000 * 1000
-        try await cost("register, known, at random, 1,000 at once") {
-            for start in stride(from: 0, to: some, by: 1000) {
+        try await cost("register, known, at random, 1,000 at once", figures) {
+            for start in stride(from: 0, to: tenth, by: 1000) {
                 _ = try await registry.register(
-                    (start..<start + 1000).map { number in
-                        DeviceRegistration(app: shop, token: token(number * 7_368_787 % count))
-                    })
+                    (start..<start + 1000).map { DeviceRegistration(app: shop, token: token(scattered($0))) })
             }
-            return some
+            return tenth
         }
-        try await cost("register, known, one at a time") {
-            for number in 0..<2000 { _ = try await registry.register([registration(number * 7_368_787 % count)]) }
+        try await cost("register, known, one at a time", figures) {
+            for number in 0..<2000 { _ = try await registry.register([registration(scattered(number))]) }
             return 2000
         }
-        try await cost("everyone") { try await pages(.everyone) }
-        try await cost("tags, sale && !(beta || sport)") {
-            try await pages(.tags(.all([.tag("sale"), .not(.any([.tag("beta"), .tag("sport")]))])))
-        }
-        try await cost("tags, vip") { try await pages(.tags(.tag("vip"))) }
-        try await cost("tags, vip && sale") { try await pages(.tags(.all([.tag("vip"), .tag("sale")]))) }
-        try await cost("10,000 users") {
-            try await pages(.users((0..<10_000).map { "user-\($0 * 7_368_787 % (count / 2))" }))
-        }
-        let ids = (0..<10_000).map { identities.device(of: shop, token: token($0 * 7_368_787 % count)) }
-        try await cost("10,000 device ids") { try await pages(.devices(ids)) }
-        try await cost("last seen, 500 at once") {
-            for start in stride(from: 0, to: ids.count, by: 500) {
-                _ = try await registry.lastSeen(Array(ids[start..<start + 500]))
+    }
+
+    private func findAudiences(in registry: any RegistryEngine, _ figures: Figures) async throws {
+        let audiences: [(String, Audience)] = [
+            ("everyone", .everyone),
+            (
+                "tags, sale && !(beta || sport)",
+                .tags(.all([.tag("sale"), .not(.any([.tag("beta"), .tag("sport")]))]))
+            ),
+            ("tags, vip", .tags(.tag("vip"))),
+            ("tags, vip && sale", .tags(.all([.tag("vip"), .tag("sale")]))),
+            ("10,000 users", .users((0..<10_000).map { "user-\($0 * 7_368_787 % (count / 2))" })),
+            ("10,000 device ids", .devices(devices(0..<10_000))),
+        ]
+        for (name, audience) in audiences {
+            try await cost(name, figures) {
+                var found = 0
+                var cursor: AudienceCursor?
+                repeat {
+                    let page = try await registry.page(
+                        of: audience, app: shop, kind: .alert, after: cursor, limit: 10_000)
+                    found += page.devices.count
+                    cursor = page.next
+                } while cursor != nil
+                return found
             }
-            return ids.count
         }
-        try await cost("listed, 1,000 at once") {
+    }
+
+    private func readAndDeactivate(in registry: any RegistryEngine, _ figures: Figures) async throws {
+        try await cost("last seen, 500 at once", figures) {
+            for start in stride(from: 0, to: 10_000, by: 500) {
+                _ = try await registry.lastSeen(devices(start..<start + 500))
+            }
+            return 10_000
+        }
+        try await cost("listed, 1,000 at once", figures) {
             var found = 0
             var cursor: AudienceCursor?
             repeat {
@@ -140,26 +171,32 @@ struct RegistryBenchmark {
             } while cursor != nil
             return found
         }
-        try await cost("deactivated by hand, 500 at once") {
-            for start in stride(from: 0, to: some, by: 500) {
-                let part = (start..<start + 500).map {
-                    identities.device(of: shop, token: token($0 * 7_368_787 % count))
-                }
-                _ = try await registry.deactivate(part, reason: "test")
+        try await cost("deactivated by hand, 500 at once", figures) {
+            for start in stride(from: 0, to: tenth, by: 500) {
+                _ = try await registry.deactivate(devices(start..<start + 500), reason: "test")
             }
-            return some
+            return tenth
         }
-        show("resident before it is closed", value: resident().now, unit: "MiB")
-        await registry.close()
-        let began = ContinuousClock.now
-        registry = try await open()
-        show(
-            "open, with \(registry.status.inactive) inactive", value: began.duration(to: .now).microseconds / 1000,
-            unit: "ms")
-        show("resident after it is opened", value: resident().now, unit: "MiB")
-        inactive(ids, in: registry.inactive, show: show)
-        await registry.close()
-        return figures
+    }
+
+    private func lookUpInactive(in inactive: any DeviceSet, _ figures: Figures) {
+        let ids = devices(0..<10_000)
+        var found = 0
+        let began = processCPU()
+        for _ in 0..<200 { for id in ids where inactive.contains(id) { found += 1 } }
+        figures.show(
+            "inactive? (\(found / 200) of \(ids.count))",
+            value: microseconds(since: began, for: 200 * ids.count) * 1000, unit: "ns")
+    }
+
+    /// A tenth of the devices, in thousands.
+    private var tenth: Int { count / 10 / 1000 * 1000 }
+
+    /// Returns the numbers of registered devices in an order that looks like chance.
+    private func scattered(_ number: Int) -> Int { number * 7_368_787 % count }
+
+    private func devices(_ numbers: Range<Int>) -> [DeviceID] {
+        numbers.map { identities.device(of: shop, token: token(scattered($0))) }
     }
 
     /// The CPU time of the processes of the server that live, in seconds. Their working directory is that of the data.
@@ -176,16 +213,6 @@ struct RegistryBenchmark {
             if fields.count > 13 { ticks += (Int(fields[12]) ?? 0) + (Int(fields[13]) ?? 0) }
         }
         return Double(ticks) / Double(sysconf(Int32(_SC_CLK_TCK)))
-    }
-
-    private func inactive(
-        _ ids: [DeviceID], in inactive: any DeviceSet, show: (String, Double, String) -> Void
-    ) {
-        var found = 0
-        let began = processCPU()
-        for _ in 0..<200 { for id in ids where inactive.contains(id) { found += 1 } }
-        show(
-            "inactive? (\(found / 200) of \(ids.count))", microseconds(since: began, for: 200 * ids.count) * 1000, "ns")
     }
 }
 

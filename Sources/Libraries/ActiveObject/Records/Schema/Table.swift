@@ -55,31 +55,7 @@ final class Table<Record: ActiveRecord>: @unchecked Sendable {
                 unstored.append((property.offset, type))
                 continue
             }
-            guard let codec = CodecLookup.codec(for: property.type, dates: option?.dates ?? .exact) else {
-                throw ActiveObjectError(
-                    .badRecord,
-                    message: """
-                        \(Record.self).\(property.name) is a \(property.type), which no column can \
-                        hold\(property.type is any FixedWidthInteger.Type ? " (SQLite's numbers have 64 bits)" : ""); \
-                        make that type Codable or a ColumnValue, or leave the property out with \
-                        Column(\\.\(property.name), isStored: false)
-                        """, table: tableName, column: column)
-            }
-            guard !(option?.ignoresCase ?? false) || codec.valueClass == .text else {
-                throw ActiveObjectError(
-                    .badRecord, message: "\(Record.self).\(property.name): `ignoresCase` needs a text column",
-                    table: tableName, column: column)
-            }
-            guard option?.dates == nil || codec.isDate else {
-                throw ActiveObjectError(
-                    .badRecord, message: "\(Record.self).\(property.name): `dates` needs a column of dates",
-                    table: tableName, column: column)
-            }
-            fields.append(
-                Field(
-                    property: property, column: column, codec: codec,
-                    isPrivate: option?.isPrivate ?? false, ignoresCase: option?.ignoresCase ?? false,
-                    defaultValue: option?.defaultValue))
+            fields.append(try Self.field(for: property, column: column, option: option, tableName: tableName))
         }
         guard let idIndex = fields.firstIndex(where: { $0.property.name == "objectId" }),
             fields[idIndex].property.type == Int64?.self
@@ -88,25 +64,13 @@ final class Table<Record: ActiveRecord>: @unchecked Sendable {
                 .badRecord, message: "\(Record.self) needs a stored property: var objectId: Int64?", table: tableName)
         }
         fields.insert(fields.remove(at: idIndex), at: 0)
-
-        var byName: [[UInt8]: Int] = [:]
-        for (index, field) in fields.enumerated() {
-            // SQLite ignores case in names.
-            guard byName.updateValue(index, forKey: field.column.nameKey) == nil else {
-                throw ActiveObjectError(
-                    .badRecord,
-                    message: "\(Record.self) has two columns named \(field.column); SQLite ignores case in names",
-                    table: tableName,
-                    column: field.column)
-            }
-        }
         name = tableName
         self.fields = fields
         layout = RowLayout(
             columns: fields.map { ($0.property.offset, $0.property.type, $0.codec) }, unstored: unstored)
         idOffset = fields[0].property.offset
         indexes = Record.indexes
-        fieldByName = byName
+        fieldByName = try Self.numbers(of: fields, tableName: tableName)
         fieldByKeyPath = Dictionary(uniqueKeysWithValues: fields.enumerated().map { ($1.property.keyPath, $0) })
 
         columnList = fields.map(\.column.quotedName).joined(separator: ", ")
@@ -116,6 +80,49 @@ final class Table<Record: ActiveRecord>: @unchecked Sendable {
         updateSQL = statements.update
         findSQL = statements.find
         removeSQL = statements.remove
+    }
+
+    private static func field(
+        for property: StoredProperty<Record>, column: String, option: Column<Record>?, tableName: String
+    ) throws(ActiveObjectError) -> Field {
+        guard let codec = CodecLookup.codec(for: property.type, dates: option?.dates ?? .exact) else {
+            let hint = property.type is any FixedWidthInteger.Type ? " (SQLite's numbers have 64 bits)" : ""
+            throw ActiveObjectError(
+                .badRecord,
+                message: """
+                    \(Record.self).\(property.name) is a \(property.type), which no column can hold\(hint); \
+                    make that type Codable or a ColumnValue, or leave the property out with \
+                    Column(\\.\(property.name), isStored: false)
+                    """, table: tableName, column: column)
+        }
+        guard !(option?.ignoresCase ?? false) || codec.valueClass == .text else {
+            throw ActiveObjectError(
+                .badRecord, message: "\(Record.self).\(property.name): `ignoresCase` needs a text column",
+                table: tableName, column: column)
+        }
+        guard option?.dates == nil || codec.isDate else {
+            throw ActiveObjectError(
+                .badRecord, message: "\(Record.self).\(property.name): `dates` needs a column of dates",
+                table: tableName, column: column)
+        }
+        return Field(
+            property: property, column: column, codec: codec, isPrivate: option?.isPrivate ?? false,
+            ignoresCase: option?.ignoresCase ?? false, defaultValue: option?.defaultValue)
+    }
+
+    /// Returns the number of each field by the name of its column.
+    private static func numbers(of fields: [Field], tableName: String) throws(ActiveObjectError) -> [[UInt8]: Int] {
+        var numbers: [[UInt8]: Int] = [:]
+        for (index, field) in fields.enumerated() {
+            // SQLite ignores case in names.
+            guard numbers.updateValue(index, forKey: field.column.nameKey) == nil else {
+                throw ActiveObjectError(
+                    .badRecord,
+                    message: "\(Record.self) has two columns named \(field.column); SQLite ignores case in names",
+                    table: tableName, column: field.column)
+            }
+        }
+        return numbers
     }
 
     private static func properties(tableName: String) throws(ActiveObjectError) -> [StoredProperty<Record>] {
