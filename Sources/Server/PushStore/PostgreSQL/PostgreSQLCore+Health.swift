@@ -5,8 +5,6 @@ import PushTime
 
 /// Whether the database stores what it is given, the published state, and the end.
 extension PostgreSQLCore {
-    /// The time after which a flush that is not answered counts as a fault: requests are then refused at once.
-    static let patience: Duration = .seconds(1)
     /// The time after which a fault that lasts is reported with another reason.
     private static let reportPause: Duration = .seconds(5)
 
@@ -58,8 +56,8 @@ extension PostgreSQLCore {
     }
 
     var hasStalledLane: Bool {
-        let now = loop.now
-        return lanes.contains { $0.waitingSince.map { now - $0 > Self.patience } ?? false }
+        let (now, patience) = (loop.now, settings.patience)
+        return lanes.contains { $0.waitingSince.map { now - $0 > patience } ?? false }
     }
 
     func healthIs(_ fault: LedgerFault?) {

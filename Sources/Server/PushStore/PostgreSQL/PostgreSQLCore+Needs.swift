@@ -44,7 +44,7 @@ extension PostgreSQLCore {
                 // The calls wait while the connection is opened again, but not for long.
                 let since = readsFailSince ?? loop.now
                 readsFailSince = since
-                if loop.now - since > Self.patience { refuse(part, reason) }
+                if loop.now - since > settings.patience { refuse(part, reason) }
                 loop.schedule(after: .milliseconds(20), action: done)
                 return
             }

@@ -19,6 +19,8 @@ package final class PostgreSQLLedger: LedgerEngine, Sendable {
         package var steadyClock: @Sendable () -> MonotonicTime = { .sinceBoot() }
         /// Called with a reading of the database's clock before the first use of `clock`.
         package var clockRead: @Sendable (ClockReading) -> Void = { _ in }
+        /// The time after which a flush that is not answered counts as a fault: requests are then refused at once.
+        package var patience: Duration = .seconds(1)
         /// The number of connections that write. Each has one flush under way.
         package var writers = 2
         package var resolver: PostgreSQLSession.Resolver

@@ -61,6 +61,8 @@ actor SharedPostgreSQL {
     static func settings(_ options: PostgreSQLOptions) -> PostgreSQLLedger.Settings {
         var settings = PostgreSQLLedger.Settings(options, resolver: { [$0.name] })
         settings.session.durability = .single
+        // On a busy machine, a flush may take long. Tests of a database that stands still set a shorter time.
+        settings.patience = .seconds(3600)
         return settings
     }
 }

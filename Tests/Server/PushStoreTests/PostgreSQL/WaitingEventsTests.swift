@@ -21,6 +21,7 @@ import Testing
         let dropped = EventRecorder<UInt64>()
         var settings = SharedPostgreSQL.settings(options)
         settings.eventsDropped = { dropped.record($0) }
+        settings.patience = .seconds(1)
         let (ledger, _) = try await PostgreSQLLedger.openTakingAll(settings)
         let listener = LedgerListener()
         await ledger.start(listener)
