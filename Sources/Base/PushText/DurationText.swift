@@ -24,4 +24,24 @@ package enum DurationText {
         let unit = units.last { milliseconds >= $0.milliseconds && milliseconds % $0.milliseconds == 0 } ?? units[0]
         return "\(milliseconds / unit.milliseconds)\(unit.name)"
     }
+    /// Formats an age with its two largest units: `2d 3h`, `4m 10s`.
+    package static func age(_ seconds: Int64) -> String {
+        let units: [(String, Int64)] = [("d", 86_400), ("h", 3600), ("m", 60), ("s", 1)]
+        guard let first = units.firstIndex(where: { seconds >= $0.1 }) else { return "0s" }
+        let (name, length) = units[first]
+        let whole = "\(seconds / length)\(name)"
+        guard first + 1 < units.count else { return whole }
+        let rest = seconds % length / units[first + 1].1
+        return rest == 0 ? whole : "\(whole) \(rest)\(units[first + 1].0)"
+    }
+
+    /// Formats a time relative to now: "in 12 days", "3 hours ago".
+    package static func distance(_ seconds: Int64) -> String {
+        let units: [(Int64, String)] = [(86_400, "day"), (3600, "hour"), (60, "minute"), (1, "second")]
+        let length = seconds.magnitude
+        let (size, name) = units.first { length >= UInt64(2 * $0.0) } ?? (1, "second")
+        let count = length / UInt64(size)
+        let words = "\(count) \(name)\(count == 1 ? "" : "s")"
+        return seconds > 0 ? "in \(words)" : "\(words) ago"
+    }
 }

@@ -11,6 +11,14 @@ import Testing
         return sample
     }
 
+    @Test func `The last minute adds up what happened in its points`() {
+        var history = StatsHistory()
+        #expect(history.lastMinute.sent == 0)
+        // Two seconds apart; ten are sent in each of them.
+        for index in 0...40 { history.add(sample(Int64(index) * 2000, sent: UInt64(index) * 10)) }
+        #expect(history.lastMinute.sent == 300 && history.lastMinute.rejected == 0)
+    }
+
     @Test func `A point has the rates since the sample before, and the levels`() throws {
         var history = StatsHistory()
         history.add(sample(1000, sent: 100, counts: [5, 5, 0]))

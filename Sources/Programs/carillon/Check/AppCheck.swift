@@ -2,6 +2,7 @@ import PushConfiguration
 import PushGateways
 import PushLoop
 import PushModel
+import PushText
 
 /// The check of one app: its files and, with `--connect`, the response of the push service.
 struct AppCheck: Sendable {
@@ -33,7 +34,7 @@ struct AppCheck: Sendable {
             warnings = gateway.warnings
             if warnsOfExpiry, let end = gateway.credentialEnd, end.seconds - now.seconds < Self.soon {
                 warnings.append(
-                    "the certificate expires \(KeysShowVerb.distance(end.seconds - now.seconds)); create a new one now"
+                    "the certificate expires \(DurationText.distance(end.seconds - now.seconds)); create a new one now"
                 )
             }
         } catch {

@@ -83,7 +83,7 @@ extension AppCheck {
     private var expiry: String {
         guard let gateway else { return "-" }
         guard let end = gateway.credentialEnd else { return "never" }
-        return KeysShowVerb.distance(end.seconds - now.seconds)
+        return DurationText.distance(end.seconds - now.seconds)
     }
 
     fileprivate var value: JSONValue {

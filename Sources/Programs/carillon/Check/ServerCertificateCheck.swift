@@ -1,6 +1,7 @@
 import PushConfiguration
 import PushModel
 import PushServer
+import PushText
 import PushTime
 
 /// The end of the certificate of `http.tls`, which producers on other machines and the console depend on.
@@ -29,7 +30,7 @@ struct ServerCertificateCheck: Sendable {
         let isFault = left <= 0
         return (
             isFault,
-            "the certificate of http.tls \(isFault ? "expired" : "expires") \(KeysShowVerb.distance(left))"
+            "the certificate of http.tls \(isFault ? "expired" : "expires") \(DurationText.distance(left))"
                 + (isFault ? ", and clients reject it" : "")
         )
     }

@@ -45,7 +45,7 @@ struct ClusterScreen: Sendable {
                 PlainText.milliseconds(Double(node.leaseMilliseconds)),
                 isMember ? PlainText.milliseconds(Double(node.remainingMilliseconds)) : "-",
                 PlainText.line(node.version, limit: 20),
-                isMember ? PlainText.age(max(0, now.at.milliseconds(since: node.startedAt)) / 1000) : "-",
+                isMember ? DurationText.age(max(0, now.at.milliseconds(since: node.startedAt)) / 1000) : "-",
                 PlainText.line(node.address, limit: 80),
             ]
         }

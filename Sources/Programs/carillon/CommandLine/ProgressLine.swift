@@ -44,6 +44,6 @@ final class ProgressLine: Sendable {
         guard elapsed >= .seconds(1), share < 1 else { return percent }
         let left = elapsed / .seconds(1) / share * (1 - share)
         guard left < 1e9 else { return percent }
-        return "\(percent)  \(PlainText.age(Int64(left.rounded(.up)))) left"
+        return "\(percent)  \(DurationText.age(Int64(left.rounded(.up)))) left"
     }
 }

@@ -11,9 +11,6 @@ struct Diagnosis {
     static let minDiskBytes: UInt64 = 64 << 20
     static let minInodes: UInt64 = 64
     static let minMemory: UInt64 = 64 << 20
-    /// A message that is due waits seconds; after this time something is in the way.
-    static let maxWait = Duration.seconds(300)
-    static let soon = Duration.seconds(30 * 86_400)
     /// A backup that is older is worth a word.
     static let oldBackup = Duration.seconds(7 * 86_400)
 
@@ -21,8 +18,8 @@ struct Diagnosis {
 
     /// All findings, in order of weight.
     var findings: [Finding] {
-        (configuration + serverCertificate + directory + backup + disk + process + readiness + apps + running + machine)
-            .byWeight
+        let own = configuration + serverCertificate + directory + backup + disk + process + apps + machine
+        return (own + running(beside: own)).byWeight
     }
 
     // MARK: Configuration
@@ -91,8 +88,8 @@ struct Diagnosis {
             }
         }
             + missing
-            + facts.databaseFaults.map { Finding(.fault, .database, $0, advice: "see 'carillon store check'") }
-            + facts.databaseWarnings.map { Finding(.warning, .database, $0, advice: "see 'carillon store check'") }
+            + facts.database.faults.map { Finding(.fault, .database, $0, advice: "see 'carillon store check'") }
+            + facts.database.warnings.map { Finding(.warning, .database, $0, advice: "see 'carillon store check'") }
     }
 
     private var missing: [Finding] {
@@ -127,7 +124,7 @@ struct Diagnosis {
             guard age > Self.oldBackup.components.seconds else { return [] }
             return [
                 Finding(
-                    .note, .backup, "the last 'carillon backup' ended \(KeysShowVerb.distance(-age))",
+                    .note, .backup, "the last 'carillon backup' ended \(DurationText.distance(-age))",
                     at: facts.directory, advice: advice)
             ]
         case .unknown, nil: return []
@@ -183,7 +180,8 @@ struct Diagnosis {
                     .note, .notRunning, "no Carillon runs on the data directory", at: facts.directory, advice: advice)
             ]
                 + (facts.hasRunMark ? [crashed] : [])
-        case .silent(let why):
+        case .silent(let why, let holder):
+            let holder = holder.map { " (process \($0))" } ?? ""
             return [
                 Finding(
                     .fault, .notAnswering,
@@ -194,7 +192,7 @@ struct Diagnosis {
             return [Finding(.fault, .notPermitted, why, at: facts.directory)]
         case .running:
             var found: [Finding] = []
-            if let version = facts.statistics?.version, version != facts.version {
+            if let version = facts.runningVersion, version != facts.version {
                 found.append(
                     Finding(
                         .warning, .otherVersion,
@@ -210,60 +208,27 @@ struct Diagnosis {
         }
     }
 
-    private var holder: String { facts.holder.map { " (process \($0))" } ?? "" }
-
-    private var paused: Set<String> { Set(facts.gateways.filter { $0.pausedAt != nil }.map(\.app)) }
-
-    private var readiness: [Finding] {
-        let paused = paused
-        // The answer of a push service that was just asked says more than the obstacle.
-        let asked = facts.apps.filter { ($0.verdict.map { $0.kind != .accepted } ?? false) || $0.fault != nil }.map(
-            \.name)
-        let obstacles = (facts.statistics?.obstacles ?? []).filter { obstacle in
-            !paused.union(asked).contains { obstacle.hasPrefix("\($0): ") || obstacle.hasPrefix("\($0) ") }
+    /// Returns what the running Carillon finds, without what was found out here as well: the answer of a push service that
+    /// was just asked says more.
+    private func running(beside own: [Finding]) -> [Finding] {
+        let blocked = Set(own.filter { $0.severity == .fault }.compactMap(\.app))
+        return facts.found.filter { found in
+            let isCovered = blocked.contains(found.app ?? "") && Self.ofConnection.contains(found.code)
+            return !isCovered && !own.contains { $0.code == found.code && $0.place == found.place }
         }
-        return obstacles.map(obstacle)
-            + facts.gateways.compactMap { gateway in
-                gateway.pausedAt.map {
-                    Finding(
-                        .note, .paused, "an operator has paused the app since \($0.iso8601)", at: gateway.app,
-                        advice: "'carillon resume \(gateway.app)' continues")
-                }
-            }
     }
 
-    /// Returns the finding for an obstacle, whose text has its app first and its advice last.
-    private func obstacle(_ text: String) -> Finding {
-        let place = (facts.statistics?.apps ?? []).map(\.app).first { text.hasPrefix("\($0): ") }
-        let rest = place.map { String(text.dropFirst($0.count + 2)) } ?? text
-        guard let end = rest.ranges(of: "; ").last else {
-            return Finding(.fault, .notReady, rest, at: place, advice: "see 'carillon stats' and the log")
-        }
-        return Finding(
-            .fault, .notReady, String(rest[..<end.lowerBound]), at: place, advice: String(rest[end.upperBound...]))
-    }
-
-    /// The apps for which one finding says why nothing is sent.
-    private var blocked: Set<String> { Set((readiness + apps).filter { $0.severity == .fault }.compactMap(\.app)) }
+    private static let ofConnection: Set<Finding.Code> = [.notReady, .credential, .breaker]
 
     private var apps: [Finding] {
         facts.apps.flatMap { app -> [Finding] in
             var found: [Finding] = []
-            if let fault = app.fault { found.append(Finding(.fault, .credential, fault, at: app.name)) }
-            found += app.warnings.map { Finding(.warning, .secretPermissions, $0, at: app.name) }
-            if let end = app.expiresAt {
-                let left = end.milliseconds(since: facts.now) / 1000
-                if left <= 0 {
-                    found.append(
-                        Finding(
-                            .fault, .credentialExpires, "the certificate expired \(KeysShowVerb.distance(left))",
-                            at: app.name, advice: app.renewal ?? Self.renewal))
-                } else if left < Self.soon.components.seconds {
-                    found.append(
-                        Finding(
-                            .warning, .credentialExpires, "the certificate expires \(KeysShowVerb.distance(left))",
-                            at: app.name, advice: app.renewal ?? Self.renewal))
-                }
+            if let fault = app.fault { found.append(Finding(.fault, .credential, fault, of: app.name)) }
+            found += app.warnings.map { Finding(.warning, .secretPermissions, $0, of: app.name) }
+            if let end = app.expiresAt,
+                let expiry = Finding.expiry(of: app.name, at: nil, end, now: facts.now, renewal: app.renewal)
+            {
+                found.append(expiry)
             }
             if let verdict = app.verdict, verdict.kind != .accepted {
                 let code: Finding.Code =
@@ -275,132 +240,11 @@ struct Diagnosis {
                 let answer = verdict.refusal.map { "\($0.status)\($0.reason.map { " \($0)" } ?? ""): " } ?? ""
                 found.append(
                     Finding(
-                        .fault, code, "\(answer)\(verdict.meaning)", at: "\(app.name) (\(app.service))",
-                        advice: verdict.advice))
+                        .fault, code, "\(answer)\(verdict.meaning)", of: app.name,
+                        at: "\(app.name) (\(app.service))", advice: verdict.advice))
             }
             return found
         }
-    }
-
-    /// What the running Carillon reports, besides what prevents sending.
-    private var running: [Finding] {
-        guard let statistics = facts.statistics else { return [] }
-        var found: [Finding] = []
-        let (paused, blocked) = (paused, blocked)
-        for app in statistics.apps {
-            let wait = app.oldestWaitingMilliseconds ?? 0
-            if wait > Self.maxWait.wholeMilliseconds, !paused.contains(app.app) {
-                found.append(
-                    Finding(
-                        .warning, .backlog,
-                        "\(app.waiting ?? 0) messages wait; the oldest has been due for "
-                            + PlainText.age(wait / 1000), at: app.app,
-                        advice: "see the state of the app in 'carillon scale \(app.app)'; more connections may help"))
-            }
-            if app.isBrakeOn == true {
-                found.append(
-                    Finding(
-                        .warning, .brake,
-                        "too many tokens are rejected: devices are not deactivated until an operator has looked"
-                            + Self.deactivated(app),
-                        at: app.app,
-                        advice: "\(app.brakeAdvice ?? "check the settings of the app"), and 'carillon check --connect'"
-                            + Self.reactivation(app)))
-            }
-            if !blocked.contains(app.app), let metrics = facts.metrics,
-                metrics.value("carillon_breaker_open", app: app.app) == 1
-            {
-                found.append(
-                    Finding(
-                        .warning, .breaker, "the circuit breaker is open: connections to the push service fail",
-                        at: app.app, advice: "see 'carillon scale \(app.app)' for the reason; it retries by itself"))
-            }
-        }
-        found += facts.credentials.filter { !blocked.contains($0.app ?? "") }.compactMap { credential in
-            credential.fault.map {
-                Finding(
-                    credential.state == .inUse ? .warning : credential.state == .kept ? .warning : .fault, .credential,
-                    $0, at: credential.app,
-                    advice: "correct the files\(credential.app == nil ? "" : " of the app"), and run 'carillon reload'")
-            }
-        }
-        return found + removedApps + configurationInForce + losses
-    }
-
-    private static let renewal = "create a new one, replace the file, and run 'carillon reload'"
-
-    private static func deactivated(_ app: StatsAnswer.App) -> String {
-        guard let count = app.brakeDeactivated, let since = app.brakeDeactivatedSince else { return "" }
-        return "; \(count == 1 ? "1 device was" : "\(count) devices were") deactivated before, since \(since.iso8601)"
-    }
-
-    private static func reactivation(_ app: StatsAnswer.App) -> String {
-        guard let since = app.brakeDeactivatedSince, let reason = app.brakeReason else { return "" }
-        return ", then run 'carillon devices reactivate --app \(app.app) --reason \(reason) --since "
-            + "\(since.iso8601) --dry-run', and again without --dry-run"
-    }
-
-    /// Messages of apps that are not in the configuration in force, such as after an app got another name.
-    private var removedApps: [Finding] {
-        guard let statistics = facts.statistics, let all = statistics.backlog?.waiting else { return [] }
-        let known = statistics.apps.reduce(UInt64(0)) { $0 + ($1.waiting ?? 0) }
-        guard all > known else { return [] }
-        return [
-            Finding(
-                .warning, .backlog, "\(all - known) messages wait for apps that are not in the configuration",
-                advice: "see 'carillon messages --state waiting'; add their apps again, or cancel the messages")
-        ]
-    }
-
-    private var configurationInForce: [Finding] {
-        guard let running = facts.running else { return [] }
-        let waiting = running.differences
-        let restart = waiting.filter { $0.applies == "restart" }.map(\.path)
-        let reload = waiting.filter { $0.applies != "restart" }.map(\.path)
-        var found: [Finding] = []
-        if !restart.isEmpty {
-            found.append(
-                Finding(
-                    .warning, .restartNeeded, "these settings of the file need a restart: \(Self.list(restart))",
-                    at: running.file, advice: "restart Carillon"))
-        }
-        if !reload.isEmpty {
-            found.append(
-                Finding(
-                    .note, .restartNeeded, "these settings of the file are not in force: \(Self.list(reload))",
-                    at: running.file, advice: "run 'carillon reload'"))
-        }
-        return found
-    }
-
-    private var losses: [Finding] {
-        guard let metrics = facts.metrics else { return [] }
-        var found: [Finding] = []
-        let lost = metrics.sum("carillon_ledger_events_lost_total")
-        if lost > 0 {
-            found.append(
-                Finding(
-                    .warning, .eventsLost,
-                    "\(Self.whole(lost)) events were lost since the start, because the ledger could not write them",
-                    advice: "check the disk; what these events reported is not in any record"))
-        }
-        let unheard = metrics.sum("carillon_events_dropped_total")
-        if unheard > 0 {
-            found.append(
-                Finding(
-                    .warning, .deafSubscribers,
-                    "\(Self.whole(unheard)) events were not published since the start, because subscribers did not read",
-                    advice: "find the slow monitor; it can replay what it missed"))
-        }
-        let acks = metrics.sum("carillon_intake_dropped_acks_total")
-        if acks > 0 {
-            found.append(
-                Finding(
-                    .note, .deafSubscribers,
-                    "\(Self.whole(acks)) acknowledgments were dropped since the start, because producers had disconnected or "
-                        + "did not read", advice: "producers send such messages again, which is safe"))
-        }
-        return found
     }
 
     // MARK: Machine
@@ -427,20 +271,12 @@ struct Diagnosis {
                     "the limit of open files leaves \(allowed) HTTP connections, and http.connections is \(wanted)",
                     advice: "raise LimitNOFILE of the unit, or ulimit -n, if so many clients connect"))
         }
-        if let available = facts.availableMemory, let total = facts.totalMemory,
-            available < Self.minMemory || available < total / 50
-        {
+        if let (available, total) = facts.memory, available < Self.minMemory || available < total / 50 {
             found.append(
                 Finding(
                     .warning, .memory, "\(Self.size(available)) of memory are available",
                     advice: "end other programs, or reduce dedupe.limit"))
         }
         return found
-    }
-
-    private static func whole(_ number: Double) -> String { Int64(exactly: number.rounded()).map { "\($0)" } ?? "many" }
-
-    private static func list(_ paths: [String]) -> String {
-        paths.prefix(5).joined(separator: ", ") + (paths.count > 5 ? " and \(paths.count - 5) more" : "")
     }
 }

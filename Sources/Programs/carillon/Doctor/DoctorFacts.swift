@@ -49,8 +49,7 @@ struct DoctorFacts: Sendable {
     var disk: InstallationFacts.Disk?
     /// Whether an NTP service keeps the clock of the machine; nil if that is unknown.
     var isClockSynchronized: Bool?
-    var availableMemory: UInt64?
-    var totalMemory: UInt64?
+    var memory: (available: UInt64, total: UInt64)?
 
     // MARK: Stored data
 
@@ -62,22 +61,17 @@ struct DoctorFacts: Sendable {
     var hasRun = false
     /// The last `carillon backup` of a directory that has a ledger.
     var lastBackup: BackupRecord.Last?
-    var databaseFaults: [String] = []
-    var databaseWarnings: [String] = []
+    var database: (faults: [String], warnings: [String]) = ([], [])
 
     // MARK: The running Carillon
 
     var process: Process = .none
-    /// The id of the process that has locked the data directory.
-    var holder: Int32?
     var isExecutableReplaced = false
     /// The limit of open files of the running process, and how many it has open.
     var descriptors: (open: Int, limit: Int)?
-    var statistics: StatsAnswer?
-    var gateways: [GatewayAnswer] = []
-    var credentials: [CredentialAnswer] = []
-    var running: ConfigurationAnswer?
-    var metrics: MetricsText?
+    var runningVersion: String?
+    /// What it finds wrong itself.
+    var found: [Finding] = []
 
     enum Process: Sendable, Equatable {
         /// The word for it in JSON, from a closed set.
@@ -92,33 +86,9 @@ struct DoctorFacts: Sendable {
 
         case none
         case running
-        /// A process has the lock, but does not answer, for this reason.
-        case silent(String)
+        /// A process has the lock, but does not answer, for this reason. The id of the process may be unknown.
+        case silent(String, holder: Int32?)
         /// This user may not ask it.
         case forbidden(String)
-    }
-}
-
-/// Values of the text format of Prometheus.
-struct MetricsText: Sendable {
-    private var values: [String: Double] = [:]
-
-    init(_ text: String) {
-        for line in text.split(separator: "\n") where !line.hasPrefix("#") {
-            guard let space = line.lastIndex(of: " "), let value = Double(line[line.index(after: space)...]) else {
-                continue
-            }
-            values[String(line[..<space])] = value
-        }
-    }
-
-    /// Returns the sum of all series of a metric.
-    func sum(_ name: String) -> Double {
-        values.reduce(0) { $1.key == name || $1.key.hasPrefix("\(name){") ? $0 + $1.value : $0 }
-    }
-
-    /// Returns the value of a metric for an app.
-    func value(_ name: String, app: String) -> Double? {
-        values.first { $0.key.hasPrefix("\(name){") && $0.key.contains("app=\"\(app)\"") }?.value
     }
 }

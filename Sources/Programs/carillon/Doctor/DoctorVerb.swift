@@ -1,3 +1,4 @@
+import PushAPI
 import PushText
 import PushWire
 
@@ -99,5 +100,15 @@ struct DoctorReport {
             "configuration": .text(facts.file), "process": .string(facts.process.word),
             "findings": .array(findings.map(\.value)),
         ])
+    }
+}
+
+extension Finding {
+    fileprivate var value: JSONValue {
+        let members: [String: JSONValue?] = [
+            "severity": .string(severity.rawValue), "code": .string(code.rawValue), "what": .string(what),
+            "app": .text(app), "where": .text(place), "advice": .text(advice),
+        ]
+        return .object(members.compactMapValues { $0 })
     }
 }

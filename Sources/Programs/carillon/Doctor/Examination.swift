@@ -24,9 +24,7 @@ struct Examination {
         var facts = DoctorFacts()
         let configuration = readConfiguration(&facts)
         facts.isClockSynchronized = InstallationFacts.isClockSynchronized
-        if let (available, total) = InstallationFacts.memory {
-            (facts.availableMemory, facts.totalMemory) = (available, total)
-        }
+        facts.memory = InstallationFacts.memory
         if let directory = facts.directory {
             facts.disk = InstallationFacts.disk(of: directory)
             if configuration?.store == nil {
@@ -76,31 +74,29 @@ struct Examination {
     private func askRunning(in directory: String, _ facts: inout DoctorFacts) async {
         let client = APIClient(dataDirectory: directory, deadline: answerTime)
         let holder = InstallationFacts.holder(of: directory)
-        facts.holder = holder?.id
         do {
-            facts.statistics = try await client.ask("GET", at: "/v1/stats", for: StatsAnswer.self)
+            facts.runningVersion = try await client.ask("GET", at: "/v1/stats", for: StatsAnswer.self).version
             facts.process = .running
         } catch let error as APIClientError {
             facts.process =
                 switch error.code {
                 case .notPermitted: .forbidden(error.description)
                 case .notRunning where holder == nil: .none
-                case .notRunning: .silent("its control socket is not open")
-                default: .silent(error.description)
+                case .notRunning: .silent("its control socket is not open", holder: holder?.id)
+                default: .silent(error.description, holder: holder?.id)
                 }
             return
         } catch {
-            facts.process = .silent("\(error)")
+            facts.process = .silent("\(error)", holder: holder?.id)
             return
         }
-        facts.gateways = (try? await client.ask("GET", at: "/v1/gateways", for: GatewayList.self))?.gateways ?? []
-        facts.running = try? await client.ask("GET", at: "/v1/configuration", for: ConfigurationAnswer.self)
-        let credentials = try? await client.ask(
-            "GET", at: "/v1/credentials?limit=1000", for: CredentialListAnswer.self)
-        facts.credentials = credentials?.credentials ?? []
-        if let answer = try? await client.send("GET", to: "/metrics"), answer.status == 200 {
-            facts.metrics = MetricsText(String(decoding: answer.body, as: UTF8.self))
-        }
+        let list = try? await client.ask("GET", at: "/v1/findings", for: FindingList.self)
+        facts.found =
+            list?.findings
+            ?? [
+                Finding(
+                    .warning, .notAnswering, "the running Carillon does not tell what it finds", advice: "see its log")
+            ]
         if let id = holder?.id {
             facts.isExecutableReplaced = InstallationFacts.isExecutableReplaced(of: id) ?? false
             facts.descriptors = InstallationFacts.descriptors(of: id)
@@ -132,10 +128,10 @@ struct Examination {
     private func examineDatabase(_ facts: inout DoctorFacts) async {
         do {
             let report = try await StoreCommand.report(file: file)
-            facts.databaseFaults = report.faults.map(HiddenPassword.line)
-            facts.databaseWarnings = report.warnings.map(HiddenPassword.line)
+            facts.database.faults = report.faults.map(HiddenPassword.line)
+            facts.database.warnings = report.warnings.map(HiddenPassword.line)
         } catch {
-            facts.databaseFaults = [HiddenPassword.line("\(error)")]
+            facts.database.faults = [HiddenPassword.line("\(error)")]
         }
     }
 }

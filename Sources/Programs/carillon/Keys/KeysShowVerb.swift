@@ -54,18 +54,8 @@ struct KeysShowVerb {
 
     private func expiry(_ end: WallTime, on terminal: Terminal) -> String {
         let left = end.seconds - now.seconds
-        let text = "\(Self.distance(left)), at \(end.utcText)"
+        let text = "\(DurationText.distance(left)), at \(end.utcText)"
         let color: Terminal.Color = left <= 0 ? .red : left < 30 * 86_400 ? .yellow : .green
         return terminal.colored(text, in: color)
-    }
-
-    /// Formats a time relative to now: "in 12 days", "3 hours ago".
-    static func distance(_ seconds: Int64) -> String {
-        let units: [(Int64, String)] = [(86_400, "day"), (3600, "hour"), (60, "minute"), (1, "second")]
-        let length = seconds.magnitude
-        let (size, name) = units.first { length >= UInt64(2 * $0.0) } ?? (1, "second")
-        let count = length / UInt64(size)
-        let words = "\(count) \(name)\(count == 1 ? "" : "s")"
-        return seconds > 0 ? "in \(words)" : "\(words) ago"
     }
 }

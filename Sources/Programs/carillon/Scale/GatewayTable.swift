@@ -75,7 +75,7 @@ struct GatewayTable {
         [
             "\(connection.id)", PlainText.line(connection.state, limit: 80),
             PlainText.line(connection.address ?? "-", limit: 80),
-            PlainText.age(connection.ageMilliseconds / 1000), connection.streamLimit.map { "\($0)" } ?? "-",
+            DurationText.age(connection.ageMilliseconds / 1000), connection.streamLimit.map { "\($0)" } ?? "-",
             "\(connection.inFlight)",
             "\(connection.waiting)", "\(connection.answered)", milliseconds(connection.oldestUnansweredMilliseconds),
             milliseconds(connection.lastPingMilliseconds), PlainText.line(connection.lastGoAway ?? "-", limit: 80),

@@ -26,7 +26,7 @@ struct StatsScreen: Sendable {
         let version = now.version.map { " \(PlainText.line($0, limit: 20))" } ?? ""
         let first =
             terminal.colored("Carillon\(version)", in: .bold)
-            + ", \(state), up \(PlainText.age(max(0, now.at.milliseconds(since: now.startedAt)) / 1000)), "
+            + ", \(state), up \(DurationText.age(max(0, now.at.milliseconds(since: now.startedAt)) / 1000)), "
             + "\(now.at.iso8601)\n"
         let nodes = now.nodes.map { "  nodes: \($0.map(Self.node).joined(separator: ", "))\n" } ?? ""
         return first + nodes
@@ -57,7 +57,7 @@ struct StatsScreen: Sendable {
         if let backlog = now.backlog {
             let oldest =
                 backlog.oldestWaitingMilliseconds.flatMap { $0 >= 1000 ? $0 / 1000 : nil }
-                .map { ", the oldest for \(PlainText.age($0))" } ?? ""
+                .map { ", the oldest for \(DurationText.age($0))" } ?? ""
             let due = backlog.nextDue.map { ", next due at \($0.iso8601)" } ?? ""
             rows.append(
                 (

@@ -319,7 +319,7 @@ struct TraceStory {
         let time = max(0, milliseconds)
         if time < 1000 { return "\(time)ms" }
         if time < 60_000 { return "\(time / 1000).\(time % 1000 / 100)s" }
-        return PlainText.age(time / 1000)
+        return DurationText.age(time / 1000)
     }
 }
 

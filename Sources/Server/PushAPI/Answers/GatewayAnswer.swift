@@ -113,9 +113,11 @@ package struct GatewayAnswer: JSONAnswer, Equatable {
         /// The code of the fault, one of a fixed set.
         package var code: String
         package var message: String
+        package var advice: String?
 
         package init(_ fault: ConnectionFault) {
             code = fault.code.rawValue
+            advice = fault.code.advice
             message = fault.sentence
         }
     }

@@ -24,6 +24,17 @@ package struct StatsHistory: Sendable {
     package static let interval = Duration.seconds(2)
     package static let maxPoints = 450
 
+    /// What happened in a minute.
+    package struct Minute: Sendable {
+        package var sent = 0.0
+        package var rejected = 0.0
+        package var unknown = 0.0
+        /// The answers that asked producers to come again.
+        package var busy = 0.0
+
+        package init() {}
+    }
+
     package private(set) var points: [StatsAnswer.Point] = []
     private var last: Sample?
 
@@ -48,6 +59,20 @@ package struct StatsHistory: Sendable {
                 p50: latency?.quantile(0.5).map { Self.rounded($0.milliseconds) },
                 p99: latency?.quantile(0.99).map { Self.rounded($0.milliseconds) }, waiting: sample.waiting,
                 oldestWaitingMilliseconds: sample.oldestWaitingMilliseconds))
+    }
+
+    package var lastMinute: Minute {
+        var minute = Minute()
+        guard let newest = points.last?.at else { return minute }
+        let seconds = Double(Self.interval.components.seconds)
+        for point in points.reversed() {
+            guard newest.milliseconds(since: point.at) < 60_000 else { break }
+            minute.sent += point.sent * seconds
+            minute.rejected += point.rejected * seconds
+            minute.unknown += point.unknown * seconds
+            minute.busy += point.busy * seconds
+        }
+        return minute
     }
 
     private static func rounded(_ value: Double) -> Double { (value * 100).rounded() / 100 }

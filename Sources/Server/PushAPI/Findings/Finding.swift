@@ -1,8 +1,6 @@
-import PushWire
-
 /// One thing that is wrong with an installation, or that an operator should know.
-struct Finding: Sendable, Equatable {
-    enum Severity: String, Sendable, CaseIterable {
+package struct Finding: Codable, Sendable, Equatable {
+    package enum Severity: String, Codable, Sendable, SchemaChoice {
         /// Messages are not accepted or not sent, or soon will not be.
         case fault
         /// Something will become a fault, or hides one.
@@ -12,7 +10,7 @@ struct Finding: Sendable, Equatable {
 
     /// The kind of a finding, from a closed set, in order of weight: what prevents a start comes before what prevents
     /// sending, and that before what may go wrong later.
-    enum Code: String, Sendable, CaseIterable {
+    package enum Code: String, Codable, Sendable, SchemaChoice {
         case configuration
         case notPermitted = "not_permitted"
         case dataDirectory = "data_directory"
@@ -31,6 +29,11 @@ struct Finding: Sendable, Equatable {
         case crashed
         case eventsLost = "events_lost"
         case backlog
+        case slowAnswers = "slow_answers"
+        case intakeFull = "intake_full"
+        case rejections
+        case unknownOutcomes = "unknown_outcomes"
+        case paused
         case brake
         case breaker
         case clock
@@ -42,39 +45,62 @@ struct Finding: Sendable, Equatable {
         case restartNeeded = "restart_needed"
         case otherVersion = "other_version"
         case deafSubscribers = "deaf_subscribers"
-        case paused
         case backup
         case notRunning = "not_running"
     }
 
-    let severity: Severity
-    let code: Code
+    package let severity: Severity
+    package let code: Code
     /// What is wrong, without a period at the end.
-    let what: String
+    package let what: String
+    /// The app that it concerns; nil if it is another part, or the whole installation.
+    package let app: String?
     /// The app, file or address that it concerns; nil if it is the whole installation.
-    var place: String?
+    package let place: String?
     /// What to do; nil if the text of the fault says it already.
-    var advice: String?
+    package let advice: String?
 
-    init(_ severity: Severity, _ code: Code, _ what: String, at place: String? = nil, advice: String? = nil) {
-        (self.severity, self.code, self.what, self.place, self.advice) = (severity, code, what, place, advice)
+    /// - Parameter place: That of a finding about an app is its name, unless another one is given.
+    package init(
+        _ severity: Severity, _ code: Code, _ what: String, of app: String? = nil, at place: String? = nil,
+        advice: String? = nil
+    ) {
+        (self.severity, self.code, self.what, self.advice) = (severity, code, what, advice)
+        (self.app, self.place) = (app, place ?? app)
     }
 
-    /// The app that it concerns; the place has the address of its push service behind it, if it is known.
-    var app: String? { place.map { String($0.prefix { $0 != " " }) } }
+    package enum CodingKeys: String, CodingKey {
+        case severity, code, what, app, advice
+        case place = "where"
+    }
+}
 
-    var value: JSONValue {
-        let members: [String: JSONValue?] = [
-            "severity": .string(severity.rawValue), "code": .string(code.rawValue), "what": .string(what),
-            "where": .text(place), "advice": .text(advice),
+/// What is wrong with a running Carillon, the gravest first.
+package struct FindingList: JSONAnswer, Equatable {
+    package let findings: [Finding]
+
+    package init(_ findings: [Finding]) {
+        self.findings = findings
+    }
+
+    package static var about: [String: String] {
+        [
+            "findings": "What is wrong, the gravest first.",
+            "severity":
+                "A fault keeps messages from being accepted or sent; a warning becomes one or hides one; a note is for "
+                + "information.",
+            "code": "The kind of the finding, from a closed set.",
+            "what": "What is wrong.",
+            "app": "The app that it concerns; left out if it is another part, or the whole installation.",
+            "where": "The app, file or address that it concerns.",
+            "advice": "What to do.",
         ]
-        return .object(members.compactMapValues { $0 })
     }
 }
 
 extension [Finding] {
     /// The findings in order of weight; those of one kind stay in their order.
-    var byWeight: [Finding] {
+    package var byWeight: [Finding] {
         let severities = Finding.Severity.allCases
         let codes = Finding.Code.allCases
         return enumerated().sorted { first, second in

@@ -5,7 +5,6 @@ import { ask, attempt } from "./dialog.js";
 import { h } from "./dom.js";
 import { count, distance, duration, inWords, moment, some } from "./format.js";
 import { badge, facts, fault as problemNotice, field, foreign, table } from "./parts.js";
-import { advice } from "./words.js";
 
 export const title = "Gateways";
 const state = { gateways: null, fault: null, isReading: false };
@@ -71,7 +70,7 @@ function one(context, gateway) {
       stateBadge(gateway.state, isPaused(gateway))),
     fault && h("div", { class: "fault" }, h("p", null, h("strong", null, fault.code.replaceAll("_", " ")),
       ` – ${fault.message}`),
-      advice[fault.code] && h("p", { class: "todo" }, advice[fault.code])),
+      fault.advice && h("p", { class: "todo" }, inWords(fault.advice))),
     nodes?.filter((one) => one.fault).map((one) => h("div", { class: "fault warn", "data-key": `missing ${one.node}` },
       h("p", null, `The connections of node ${one.node.slice(0, 100)} are missing: ${one.fault}`))),
     brake(context, app),

@@ -8,7 +8,7 @@ const timeout = 6000;
 
 export class Live {
   constructor(client, onChange) {
-    Object.assign(this, { client, onChange, history: new History(), stats: null, readiness: null, credentials: null });
+    Object.assign(this, { client, onChange, history: new History(), stats: null, findings: null });
     // One of: starting, live, paused, reconnecting, busy, refused.
     this.state = "starting";
     this.isPaused = false;
@@ -48,16 +48,16 @@ export class Live {
     this.isReading = true;
     const sentAt = Date.now();
     try {
-      const [stats, readiness] = await Promise.all([this.client.get(this.place(), { timeout }), this.ready()]);
+      const [stats, { findings }] = await Promise.all([
+        this.client.get(this.place(), { timeout }), this.client.get("/v1/findings", { timeout })]);
       if (this.isPaused || this.isOver) return;
       learn(stats.taken_at, sentAt);
       const isNew = this.stats && this.stats.started_at !== stats.started_at;
       this.hasRestarted ||= Boolean(isNew);
       this.isOtherVersion ||= Boolean(isNew && this.stats.version !== stats.version);
-      Object.assign(this, { stats, readiness, failure: null, wait: interval });
+      Object.assign(this, { stats, findings, failure: null, wait: interval });
       this.history.add(stats);
       this.set("live");
-      this.readCredentials();
       this.readCluster(stats.started_at);
     } catch (problem) {
       this.failure = problem;
@@ -74,24 +74,6 @@ export class Live {
   /** A key that is limited to some apps has no past. */
   place() {
     return this.history.wantsPast ? "/v1/stats?history=true" : "/v1/stats";
-  }
-
-  /** The readiness. Its answer has the status 503 if pushes cannot be sent, with the same body. */
-  async ready() {
-    const answer = await this.client.fetched("/readyz", { timeout });
-    return answer.status === 200 || answer.status === 503 ? answer.json().catch(() => null) : null;
-  }
-
-  /** Credentials change seldom: they are read once a minute, by keys that may see them. */
-  async readCredentials() {
-    if (!this.client.offers("GET", "/v1/credentials") || Date.now() - (this.credentialsReadAt ?? 0) < 60_000) return;
-    this.credentialsReadAt = Date.now();
-    try {
-      this.credentials = (await this.client.get("/v1/credentials")).credentials ?? null;
-      this.onChange();
-    } catch {
-      this.credentials = null;
-    }
   }
 
   /** Whether there is a cluster. It changes with a restart only, so that it is asked once for each. */

@@ -109,20 +109,6 @@ export class History {
       p50: quantile(latency, 0.5), p99: quantile(latency, 0.99),
     };
   }
-
-  /** The change of a counter over the last minute, or null. */
-  lastMinute(name) {
-    const newest = this.points.at(-1)?.at ?? 0;
-    const some = this.points.filter((point) => point.at > newest - 60_000 && Number.isFinite(point[name]));
-    if (!some.length) return null;
-    let sum = 0;
-    let earlier = this.points[this.points.indexOf(some[0]) - 1]?.at ?? some[0].at;
-    for (const point of some) {
-      sum += point[name] * (point.at - earlier) / 1000;
-      earlier = point.at;
-    }
-    return sum;
-  }
 }
 
 /** A point of the past, as Carillon keeps it. */

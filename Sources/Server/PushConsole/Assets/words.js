@@ -24,24 +24,6 @@ const deactivations = {
   removed: "an operator removed it and its data", replaced: "another token replaced its token",
 };
 
-/** What an operator does about a gateway that cannot connect, by the code of the fault. */
-export const advice = {
-  name_not_found: "Check the DNS of this machine: the name of the push service has no address.",
-  refused: "Check that the push service listens at this address, and that no firewall refuses the connection.",
-  unreachable: "Check the network of this machine: there is no route to the push service.",
-  timed_out: "Check the firewall: outgoing connections to the push service must be allowed.",
-  reset: "Carillon connects again by itself. If this repeats, check the network between here and the push service.",
-  closed_by_peer: "Carillon connects again by itself. If this repeats, check the credential.",
-  not_trusted: "Check endpoint.trust: the certificate of the push service is not trusted.",
-  certificate_refused: "Renew the certificate of the app, or check that it is one of this app; then reload.",
-  tls: "Check the TLS settings of the app, and the clock of this machine.",
-  protocol: "Check that the endpoint is a push service and not a proxy.",
-  silent: "Carillon connects again by itself. If this repeats, check the network.",
-  goaway: "Carillon connects again by itself.",
-  credential_refused: "Check the credential of the app, and that the push service has not revoked it; then reload.",
-  local: "Check the limits of this machine: open files, memory and ports.",
-};
-
 /** A code in words, for reasons without a sentence: "BadDeviceToken" stays, "id_conflict" becomes "id conflict". */
 function plain(reason) {
   return reason ? String(reason).replaceAll("_", " ") : "no reason recorded";

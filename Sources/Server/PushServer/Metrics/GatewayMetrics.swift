@@ -128,7 +128,7 @@ extension WallTime {
 }
 
 extension GatewayStatus {
-    fileprivate var isLetAlone: Bool {
+    var isLetAlone: Bool {
         switch state {
         case .paused, .probing: true
         case .running, .halted, .draining, .closed: false

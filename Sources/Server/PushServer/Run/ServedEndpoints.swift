@@ -32,6 +32,11 @@ struct ServedEndpoints {
     /// What operators see and change.
     private var operation: [AnyEndpoint] {
         [
+            AnyEndpoint(
+                GetFindings(
+                    source: ServedFindings(
+                        pipeline: pipeline, gateways: parts.gateways, statistics: statistics,
+                        configuration: configuration))),
             AnyEndpoint(ListCredentials(source: parts.gateways)),
             AnyEndpoint(GetCluster(source: ServedCluster(node: pipeline.node))),
             AnyEndpoint(GetConfiguration(control: configuration)),

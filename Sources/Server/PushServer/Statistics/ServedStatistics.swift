@@ -18,12 +18,14 @@ struct ServedStatistics: PipelineStatistics {
         (self.pipeline, self.gateways, self.refusals) = (pipeline, gateways, refusals)
     }
 
+    /// In a cluster, the numbers of all nodes would be needed.
     func history() -> [StatsAnswer.Point]? { pipeline.node == nil ? past.withLock { $0.points } : nil }
 
-    /// Takes a sample every two seconds, until the task is cancelled. In a cluster, the numbers of all nodes would be
-    /// needed.
+    /// The last minute of this node.
+    var lastMinute: StatsHistory.Minute { past.withLock { $0.lastMinute } }
+
+    /// Takes a sample every two seconds, until the task is cancelled.
     func keepHistory() async {
-        guard pipeline.node == nil else { return }
         repeat {
             let sample = await sample()
             past.withLock { $0.add(sample) }

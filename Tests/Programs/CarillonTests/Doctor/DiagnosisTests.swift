@@ -18,19 +18,12 @@ import Testing
         facts.now = Self.start
         facts.process = .running
         facts.directory = "/data"
-        facts.statistics = StatsAnswer(at: Self.start, startedAt: Self.start, ready: true)
         change(&facts)
         return facts
     }
 
     private func codes(_ change: (inout DoctorFacts) -> Void) -> [String] {
         Diagnosis(facts: facts(change)).findings.map { "\($0.severity) \($0.code.rawValue)" }
-    }
-
-    private func app(_ change: (inout StatsAnswer.App) -> Void) -> StatsAnswer.App {
-        var app = StatsAnswer.App(app: "shop", state: "up")
-        change(&app)
-        return app
     }
 
     @Test func `A healthy installation has no findings`() {
@@ -40,10 +33,8 @@ import Testing
                 $0.disk = InstallationFacts.Disk(
                     availableBytes: 50 << 30, sizeBytes: 100 << 30, freeInodes: 1000, inodes: 2000, isReadOnly: false)
                 $0.isClockSynchronized = true
-                ($0.availableMemory, $0.totalMemory) = (4 << 30, 8 << 30)
+                $0.memory = (4 << 30, 8 << 30)
                 $0.descriptors = (100, 1024)
-                $0.metrics = MetricsText("carillon_events_dropped_total 0\ncarillon_breaker_open{app=\"shop\"} 0\n")
-                $0.statistics?.apps = [app { $0.oldestWaitingMilliseconds = 299_000 }]
                 ($0.ledger, $0.registry) = (.version(InstallationFacts.newestLedger), .version(0))
             } == [])
     }
@@ -86,28 +77,21 @@ import Testing
         #expect(codes { ($0.startFaults, $0.process) = ([fault], .none) }.contains("fault start"))
         #expect(
             codes { ($0.startFaults, $0.process) = ([fault], .forbidden("not permitted")) } == ["fault not_permitted"])
-        #expect(codes { ($0.startFaults, $0.process) = ([fault], .silent("no answer")) } == ["fault not_answering"])
+        #expect(
+            codes { ($0.startFaults, $0.process) = ([fault], .silent("no answer", holder: nil)) } == [
+                "fault not_answering"
+            ])
     }
 
     @Test func `The process that does not answer is named`() {
-        let facts = facts { ($0.process, $0.holder) = (.silent("timed out"), 4711) }
+        let facts = facts { $0.process = .silent("timed out", holder: 4711) }
         #expect(Diagnosis(facts: facts).findings.first?.what.contains("a Carillon (process 4711) has locked") == true)
-    }
-
-    @Test func `Messages of apps that are not in the configuration are reported`() {
-        func found(waiting: UInt64) -> [String] {
-            codes {
-                $0.statistics?.apps = [app { $0.waiting = 2 }]
-                $0.statistics?.backlog = StatsAnswer.Backlog(waiting: waiting)
-            }
-        }
-        #expect(found(waiting: 2) == [] && found(waiting: 5) == ["warning backlog"])
     }
 
     @Test func `The machine is judged`() {
         #expect(codes { $0.isClockSynchronized = false } == ["warning clock"])
         #expect(codes { $0.descriptors = (930, 1024) } == ["warning descriptors"])
-        #expect(codes { ($0.availableMemory, $0.totalMemory) = (32 << 20, 1 << 30) } == ["warning memory"])
+        #expect(codes { $0.memory = (32 << 20, 1 << 30) } == ["warning memory"])
         #expect(
             codes {
                 $0.disk = InstallationFacts.Disk(
@@ -121,71 +105,28 @@ import Testing
     }
 
     @Test func `The running Carillon is judged`() {
-        #expect(codes { $0.statistics?.apps = [app { $0.oldestWaitingMilliseconds = 301_000 }] } == ["warning backlog"])
-        #expect(codes { $0.statistics?.apps = [app { $0.isBrakeOn = true }] } == ["warning brake"])
-        #expect(codes { $0.statistics?.version = "0.0.9" } == ["warning other_version"])
+        #expect(codes { $0.runningVersion = "0.0.9" } == ["warning other_version"])
+        #expect(codes { $0.runningVersion = $0.version } == [])
         #expect(codes { $0.isExecutableReplaced = true } == ["warning other_version"])
-        #expect(
-            codes {
-                $0.statistics?.apps = [app { _ in }]
-                $0.metrics = MetricsText("# TYPE x\ncarillon_breaker_open{app=\"shop\"} 1\n")
-            } == ["warning breaker"])
-        #expect(codes { $0.metrics = MetricsText("carillon_events_dropped_total 7\n") } == ["warning deaf_subscribers"])
-        #expect(
-            codes { $0.metrics = MetricsText("carillon_intake_dropped_acks_total 7\n") } == ["note deaf_subscribers"])
-        #expect(codes { $0.metrics = MetricsText("carillon_ledger_events_lost_total 1\n") } == ["warning events_lost"])
-        #expect(codes { $0.statistics?.obstacles = ["the ledger cannot write"] } == ["fault not_ready"])
-        #expect(codes { $0.process = .silent("no answer") }.contains("fault not_answering"))
+        #expect(codes { $0.found = [Finding(.note, .deafSubscribers, "acks")] } == ["note deaf_subscribers"])
+        #expect(codes { $0.process = .silent("no answer", holder: nil) }.contains("fault not_answering"))
         #expect(codes { $0.process = .forbidden("no") }.contains("fault not_permitted"))
     }
 
-    @Test func `A credential that the running Carillon cannot use is reported`() {
-        for (state, severity) in [
-            (CredentialAnswer.State.inUse, "warning"), (.kept, "warning"), (.unusable, "fault"),
-        ] {
-            #expect(
-                codes { facts in
-                    var credential = CredentialAnswer(
-                        app: .init("shop")!, kind: .key, state: state, name: "K", file: "k.p8")
-                    credential.fault = "refused"
-                    facts.credentials = [credential]
-                } == ["\(severity) credential"])
-        }
-    }
-
-    @Test func `Advice about addresses and credentials is that of the push service`() throws {
+    @Test func `Advice about credentials is that of the push service`() throws {
         var facts = facts()
-        let since = WallTime(milliseconds: facts.now.milliseconds - 3_600_000)
-        facts.statistics?.apps = [
-            app { app in
-                app.isBrakeOn = true
-                app.brakeAdvice = Self.stub.misdirection
-                (app.brakeReason, app.brakeDeactivated, app.brakeDeactivatedSince) = ("OF_ANOTHER_APP", 2, since)
-            }
-        ]
         var shop = DoctorFacts.App(name: "shop", service: "stub.example.com:443")
-        (shop.expiresAt, shop.renewal) = (since, Self.stub.renewal)
+        (shop.expiresAt, shop.renewal) = (WallTime(milliseconds: facts.now.milliseconds - 1), Self.stub.renewal)
         let peer = TrialPeer(
             address: "stub.example.com:443", isOfOwner: false, trust: "stub.pem", description: Self.stub,
             reasons: Self.reasons)
         shop.verdict = Verdict(.refused(Refusal(status: 401, reason: nil)), of: peer)
         facts.apps = [shop]
         let findings = Diagnosis(facts: facts).findings
-        #expect(
-            findings.map(\.code).sorted { $0.rawValue < $1.rawValue } == [
-                .brake, .credentialExpires, .credentialRefused,
-            ])
-        let advice = Dictionary(uniqueKeysWithValues: findings.map { ($0.code, $0.advice ?? "") })
-        #expect(advice[.credentialExpires] == "ask the stub for another key")
-        #expect(advice[.credentialRefused] == "write to the stub")
-        #expect(
-            advice[.brake]
-                == "check the names of the app, and 'carillon check --connect', then run 'carillon devices reactivate "
-                + "--app shop --reason OF_ANOTHER_APP --since \(since.iso8601) --dry-run', and again without --dry-run")
-        let text = findings.map { "\($0.what) \($0.advice ?? "")" }.joined(separator: "\n").lowercased()
-        for word in ["apple", "apns", "topic", "environment", "baddevicetoken"] {
-            #expect(!text.contains(word), "\(text)")
-        }
+        #expect(findings.map(\.code) == [.credentialRefused, .credentialExpires])
+        #expect(findings.map(\.advice) == ["write to the stub", "ask the stub for another key"])
+        #expect(findings.map(\.app) == ["shop", "shop"])
+        #expect(findings.map(\.place) == ["shop (stub.example.com:443)", "shop"])
     }
 
     private static let stub = ServiceDescription(
@@ -207,23 +148,23 @@ import Testing
         #expect(certificate(-1) == ["fault credential_expires"])
     }
 
-    @Test func `One cause is one finding`() throws {
-        var facts = facts()
-        facts.statistics?.apps = [app { _ in }]
-        facts.statistics?.obstacles = ["shop: halted: the provider refused the key; replace it"]
-        var credential = CredentialAnswer(app: .init("shop")!, kind: .key, state: .inUse, name: "K", file: "k.p8")
-        credential.fault = "the provider refused the key; replace it"
-        facts.credentials = [credential]
-        facts.metrics = MetricsText("carillon_breaker_open{app=\"shop\"} 1\n")
-        let found = Diagnosis(facts: facts).findings.filter { $0.place == "shop" }
-        #expect(found.map(\.code) == [.notReady])
-        #expect(found.first?.what == "halted: the provider refused the key" && found.first?.advice == "replace it")
-        // An answer of the push service says more.
+    @Test func `What was found out here is not repeated, and an answer of the push service says more`() {
         var app = DoctorFacts.App(name: "shop", service: "push.example")
         app.verdict = Verdict(.credentialRefused, "the key is refused")
-        facts.apps = [app]
-        let asked = Diagnosis(facts: facts).findings.filter { $0.place?.hasPrefix("shop") == true }
-        #expect(asked.map(\.code) == [.credentialRefused])
+        let running = [
+            Finding(.fault, .notReady, "halted", of: "shop"), Finding(.warning, .breaker, "open", of: "shop"),
+            Finding(.warning, .backlog, "5 messages wait", of: "shop"),
+            Finding(.fault, .notReady, "halted", of: "news"),
+        ]
+        let asked = Diagnosis(facts: facts { ($0.apps, $0.found) = ([app], running) }).findings
+        #expect(asked.map(\.code) == [.notReady, .credentialRefused, .backlog])
+        #expect(asked.map(\.app) == ["news", "shop", "shop"])
+        let end = WallTime(milliseconds: Self.start.milliseconds + 86_400_000)
+        var ending = DoctorFacts.App(name: "shop", service: "push.example")
+        ending.expiresAt = end
+        let expiry = Finding.expiry(of: "shop", at: nil, end, now: Self.start, renewal: nil)
+        #expect(
+            codes { ($0.apps, $0.found) = ([ending], [expiry].compactMap { $0 }) } == ["warning credential_expires"])
     }
 
     @Test func `Findings come in order of weight`() {
@@ -237,13 +178,6 @@ import Testing
         #expect(sorted.prefix(2).map(\.what) == ["first", "second"])
         #expect(sorted.first?.code == .configuration && sorted.first?.severity == .fault)
         #expect(sorted.last?.code == .notRunning && sorted.last?.severity == .note)
-    }
-
-    @Test func `Values of metrics are read, and other text is skipped`() {
-        let metrics = MetricsText(
-            "# HELP a b\na 1\na_b 7\na{x=\"y\"} 2.5\nb NaN\nnonsense\n\na{app=\"shop\",z=\"1\"} 4")
-        #expect(metrics.sum("a") == 7.5 && metrics.sum("none") == 0)
-        #expect(metrics.value("a", app: "shop") == 4 && metrics.value("a", app: "news") == nil)
     }
 
     @Test func `The documentation lists all codes, in order of weight`() throws {

@@ -120,7 +120,7 @@ import Testing
             (-5, "0s"),
         ] as [(Int64, String)])
     func `Ages are formatted with two units`(_ seconds: Int64, _ text: String) {
-        #expect(PlainText.age(seconds) == text)
+        #expect(DurationText.age(seconds) == text)
     }
 
     @Test(arguments: [

@@ -37,7 +37,7 @@ ROUTES = {
     "POST /v1/audience": ("app", 200, {"app": "shop", "to": {"all": True}}),
     "GET /v1/trace?message=m1&app=shop": ("app", 200), "GET /v1/events?since=0": ("filtered", 200),
     "GET /v1/stats": ("filtered", 200), "GET /v1/gateways": ("filtered", 200), "GET /v1/gateways/{app}": ("app", 200),
-    "GET /v1/credentials": ("filtered", 200),
+    "GET /v1/credentials": ("filtered", 200), "GET /v1/findings": ("filtered", 200),
     "GET /v1/cluster": ("same", 200), "GET /v1/configuration": ("whole", 200), "POST /v1/reload": ("whole", 200),
     "PUT /v1/gateways/{app}/connections": ("app", 200, {"min": 1, "max": 2}),
     "POST /v1/gateways/{app}/pause": ("app", 200), "POST /v1/gateways/{app}/resume": ("app", 200),

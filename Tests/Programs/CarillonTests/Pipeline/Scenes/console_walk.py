@@ -273,7 +273,7 @@ def gateways_and_reload():
     browser.see("Pause shop?")
     browser.click("dialog button", "Pause shop")
     browser.see("shop is paused", "Resume…")
-    console.go("#/overview", "An operator paused it. Messages are accepted and wait.")
+    console.go("#/overview", "An operator has paused the app since", "messages are accepted and wait")
     browser.click(".alarms a", "Open the gateway shop")
     browser.click("button", "Resume…")
     browser.click("dialog button", "Resume shop")

@@ -33,7 +33,9 @@ def outage():
     sentence = app["reason"][app["reason"].index("cannot connect to 127.0.0.1:"):]
     assert app["code"] == "refused", app
     gateway = json.loads(serve.verb("scale", "shop", "--json"))
-    assert gateway["fault"] == {"code": "refused", "message": sentence}, gateway
+    fault = gateway["fault"]
+    assert fault["code"] == "refused" and fault["message"] == sentence, gateway
+    assert fault["advice"].startswith("check that the push service listens at this address"), gateway
     assert sentence in serve.verb("scale", "shop")
     assert any(sentence in line for line in json.loads(serve.verb("stats", "--json"))["obstacles"])
     serve.line("connection.down", "refused", sentence)

@@ -1,0 +1,85 @@
+/// What concerns the whole of a running Carillon.
+extension RunningDiagnosis {
+    var lastMinute: [Finding] {
+        let minute = facts.lastMinute
+        let all = minute.sent + minute.rejected
+        var found: [Finding] = []
+        if minute.rejected >= Self.maxRejected, minute.rejected > all * Self.maxRejectedShare {
+            found.append(
+                Finding(
+                    .warning, .rejections,
+                    "push services rejected \(Self.whole(minute.rejected)) of \(Self.whole(all)) notifications in the "
+                        + "last minute",
+                    advice: "'carillon events --prefix delivery/' names the reasons; old tokens are normal, and "
+                        + "rejections for any other reason are not"))
+        }
+        if minute.unknown >= 1 {
+            found.append(
+                Finding(
+                    .warning, .unknownOutcomes,
+                    "connections ended in the last minute before \(Self.whole(minute.unknown)) notifications were "
+                        + "answered",
+                    advice: "they are sent again, unless their message says on_unknown: drop"))
+        }
+        if minute.busy >= 1 {
+            found.append(
+                Finding(
+                    .warning, .intakeFull,
+                    "producers were asked \(Self.whole(minute.busy)) times in the last minute to come again",
+                    advice: "a gateway may be too slow for the load: see 'carillon scale'"))
+        }
+        return found
+    }
+
+    var configuration: [Finding] {
+        let restart = facts.differences.filter { $0.applies == "restart" }.map(\.path)
+        let reload = facts.differences.filter { $0.applies != "restart" }.map(\.path)
+        var found: [Finding] = []
+        if !restart.isEmpty {
+            found.append(
+                Finding(
+                    .warning, .restartNeeded, "these settings of the file need a restart: \(Self.list(restart))",
+                    at: facts.file, advice: "restart Carillon"))
+        }
+        if !reload.isEmpty {
+            found.append(
+                Finding(
+                    .note, .restartNeeded, "these settings of the file are not in force: \(Self.list(reload))",
+                    at: facts.file, advice: "run 'carillon reload'"))
+        }
+        return found
+    }
+
+    var losses: [Finding] {
+        let losses = facts.losses
+        var found: [Finding] = []
+        if losses.events > 0 {
+            found.append(
+                Finding(
+                    .warning, .eventsLost,
+                    "\(losses.events) events were lost since the start, because the ledger could not write them",
+                    advice: "check the disk; what these events reported is not in any record"))
+        }
+        if losses.published > 0 {
+            found.append(
+                Finding(
+                    .warning, .deafSubscribers,
+                    "\(losses.published) events were not published since the start, because subscribers did not read",
+                    advice: "find the slow monitor; it can replay what it missed"))
+        }
+        if losses.acks > 0 {
+            found.append(
+                Finding(
+                    .note, .deafSubscribers,
+                    "\(losses.acks) acknowledgments were dropped since the start, because producers had disconnected or "
+                        + "did not read", advice: "producers send such messages again, which is safe"))
+        }
+        return found
+    }
+
+    private static func whole(_ number: Double) -> String { Int64(exactly: number.rounded()).map { "\($0)" } ?? "many" }
+
+    private static func list(_ paths: [String]) -> String {
+        paths.prefix(5).joined(separator: ", ") + (paths.count > 5 ? " and \(paths.count - 5) more" : "")
+    }
+}

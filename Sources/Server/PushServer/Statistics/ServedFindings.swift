@@ -1,0 +1,25 @@
+import PushAPI
+
+/// What the running server knows about itself, for `GET /v1/findings`.
+struct ServedFindings: FindingSource {
+    let pipeline: Pipeline
+    let gateways: ServedGateways
+    let statistics: ServedStatistics
+    let configuration: any ConfigurationControl
+
+    func facts() async throws -> RunningFacts {
+        var facts = RunningFacts(try await statistics.snapshot(of: nil))
+        facts.gateways = try await gateways.gateways(of: nil)
+        facts.credentials = await gateways.credentials()
+        let settings = await configuration.configuration()
+        (facts.file, facts.differences) = (settings?.file, settings?.differences ?? [])
+        facts.warnings = Set(pipeline.troubles.warnings)
+        facts.openBreakers = Set(
+            await gateways.statuses().filter { $0.gateway?.isLetAlone ?? false }.map(\.app.id.name))
+        facts.losses.events = pipeline.ledger.latest.droppedEvents
+        facts.losses.published = await pipeline.bus.status.dropped
+        facts.losses.acks = await pipeline.intake.counts.droppedAcks
+        facts.lastMinute = statistics.lastMinute
+        return facts
+    }
+}

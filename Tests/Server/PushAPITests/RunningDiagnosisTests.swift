@@ -1,0 +1,185 @@
+import PushAPI
+import PushModel
+import PushTime
+import Testing
+
+/// Tests of what is wrong with a running Carillon.
+@Suite struct RunningDiagnosisTests {
+    private static let start = WallTime(milliseconds: 1_767_225_600_000)
+
+    private func findings(_ change: (inout RunningFacts) -> Void) -> [Finding] {
+        var facts = RunningFacts(StatsAnswer(at: Self.start, startedAt: Self.start, ready: true))
+        facts.statistics.apps = [app()]
+        change(&facts)
+        return RunningDiagnosis(facts).findings
+    }
+
+    private func codes(_ change: (inout RunningFacts) -> Void) -> [String] {
+        findings(change).map { "\($0.severity) \($0.code.rawValue)" }
+    }
+
+    private func app(_ change: (inout StatsAnswer.App) -> Void = { _ in }) -> StatsAnswer.App {
+        var app = StatsAnswer.App(app: "shop", state: "up")
+        change(&app)
+        return app
+    }
+
+    private func gateway(_ fault: ConnectionFault? = nil, pausedAt: WallTime? = nil) -> GatewayAnswer {
+        GatewayAnswer(
+            app: "shop", environment: "", state: "", scale: .init(1...2), queue: 0, credit: 0, connections: [],
+            fault: fault.map { GatewayAnswer.Fault($0) }, pausedAt: pausedAt)
+    }
+
+    private func credential(_ state: CredentialAnswer.State, fault: String? = nil) -> CredentialAnswer {
+        var credential = CredentialAnswer(app: AppID("shop"), kind: .key, state: state, name: "K", file: "k.p8")
+        credential.fault = fault
+        return credential
+    }
+
+    @Test func `Nothing is wrong with a server that works`() {
+        #expect(codes { _ in } == [])
+        #expect(
+            codes {
+                $0.statistics.apps = [
+                    app { ($0.oldestWaitingMilliseconds, $0.oldestUnansweredMilliseconds) = (300_000, 15_000) }
+                ]
+                ($0.lastMinute.sent, $0.lastMinute.rejected, $0.lastMinute.unknown) = (1000, 50, 0.9)
+                $0.gateways = [gateway()]
+                $0.credentials = [credential(.inUse)]
+            } == [])
+    }
+
+    // MARK: Readiness
+
+    @Test func `An obstacle has its app first and its advice last`() throws {
+        let obstacle = { (text: String) in findings { $0.statistics.obstacles = [text] } }
+        let shop = try #require(obstacle("shop: halted: the provider refused the key; replace it").first)
+        #expect(shop.app == "shop" && shop.place == "shop" && shop.severity == .fault && shop.code == .notReady)
+        #expect(shop.what == "halted: the provider refused the key" && shop.advice == "replace it")
+        let whole = try #require(obstacle("the registry hangs").first)
+        #expect(whole.app == nil && whole.place == nil && whole.advice == "see 'carillon stats' and the log")
+    }
+
+    @Test func `What to do about a connection that fails follows from its code`() throws {
+        for code in ConnectionFault.Code.allCases {
+            let fault = ConnectionFault(code, sentence: "cannot connect; it was said")
+            let found = findings {
+                $0.statistics.obstacles = ["shop: no connection is open: \(fault.sentence)"]
+                $0.gateways = [gateway(fault)]
+            }
+            let one = try #require(found.first)
+            #expect(found.count == 1 && one.advice == code.advice ?? "it was said", "\(code)")
+        }
+    }
+
+    @Test func `In a cluster, an obstacle of a node names it`() {
+        let found = findings {
+            $0.statistics.nodes = [StatsAnswer.Node("a"), StatsAnswer.Node("b")]
+            $0.statistics.obstacles = ["node b: shop: connecting; wait", "node a: shop: paused by an operator"]
+            $0.gateways = [gateway()]
+        }
+        #expect(found.map(\.what) == ["connecting, on node b", "paused by an operator, on node a"])
+        #expect(found.map(\.app) == ["shop", "shop"])
+    }
+
+    @Test func `A storage that fails names the disk, and what does not prevent sending is a warning`() {
+        let fault = findings {
+            $0.statistics.ledger = StatsAnswer.Ledger()
+            $0.statistics.ledger?.fault = "cannot write; no space"
+            $0.statistics.obstacles = ["cannot write; no space", "a message waits"]
+            $0.warnings = ["a message waits"]
+        }
+        #expect(fault.map(\.severity) == [.fault, .warning] && fault.map(\.code) == [.notReady, .notReady])
+        #expect(fault.first?.advice == "check the disk of the data directory: free space, and permission to write")
+    }
+
+    @Test func `An app that an operator has paused is one finding, and its backlog is none`() {
+        let found = findings {
+            $0.statistics.obstacles = ["shop: paused by an operator"]
+            $0.statistics.apps = [app { $0.oldestWaitingMilliseconds = 900_000 }]
+            $0.gateways = [gateway(pausedAt: Self.start)]
+        }
+        #expect(found.map(\.code) == [.paused] && found.map(\.severity) == [.warning])
+    }
+
+    @Test func `One cause is one finding`() {
+        let found = codes {
+            $0.statistics.obstacles = ["shop: halted: the provider refused the key; replace it"]
+            $0.credentials = [credential(.inUse, fault: "the provider refused the key; replace it")]
+            $0.openBreakers = ["shop"]
+        }
+        #expect(found == ["fault not_ready"])
+        #expect(codes { $0.openBreakers = ["shop"] } == ["warning breaker"])
+    }
+
+    // MARK: Apps
+
+    @Test func `Apps are judged by their statistics`() {
+        #expect(codes { $0.statistics.apps = [app { $0.oldestWaitingMilliseconds = 300_001 }] } == ["warning backlog"])
+        #expect(
+            codes { $0.statistics.apps = [app { $0.oldestUnansweredMilliseconds = 15_001 }] } == [
+                "warning slow_answers"
+            ])
+        #expect(codes { $0.statistics.apps = [app { $0.isBrakeOn = true }] } == ["warning brake"])
+    }
+
+    @Test func `Advice about addresses is that of the push service`() {
+        let found = findings {
+            $0.statistics.apps = [
+                app {
+                    ($0.isBrakeOn, $0.brakeAdvice, $0.brakeReason) = (true, "check the names of the app", "OTHER_APP")
+                    ($0.brakeDeactivated, $0.brakeDeactivatedSince) = (2, Self.start)
+                }
+            ]
+        }
+        #expect(
+            found.map(\.advice) == [
+                "check the names of the app, and 'carillon check --connect', then run 'carillon devices reactivate "
+                    + "--app shop --reason OTHER_APP --since \(Self.start.iso8601) --dry-run', and again without --dry-run"
+            ])
+        let text = found.map { "\($0.what) \($0.advice ?? "")" }.joined().lowercased()
+        for word in ["apple", "apns", "topic", "environment", "baddevicetoken"] {
+            #expect(!text.contains(word), "\(text)")
+        }
+    }
+
+    @Test(arguments: [(CredentialAnswer.State.inUse, "warning"), (.kept, "warning"), (.unusable, "fault")])
+    func `A credential that cannot be used is reported`(_ state: CredentialAnswer.State, _ severity: String) {
+        #expect(codes { $0.credentials = [credential(state, fault: "refused")] } == ["\(severity) credential"])
+    }
+
+    @Test(arguments: [(30, nil), (29, "warning"), (0, "fault"), (-1, "fault")] as [(Int64, String?)])
+    func `The end of a certificate is a warning and then a fault`(_ days: Int64, _ severity: String?) {
+        let found = codes {
+            var one = credential(.inUse)
+            one.expiresAt = WallTime(milliseconds: Self.start.milliseconds + days * 86_400_000)
+            $0.credentials = [one]
+        }
+        #expect(found == severity.map { ["\($0) credential_expires"] } ?? [])
+    }
+
+    // MARK: The whole
+
+    @Test func `Messages of apps that are not in the configuration are reported`() {
+        func found(waiting: UInt64) -> [String] {
+            codes {
+                $0.statistics.apps = [app { $0.waiting = 2 }]
+                $0.statistics.backlog = StatsAnswer.Backlog(waiting: waiting)
+            }
+        }
+        #expect(found(waiting: 2) == [] && found(waiting: 5) == ["warning backlog"])
+    }
+
+    @Test func `The last minute is judged`() {
+        #expect(codes { ($0.lastMinute.sent, $0.lastMinute.rejected) = (94, 6) } == ["warning rejections"])
+        #expect(codes { ($0.lastMinute.sent, $0.lastMinute.rejected) = (0, 4) } == [])
+        #expect(codes { $0.lastMinute.unknown = 1 } == ["warning unknown_outcomes"])
+        #expect(codes { $0.lastMinute.busy = 1 } == ["warning intake_full"])
+    }
+
+    @Test func `What was lost since the start is reported`() {
+        #expect(codes { $0.losses.events = 1 } == ["warning events_lost"])
+        #expect(codes { $0.losses.published = 7 } == ["warning deaf_subscribers"])
+        #expect(codes { $0.losses.acks = 7 } == ["note deaf_subscribers"])
+    }
+}
