@@ -262,8 +262,9 @@ let rooms: KeyValuePairs<String, [Target]> = [
         .testTarget(
             name: "PushPipelineTests",
             dependencies: [
-                "APNs", "PushPipeline", "PushStore", "PushLogic", "PushWire", "PushModel", "PushTransport", "PushLoop",
-                "TestSupport", "TestTraits", "PushTime",
+                "APNs", "PushPipeline", "PushLogic", "PushWire", "PushModel", "PushTransport", "PushLoop",
+                "TestSupport",
+                "TestTraits", "PushTime",
             ], swiftSettings: settings),
         .testTarget(
             name: "PushConfigurationTests",
@@ -287,8 +288,8 @@ let rooms: KeyValuePairs<String, [Target]> = [
         .testTarget(
             name: "PushServerTests",
             dependencies: [
-                "PushServer", "PushAPI", "PushConfiguration", "PushStore", "PushPipeline", "PushModel", "PushLoop",
-                "TestSupport", "TestTraits", "ServerTestSupport", "PushLogic", "PushTime",
+                "APNs", "PushServer", "PushAPI", "PushConfiguration", "PushStore", "PushPipeline", "PushWire",
+                "PushModel", "PushLoop", "TestSupport", "TestTraits", "ServerTestSupport", "PushLogic", "PushTime",
             ], swiftSettings: settings),
     ],
     "Tests/Programs": [

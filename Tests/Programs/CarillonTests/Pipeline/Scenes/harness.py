@@ -372,7 +372,7 @@ class Monitor:
             self.add(event)
             topic = f"{event['family']}/{event['app']}/{event['kind']}"
             self.heads[topic] = max(event["seq"], self.heads.get(topic, 0))
-        for events in self.kinds.values():
+        for events in (self.events, *self.kinds.values()):
             events.sort(key=lambda event: event["seq"])
 
     def wait_for_heartbeat(self):
