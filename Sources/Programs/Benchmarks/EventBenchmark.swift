@@ -8,20 +8,10 @@ enum EventBenchmark {
     /// Measures the cost of an event from the ledger to a line of JSON.
     static func run(_ arguments: [String]) async throws -> [Figure] {
         let count = arguments.first.flatMap { Int($0) } ?? 1_000_000
-        let records = sampleRecords(1000)
         var figures: [Figure] = []
 
-        var writer = LogWriter(next: 1)
-        var segments: [LogSegment] = []
-        var began = processCPU()
-        for round in 0..<(count / 1000) {
-            let now = WallTime(milliseconds: 1_763_000_000_000 + Int64(round))
-            writer.begin(time: now, reserving: 64 << 10)
-            for record in records { writer.add(record, at: now) }
-            let segment = writer.finish()
-            if segments.count < 100 { segments.append(segment) }
-        }
-        figures.append(Figure(name: "write into a segment", value: microseconds(since: began, for: count), unit: "us"))
+        let (segments, written) = write(sampleRecords(1000), count: count)
+        figures.append(Figure(name: "write into a segment", value: written, unit: "us"))
         let bytes = segments.reduce(0) { $0 + $1.bytes.count }
         figures.append(
             Figure(name: "size in the segment", value: Double(bytes) / Double(segments.count * 1000), unit: "bytes"))
@@ -30,7 +20,7 @@ enum EventBenchmark {
         var lines: [UInt8] = []
         var length = 0
         let rounds = max(1, count / (segments.count * 1000))
-        began = processCPU()
+        var began = processCPU()
         for _ in 0..<rounds {
             for segment in segments {
                 lines.removeAll(keepingCapacity: true)
@@ -64,6 +54,21 @@ enum EventBenchmark {
         figures += try await publishFigures(segments, rounds: rounds)
         return figures
     }
+
+    /// Writes the records into segments. Returns some of them, and the time for each record in microseconds.
+    private static func write(_ records: [DeliveryRecord], count: Int) -> ([LogSegment], Double) {
+        var writer = LogWriter(next: 1)
+        var segments: [LogSegment] = []
+        let began = processCPU()
+        for round in 0..<(count / records.count) {
+            let now = WallTime(milliseconds: 1_763_000_000_000 + Int64(round))
+            writer.begin(time: now, reserving: 64 << 10)
+            for record in records { writer.add(record, at: now) }
+            let segment = writer.finish()
+            if segments.count < 100 { segments.append(segment) }
+        }
+        return (segments, microseconds(since: began, for: count))
+    }
 }
 
 /// Measures the event bus with one subscriber on another thread, over TCP loopback.
@@ -87,18 +92,7 @@ private func publishFigures(_ segments: [LogSegment], rounds: Int) async throws 
     let idle = microseconds(since: alone, for: count)
 
     let received = Locked(0)
-    let subscriber = try await reading.run {
-        var options = ZMQSocketOptions()
-        options.receiveHighWaterMark = 0
-        let socket = try ZMQSocket(.sub, in: context, on: reading, options: options)
-        try socket.subscribe("delivery/")
-        try socket.connect(endpoints.publish ?? "")
-        socket.onMessage = { message in
-            let bytes = message.byteCount(ofFrame: 1)
-            received.withLock { $0 += bytes }
-        }
-        return LoopBound(socket, on: reading)
-    }
+    let subscriber = try await subscriber(to: endpoints.publish ?? "", in: context, on: reading, counting: received)
     while await bus.status.prefixes.isEmpty { await Task.yield() }
     let began = processCPU()
     for _ in 0..<rounds {
@@ -122,6 +116,24 @@ private func publishFigures(_ segments: [LogSegment], rounds: Int) async throws 
         Figure(name: "events a message", value: Double(status.published) / Double(status.messages), unit: ""),
         Figure(name: "received", value: Double(received.withLock { $0 }) / 1_048_576, unit: "MiB"),
     ]
+}
+
+/// Subscribes to deliveries, and counts their bytes.
+private func subscriber(
+    to endpoint: String, in context: ZMQContext, on loop: EventLoop, counting received: Locked<Int>
+) async throws -> LoopBound<ZMQSocket> {
+    try await loop.run {
+        var options = ZMQSocketOptions()
+        options.receiveHighWaterMark = 0
+        let socket = try ZMQSocket(.sub, in: context, on: loop, options: options)
+        try socket.subscribe("delivery/")
+        try socket.connect(endpoint)
+        socket.onMessage = { message in
+            let bytes = message.byteCount(ofFrame: 1)
+            received.withLock { $0 += bytes }
+        }
+        return LoopBound(socket, on: loop)
+    }
 }
 
 private final class NoLog: EventLog {

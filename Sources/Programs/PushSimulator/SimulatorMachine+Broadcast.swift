@@ -118,9 +118,15 @@ extension SimulatorMachine {
             text.object { $0.array("channels") { list in for id in ids { list.element(bytes: id) } } }
             judgment.reaction.body = text.bytes
             return .none
-        case .read, .delete, .send: break
+        case .read, .delete, .send: return carryOut(operation, request, of: app, judgment: &judgment)
         }
-        guard let channelID = fields.channelID, !channelID.isEmpty else { return .missingChannelID }
+    }
+
+    /// Carries out an operation on a channel.
+    private mutating func carryOut(
+        _ operation: Operation, _ request: ProviderRequest, of app: ChannelBook.App, judgment: inout Judgment
+    ) -> Reason {
+        guard let channelID = request.fields.channelID, !channelID.isEmpty else { return .missingChannelID }
         guard Base64.decode(channelID) != nil else { return .badChannelID }
         guard let channel = channels.channel(channelID, of: app) else {
             return .channelNotRegistered

@@ -198,6 +198,11 @@ struct HTTP1RequestMachine: ~Copyable {
         }
         let text = unsafe [UInt8](UnsafeRawBufferPointer(rebasing: bytes[..<lineStart]))
         used += lineStart + 2
+        return try finishHead(text)
+    }
+
+    /// Takes a head whose lines are complete.
+    private mutating func finishHead(_ text: [UInt8]) throws(HTTP1Refusal) -> Step? {
         (lineStart, scanned) = (0, 0)
         skippedEmptyLine = false
         let head = try parser.finish(text)

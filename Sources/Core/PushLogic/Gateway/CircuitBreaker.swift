@@ -107,56 +107,65 @@ package struct CircuitBreaker: Sendable {
     mutating func answered(
         _ tally: AnswerTally, on connection: ConnectionID, now: MonotonicTime, random: Double
     ) -> (Duration, BreakerCause)? {
-        let good = tally.accepted + tally.refused
         switch state {
-        case .open, .unreachable:
-            return nil
-        case .halfOpen(let probe):
-            guard probe == connection else { return nil }
-            if tally.failed + tally.unknown > 0 {
-                if tally.unknown == 0, tally.pause == nil, furtherProbes < policy.furtherProbes,
-                    tally.failedDevices.count > 0, tally.failedDevices.isPart(of: suspects)
-                {
-                    furtherProbes += 1
-                    state = .halfOpen(probe: nil)
-                    return nil
-                }
-                suspects.note(tally.failedDevices)
-                return open(.probeFailed, asked: tally.pause, now: now, random: random)
-            }
-            if good > 0 {
-                self = CircuitBreaker(policy)
-            } else if tally.ended > 0 {
-                state = .halfOpen(probe: nil)
-            }
-            return nil
-        case .closed:
-            newer.failed += tally.failed
-            newer.all += tally.failed + good
-            newer.devices.note(tally.failedDevices)
-            if newer.all >= Self.half {
-                older = newer
-                newer = Window()
-            }
-            if tally.pause != nil {
-                suspects = tally.failedDevices
-                return open(.asked, asked: tally.pause, now: now, random: random)
-            }
-            if now < warnedUntil, tally.failed > good {
-                suspects = tally.failedDevices
-                return open(
-                    .failingForOthers(answers: tally.failed, of: tally.failed + good), asked: nil, now: now,
-                    random: random)
-            }
-            let all = older.all + newer.all
-            let failed = older.failed + newer.failed
-            guard tally.failed > 0, all >= policy.minAnswers, failed * 2 > all else { return nil }
-            var devices = older.devices
-            devices.note(newer.devices)
-            guard devices.count >= policy.minDevices else { return nil }
-            suspects = devices
-            return open(.failing(answers: failed, of: all), asked: nil, now: now, random: random)
+        case .open, .unreachable: nil
+        case .halfOpen(let probe): probe == connection ? probed(tally, now: now, random: random) : nil
+        case .closed: counted(tally, now: now, random: random)
         }
+    }
+
+    /// Takes the answer to a probe.
+    private mutating func probed(
+        _ tally: AnswerTally, now: MonotonicTime, random: Double
+    ) -> (Duration, BreakerCause)? {
+        if tally.failed + tally.unknown > 0 {
+            if tally.unknown == 0, tally.pause == nil, furtherProbes < policy.furtherProbes,
+                tally.failedDevices.count > 0, tally.failedDevices.isPart(of: suspects)
+            {
+                furtherProbes += 1
+                state = .halfOpen(probe: nil)
+                return nil
+            }
+            suspects.note(tally.failedDevices)
+            return open(.probeFailed, asked: tally.pause, now: now, random: random)
+        }
+        if tally.accepted + tally.refused > 0 {
+            self = CircuitBreaker(policy)
+        } else if tally.ended > 0 {
+            state = .halfOpen(probe: nil)
+        }
+        return nil
+    }
+
+    private mutating func counted(
+        _ tally: AnswerTally, now: MonotonicTime, random: Double
+    ) -> (Duration, BreakerCause)? {
+        let good = tally.accepted + tally.refused
+        newer.failed += tally.failed
+        newer.all += tally.failed + good
+        newer.devices.note(tally.failedDevices)
+        if newer.all >= Self.half {
+            older = newer
+            newer = Window()
+        }
+        if tally.pause != nil {
+            suspects = tally.failedDevices
+            return open(.asked, asked: tally.pause, now: now, random: random)
+        }
+        if now < warnedUntil, tally.failed > good {
+            suspects = tally.failedDevices
+            return open(
+                .failingForOthers(answers: tally.failed, of: tally.failed + good), asked: nil, now: now,
+                random: random)
+        }
+        let all = older.all + newer.all
+        let failed = older.failed + newer.failed
+        guard tally.failed > 0, all >= policy.minAnswers, failed * 2 > all else { return nil }
+        var devices = older.devices
+        devices.note(newer.devices)
+        guard devices.count >= policy.minDevices else { return nil }
+        suspects = devices
+        return open(.failing(answers: failed, of: all), asked: nil, now: now, random: random)
     }
 
     /// Takes a failed attempt to connect. If it opens the breaker, returns the duration and the cause.

@@ -179,23 +179,29 @@ extension RouterMachine {
                 for seq in done { lanes[lane].waits.remove(nil, of: seq) }
             }
             if lookedAt == lane { return looked(at: messages, of: lane, unread: unread) }
-            var tooMany: [UInt64] = []
-            for message in messages {
-                let message = HeldMessage(message, lane: lane)
-                lanes[lane].memory.noteCost(message.cost)
-                if tooMany.isEmpty, apps[app].hasGate,
-                    budget.hasRoom(forLoaded: message.cost, in: lanes[lane].memory)
-                {
-                    hold(message)
-                } else {
-                    tooMany.append(message.accepted.seq)
-                }
-            }
-            lanes[lane].spilled.putBack(unread)
-            lanes[lane].spilled.putBack(tooMany)
-            // Without a gateway the reason is not a lack of room, and a release of room would not wake the lane.
-            if !tooMany.isEmpty, apps[app].hasGate { budget.markFull(&lanes[lane].memory) }
+            hold(messages, unread: unread, in: lane)
         }
+    }
+
+    /// Keeps the messages for which there is room.
+    private mutating func hold(_ messages: [AcceptedMessage], unread: [UInt64], in lane: LaneID) {
+        let app = lane.app
+        var tooMany: [UInt64] = []
+        for message in messages {
+            let message = HeldMessage(message, lane: lane)
+            lanes[lane].memory.noteCost(message.cost)
+            if tooMany.isEmpty, apps[app].hasGate,
+                budget.hasRoom(forLoaded: message.cost, in: lanes[lane].memory)
+            {
+                hold(message)
+            } else {
+                tooMany.append(message.accepted.seq)
+            }
+        }
+        lanes[lane].spilled.putBack(unread)
+        lanes[lane].spilled.putBack(tooMany)
+        // Without a gateway the reason is not a lack of room, and a release of room would not wake the lane.
+        if !tooMany.isEmpty, apps[app].hasGate { budget.markFull(&lanes[lane].memory) }
     }
 
     /// Returns the numbers after the last message that was read. If no message was read, all of them are done.

@@ -89,6 +89,14 @@ package enum EventKind: UInt8, CaseIterable, Sendable {
         case .credentialExpiring: "expiring"
         case .credentialRotated: "rotated"
         case .credentialFailed: "failed"
+        case .ledgerRestored: "restored"
+        default: receiptName
+        }
+    }
+
+    /// The word of the App Store.
+    private var receiptName: StaticString {
+        switch self {
         case .receiptSubscribed: "SUBSCRIBED"
         case .receiptDidChangeRenewalPref: "DID_CHANGE_RENEWAL_PREF"
         case .receiptDidChangeRenewalStatus: "DID_CHANGE_RENEWAL_STATUS"
@@ -112,8 +120,7 @@ package enum EventKind: UInt8, CaseIterable, Sendable {
         case .receiptRescindConsent: "RESCIND_CONSENT"
         case .receiptMetadataUpdate: "METADATA_UPDATE"
         case .receiptMigration: "MIGRATION"
-        case .receiptOther: "other"
-        case .ledgerRestored: "restored"
+        default: "other"
         }
     }
 

@@ -38,22 +38,7 @@ package struct ReplayRequest: Sendable, Equatable {
     /// Parses `{"since":…,"part":…,"prefix":"…","limit":…}`; each member is optional. `since` is a number or an object of
     /// numbers by part.
     package static func read(_ bytes: [UInt8]) throws(Rejection) -> ReplayRequest {
-        let json: JSONDocument
-        do throws(JSONError) {
-            json = try JSONDocument(bytes, lengthLimit: maxLengthWithParts)
-        } catch {
-            throw Rejection(.badJSON, detail: "\(error)")
-        }
-        guard json.kind(json.root) == .object else {
-            throw Rejection(.badJSON, detail: "the request is \(json.kind(json.root).name), not an object")
-        }
-        let hasParts = json.value("since", in: json.root).map { json.kind($0) == .object } ?? false
-        guard hasParts || bytes.count <= maxLength else {
-            throw Rejection(.badJSON, detail: "\(JSONError(.tooLong, at: maxLength))")
-        }
-        if let key = json.repeatedKey() {
-            throw Rejection(.badField, detail: "\"\(json.path(ofKey: key))\" is given twice")
-        }
+        let json = try document(bytes)
         var since: Int64 = 0
         var part: Int64?
         var place: LogPosition?
@@ -70,21 +55,9 @@ package struct ReplayRequest: Sendable, Equatable {
             } else if json.isString(member.key, equalTo: "limit") {
                 limit = try number(at: member.value, of: json, key: "limit", range: 1 ... .max)
             } else if json.isString(member.key, equalTo: "prefix") {
-                guard let text = json.string(member.value) else {
-                    throw Rejection(.badField, detail: "prefix is \(json.kind(member.value).name), not a string")
-                }
-                guard text.utf8.count <= maxPrefixLength else {
-                    throw Rejection(
-                        .badField, detail: "prefix is \(text.utf8.count) bytes; \(maxPrefixLength) are allowed")
-                }
-                prefix = text
+                prefix = try self.prefix(at: member.value, of: json)
             } else {
-                let key = json.string(member.key) ?? ""
-                let near = NearestWord.to(key, in: ["since", "part", "prefix", "limit"])
-                throw Rejection(
-                    .badField,
-                    detail: "there is no key \"\(PlainText.name(key))\""
-                        + (near.map { "; did you mean \($0)?" } ?? ""))
+                throw unknown(json.string(member.key) ?? "")
             }
         }
         guard let place else {
@@ -94,6 +67,43 @@ package struct ReplayRequest: Sendable, Equatable {
             throw Rejection(.badField, detail: "part is given, and since names parts itself; leave out part")
         }
         return ReplayRequest(since: .place(place), prefix: prefix, limit: Int(limit))
+    }
+
+    private static func document(_ bytes: [UInt8]) throws(Rejection) -> JSONDocument {
+        let json: JSONDocument
+        do throws(JSONError) {
+            json = try JSONDocument(bytes, lengthLimit: maxLengthWithParts)
+        } catch {
+            throw Rejection(.badJSON, detail: "\(error)")
+        }
+        guard json.kind(json.root) == .object else {
+            throw Rejection(.badJSON, detail: "the request is \(json.kind(json.root).name), not an object")
+        }
+        let hasParts = json.value("since", in: json.root).map { json.kind($0) == .object } ?? false
+        guard hasParts || bytes.count <= maxLength else {
+            throw Rejection(.badJSON, detail: "\(JSONError(.tooLong, at: maxLength))")
+        }
+        if let key = json.repeatedKey() {
+            throw Rejection(.badField, detail: "\"\(json.path(ofKey: key))\" is given twice")
+        }
+        return json
+    }
+
+    private static func prefix(at value: JSONDocument.Position, of json: JSONDocument) throws(Rejection) -> String {
+        guard let text = json.string(value) else {
+            throw Rejection(.badField, detail: "prefix is \(json.kind(value).name), not a string")
+        }
+        guard text.utf8.count <= maxPrefixLength else {
+            throw Rejection(.badField, detail: "prefix is \(text.utf8.count) bytes; \(maxPrefixLength) are allowed")
+        }
+        return text
+    }
+
+    private static func unknown(_ key: String) -> Rejection {
+        let near = NearestWord.to(key, in: ["since", "part", "prefix", "limit"])
+        return Rejection(
+            .badField,
+            detail: "there is no key \"\(PlainText.name(key))\"" + (near.map { "; did you mean \($0)?" } ?? ""))
     }
 
     private static func place(

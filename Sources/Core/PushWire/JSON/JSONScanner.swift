@@ -34,11 +34,23 @@ struct JSONScanner {
         return at == count || fail(.trailingBytes, at: at)
     }
 
-    /// Scans one value and everything in it.
-    private mutating func scanValues() -> Bool {
+    /// The arrays and objects around the next value.
+    private struct Nesting {
+        /// A bit for each, the innermost last: whether it is an object.
         var objects: UInt64 = 0
         var depth = 0
         var container = JSONDocument.none
+
+        var isInObject: Bool { objects & 1 == 1 }
+    }
+
+    private enum Follow {
+        case value, end, failure
+    }
+
+    /// Scans one value and everything in it.
+    private mutating func scanValues() -> Bool {
+        var nesting = Nesting()
         var expectsKey = false
         while true {
             if expectsKey {
@@ -47,45 +59,56 @@ struct JSONScanner {
             }
             guard let byte = peek() else { return fail(.unexpectedEnd, at: at) }
             if byte == UInt8(ascii: "{") || byte == UInt8(ascii: "[") {
-                guard depth < depthLimit else { return fail(.tooDeep, at: at) }
+                guard nesting.depth < depthLimit else { return fail(.tooDeep, at: at) }
                 let isObject = byte == UInt8(ascii: "{")
-                let node = open(isObject ? .object : .array, in: container)
+                let node = open(isObject ? .object : .array, in: nesting.container)
                 at += 1
                 skipSpace()
                 if peek() == (isObject ? UInt8(ascii: "}") : UInt8(ascii: "]")) {
                     at += 1
                     close(node)
                 } else {
-                    depth += 1
-                    objects = objects << 1 | (isObject ? 1 : 0)
-                    container = node
+                    nesting.depth += 1
+                    nesting.objects = nesting.objects << 1 | (isObject ? 1 : 0)
+                    nesting.container = node
                     expectsKey = isObject
                     continue
                 }
             } else {
                 guard scanScalar(byte) else { return false }
             }
-            // A value is complete; closing brackets may follow.
-            while true {
-                if depth == 0 { return true }
-                skipSpace()
-                let isObject = objects & 1 == 1
-                guard let next = peek() else { return fail(.unexpectedEnd, at: at) }
-                if next == UInt8(ascii: ",") {
-                    at += 1
-                    skipSpace()
-                    expectsKey = isObject
-                    break
-                }
-                guard next == (isObject ? UInt8(ascii: "}") : UInt8(ascii: "]")) else {
-                    return fail(.expectedCommaOrEnd, at: at)
-                }
-                at += 1
-                container = close(container)
-                objects >>= 1
-                depth -= 1
+            switch scanEnds(of: &nesting) {
+            case .value: expectsKey = nesting.isInObject
+            case .end: return true
+            case .failure: return false
             }
         }
+    }
+
+    /// Scans what follows a complete value: closing brackets, and a comma before a further value.
+    @inline(__always)
+    private mutating func scanEnds(of nesting: inout Nesting) -> Follow {
+        while nesting.depth > 0 {
+            skipSpace()
+            guard let next = peek() else {
+                _ = fail(.unexpectedEnd, at: at)
+                return .failure
+            }
+            if next == UInt8(ascii: ",") {
+                at += 1
+                skipSpace()
+                return .value
+            }
+            guard next == (nesting.isInObject ? UInt8(ascii: "}") : UInt8(ascii: "]")) else {
+                _ = fail(.expectedCommaOrEnd, at: at)
+                return .failure
+            }
+            at += 1
+            nesting.container = close(nesting.container)
+            nesting.objects >>= 1
+            nesting.depth -= 1
+        }
+        return .end
     }
 
     private mutating func scanKey() -> Bool {

@@ -84,6 +84,18 @@ private struct Pen {
         word(",\"ts\":")
         time(event.time)
         unsafe copy(members)
+        unsafe subject(of: event, texts: bytes)
+        unsafe outcome(of: event, texts: bytes)
+        if event.erases { word(",\"erased\":true") }
+        if let details = event.details {
+            byte(UInt8(ascii: ","))
+            unsafe copy(UnsafeRawBufferPointer(rebasing: bytes[details]))
+        }
+        byte(UInt8(ascii: "}"))
+    }
+
+    @inline(__always)
+    private mutating func subject(of event: LoggedEvent, texts bytes: UnsafeRawBufferPointer) {
         if let id = event.messageID {
             word(",\"message_id\":\"")
             unsafe text(bytes[id])
@@ -100,6 +112,10 @@ private struct Pen {
             unsafe at += DeliveryID.textLength
             byte(UInt8(ascii: "\""))
         }
+    }
+
+    @inline(__always)
+    private mutating func outcome(of event: LoggedEvent, texts bytes: UnsafeRawBufferPointer) {
         if let attempt = event.attempt {
             word(",\"attempt\":")
             number(attempt)
@@ -124,12 +140,6 @@ private struct Pen {
             word(",\"time\":")
             time(evidence)
         }
-        if event.erases { word(",\"erased\":true") }
-        if let details = event.details {
-            byte(UInt8(ascii: ","))
-            unsafe copy(UnsafeRawBufferPointer(rebasing: bytes[details]))
-        }
-        byte(UInt8(ascii: "}"))
     }
 
     @inline(__always)

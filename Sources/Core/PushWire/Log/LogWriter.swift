@@ -112,51 +112,20 @@ package struct LogWriter: Sendable {
 
     /// Adds the event of a delivery.
     package mutating func add(_ record: DeliveryRecord, at now: WallTime) {
-        let kind: EventKind
-        var status: UInt64?
-        var reason: String?
-        var details: [UInt8] = []
-        var isAnswered = true
-        switch record.outcome {
-        case .sent(let providerID):
-            kind = .deliverySent
-            status = 200
-            if let providerID { JSONDetail.append(providerID, as: "apns_unique_id", to: &details) }
-        case .rejected(let refusal, _):
-            kind = .deliveryRejected
-            isAnswered = refusal.isAnswer
-            status = isAnswered ? UInt64(max(0, refusal.status)) : nil
-            reason = refusal.reason?.rawValue
-        case .retry(let refusal, let delay):
-            kind = .deliveryRetry
-            status = UInt64(max(0, refusal.status))
-            reason = refusal.reason?.rawValue
-            JSONDetail.append(delay.wholeMilliseconds, as: "retry_after_ms", to: &details)
-        case .unknown(let cause, let isFinal):
-            kind = .deliveryUnknown
-            reason = cause.rawValue
-            JSONDetail.append(!isFinal, as: "resend", to: &details)
-        case .expired:
-            kind = .deliveryExpired
-            isAnswered = false
-        case .suppressed(let suppression):
-            kind = .deliverySuppressed
-            reason = suppression.rawValue
-            isAnswered = false
-        }
+        let outcome = LoggedOutcome(record.outcome)
         let message = record.message
         var fields = LogField.device
         fields |= message === lastMessage ? LogField.sameMessage : LogField.messageID
         if record.deliveryID.high | record.deliveryID.low != 0 { fields |= LogField.deliveryID }
         if record.attempt > 0 { fields |= LogField.attempt }
-        if status != nil { fields |= LogField.status }
-        if reason != nil { fields |= LogField.reason }
-        if isAnswered { fields |= LogField.latency }
+        if outcome.status != nil { fields |= LogField.status }
+        if outcome.reason != nil { fields |= LogField.reason }
+        if outcome.isAnswered { fields |= LogField.latency }
         if message.traceparent != nil {
             fields |= message === lastMessage ? LogField.sameTraceparent : LogField.traceparent
         }
-        if !details.isEmpty { fields |= LogField.details }
-        beginEvent(kind, of: message.app, fields: fields, at: now)
+        if !outcome.details.isEmpty { fields |= LogField.details }
+        beginEvent(outcome.kind, of: message.app, fields: fields, at: now)
         if fields & LogField.messageID != 0 { bytes.appendText(message.id.text) }
         bytes.appendWord(record.device.high)
         bytes.appendWord(record.device.low)
@@ -165,11 +134,13 @@ package struct LogWriter: Sendable {
             bytes.appendWord(record.deliveryID.low)
         }
         if record.attempt > 0 { bytes.appendVarint(UInt64(record.attempt)) }
-        if let status { bytes.appendVarint(status) }
-        if let reason { bytes.appendText(reason) }
-        if isAnswered { bytes.appendVarint(UInt64(max(0, now.milliseconds &- record.acceptedAt.milliseconds))) }
+        if let status = outcome.status { bytes.appendVarint(status) }
+        if let reason = outcome.reason { bytes.appendText(reason) }
+        if outcome.isAnswered {
+            bytes.appendVarint(UInt64(max(0, now.milliseconds &- record.acceptedAt.milliseconds)))
+        }
         if fields & LogField.traceparent != 0, let traceparent = message.traceparent { bytes.appendText(traceparent) }
-        if !details.isEmpty { bytes.appendBytes(details) }
+        if !outcome.details.isEmpty { bytes.appendBytes(outcome.details) }
         lastMessage = message
     }
 
@@ -304,5 +275,46 @@ package struct LogWriter: Sendable {
             }
         }
         return lastApp * Self.kinds + Int(kind.rawValue)
+    }
+}
+
+/// What the event of a delivery says about its outcome.
+private struct LoggedOutcome {
+    let kind: EventKind
+    var status: UInt64?
+    var reason: String?
+    var details: [UInt8] = []
+    /// Whether the time to the answer is known.
+    var isAnswered = true
+
+    @inline(__always)
+    init(_ outcome: DeliveryOutcome) {
+        switch outcome {
+        case .sent(let providerID):
+            kind = .deliverySent
+            status = 200
+            if let providerID { JSONDetail.append(providerID, as: "apns_unique_id", to: &details) }
+        case .rejected(let refusal, _):
+            kind = .deliveryRejected
+            isAnswered = refusal.isAnswer
+            status = isAnswered ? UInt64(max(0, refusal.status)) : nil
+            reason = refusal.reason?.rawValue
+        case .retry(let refusal, let delay):
+            kind = .deliveryRetry
+            status = UInt64(max(0, refusal.status))
+            reason = refusal.reason?.rawValue
+            JSONDetail.append(delay.wholeMilliseconds, as: "retry_after_ms", to: &details)
+        case .unknown(let cause, let isFinal):
+            kind = .deliveryUnknown
+            reason = cause.rawValue
+            JSONDetail.append(!isFinal, as: "resend", to: &details)
+        case .expired:
+            kind = .deliveryExpired
+            isAnswered = false
+        case .suppressed(let suppression):
+            kind = .deliverySuppressed
+            reason = suppression.rawValue
+            isAnswered = false
+        }
     }
 }

@@ -220,62 +220,70 @@ struct Arguments: Sendable {
     private var words: [String: [String]] = [:]
 
     init(_ given: [String], of verb: Verb) throws {
-        let (options, verbName) = (verb.options, verb.name)
         var wanted = verb.words[...]
         var rest = given[...]
         while let word = rest.popFirst() {
-            guard word.hasPrefix("--") else {
-                guard !word.hasPrefix("-") || word == "-" else {
-                    throw Failure(.usage, "'\(word)' is not an option; 'carillon \(verbName) --help' lists them")
-                }
-                let repeated = verb.words.last.flatMap { $0.mayRepeat && wanted.isEmpty ? $0 : nil }
-                guard let expected = wanted.popFirst() ?? repeated else {
-                    throw Failure(
-                        .usage,
-                        verb.words.isEmpty
-                            ? "'\(word)' is not an option; 'carillon \(verbName) --help' lists them"
-                            : "unexpected argument '\(word)'; 'carillon \(verbName) --help' lists the arguments")
-                }
-                guard !word.isEmpty || expected.mayBeEmpty else {
-                    throw Failure(
-                        .usage, "\(expected.name) is empty; 'carillon \(verbName) --help' lists the arguments")
-                }
-                words[expected.name, default: []].append(word)
-                continue
+            if word.hasPrefix("--") {
+                try take(option: word, of: verb, from: &rest)
+            } else {
+                try take(word, of: verb, as: &wanted)
             }
-            let parts = word.dropFirst(2).split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
-            let given = parts.first.map(String.init) ?? ""
-            let known = options.first { $0.name == given } ?? options.first { $0.earlierName == given }
-            let name = known?.name ?? given
-            guard let option = known else {
-                let nearest = NearestWord.to(name, in: options.map(\.name))
-                throw Failure(
-                    .usage,
-                    "unknown option '--\(name)'"
-                        + (nearest.map { "; did you mean '--\($0)'?" } ?? "; 'carillon \(verbName) --help' lists them"))
-            }
-            var value = ""
-            if let placeholder = option.value {
-                guard let given = parts.count > 1 ? String(parts[1]) : rest.popFirst() else {
-                    throw Failure(.usage, "'--\(name)' needs a value: --\(name) \(placeholder)")
-                }
-                // An empty filter is nearly always a variable that is not set, and must not select everything.
-                guard !given.isEmpty || option.mayBeEmpty else {
-                    throw Failure(.usage, "the value of '--\(name)' is empty: --\(name) \(placeholder)")
-                }
-                value = given
-            } else if parts.count > 1 {
-                throw Failure(.usage, "'--\(name)' does not take a value")
-            }
-            guard option.mayRepeat || values[name] == nil else {
-                throw Failure(.usage, "'--\(name)' was given twice")
-            }
-            values[name, default: []].append(value)
         }
         if let missing = wanted.first, !missing.isOptional {
             throw Failure(
-                .usage, "\(missing.name) is missing: \(missing.about); 'carillon \(verbName) --help' shows examples")
+                .usage, "\(missing.name) is missing: \(missing.about); 'carillon \(verb.name) --help' shows examples")
         }
+    }
+
+    private mutating func take(_ word: String, of verb: Verb, as wanted: inout ArraySlice<Word>) throws {
+        guard !word.hasPrefix("-") || word == "-" else {
+            throw Failure(.usage, "'\(word)' is not an option; 'carillon \(verb.name) --help' lists them")
+        }
+        let repeated = verb.words.last.flatMap { $0.mayRepeat && wanted.isEmpty ? $0 : nil }
+        guard let expected = wanted.popFirst() ?? repeated else {
+            throw Failure(
+                .usage,
+                verb.words.isEmpty
+                    ? "'\(word)' is not an option; 'carillon \(verb.name) --help' lists them"
+                    : "unexpected argument '\(word)'; 'carillon \(verb.name) --help' lists the arguments")
+        }
+        guard !word.isEmpty || expected.mayBeEmpty else {
+            throw Failure(.usage, "\(expected.name) is empty; 'carillon \(verb.name) --help' lists the arguments")
+        }
+        words[expected.name, default: []].append(word)
+    }
+
+    private mutating func take(option word: String, of verb: Verb, from rest: inout ArraySlice<String>) throws {
+        let parts = word.dropFirst(2).split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+        let given = parts.first.map(String.init) ?? ""
+        guard
+            let option = verb.options.first(where: { $0.name == given })
+                ?? verb.options.first(where: { $0.earlierName == given })
+        else {
+            let nearest = NearestWord.to(given, in: verb.options.map(\.name))
+            throw Failure(
+                .usage,
+                "unknown option '--\(given)'"
+                    + (nearest.map { "; did you mean '--\($0)'?" } ?? "; 'carillon \(verb.name) --help' lists them"))
+        }
+        let name = option.name
+        var value = ""
+        if let placeholder = option.value {
+            guard let given = parts.count > 1 ? String(parts[1]) : rest.popFirst() else {
+                throw Failure(.usage, "'--\(name)' needs a value: --\(name) \(placeholder)")
+            }
+            // An empty filter is nearly always a variable that is not set, and must not select everything.
+            guard !given.isEmpty || option.mayBeEmpty else {
+                throw Failure(.usage, "the value of '--\(name)' is empty: --\(name) \(placeholder)")
+            }
+            value = given
+        } else if parts.count > 1 {
+            throw Failure(.usage, "'--\(name)' does not take a value")
+        }
+        guard option.mayRepeat || values[name] == nil else {
+            throw Failure(.usage, "'--\(name)' was given twice")
+        }
+        values[name, default: []].append(value)
     }
 
     /// Returns the value of a required positional argument.

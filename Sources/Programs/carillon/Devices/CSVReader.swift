@@ -84,34 +84,12 @@ struct CSVReader {
         var index = at
         var lines = 1
         while true {
-            var field: [UInt8] = []
-            if index < bytes.count, bytes[index] == UInt8(ascii: "\"") {
-                index += 1
-                while true {
-                    guard index < bytes.count else { return .needsMore }
-                    let byte = bytes[index]
-                    index += 1
-                    guard byte == UInt8(ascii: "\"") else {
-                        if byte == 0x0a { lines += 1 }
-                        field.append(byte)
-                        continue
-                    }
-                    // The next byte decides whether this quotation mark closes the field.
-                    if index == bytes.count, !hasEnded { return .needsMore }
-                    guard index < bytes.count, bytes[index] == UInt8(ascii: "\"") else { break }
-                    field.append(byte)
-                    index += 1
-                }
-            } else {
-                while index < bytes.count, bytes[index] != UInt8(ascii: ","), bytes[index] != 0x0a {
-                    if bytes[index] == UInt8(ascii: "\"") {
-                        return .wrong("a quotation mark within a field: quote the field and double the mark")
-                    }
-                    field.append(bytes[index])
-                    index += 1
-                }
-                guard index < bytes.count || hasEnded else { return .needsMore }
-                if field.last == 0x0d { field.removeLast() }
+            let field: [UInt8]
+            switch index < bytes.count && bytes[index] == UInt8(ascii: "\"")
+                ? scanQuoted(at: &index, lines: &lines) : scanPlain(at: &index)
+            {
+            case .field(let found): field = found
+            case .ended(let scan): return scan
             }
             guard index - at <= Self.maxRecordSize else {
                 return .wrong("longer than \(Self.maxRecordSize / 1024) KiB: is a closing quotation mark missing?")
@@ -132,6 +110,47 @@ struct CSVReader {
             default: return .wrong("text after a closing quotation mark: double the marks within a field")
             }
         }
+    }
+
+    private enum Field {
+        case field([UInt8])
+        /// What the record is instead.
+        case ended(Scan)
+    }
+
+    /// Reads a quoted field, and leaves the index behind its closing quotation mark.
+    private func scanQuoted(at index: inout Int, lines: inout Int) -> Field {
+        var field: [UInt8] = []
+        index += 1
+        while true {
+            guard index < bytes.count else { return .ended(.needsMore) }
+            let byte = bytes[index]
+            index += 1
+            guard byte == UInt8(ascii: "\"") else {
+                if byte == 0x0a { lines += 1 }
+                field.append(byte)
+                continue
+            }
+            // The next byte decides whether this quotation mark closes the field.
+            if index == bytes.count, !hasEnded { return .ended(.needsMore) }
+            guard index < bytes.count, bytes[index] == UInt8(ascii: "\"") else { return .field(field) }
+            field.append(byte)
+            index += 1
+        }
+    }
+
+    private func scanPlain(at index: inout Int) -> Field {
+        var field: [UInt8] = []
+        while index < bytes.count, bytes[index] != UInt8(ascii: ","), bytes[index] != 0x0a {
+            if bytes[index] == UInt8(ascii: "\"") {
+                return .ended(.wrong("a quotation mark within a field: quote the field and double the mark"))
+            }
+            field.append(bytes[index])
+            index += 1
+        }
+        guard index < bytes.count || hasEnded else { return .ended(.needsMore) }
+        if field.last == 0x0d { field.removeLast() }
+        return .field(field)
     }
 
     /// Skips the current line. Returns false if its end has not been received yet.

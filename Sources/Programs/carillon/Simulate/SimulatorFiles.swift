@@ -34,17 +34,7 @@ struct SimulatorFiles {
         store.removeDrafts()
         var made: [String] = []
 
-        if store.has("ca.pem"), store.has("ca.key") {
-            authority = try CertificateAuthority(
-                certificate: .file("\(directory)/ca.pem"), key: .file("\(directory)/ca.key"))
-        } else {
-            authority = try CertificateAuthority(commonName: "Carillon Simulator Root")
-            try store.write("ca.key", text: authority.privateKeyPEM)
-            try store.write("ca.pem", text: authority.certificatePEM, isSecret: false)
-            made += ["ca.pem"]
-            // Certificates of an earlier root are no longer valid.
-            for name in ["server.pem", "push.pem"] { store.remove(name) }
-        }
+        authority = try Self.authority(in: store, made: &made)
         if !store.has("server.pem") {
             let issued = try authority.issue(
                 CertificateRequest(
@@ -69,15 +59,32 @@ struct SimulatorFiles {
             try store.write("push.pem", text: issued.certificatePEM + issued.privateKeyPEM)
             made += ["push.pem"]
         }
-        let keyName = Self.providerKeyName
-        if store.has(keyName) {
-            providerKey = try ES256PrivateKey(pem: .file("\(directory)/\(keyName)"))
-        } else {
-            providerKey = try ES256PrivateKey.generate()
-            try store.write(keyName, text: providerKey.pem)
-            made += [keyName]
-        }
+        providerKey = try Self.providerKey(in: store, made: &made)
         self.made = made
+    }
+
+    private static func authority(in store: Store, made: inout [String]) throws -> CertificateAuthority {
+        if store.has("ca.pem"), store.has("ca.key") {
+            return try CertificateAuthority(
+                certificate: .file("\(store.directory)/ca.pem"), key: .file("\(store.directory)/ca.key"))
+        }
+        let authority = try CertificateAuthority(commonName: "Carillon Simulator Root")
+        try store.write("ca.key", text: authority.privateKeyPEM)
+        try store.write("ca.pem", text: authority.certificatePEM, isSecret: false)
+        made += ["ca.pem"]
+        // Certificates of an earlier root are no longer valid.
+        for name in ["server.pem", "push.pem"] { store.remove(name) }
+        return authority
+    }
+
+    private static func providerKey(in store: Store, made: inout [String]) throws -> ES256PrivateKey {
+        if store.has(providerKeyName) {
+            return try ES256PrivateKey(pem: .file("\(store.directory)/\(providerKeyName)"))
+        }
+        let key = try ES256PrivateKey.generate()
+        try store.write(providerKeyName, text: key.pem)
+        made += [providerKeyName]
+        return key
     }
 }
 

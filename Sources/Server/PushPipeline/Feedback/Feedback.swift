@@ -243,7 +243,32 @@ package actor Feedback: FeedbackSink {
 
     /// Checks the suspects, and returns when the events of the dead ones are on disk.
     private func record(_ suspects: [Deactivation], mayBeHeld: Bool) async throws {
-        // If a device occurs several times, keep the suspect with the latest evidence.
+        let wanted = unknown(of: suspects)
+        counts.known += UInt64(suspects.count - wanted.count)
+        guard !wanted.isEmpty else { return }
+        let seen = try await registry.lastSeen(wanted.map(\.device))
+        let dead = confirmed(zip(wanted, seen), mayBeHeld: mayBeHeld)
+        guard !dead.isEmpty else { return }
+        // A provider's clock may be ahead. The registry limits the evidence to the time of the event, so the same limit
+        // applies to what is remembered here. Otherwise a device that registers again would seem to be recorded
+        // already.
+        let written = wallClock()
+        let devices = dead.map(\.device)
+        // When the event is published, nothing more may be sent to the device, so deliveries to it are held first.
+        let held = registry.hold(devices)
+        guard await ledger.note(dead.map { .deactivated($0) }) != nil else {
+            await registry.release(held)
+            throw FeedbackError.ledgerRefused
+        }
+        counts.deactivated += UInt64(dead.count)
+        for suspect in dead where suspect.isMisdirected {
+            misdirected[suspect.app, default: MisdirectedDevices()].add(1, at: written)
+        }
+        for suspect in dead { recorded.add(suspect.device, evidence: min(suspect.evidence, written), now: loop.now) }
+    }
+
+    /// Returns each device once that is not known to be inactive, with the latest evidence.
+    private func unknown(of suspects: [Deactivation]) -> [Deactivation] {
         var latest: [DeviceID: Deactivation] = [:]
         for suspect in suspects where suspect.evidence > latest[suspect.device]?.evidence ?? .distantPast {
             latest[suspect.device] = suspect
@@ -253,12 +278,15 @@ package actor Feedback: FeedbackSink {
             latest[suspect.device] = nil
             if !registry.inactive.contains(suspect.device) { wanted.append(suspect) }
         }
-        counts.known += UInt64(suspects.count - wanted.count)
-        guard !wanted.isEmpty else { return }
-        let seen = try await registry.lastSeen(wanted.map(\.device))
+        return wanted
+    }
+
+    /// Returns the suspects that are to be deactivated. The brake and the registry may have changed during the lookup.
+    private func confirmed(
+        _ suspects: some Sequence<(Deactivation, WallTime?)>, mayBeHeld: Bool
+    ) -> [Deactivation] {
         var dead: [Deactivation] = []
-        for (suspect, seen) in zip(wanted, seen) {
-            // The brake and the registry may have changed during the lookup.
+        for (suspect, seen) in suspects {
             if mayBeHeld, brakes.isStopped(suspect.app) {
                 counts.held += 1
             } else if let seen, seen > suspect.evidence {
@@ -278,23 +306,7 @@ package actor Feedback: FeedbackSink {
                 dead.append(suspect)
             }
         }
-        guard !dead.isEmpty else { return }
-        // A provider's clock may be ahead. The registry limits the evidence to the time of the event, so the same limit
-        // applies to what is remembered here. Otherwise a device that registers again would seem to be recorded
-        // already.
-        let written = wallClock()
-        let devices = dead.map(\.device)
-        // When the event is published, nothing more may be sent to the device, so deliveries to it are held first.
-        let held = registry.hold(devices)
-        guard await ledger.note(dead.map { .deactivated($0) }) != nil else {
-            await registry.release(held)
-            throw FeedbackError.ledgerRefused
-        }
-        counts.deactivated += UInt64(dead.count)
-        for suspect in dead where suspect.isMisdirected {
-            misdirected[suspect.app, default: MisdirectedDevices()].add(1, at: written)
-        }
-        for suspect in dead { recorded.add(suspect.device, evidence: min(suspect.evidence, written), now: loop.now) }
+        return dead
     }
 
     // MARK: From the feedback service

@@ -75,14 +75,7 @@ final class ServedNode: Sendable {
             let registry = try await PostgreSQLRegistry.open(
                 devices, identities: ledger.identities, note: { await ledger.note($0) })
             do {
-                let peers = try await peers(cluster, keys, ledger, state, dependencies)
-                var shell = shellSettings(
-                    store, cluster, keys, peers, at: await peers.endpoint, settings, state, dependencies)
-                let file = RenewalFile(in: dependencies.directory)
-                let renewals = SeenRenewals(file, warning: { [trouble = RepeatedWarning(log)] in trouble.report($0) })
-                shell.seen = file.read()
-                shell.hooks.acknowledged = { renewals.take($0) }
-                let node = ServedNode(cluster, ledger, peers, state, shell, renewals: renewals)
+                let node = try await node(store, cluster, keys, ledger, state, settings, dependencies)
                 let book = registry.keyBook
                 return Stores(
                     ledger: ledger, registry: registry, backlog: backlog,
@@ -98,6 +91,22 @@ final class ServedNode: Sendable {
             await ledger.close(within: .zero)
             throw error
         }
+    }
+
+    private static func node(
+        _ store: Configuration.Store, _ cluster: Configuration.Cluster, _ keys: CurveKeyPair,
+        _ ledger: PostgreSQLLedger,
+        _ state: NodeState, _ settings: PostgreSQLLedger.Settings, _ dependencies: Stores.Dependencies
+    ) async throws -> ServedNode {
+        let peers = try await peers(cluster, keys, ledger, state, dependencies)
+        var shell = shellSettings(
+            store, cluster, keys, peers, at: await peers.endpoint, settings, state, dependencies)
+        let file = RenewalFile(in: dependencies.directory)
+        let renewals = SeenRenewals(
+            file, warning: { [trouble = RepeatedWarning(dependencies.log)] in trouble.report($0) })
+        shell.seen = file.read()
+        shell.hooks.acknowledged = { renewals.take($0) }
+        return ServedNode(cluster, ledger, peers, state, shell, renewals: renewals)
     }
 
     private static func ledgerSettings(

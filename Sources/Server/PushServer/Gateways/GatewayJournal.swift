@@ -65,6 +65,15 @@ final class GatewayJournal: Sendable {
                     .event: "connection.scaled", .reason: cause.rawValue, .connections: connections,
                     .minimum: minimum, .maximum: maximum,
                 ])
+        case .breakerOpened, .breakerClosed, .credentialRefused, .credentialFailed, .credentialRotated,
+            .credentialAccepted:
+            writeState(event)
+        }
+    }
+
+    /// Writes an event that is not about one connection.
+    private func writeState(_ event: GatewayEvent) {
+        switch event {
         case .breakerOpened(let pause, let cause):
             log.warning(
                 "circuit breaker opened, sending paused",
@@ -85,6 +94,7 @@ final class GatewayJournal: Sendable {
             log.notice(
                 "the push service accepts the credential again, sending resumed",
                 [.event: "credential.rotated", .reason: "accepted"])
+        case .up, .down, .goAway, .scaled: break
         }
     }
 }

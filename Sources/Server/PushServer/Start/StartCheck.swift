@@ -148,6 +148,11 @@ package struct StartCheck: Sendable {
                 faults.append(error)
             }
         }
+        return faults + endpointFaults
+    }
+
+    private var endpointFaults: [StartError] {
+        var faults: [StartError] = []
         let binds = [
             ("intake.router", configuration.intake.router), ("intake.pull", configuration.intake.pull),
             ("events.publish", configuration.events.publish), ("events.replay", configuration.events.replay),

@@ -45,25 +45,31 @@ extension PostgreSQLSection {
                 parameters.append(int8: incarnation.value)
                 parameters.append(timestamp: PostgreSQLTimestamp(microseconds: until.wholeMicroseconds))
             }
-        case .take(let part, let epoch, let owner):
-            call(ClusterStatements.take) { parameters in
-                parameters.append(text: node.name)
-                parameters.append(int4: Int32(part.number))
-                parameters.append(int8: epoch.value)
-                if let owner { parameters.append(text: owner.name) } else { parameters.appendNull() }
-            }
-        case .handOver(let part, let epoch, let to):
-            call(ClusterStatements.handOver) { parameters in
-                parameters.append(text: node.name)
-                parameters.append(int4: Int32(part.number))
-                parameters.append(int8: epoch.value)
-                parameters.append(text: to.name)
-            }
         case .leave(let incarnation):
             call(ClusterStatements.leave) { parameters in
                 parameters.append(text: node.name)
                 parameters.append(int8: incarnation.value)
             }
+        case .take(let part, let epoch, let owner): addTake(of: part, epoch: epoch, from: owner, by: node)
+        case .handOver(let part, let epoch, let to): addHandOver(of: part, epoch: epoch, to: to, by: node)
+        }
+    }
+
+    private func addTake(of part: PartitionID, epoch: PartitionEpoch, from owner: NodeID?, by node: NodeID) {
+        call(ClusterStatements.take) { parameters in
+            parameters.append(text: node.name)
+            parameters.append(int4: Int32(part.number))
+            parameters.append(int8: epoch.value)
+            if let owner { parameters.append(text: owner.name) } else { parameters.appendNull() }
+        }
+    }
+
+    private func addHandOver(of part: PartitionID, epoch: PartitionEpoch, to other: NodeID, by node: NodeID) {
+        call(ClusterStatements.handOver) { parameters in
+            parameters.append(text: node.name)
+            parameters.append(int4: Int32(part.number))
+            parameters.append(int8: epoch.value)
+            parameters.append(text: other.name)
         }
     }
 }

@@ -108,6 +108,18 @@ extension LedgerCore {
         }
     }
 
+    /// Returns the statement that reads the next row of keys to examine.
+    private func nextKeyRow() -> SQLiteStatement {
+        switch machine.dedupe.nextKeyRow() {
+        case .pinned(let number):
+            statements.pinnedKeys.bind(1, number)
+            return statements.pinnedKeys
+        case .after(let number):
+            statements.oldestKeys.bind(1, number)
+            return statements.oldestKeys
+        }
+    }
+
     private func trimKeys() throws(StoreError) -> Bool {
         let now = clock()
         let age = age(at: now)
@@ -118,15 +130,7 @@ extension LedgerCore {
         try statements.begin.run()
         try storeAge(age)
         for _ in 0..<Self.rowsAtOnce where size < Self.keysAtOnce {
-            let row: SQLiteStatement
-            switch machine.dedupe.nextKeyRow() {
-            case .pinned(let number):
-                row = statements.pinnedKeys
-                row.bind(1, number)
-            case .after(let number):
-                row = statements.oldestKeys
-                row.bind(1, number)
-            }
+            let row = nextKeyRow()
             defer { row.reset() }
             guard try row.step() else {
                 // A pinned row exists unless another program has changed the file.

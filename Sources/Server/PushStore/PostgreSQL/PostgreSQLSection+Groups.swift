@@ -81,6 +81,19 @@ extension PostgreSQLSection {
         if !rows.removedScheduled.isEmpty {
             remove(rows.removedScheduled, with: StoreStatements.removeLater, part: number, epoch: epoch)
         }
+        addCancels(of: rows, part: number, epoch: epoch)
+        for (app, id) in rows.receipts {
+            call(StoreStatements.addReceipt) { parameters in
+                parameters.append(int4: number)
+                parameters.append(int8: epoch)
+                parameters.append(text: app.name)
+                parameters.append(text: id)
+                parameters.append(int8: rows.time.milliseconds)
+            }
+        }
+    }
+
+    private func addCancels(of rows: LedgerRows, part number: Int32, epoch: Int64) {
         if !rows.removedCancels.isEmpty {
             remove(rows.removedCancels, with: StoreStatements.removeCancels, part: number, epoch: epoch)
         }
@@ -105,15 +118,6 @@ extension PostgreSQLSection {
                 parameters.append(text: cancel.request.id.text)
                 parameters.append(text: cancel.request.client ?? "")
                 parameters.append(bytea: Self.bytes(cancel.parts))
-            }
-        }
-        for (app, id) in rows.receipts {
-            call(StoreStatements.addReceipt) { parameters in
-                parameters.append(int4: number)
-                parameters.append(int8: epoch)
-                parameters.append(text: app.name)
-                parameters.append(text: id)
-                parameters.append(int8: rows.time.milliseconds)
             }
         }
     }

@@ -26,12 +26,9 @@ extension PostgreSQLRegistry {
             if !isFirst { await sessions.pause(.milliseconds(.random(in: 1...20))) }
             isFirst = false
             guard let rows = try await stored(ids, by: deadline, isDoubtful: doubtful != nil) else { break }
-            var versions: [DeviceID: Int64] = [:]
+            let versions = Dictionary(rows.map { ($0.device.deviceId, $0.version) }, uniquingKeysWith: { $1 })
             var devices = DeviceChanges()
-            for row in rows {
-                versions[row.device.deviceId] = row.version
-                devices.add(row.device, tags: row.tags)
-            }
+            for row in rows { devices.add(row.device, tags: row.tags) }
             let decided: (Outcome, DeviceChanges)
             let isAgain = rows.contains { $0.version == version }
             if let doubtful, isAgain {
@@ -53,10 +50,7 @@ extension PostgreSQLRegistry {
                 doubtful = nil
                 reason = "other nodes change the same devices"
             case .refused(let failure):
-                guard failure.sqlState == .uniqueViolation || failure.sqlState.mayPassForRegistry else {
-                    throw doubtful == nil ? sessions.failure("\(failure)") : unconfirmed("\(failure)")
-                }
-                if failure.sqlState != .uniqueViolation { reason = "\(failure)" }
+                reason = try passing(failure, isDoubtful: doubtful != nil) ?? reason
             case .unknown(let text):
                 doubtful = decided
                 reason = text
@@ -67,6 +61,15 @@ extension PostgreSQLRegistry {
             if state.withLock({ $0.isClosed }) { break }
         }
         throw doubtful == nil ? sessions.unavailable(reason) : unconfirmed(reason)
+    }
+
+    /// Returns the reason of a refusal that may pass, or nil if other nodes change the same devices.
+    private func passing(_ failure: PostgreSQLFailure, isDoubtful: Bool) throws -> String? {
+        if failure.sqlState == .uniqueViolation { return nil }
+        guard failure.sqlState.mayPassForRegistry else {
+            throw isDoubtful ? unconfirmed("\(failure)") : sessions.failure("\(failure)")
+        }
+        return "\(failure)"
     }
 
     private func unconfirmed(_ reason: String) -> RegistryError {

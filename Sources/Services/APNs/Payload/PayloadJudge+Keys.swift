@@ -143,68 +143,69 @@ extension PayloadJudge {
 
     mutating func check(_ value: JSONDocument.Position, at path: String, shape: ValueShape) {
         let kind = document.kind(value)
-        let offset = document.offset(value)
-        func addWrongType(expected: String, to findings: inout PayloadFindings) {
-            findings.add(
-                .wrongType, severity: .ignored, path: path, problem: "it is \(kind.name)", advice: "write \(expected)",
-                at: offset)
-        }
         switch shape {
-        case .string:
-            if !kind.isString { addWrongType(expected: "a string", to: &findings) }
+        case .string: expect(kind.isString, toBe: "a string", of: value, at: path)
         case .stringOrObject:
-            if !kind.isString, kind != .object { addWrongType(expected: "a string or an object", to: &findings) }
-        case .object:
-            if kind != .object { addWrongType(expected: "an object", to: &findings) }
-        case .array:
-            if kind != .array { addWrongType(expected: "an array", to: &findings) }
-        case .number:
-            if !kind.isNumber { addWrongType(expected: "a number", to: &findings) }
-        case .bool:
-            if !kind.isBool { addWrongType(expected: "true or false", to: &findings) }
+            expect(kind.isString || kind == .object, toBe: "a string or an object", of: value, at: path)
+        case .object: expect(kind == .object, toBe: "an object", of: value, at: path)
+        case .array: expect(kind == .array, toBe: "an array", of: value, at: path)
+        case .number: expect(kind.isNumber, toBe: "a number", of: value, at: path)
+        case .bool: expect(kind.isBool, toBe: "true or false", of: value, at: path)
         case .strings:
-            if kind != .array || document.elements(value).contains(where: { !document.kind($0).isString }) {
-                addWrongType(expected: "an array of strings", to: &findings)
-            }
+            let areAll = kind == .array && document.elements(value).allSatisfy { document.kind($0).isString }
+            expect(areAll, toBe: "an array of strings", of: value, at: path)
         case .one, .zeroOrOne:
-            guard kind.isNumber else { return addWrongType(expected: "the number 1", to: &findings) }
+            guard expect(kind.isNumber, toBe: "the number 1", of: value, at: path) else { return }
             let number = document.double(value)
             if number != 1, !(shape == .zeroOrOne && number == 0) {
-                findings.add(
-                    .outOfRange, severity: .ignored, path: path, problem: "only 1 has an effect",
-                    advice: "write 1, or leave it out", at: offset)
+                addOutOfRange(value, at: path, problem: "only 1 has an effect", advice: "write 1, or leave it out")
             }
         case .count:
-            guard kind.isNumber else { return addWrongType(expected: "a number", to: &findings) }
+            guard expect(kind.isNumber, toBe: "a number", of: value, at: path) else { return }
             if document.integer(value).map({ $0 < 0 }) ?? true {
-                findings.add(
-                    .outOfRange, severity: .ignored, path: path, problem: "it is not a whole number from 0",
-                    advice: "write 0 to remove the badge",
-                    at: offset)
+                addOutOfRange(
+                    value, at: path, problem: "it is not a whole number from 0", advice: "write 0 to remove the badge")
             }
-        case .time:
-            checkTime(value, at: path)
-        case .words(let words):
-            guard kind.isString else {
-                return addWrongType(expected: "one of \(words.joined(separator: ", "))", to: &findings)
-            }
-            guard let word = document.string(value), !words.contains(word) else { return }
-            let near = NearestWord.to(word, in: words)
-            findings.add(
-                .unknownWord, severity: .ignored, path: path,
-                problem: "it is not one of \(words.joined(separator: ", "))",
-                advice: near.map { "did you mean \($0)?" } ?? "use one of these", at: offset)
+        case .time: checkTime(value, at: path)
+        case .words(let words): checkWord(value, at: path, of: words)
         case .share:
             // As a second rule this one does not report values that are not numbers, since the first rule does.
-            guard kind.isNumber else {
-                return path == "aps.relevance-score" ? () : addWrongType(expected: "a number", to: &findings)
-            }
+            if !kind.isNumber, path == "aps.relevance-score" { return }
+            guard expect(kind.isNumber, toBe: "a number", of: value, at: path) else { return }
             if document.double(value).map({ !(0...1).contains($0) }) ?? true {
-                findings.add(
-                    .outOfRange, severity: .ignored, path: path, problem: "it is not from 0 to 1",
-                    advice: "write 0 to 1", at: offset)
+                addOutOfRange(value, at: path, problem: "it is not from 0 to 1", advice: "write 0 to 1")
             }
         }
+    }
+
+    /// Adds a finding unless the value is as expected. Returns whether it is.
+    @discardableResult
+    private mutating func expect(
+        _ isExpected: Bool, toBe expected: String, of value: JSONDocument.Position, at path: String
+    ) -> Bool {
+        if isExpected { return true }
+        findings.add(
+            .wrongType, severity: .ignored, path: path, problem: "it is \(document.kind(value).name)",
+            advice: "write \(expected)", at: document.offset(value))
+        return false
+    }
+
+    private mutating func addOutOfRange(
+        _ value: JSONDocument.Position, at path: String, problem: String, advice: String
+    ) {
+        findings.add(
+            .outOfRange, severity: .ignored, path: path, problem: problem, advice: advice, at: document.offset(value))
+    }
+
+    private mutating func checkWord(_ value: JSONDocument.Position, at path: String, of words: [String]) {
+        if let word = document.string(value), words.contains(word) { return }
+        let list = words.joined(separator: ", ")
+        guard expect(document.kind(value).isString, toBe: "one of \(list)", of: value, at: path) else { return }
+        guard let word = document.string(value) else { return }
+        let near = NearestWord.to(word, in: words)
+        findings.add(
+            .unknownWord, severity: .ignored, path: path, problem: "it is not one of \(list)",
+            advice: near.map { "did you mean \($0)?" } ?? "use one of these", at: document.offset(value))
     }
 
     private mutating func checkTime(_ value: JSONDocument.Position, at path: String) {
