@@ -13,10 +13,23 @@ package struct Address: Hashable, Sendable {
     let word2: UInt64
     let word3: UInt64
     private let length: UInt16
+    /// The length of the part that names the device; 0 if all of it does.
+    private let identityLength: UInt16
     let rest: [UInt8]?
 
     /// Creates an address; nil if `bytes` is empty or longer than ``maxLength``.
     package init?(bytes: some Collection<UInt8>) {
+        self.init(bytes: bytes, identityLength: 0)
+    }
+
+    /// Creates an address whose first bytes alone name the device. All addresses that begin with the same identity are
+    /// those of one device. Nil if `bytes` or the identity is empty, or longer than it may be.
+    package init?(bytes: some Collection<UInt8>, identifiedByFirst count: Int) {
+        guard count >= 1, count <= bytes.count else { return nil }
+        self.init(bytes: bytes, identityLength: count == bytes.count ? 0 : count)
+    }
+
+    private init?(bytes: some Collection<UInt8>, identityLength: Int) {
         guard (1...Self.maxLength).contains(bytes.count) else { return nil }
         var words: (UInt64, UInt64, UInt64, UInt64) = (0, 0, 0, 0)
         for (index, byte) in bytes.prefix(32).enumerated() {
@@ -30,6 +43,7 @@ package struct Address: Hashable, Sendable {
         }
         (word0, word1, word2, word3) = words
         length = UInt16(bytes.count)
+        self.identityLength = UInt16(identityLength)
         rest = bytes.count > 32 ? Array(bytes.dropFirst(32)) : nil
     }
 
@@ -37,6 +51,7 @@ package struct Address: Hashable, Sendable {
     package init(words: (UInt64, UInt64, UInt64, UInt64)) {
         (word0, word1, word2, word3) = words
         length = 32
+        identityLength = 0
         rest = nil
     }
 
@@ -64,7 +79,18 @@ package struct Address: Hashable, Sendable {
         unsafe withUnsafeBytes(of: word.bigEndian) { unsafe bytes.append(contentsOf: $0) }
     }
 
+    /// The address whose bytes are those that name the device.
+    package var identity: Address {
+        if identityLength == 0 { return self }
+        return Address(bytes: bytes.prefix(Int(identityLength))) ?? self
+    }
+
+    /// The length of the identity; nil if the whole address names the device.
+    package var identityByteCount: Int? { identityLength == 0 ? nil : Int(identityLength) }
+
+    /// Adds the identity: addresses of the same device have the same hash.
     package func hash(into hash: inout SipHash) {
+        if identityLength != 0 { return identity.hash(into: &hash) }
         hash.add(word0)
         hash.add(word1)
         hash.add(word2)

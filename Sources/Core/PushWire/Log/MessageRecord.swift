@@ -109,8 +109,8 @@ package enum MessageRecord {
             bytes.append(0)
             bytes.appendVarint(UInt64(tokens.count))
             for token in tokens {
-                bytes.appendVarint(UInt64(token.byteCount))
-                token.append(to: &bytes)
+                bytes.appendVarint(UInt64(token.storedByteCount))
+                token.appendStored(to: &bytes)
             }
         case .devices(let devices):
             bytes.append(1)
@@ -167,13 +167,13 @@ package enum MessageRecord {
         let length = reader.varint()
         if length == 32 {
             return Address(
-                words: (
+                storedWords: (
                     reader.word().byteSwapped, reader.word().byteSwapped, reader.word().byteSwapped,
                     reader.word().byteSwapped
                 ))
         }
-        guard length <= UInt64(Address.maxLength) else { return nil }
-        return Address(bytes: (0..<length).map { _ in reader.byte() })
+        guard length <= UInt64(Address.maxStoredLength) else { return nil }
+        return Address(storedBytes: (0..<length).map { _ in reader.byte() })
     }
 
     private static func append(_ expression: TagExpression, _ bytes: inout [UInt8]) {

@@ -90,16 +90,17 @@ struct KeptToken: ColumnBytes, Equatable {
             token = nil
         case 32:
             // Nearly all tokens have this length, and a page contains a thousand of them.
-            token = unsafe Address(
-                words: (bytes.word(at: 0), bytes.word(at: 8), bytes.word(at: 16), bytes.word(at: 24)))
+            let words = unsafe (bytes.word(at: 0), bytes.word(at: 8), bytes.word(at: 16), bytes.word(at: 24))
+            guard let token = Address(storedWords: words) else { return nil }
+            self.token = token
         default:
-            guard let token = unsafe Address(bytes: bytes) else { return nil }
+            guard let token = unsafe Address(storedBytes: bytes) else { return nil }
             self.token = token
         }
     }
 
     func withColumnBytes<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result {
-        unsafe (token?.bytes ?? []).withUnsafeBytes(body)
+        unsafe (token?.storedBytes ?? []).withUnsafeBytes(body)
     }
 }
 

@@ -28,11 +28,10 @@ struct RegistrationBatch: Sendable {
         self.now = now
         self.calls = calls.map { call in
             call.map { one in
-                Named(
-                    registration: one, id: identities.device(of: one.app, token: one.token),
-                    replaced: one.replaces.flatMap {
-                        $0 == one.token ? nil : identities.device(of: one.app, token: $0)
-                    })
+                let id = identities.device(of: one.app, token: one.token)
+                let replaced = one.replaces.map { identities.device(of: one.app, token: $0) }
+                // Two addresses of one device replace each other without that.
+                return Named(registration: one, id: id, replaced: replaced == id ? nil : replaced)
             }
         }
         for named in self.calls.joined() {

@@ -56,6 +56,32 @@ import Testing
     }
 
     @Test(arguments: RegistryKind.allCases)
+    func `A device with another address of the same identity keeps its properties and gets the address`(
+        kind: RegistryKind
+    ) async throws {
+        try await Scene.open(on: kind) { registry, scene in
+            let identity = Array("cHk3b2Pq-1x_ZZaabbccdd".utf8)
+            let token = try #require(Address(bytes: identity + Array(":APA91b".utf8), identifiedByFirst: 22))
+            let bare = try #require(Address(bytes: identity))
+            var registration = DeviceRegistration(app: Scene.shop, token: token)
+            registration.user = "ann"
+            registration.tags = ["beta"]
+            let first = try await registry.register([registration])
+            let stored = try await registry.device(first[0].id)
+            #expect(stored?.token == token)
+            scene.now += 10
+            // An app that says what the id replaces changes nothing either.
+            var next = DeviceRegistration(app: Scene.shop, token: bare)
+            next.replaces = token
+            #expect(try await registry.register([next]) == [RegisteredDevice(id: first[0].id, change: .known)])
+            let device = try await registry.device(first[0].id)
+            #expect(device?.token == bare && device?.user == "ann" && device?.tags == ["beta"])
+            #expect(device?.isActive == true)
+            #expect(scene.log.events.map(\.kind) == [.deviceRegistered])
+        }
+    }
+
+    @Test(arguments: RegistryKind.allCases)
     func `A device that is named twice in a batch is one device, and the later values count`(kind: RegistryKind)
         async throws
     {
