@@ -63,6 +63,8 @@ package actor Gateway: DeliveryGate {
     private var isFlushRequested = false
     private var timer = DeadlineTimer()
     private var sweepAt: MonotonicTime?
+    /// The limit of the push service; nil if it has none.
+    private var rate: SendingRate?
     private var takesDeliveries = true
     private var isClosed = false
     /// The value of `counts.unknown` when the time of a drain was over; nil if no drain has timed out.
@@ -81,6 +83,7 @@ package actor Gateway: DeliveryGate {
         self.settings = settings
         self.client = client
         self.tokens = tokens
+        rate = settings.deliveriesPerMinute.map { SendingRate(perMinute: $0) }
         machine = GatewayMachine(
             settings.policy, reasons: settings.reasons, usesTokens: tokens != nil, seed: settings.seed)
         loop.execute { self.assumeIsolated { $0.begin() } }
@@ -139,6 +142,15 @@ package actor Gateway: DeliveryGate {
         enter {
             $0.run(
                 $0.machine.pace(connectsPerMinute: connectsPerMinute, shrinkAfter: shrinkAfter, now: $0.loop.now))
+        }
+    }
+
+    /// Sets how many deliveries the push service takes in a minute; nil for no limit.
+    package nonisolated func limit(deliveriesPerMinute: Int?) {
+        enter { gateway in
+            guard let deliveriesPerMinute else { return gateway.rate = nil }
+            if gateway.rate == nil { gateway.rate = SendingRate(perMinute: deliveriesPerMinute) }
+            gateway.rate?.change(perMinute: deliveriesPerMinute)
         }
     }
 
@@ -342,7 +354,8 @@ package actor Gateway: DeliveryGate {
         }
         let time = settings.wallClock()
         var hasExpired = false
-        for assignment in machine.assignments(waiting: queue.count, now: now) {
+        let sendable = min(queue.count, rate?.room(now) ?? .max)
+        for assignment in machine.assignments(waiting: sendable, now: now) {
             guard let connection = connection(assignment.connection) else { continue }
             let batch = queue.take(upTo: assignment.count, at: time) {
                 hasExpired = true
@@ -350,6 +363,7 @@ package actor Gateway: DeliveryGate {
             }
             guard !batch.isEmpty else { continue }
             machine.gave(batch.count, to: assignment.connection)
+            rate?.sent(batch.count)
             connection.deliver(batch)
         }
         if hasExpired, !queue.isEmpty { askForFlush() }
@@ -396,13 +410,15 @@ package actor Gateway: DeliveryGate {
     }
 
     private func armTimer(now: MonotonicTime) {
-        let machineDeadline = machine.nextDeadline(now: now)
-        let deadline =
-            if let machineDeadline, let sweepAt { min(machineDeadline, sweepAt) } else {
-                machineDeadline ?? sweepAt
-            }
-        guard let deadline else { return timer.disarm(on: loop) }
+        let deadlines = [machine.nextDeadline(now: now), sweepAt, rateDeadline(now)]
+        guard let deadline = deadlines.compactMap({ $0 }).min() else { return timer.disarm(on: loop) }
         timer.arm(at: deadline, on: loop, action: { [weak self] in self?.assumeIsolated { $0.askForFlush() } })
+    }
+
+    /// The time at which the rate lets further deliveries through; nil if they do not wait for it.
+    private func rateDeadline(_ now: MonotonicTime) -> MonotonicTime? {
+        guard !queue.isEmpty, !machine.isBlocked, let room = rate?.room(now), room == 0 else { return nil }
+        return rate?.nextRoom
     }
 
     private func close() {

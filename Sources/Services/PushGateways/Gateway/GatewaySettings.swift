@@ -68,6 +68,8 @@ package struct GatewaySettings: Sendable {
     /// What the answers of the push service mean.
     package var reasons: ReasonTable
     package var wallClock: @Sendable () -> WallTime = { .current() }
+    /// The largest number of deliveries that the push service takes in a minute; nil if it has no such limit.
+    package var deliveriesPerMinute: Int?
     /// The right to send, if it can end. While it is not valid, deliveries wait.
     package var permit: SendingPermit?
     /// The seed of the random jitter.
