@@ -17,6 +17,8 @@ package enum UnknownCause: String, Sendable {
     case connectionLost = "connection_lost"
     /// The provider reset the stream after it had received the request.
     case reset
+    /// The provider answered with an error after which it may have carried the request out all the same.
+    case serverError = "server_error"
 }
 
 /// A finished attempt, as a connection reports it to its gateway.

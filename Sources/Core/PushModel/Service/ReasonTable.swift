@@ -6,19 +6,24 @@ package struct ReasonTable: Sendable {
     package let all: [KnownReason]
     /// What to do about a refused credential if the reason is not in the table.
     package let credentialAdvice: String
+    /// Whether the service may have delivered a notification that it answered with a status of 500 or more.
+    private let isUncertain: Bool
     private let byName: [String: Int]
     private let meaning: StatusMeaning
     private var change: Change?
 
     /// - Parameters:
     ///   - credentialAdvice: What to do about a refused credential if the reason is not in the table.
+    ///   - isUncertain: Whether the service may have delivered a notification that it answered with a status of 500 or
+    ///     more, and has no id by which it knows a repetition.
     ///   - meaning: What a status means if the reason is not in the table.
     package init(
-        _ all: [KnownReason], credentialAdvice: String = "check the app's credential",
+        _ all: [KnownReason], credentialAdvice: String = "check the app's credential", isUncertain: Bool = false,
         meaning: @escaping StatusMeaning = ReasonTable.ofStatus
     ) {
         self.all = all
         self.credentialAdvice = credentialAdvice
+        self.isUncertain = isUncertain
         self.meaning = meaning
         byName = Dictionary(
             all.indices.flatMap { index in all[index].names.map { ($0, index) } },
@@ -45,6 +50,10 @@ package struct ReasonTable: Sendable {
         let usual = known(reason)?.disposition ?? meaning(status).0
         return change?(status, reason, usual) ?? usual
     }
+
+    /// Returns whether the notification may have been delivered in spite of the refusal, so that another attempt may be
+    /// a duplicate.
+    package func mayHaveArrived(_ refusal: Refusal) -> Bool { isUncertain && refusal.status >= 500 }
 
     package func disposition(of refusal: Refusal) -> Disposition {
         disposition(status: refusal.status, reason: refusal.reason)

@@ -34,6 +34,7 @@ enum ReasonDescription {
         case .timeout: "timed out waiting for the response"
         case .connectionLost: "connection lost before the response"
         case .reset: "the push service reset the request"
+        case .serverError: "the push service answered with an error of its own"
         case nil: cause.map { PlainText.line($0, limit: 80) } ?? "no cause recorded"
         }
     }

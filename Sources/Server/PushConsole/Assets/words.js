@@ -17,7 +17,7 @@ const suppressions = {
 };
 const causes = {
   timeout: "timed out waiting for the response", connection_lost: "connection lost before the response",
-  reset: "the push service reset the request",
+  reset: "the push service reset the request", server_error: "the push service answered with an error of its own",
 };
 const deactivations = {
   feedback: "the feedback service reported that the app was uninstalled", by_hand: "an operator deactivated it",

@@ -43,6 +43,8 @@ package enum ChannelError: Error, Sendable, Equatable, CustomStringConvertible {
             return "connection lost before the answer arrived; \(unknown)"
         case .unanswered(.reset):
             return "the provider reset the request; \(unknown)"
+        case .unanswered(.serverError):
+            return "the provider answered with an error of its own; \(unknown)"
         case .unanswered(.timeout):
             return "timed out waiting for the answer; \(unknown)"
         case .timedOut(let time, wasSent: true):

@@ -75,6 +75,7 @@ extension Verdict {
                 case .timeout: "timed out waiting for the response"
                 case .connectionLost: "connection lost before the response"
                 case .reset: "the provider reset the request"
+                case .serverError: "the provider answered with an error of its own"
                 }
             self.init(
                 .unknown, "\(what); the notification may have been accepted",

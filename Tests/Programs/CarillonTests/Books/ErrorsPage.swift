@@ -48,7 +48,7 @@ enum ErrorsPage {
     }
 
     private static var unanswered: String {
-        let unknown: [UnknownCause] = [.timeout, .connectionLost, .reset]
+        let unknown: [UnknownCause] = [.timeout, .connectionLost, .reset, .serverError]
         let suppressed: [DeliveryOutcome.Suppression] = [.inactive, .duplicate, .unknownDevice]
         let rows =
             unknown.map { [code($0.rawValue), code("delivery.unknown"), ReasonDescription.unknown($0.rawValue)] }

@@ -76,7 +76,8 @@ import Testing
         // These switches do not compile when a case is missing here.
         func all(_ one: UnknownCause) -> [UnknownCause] {
             switch one {
-            case .timeout, .connectionLost, .reset: [.timeout, .connectionLost, .reset]
+            case .timeout, .connectionLost, .reset, .serverError:
+                [.timeout, .connectionLost, .reset, .serverError]
             }
         }
         func all(_ one: DeliveryOutcome.Suppression) -> [DeliveryOutcome.Suppression] {
