@@ -80,8 +80,8 @@ enum Shipped {
         let shop = try #require(shipped.app("shop"))
         #expect(shop.gateway == Configuration.Gateway())
         let plain = try #require(try parseConfiguration("{ \(minimalApp) }").configuration.app("shop"))
-        #expect(shop.apns.broadcast == plain.apns.broadcast && shop.endpoint == plain.endpoint)
-        let feedback = try #require(shipped.app("classic")?.apns.feedback)
+        #expect(shop.apns?.broadcast == plain.apns?.broadcast && shop.endpoint == plain.endpoint)
+        let feedback = try #require(shipped.app("classic")?.apns?.feedback)
         #expect(feedback == FeedbackSettings(host: "127.0.0.1"))
     }
 

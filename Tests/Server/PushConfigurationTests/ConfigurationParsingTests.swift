@@ -50,7 +50,7 @@ import Testing
             """)
         #expect(parsed.warnings.isEmpty)
         let app = try #require(parsed.configuration.app("shop"))
-        #expect(app.apns.credential == .pem(certificate: "/etc/cert.pem", key: "/keys/key.pem", passwordFile: nil))
+        #expect(app.apns?.credential == .pem(certificate: "/etc/cert.pem", key: "/keys/key.pem", passwordFile: nil))
         #expect(app.endpoint == .init(host: "127.0.0.1", port: 2197, trust: .file("/etc/ca.pem")))
         #expect(app.gateway.connections == 2...3)
         #expect(parsed.configuration["apps.shop.broadcast.manage"] == "127.0.0.1:2197")
@@ -120,9 +120,9 @@ import Testing
               endpoint: { host: "10.0.0.1", trust: "ca.pem" } } } }
             """
         let app = try #require(try parseConfiguration(text).configuration.app("old"))
-        #expect(app.apns.credential == .pkcs12(path: "/etc/p.p12", passwordFile: "/etc/pw"))
+        #expect(app.apns?.credential == .pkcs12(path: "/etc/p.p12", passwordFile: "/etc/pw"))
         #expect(app.endpoint.port == 2195)
-        #expect(app.apns.feedback == .init(host: "10.0.0.1", port: 2196, interval: .seconds(3600)))
+        #expect(app.apns?.feedback == .init(host: "10.0.0.1", port: 2196, interval: .seconds(3600)))
     }
 
     @Test func `Sockets that other machines can reach are allowed with CURVE and clients`() throws {

@@ -10,22 +10,37 @@ import PushWire
 /// Access to the broadcast channels of one app.
 struct AppChannels: Sendable {
     let gateway: AppGateway
-    let bundle: BundleID
+    private let apns: APNsSettings
+    private let loaded: LoadedAPNs
     let timeout: Duration
 
     init(_ app: Configuration.App, timeout: Duration) throws(Failure) {
-        guard app.apns.wireProtocol == .http2 else {
+        guard let apns = app.apns else { throw Self.hasNoBroadcasts(app) }
+        guard apns.wireProtocol == .http2 else {
             throw Failure(.configuration, "app \(app.id) uses the binary protocol, which has no broadcasts")
         }
-        bundle = app.apns.topic
+        self.apns = apns
         self.timeout = timeout
         gateway = try AppGateway.load(app)
+        guard case .apns(let loaded) = gateway.service else { throw Self.hasNoBroadcasts(app) }
+        self.loaded = loaded
+    }
+
+    var bundle: BundleID { apns.topic }
+
+    /// Returns the request that sends a broadcast.
+    func preview(of message: Message, to channel: ChannelID) -> RequestPreview {
+        loaded.preview(ofBroadcast: message, to: channel)
+    }
+
+    private static func hasNoBroadcasts(_ app: Configuration.App) -> Failure {
+        Failure(.configuration, "app \(app.id) is not one of Apple's push service, which alone has broadcasts")
     }
 
     func endpoint(of service: ChannelService) -> HostPort {
         switch service {
-        case .management: gateway.app.apns.broadcast.manage
-        case .sending: gateway.app.apns.broadcast.send
+        case .management: apns.broadcast.manage
+        case .sending: apns.broadcast.send
         }
     }
 
@@ -45,7 +60,7 @@ struct AppChannels: Sendable {
         let result: Result<Answer, VerdictError>
         do {
             var token: ProviderToken?
-            if case .providerKey(let key) = gateway.credential { token = try await dependencies.token(of: key) }
+            if case .providerKey(let key) = loaded.credential { token = try await dependencies.token(of: key) }
             result = .success(try await work(client, bundle, token))
         } catch let error as ChannelError {
             result = .failure(VerdictError(Verdict(error, of: gateway.app, at: endpoint.description)))

@@ -1,4 +1,5 @@
 import APNs
+import PushConfiguration
 import PushGateways
 import PushLoop
 import PushTransport
@@ -7,12 +8,12 @@ import PushTransport
 /// key share a token.
 struct TrialDependencies: Sendable {
     let loop: EventLoop
-    let tokens: ProviderTokens
+    let tokens: ServiceTokens
     private let pool: BlockingPool
 
     init(lookUps: Int = 1) {
         loop = EventLoop(name: "trial")
-        tokens = ProviderTokens(on: loop)
+        tokens = ServiceTokens(on: loop)
         pool = BlockingPool(name: "resolve", threadCount: lookUps, queueLimit: 4096)
     }
 
@@ -28,10 +29,10 @@ struct TrialDependencies: Sendable {
     func token(of key: ProviderKey) async throws -> ProviderToken {
         let once = Locked<CheckedContinuation<ProviderToken, any Error>?>(nil)
         let subscription = Locked<TokenSubscription?>(nil)
-        defer { if let subscription = subscription.withLock({ $0 }) { tokens.cancel(subscription) } }
+        defer { if let subscription = subscription.withLock({ $0 }) { tokens.apns.cancel(subscription) } }
         return try await withCheckedThrowingContinuation { continuation in
             once.withLock { $0 = continuation }
-            let made = tokens.subscribe(key, on: loop) { result in
+            let made = tokens.apns.subscribe(key, on: loop) { result in
                 once.withLock { $0.take() }?.resume(with: result.mapError { $0 })
             }
             subscription.withLock { $0 = made }

@@ -45,6 +45,22 @@ enum PayloadOptions {
             && !["title", "subtitle", "body", "badge", "sound"].contains { arguments.has($0) }
     }
 
+    /// Returns the plain fields that the options describe, for push services other than Apple's.
+    static func fields(_ arguments: Arguments) throws(Failure) -> [String: JSONValue] {
+        for name in ["category", "thread-id", "content-available", "mutable-content"] where arguments.has(name) {
+            throw Failure(.usage, "'--\(name)' is for apps of Apple's push service; give '--payload' instead")
+        }
+        var fields: [String: JSONValue] = [:]
+        var alert: [String: JSONValue] = [:]
+        for name in ["title", "subtitle", "body"] { alert[name] = arguments.text(name).map { .string($0) } }
+        if !alert.isEmpty { fields["alert"] = .object(alert) }
+        fields["badge"] = try badge(arguments).map { .integer($0) }
+        fields["sound"] = arguments.text("sound").map { .string($0) }
+        let custom = try customMembers(arguments.texts("custom"))
+        if !custom.isEmpty { fields["custom"] = .object(custom) }
+        return fields
+    }
+
     private static func file(_ path: String) throws(Failure) -> [UInt8] {
         let name = path == "-" ? "standard input" : PlainText.line(path)
         let descriptor: CInt
@@ -73,13 +89,7 @@ enum PayloadOptions {
         if title != nil || subtitle != nil || body != nil {
             aps.alert = .parts(AlertParts(title: title, subtitle: subtitle, body: body))
         }
-        if let text = arguments.text("badge") {
-            guard let badge = Int64(text), (0...Int64(Int32.max)).contains(badge) else {
-                throw Failure(
-                    .usage, "'--badge' must be a whole number of 0 or more, not '\(PlainText.line(text, limit: 20))'")
-            }
-            aps.badge = badge
-        }
+        aps.badge = try badge(arguments)
         aps.sound = arguments.text("sound").map { .named($0) }
         aps.category = arguments.text("category")
         aps.threadID = arguments.text("thread-id")
@@ -88,7 +98,26 @@ enum PayloadOptions {
         return Payload(aps: aps, custom: try custom(arguments.texts("custom"))).encoded()
     }
 
+    private static func badge(_ arguments: Arguments) throws(Failure) -> Int64? {
+        guard let text = arguments.text("badge") else { return nil }
+        guard let badge = Int64(text), (0...Int64(Int32.max)).contains(badge) else {
+            throw Failure(
+                .usage, "'--badge' must be a whole number of 0 or more, not '\(PlainText.line(text, limit: 20))'")
+        }
+        return badge
+    }
+
     private static func custom(_ texts: [String]) throws(Failure) -> CustomKeys {
+        guard let keys = CustomKeys(try customMembers(texts)) else {
+            throw Failure(
+                .badInput,
+                "'--custom' cannot set \(CustomKeys.reserved.sorted().joined(separator: ", ")); use --payload for those"
+            )
+        }
+        return keys
+    }
+
+    private static func customMembers(_ texts: [String]) throws(Failure) -> [String: JSONValue] {
         var members: [String: JSONValue] = [:]
         for text in texts {
             let parts = text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
@@ -108,12 +137,6 @@ enum PayloadOptions {
                 )
             }
         }
-        guard let keys = CustomKeys(members) else {
-            throw Failure(
-                .badInput,
-                "'--custom' cannot set \(CustomKeys.reserved.sorted().joined(separator: ", ")); use --payload for those"
-            )
-        }
-        return keys
+        return members
     }
 }

@@ -42,20 +42,28 @@ struct SendOrder: Sendable {
         let collapse = arguments.text("collapse-id")
         let priority = try Self.priority(arguments)
         let expiresAt = try Self.expiresAt(arguments, now: now) ?? (channel == nil ? nil : 0)
-        guard let payload = try PayloadOptions.read(arguments) ?? Self.payload(withoutContent: type) else {
+        let options = MessageOptions(
+            type: type, priority: priority, expiry: Expiry(expiresAt: expiresAt),
+            collapseID: collapse.flatMap { CollapseID($0) })
+        guard let payload = try Self.payload(arguments, for: app, options: options) else {
             throw Failure(.usage, "no content: give --title and --body, or --payload '{…}'; --help lists more")
         }
         message = Message(
-            id: id, app: app.id, type: type, priority: priority, expiry: Expiry(expiresAt: expiresAt),
-            collapseID: collapse.flatMap { CollapseID($0) }, payload: payload)
-        findings = Self.judged(message, collapseID: collapse, isBroadcast: channel != nil, of: app.apns, at: now)
+            id: id, app: app.id, type: type, priority: priority, expiry: options.expiry, collapseID: options.collapseID,
+            payload: payload)
+        if let apns = app.apns {
+            findings = Self.judged(message, collapseID: collapse, isBroadcast: channel != nil, of: apns, at: now)
+        } else {
+            findings = []
+            if !arguments.has("anyway") { try Self.judge(payload, by: app.codec, for: options) }
+        }
         if collapse != nil, message.collapseID == nil, arguments.has("anyway") {
             throw Failure(.badInput, "'--collapse-id' is invalid, even with --anyway: use 1 to 64 bytes of text")
         }
         if let channel {
             target = .channel(channel)
         } else {
-            let token = try Self.token(arguments)
+            let token = try Self.token(arguments, of: app)
             target = .device(token, try Self.deliveryID(arguments) ?? .derived(app: app.id, message: id, token: token))
         }
     }
@@ -69,14 +77,14 @@ struct SendOrder: Sendable {
 
     // MARK: Single options
 
-    private static func token(_ arguments: Arguments) throws(Failure) -> Address {
+    private static func token(_ arguments: Arguments, of app: Configuration.App) throws(Failure) -> Address {
         guard TokenOptions.isGiven(arguments) else {
             throw Failure(.usage, "no target: give --token-file FILE, --token HEX, or --channel ID for a broadcast")
         }
         guard arguments.texts("token").count <= 1 else {
             throw Failure(.usage, "'--token' was given twice: several devices need '--via'")
         }
-        let tokens = try TokenOptions.read(arguments)
+        let tokens = try TokenOptions.read(arguments, by: app.codec)
         guard tokens.count == 1 else {
             throw Failure(.badInput, "'--token-file' contains \(tokens.count) tokens: several devices need '--via'")
         }

@@ -84,22 +84,11 @@ extension SendOrder {
 /// The output of `--dry-run`: the request that would be sent, without its secrets.
 struct SendPreview {
     private let order: SendOrder
-    private let gateway: AppGateway
+    private let request: RequestPreview
 
-    init(_ order: SendOrder, gateway: AppGateway) {
+    init(_ order: SendOrder, request: RequestPreview) {
         self.order = order
-        self.gateway = gateway
-    }
-
-    private var request: RequestPreview {
-        let app = gateway.app
-        return switch order.target {
-        case .device(let token, let id):
-            app.apns.preview(
-                of: order.message, deliveryID: id, to: app.address, tokenSize: token.size, with: gateway.credential)
-        case .channel(let channel):
-            app.apns.preview(ofBroadcast: order.message, to: channel, with: gateway.credential)
-        }
+        self.request = request
     }
 
     func text(on terminal: Terminal) -> String {

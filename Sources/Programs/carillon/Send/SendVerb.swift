@@ -100,13 +100,17 @@ struct SendVerb {
         case .device(let token, let id):
             let gateway = try AppGateway.loadForTrial(app, timeout: timeout)
             warn(gateway)
-            if arguments.has("dry-run") { return preview(gateway) }
+            if arguments.has("dry-run") {
+                return preview(
+                    gateway.service.connector.preview(
+                        of: order.message, deliveryID: id, to: app.address, tokenSize: token.size))
+            }
             return await push(
                 gateway, delivery: Delivery(ticket: 1, message: order.message, token: token, deliveryID: id))
         case .channel(let channel):
             let channels = try AppChannels(app, timeout: timeout)
             warn(channels.gateway)
-            if arguments.has("dry-run") { return preview(channels.gateway) }
+            if arguments.has("dry-run") { return preview(channels.preview(of: order.message, to: channel)) }
             return await broadcast(channels, to: channel)
         }
     }
@@ -149,8 +153,8 @@ struct SendVerb {
         return show(report)
     }
 
-    private func preview(_ gateway: AppGateway) -> ExitCode {
-        let preview = SendPreview(order, gateway: gateway)
+    private func preview(_ request: RequestPreview) -> ExitCode {
+        let preview = SendPreview(order, request: request)
         Terminal.output.write(isJSON ? preview.json : preview.text(on: Terminal.output))
         return order.refusedFindings.isEmpty || arguments.has("anyway") ? .done : .badInput
     }

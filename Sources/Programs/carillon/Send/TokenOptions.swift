@@ -2,6 +2,7 @@ import Glibc
 import PushConfiguration
 import PushModel
 import PushTransport
+import PushWire
 
 /// The token options of a verb: `--token-file`, which keeps tokens private, or the command line, which all users of the
 /// machine can see in the process list.
@@ -59,7 +60,11 @@ enum TokenOptions {
     }
 
     /// Returns all tokens, at least one.
-    static func read(_ arguments: Arguments) throws(Failure) -> [Address] {
+    ///
+    /// - Parameter codec: Reads the addresses of the app.
+    static func read(
+        _ arguments: Arguments, by codec: any ServiceCodec = PushServices.unconfigured
+    ) throws(Failure) -> [Address] {
         if arguments.has("token"), arguments.has("token-file") {
             throw Failure(.usage, "'--token' cannot be combined with '--token-file': both give the devices")
         }
@@ -70,11 +75,11 @@ enum TokenOptions {
                     .usage, "'--token-file -' cannot be combined with '--payload -': standard input is read once")
             }
             for line in try lines(path, option: "token-file") {
-                tokens.append(try pasted(line, option: "a line of '--token-file'"))
+                tokens.append(try pasted(line, option: "a line of '--token-file'", by: codec))
             }
             guard !tokens.isEmpty else { throw Failure(.badInput, "'--token-file' contains no token") }
         } else {
-            for text in arguments.texts("token") { tokens.append(try pasted(text, option: "'--token'")) }
+            for text in arguments.texts("token") { tokens.append(try pasted(text, option: "'--token'", by: codec)) }
         }
         return tokens
     }
@@ -82,9 +87,11 @@ enum TokenOptions {
     /// Reads a token as people paste it.
     ///
     /// - Parameter option: The option or place of the text, for error messages.
-    static func pasted(_ text: String, option: String) throws(Failure) -> Address {
+    static func pasted(
+        _ text: String, option: String, by codec: any ServiceCodec = PushServices.unconfigured
+    ) throws(Failure) -> Address {
         do {
-            return try PushServices.unconfigured.address(pastedAs: text)
+            return try codec.address(pastedAs: text)
         } catch {
             throw Failure(.badInput, "\(option) \(error.problem)")
         }

@@ -1,4 +1,3 @@
-package import APNs
 package import PushGateways
 import PushLogic
 package import PushLoop
@@ -10,84 +9,68 @@ package import PushWire
 /// source and the connections.
 package struct AppGateway: Sendable {
     package let app: Configuration.App
-    package let credential: Credential
-    /// Warnings about a credential that works but is probably not the intended one.
-    package let warnings: [String]
+    package let service: LoadedService
     package let tls: TLSContext
 
     /// Reads and checks the app's files. It blocks, so do not call it on an event loop.
     package init(_ app: Configuration.App, contexts: TLSContexts = TLSContexts()) throws {
         self.app = app
-        let loaded = try app.apns.credential.load()
-        credential = loaded.credential
-        warnings = loaded.warnings
-        try credential.check(topic: app.apns.topic.text, environment: app.apns.environment)
-        let alpn = app.apns.wireProtocol == .http2 ? ["h2"] : []
-        if case .certificate(let certificate) = credential {
+        service = try LoadedService(app)
+        let connector = service.connector
+        if let identity = connector.identity {
             var configuration = TLSClientConfiguration(trust: app.endpoint.trust.forTLS)
-            configuration.identity = certificate.identity
-            configuration.alpn = alpn
+            configuration.identity = identity
+            configuration.alpn = connector.alpn
             tls = try .client(configuration)
         } else {
-            tls = try contexts.client(app.endpoint.trust, alpn: alpn)
+            tls = try contexts.client(app.endpoint.trust, alpn: connector.alpn)
         }
     }
 
     package var hostPort: HostPort { app.endpoint.address }
 
+    /// Warnings about a credential that works but is probably not the intended one.
+    package var warnings: [String] { service.connector.warnings }
+
+    /// What is known about the credential.
+    package var credential: CredentialSummary { service.connector.facts }
+
     /// Returns the closure that makes the app's connections. A rotation of the credential replaces this closure.
     ///
     /// - Parameter permit: The right to send, if it can end.
     package func connect(resolver: NameResolver, permit: SendingPermit? = nil) -> GatewaySettings.Connect {
-        switch app.apns.wireProtocol {
-        case .http2:
-            let settings = http2Settings(resolver, permit)
-            return { GatewayConnection($0, settings: settings) }
-        case .binary:
-            var settings = LegacyConnection.Settings(tls: tls, serverName: app.endpoint.host, resolver: resolver)
-            settings.connectTimeout = app.gateway.connectTimeout
-            settings.stallAfter = app.gateway.answerTimeout
-            settings.permit = permit
-            return { [settings] in
-                LegacyConnection(id: $0.id, on: $0.loop, to: $0.address, settings: settings, outlet: $0.outlet)
-            }
-        }
+        service.connector.connect(
+            ConnectionSettings(
+                endpoint: hostPort, tls: tls, resolver: resolver, permit: permit,
+                connectTimeout: app.gateway.connectTimeout, answerTimeout: app.gateway.answerTimeout,
+                pingAfter: app.gateway.pingAfter, pingTimeout: app.gateway.pingTimeout))
     }
 
-    private func http2Settings(_ resolver: NameResolver, _ permit: SendingPermit?) -> GatewayConnection.Settings {
-        let authority = hostPort.port == 443 ? hostPort.host : hostPort.description
-        var settings = GatewayConnection.Settings(tls: tls, resolver: resolver) { [topic = app.apns.topic.text] token in
-            APNsWriter(authority: authority, topic: topic, token: token)
-        }
-        settings.machine.answerTimeout = app.gateway.answerTimeout
-        settings.http2.connectTimeout = app.gateway.connectTimeout
-        settings.http2.pingAfter = app.gateway.pingAfter
-        settings.http2.pingTimeout = app.gateway.pingTimeout
-        settings.http2.permit = permit
-        return settings
-    }
-
-    /// Returns the source of provider tokens, or nil if the credential is a certificate.
-    package func tokens(from tokens: ProviderTokens) -> TokenSource? {
-        guard case .providerKey(let key) = credential else { return nil }
-        return TokenSource(
-            subscribe: { loop, take in
-                let subscription = tokens.subscribe(key, on: loop) { take($0.mapError { $0 }) }
-                return { tokens.cancel(subscription) }
-            },
-            refused: { tokens.refused(key, generation: $0) }, mintedTooOften: { tokens.mintedTooOften(key) })
-    }
+    /// Returns the source of the tokens that requests carry; nil if they need none.
+    package func tokens(from tokens: ServiceTokens) -> TokenSource? { service.tokens(from: tokens) }
 
     /// The credential in a few words. A file that could not be read has its name.
     package static func credentialLabel(of app: Configuration.App, read gateway: AppGateway?) -> String {
-        app.apns.credential.label(gateway?.credential.facts)
+        app.credentialLabel(gateway?.credential)
     }
 
     /// What is known about the credential, in JSON.
-    package func credentialSummary(at now: WallTime) -> JSONValue { credential.facts.summary(at: now) }
+    package func credentialSummary(at now: WallTime) -> JSONValue {
+        let facts = credential
+        var members: [String: JSONValue] = [
+            "kind": .string(facts.kind.rawValue), "fingerprint": .string(facts.fingerprint),
+        ]
+        for (name, text) in [("key_id", facts.keyID), ("team_id", facts.teamID), ("subject", facts.subject)] {
+            members[name] = text.map { .string($0) }
+        }
+        members["topics"] = facts.topics.map { .array($0.map { .string($0) }) }
+        members["expires_at"] = facts.notAfter.map { .integer($0.milliseconds) }
+        members["expires_in_ms"] = facts.notAfter.map { .integer($0.milliseconds - now.milliseconds) }
+        return .object(members)
+    }
 
     /// The end of the credential; nil if it does not expire.
-    package var credentialEnd: WallTime? { credential.facts.notAfter }
+    package var credentialEnd: WallTime? { credential.notAfter }
 
     package func settings(resolver: NameResolver, permit: SendingPermit? = nil) -> GatewaySettings {
         var settings = GatewaySettings(
@@ -108,7 +91,7 @@ package struct AppGateway: Sendable {
     }
 
     package func open(
-        on loop: EventLoop, connectionLoops: [EventLoop], tokens: ProviderTokens, resolver: NameResolver,
+        on loop: EventLoop, connectionLoops: [EventLoop], tokens: ServiceTokens, resolver: NameResolver,
         client: GatewayClient
     ) -> Gateway {
         Gateway(

@@ -12,22 +12,37 @@ extension AppDraft {
         if id == nil {
             section.report("\"\(name)\" is not an app id: 1 to 64 letters, digits, '.', '_' and '-'")
         }
+        var gateway = gateway
+        gateway.connections = connections.range(in: section.section("gateway").section("connections"))
+        guard let parts = apns(in: section), let id else { return nil }
+        return Configuration.App(
+            id: id, service: parts.service, gateway: gateway, endpoint: parts.endpoint, limits: limits)
+    }
+
+    // MARK: APNs
+
+    /// Returns the settings of an app at APNs with its endpoint.
+    private func apns(
+        in section: ConfigurationSection
+    ) -> (service: ServiceSettings, endpoint: Configuration.Endpoint)? {
+        if !section.has("topic") { section.report("topic is missing: the app's bundle id, \"com.example.shop\"") }
+        if !section.has("environment") {
+            section.report("environment is missing: \"production\", or \"sandbox\" for builds from Xcode")
+        }
         let credential = credential.credential(in: section.section("credential"))
         let endpoint = completeEndpoint(in: section.section("endpoint"))
         if wireProtocol == .binary {
             rejectBinary(with: credential, to: endpoint, in: section.section("gateway"))
         }
-        var gateway = gateway
-        gateway.connections = connections.range(in: section.section("gateway").section("connections"))
         let feedback = completeFeedback(endpoint: endpoint, in: section.section("gateway").section("feedback"))
-        guard let id, let topic, let environment, let credential, let endpoint else { return nil }
+        guard let topic, let environment, let credential, let endpoint else { return nil }
         var apns = APNsSettings(
             topic: topic, environment: environment, credential: credential,
             broadcast: completeBroadcast(endpoint: endpoint.address, environment: environment))
         apns.wireProtocol = wireProtocol
         apns.feedback = feedback
         apns.appAppleID = appAppleID
-        return Configuration.App(id: id, service: .apns(apns), gateway: gateway, endpoint: endpoint, limits: limits)
+        return (.apns(apns), endpoint)
     }
 
     // MARK: Gateway

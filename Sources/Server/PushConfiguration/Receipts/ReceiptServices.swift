@@ -62,9 +62,9 @@ extension Configuration {
     /// The apps whose receipts are accepted: one for each topic.
     package var storeApps: [StoreApp] {
         var numbers: [String: Int64?] = [:]
-        for app in apps {
-            let number = app.apns.appAppleID.map { Int64($0) }
-            numbers[app.apns.topic.text] = (numbers[app.apns.topic.text] ?? nil) ?? number
+        for apns in apps.compactMap(\.apns) {
+            let number = apns.appAppleID.map { Int64($0) }
+            numbers[apns.topic.text] = (numbers[apns.topic.text] ?? nil) ?? number
         }
         return numbers.sorted { $0.key < $1.key }.map { StoreApp(bundleID: $0.key, appAppleID: $0.value) }
     }

@@ -10,8 +10,8 @@ package enum ServiceSettings: Sendable, Equatable {
 
 /// What the app's push service gives for this app. A further service has a case in each.
 extension Configuration.App {
-    /// The settings of an app at APNs.
-    package var apns: APNsSettings {
+    /// The settings of an app at APNs; nil for one of another push service.
+    package var apns: APNsSettings? {
         switch service {
         case .apns(let settings): settings
         }
@@ -52,6 +52,22 @@ extension Configuration.App {
     package var credentialFiles: [String?] {
         switch service {
         case .apns(let settings): settings.credential.paths
+        }
+    }
+
+    /// The credential before its files are read.
+    package var credentialSource: CredentialSetting {
+        switch service {
+        case .apns(let settings): settings.credential.source
+        }
+    }
+
+    /// Returns the credential in a few words.
+    ///
+    /// - Parameter facts: What the files contain; nil if they cannot be read.
+    func credentialLabel(_ facts: CredentialSummary?) -> String {
+        switch service {
+        case .apns(let settings): settings.credential.label(fingerprint: facts?.fingerprint)
         }
     }
 

@@ -8,11 +8,10 @@ extension AppDraft {
         // connections").
         Setting(
             "topic", atOptional: \.topic, as: .bundleID, applies: .perConnection,
-            requirement: ": the app's bundle id, \"com.example.shop\"", documentation: "The bundle id. Required."),
+            documentation: "The bundle id. Required."),
         // Devices and their remembered deliveries belong to one environment.
         Setting(
             "environment", atOptional: \.environment, as: .choice, applies: .restart,
-            requirement: ": \"production\", or \"sandbox\" for builds from Xcode",
             documentation: #""production", or "sandbox" for builds from Xcode. Required."#),
     ]
 

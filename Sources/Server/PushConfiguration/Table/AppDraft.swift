@@ -55,18 +55,23 @@ struct AppDraft: Sendable {
     init() {}
 
     init(_ app: Configuration.App) {
-        let apns = app.apns
+        gateway = app.gateway
+        connections = Connections(min: app.gateway.connections.lowerBound, max: app.gateway.connections.upperBound)
+        endpoint = Endpoint(host: app.endpoint.host, port: app.endpoint.port, trust: app.endpoint.trust)
+        limits = app.limits
+        switch app.service {
+        case .apns(let apns): copy(apns)
+        }
+    }
+
+    private mutating func copy(_ apns: APNsSettings) {
         topic = apns.topic
         environment = apns.environment
         credential = Credential(apns.credential)
         wireProtocol = apns.wireProtocol
-        gateway = app.gateway
-        connections = Connections(min: app.gateway.connections.lowerBound, max: app.gateway.connections.upperBound)
         feedback = Feedback(
             host: apns.feedback?.host, port: apns.feedback?.port, interval: apns.feedback?.interval)
-        endpoint = Endpoint(host: app.endpoint.host, port: app.endpoint.port, trust: app.endpoint.trust)
         broadcast = Broadcast(send: apns.broadcast.send, manage: apns.broadcast.manage)
-        limits = app.limits
         appAppleID = apns.appAppleID
     }
 }

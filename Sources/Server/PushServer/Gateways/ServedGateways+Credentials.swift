@@ -1,4 +1,3 @@
-import APNs
 import PushAPI
 import PushConfiguration
 import PushGateways
@@ -16,17 +15,17 @@ extension ServedGateways: CredentialSource {
 
     private func credential(_ served: ServedApp) async -> CredentialAnswer {
         // The credential in use may be another one than that of the newest configuration.
-        let facts = served.loaded?.gateway.credential.facts
-        let source = CredentialSetting(served.loaded?.app.apns.credential ?? served.app.apns.credential)
+        let facts = served.loaded?.gateway.credential
+        let source = (served.loaded?.app ?? served.app).credentialSource
         let isUnusable = served.loaded == nil
         var answer = CredentialAnswer(
-            app: served.app.id, kind: source.kind,
+            app: served.app.id, kind: CredentialAnswer.Kind(source.kind),
             state: isUnusable ? .unusable : served.fault == nil ? .inUse : .kept,
             name: source.keyID ?? facts?.subject ?? source.file, file: source.file)
         answer.keyID = source.keyID
         answer.teamID = source.teamID
         (answer.subject, answer.issuer) = (facts?.subject, facts?.issuer)
-        answer.topics = facts?.topics?.map(\.name)
+        answer.topics = facts?.topics
         answer.fingerprint = facts?.fingerprint
         answer.validFrom = facts?.notBefore
         answer.expiresAt = await expiry(of: served).notAfter
@@ -52,20 +51,11 @@ extension ServedGateways: CredentialSource {
     }
 }
 
-/// The setting of a credential in the configuration.
-private struct CredentialSetting {
-    let kind: CredentialAnswer.Kind
-    let file: String
-    var keyID: String?
-    var teamID: String?
-
-    init(_ credential: CredentialFiles) {
-        switch credential {
-        case .key(let key, let keyID, let teamID):
-            (kind, file) = (.key, key)
-            (self.keyID, self.teamID) = (keyID, teamID)
-        case .pkcs12(let certificate, _), .pem(let certificate, _, _):
-            (kind, file) = (.certificate, certificate)
+extension CredentialAnswer.Kind {
+    fileprivate init(_ kind: CredentialSummary.Kind) {
+        switch kind {
+        case .providerKey: self = .key
+        case .certificate: self = .certificate
         }
     }
 }

@@ -16,7 +16,7 @@ actor ServedGateways {
     /// The objects from which gateways are made.
     struct Dependencies: Sendable {
         let loops: LoopGroup
-        let tokens: ProviderTokens
+        let tokens: ServiceTokens
         let resolver: NameResolver
         /// The pool in which files are read.
         let files: BlockingPool
@@ -132,9 +132,9 @@ actor ServedGateways {
                 endpoint: loaded.gateway.hostPort)
             dependencies.log.notice(
                 "connection settings changed: new connections use them, old connections drain",
-                [.fingerprint: loaded.gateway.credential.facts.fingerprint])
+                [.fingerprint: loaded.gateway.credential.fingerprint])
         }
-        if loaded.app.apns.feedback != served.app.apns.feedback || !loaded.connectsLike(old) {
+        if loaded.app.apns?.feedback != served.app.apns?.feedback || !loaded.connectsLike(old) {
             pollFeedback(loaded)
         }
         gateway.pace(connectsPerMinute: loaded.gateway.connectsPerMinute, shrinkAfter: app.gateway.idle)
@@ -178,7 +178,7 @@ actor ServedGateways {
         let app = loaded.app
         if let old = apps[app.id]?.poller { retire(old, of: app.id) }
         apps[app.id]?.poller = nil
-        guard let feedback = app.apns.feedback else { return }
+        guard let feedback = app.apns?.feedback else { return }
         var settings = FeedbackPoller.Settings(
             tls: loaded.gateway.tls, serverName: feedback.host, resolver: dependencies.resolver)
         settings.schedule.interval = feedback.interval
@@ -212,7 +212,7 @@ actor ServedGateways {
     }
 
     private func watch(_ loaded: LoadedApp, reportingTo journal: GatewayJournal) {
-        let facts = loaded.gateway.credential.facts
+        let facts = loaded.gateway.credential
         journal.metrics.credentialChanged(facts)
         dependencies.expiry.watch(loaded.app.id, notAfter: facts.notAfter)
     }

@@ -1,4 +1,3 @@
-import APNs
 import PushGateways
 import PushLoop
 import PushModel
@@ -94,10 +93,10 @@ final class AppMetrics: Sendable {
 
     func tokenMinted(_ token: ProviderToken) { current.withLock { $0.credential.tokenMintedAt = token.mintedAt } }
 
-    func credentialChanged(_ facts: CredentialFacts) {
+    func credentialChanged(_ facts: CredentialSummary) {
         current.withLock {
             $0.credential.notAfter = facts.notAfter
-            $0.credential.usesTokens = facts.kind == .providerKey
+            $0.credential.usesTokens = facts.usesTokens
         }
     }
 

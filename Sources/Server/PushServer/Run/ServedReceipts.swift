@@ -63,7 +63,9 @@ final class ServedReceipts: ReceiptVerification {
             checker: RevocationChecker(
                 policy: services.revocation, transport: transport, timeLimit: Self.responderTime),
             client: services.client(over: transport),
-            apps: Dictionary(configuration.apps.map { ($0.apns.topic.text, $0.id) }) { first, _ in first })
+            apps: Dictionary(
+                configuration.apps.compactMap { app in app.apns.map { ($0.topic.text, app.id) } }
+            ) { first, _ in first })
     }
 
     func verify(_ text: String) async throws -> VerifiedData {

@@ -56,17 +56,6 @@ package struct CredentialFacts: Sendable, Equatable {
         fingerprint = certificate.info.fingerprint.hex
     }
 
-    /// The facts in JSON for a list of apps, with times in milliseconds since 1970.
-    package func summary(at now: WallTime) -> JSONValue {
-        guard case .object(let all) = value else { return value }
-        var members = all.filter {
-            ["kind", "key_id", "team_id", "subject", "fingerprint", "expires_at"].contains($0.key)
-        }
-        members["topics"] = topics.map { .array($0.map { .string($0.name) }) }
-        members["expires_in_ms"] = notAfter.map { .integer($0.milliseconds - now.milliseconds) }
-        return .object(members)
-    }
-
     /// The facts in JSON, with times in milliseconds since 1970.
     package var value: JSONValue {
         var members: [String: JSONValue] = ["kind": .string(kind.rawValue), "fingerprint": .string(fingerprint)]

@@ -79,12 +79,12 @@ extension CredentialFiles {
 
     /// The credential in a few words.
     ///
-    /// - Parameter facts: What the files contain; nil if they cannot be read.
-    package func label(_ facts: CredentialFacts?) -> String {
+    /// - Parameter fingerprint: The digest of the certificate; nil if the files cannot be read.
+    package func label(fingerprint: String?) -> String {
         switch self {
         case .key(_, let keyID, let teamID): "key \(keyID), team \(teamID)"
         case .pkcs12(let path, _), .pem(let path, _, _):
-            "certificate \(facts.map { "\($0.fingerprint.prefix(16))…" } ?? shown(path, limit: 40))"
+            "certificate \(fingerprint.map { "\($0.prefix(16))…" } ?? shown(path, limit: 40))"
         }
     }
 

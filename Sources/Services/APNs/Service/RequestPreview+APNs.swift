@@ -1,5 +1,5 @@
-package import PushGateways
-package import PushModel
+import PushGateways
+import PushModel
 
 extension APNsSettings {
     /// Returns the request that sends a notification to a device.
@@ -7,7 +7,7 @@ extension APNsSettings {
     /// - Parameters:
     ///   - endpoint: The host and port of the app.
     ///   - size: The size of the token in words, which stands for it.
-    package func preview(
+    func preview(
         of message: Message, deliveryID: DeliveryID, to endpoint: String, tokenSize size: String,
         with credential: Credential
     ) -> RequestPreview {
@@ -27,7 +27,7 @@ extension APNsSettings {
     }
 
     /// Returns the request that sends a broadcast to a channel.
-    package func preview(
+    func preview(
         ofBroadcast message: Message, to channel: ChannelID, with credential: Credential
     ) -> RequestPreview {
         let fields = [

@@ -1,0 +1,39 @@
+package import APNs
+package import PushGateways
+package import PushLoop
+import PushModel
+import PushTransport
+
+/// The credential of an app, as its push service has read and checked it. A further service has a case.
+package enum LoadedService: Sendable {
+    case apns(LoadedAPNs)
+
+    /// Reads and checks the files of an app. It blocks, so do not call it on an event loop.
+    init(_ app: Configuration.App) throws {
+        switch app.service {
+        case .apns(let settings): self = .apns(try LoadedAPNs(settings))
+        }
+    }
+
+    package var connector: any ServiceConnector {
+        switch self {
+        case .apns(let loaded): loaded
+        }
+    }
+
+    /// Returns the source of the tokens that requests carry; nil if they need none.
+    func tokens(from tokens: ServiceTokens) -> TokenSource? {
+        switch self {
+        case .apns(let loaded): loaded.tokens(from: tokens.apns)
+        }
+    }
+}
+
+/// The tokens of all credentials, one instance for a process: apps that share a credential share its token.
+package struct ServiceTokens: Sendable {
+    package let apns: ProviderTokens
+
+    package init(on loop: EventLoop, wallClock: @escaping @Sendable () -> WallTime = WallTime.current) {
+        apns = ProviderTokens(on: loop, wallClock: wallClock)
+    }
+}

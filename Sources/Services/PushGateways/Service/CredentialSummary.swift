@@ -1,0 +1,46 @@
+package import PushLoop
+
+/// What is known about the credential of an app, whatever its push service. None of it is secret.
+package struct CredentialSummary: Sendable, Equatable {
+    package enum Kind: String, Sendable {
+        /// A key that signs provider tokens.
+        case providerKey = "provider_key"
+        case certificate
+    }
+
+    package let kind: Kind
+    /// The SHA-256 digest of the certificate, or of the public key, in hexadecimal.
+    package let fingerprint: String
+    package var keyID: String?
+    package var teamID: String?
+    package var subject: String?
+    package var issuer: String?
+    /// The topics of a certificate; nil for a credential that does not contain any.
+    package var topics: [String]?
+    package var notBefore: WallTime?
+    /// The end of validity; nil if the credential does not expire.
+    package var notAfter: WallTime?
+
+    package init(_ kind: Kind, fingerprint: String) {
+        self.kind = kind
+        self.fingerprint = fingerprint
+    }
+
+    /// Whether requests carry a token that ends.
+    package var usesTokens: Bool { kind != .certificate }
+}
+
+/// The credential of an app as the configuration names it, before its files are read.
+package struct CredentialSetting: Sendable, Equatable {
+    package let kind: CredentialSummary.Kind
+    package let file: String
+    package let keyID: String?
+    package let teamID: String?
+
+    package init(_ kind: CredentialSummary.Kind, file: String, keyID: String? = nil, teamID: String? = nil) {
+        self.kind = kind
+        self.file = file
+        self.keyID = keyID
+        self.teamID = teamID
+    }
+}
