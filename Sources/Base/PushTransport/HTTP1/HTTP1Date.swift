@@ -2,7 +2,7 @@ import PushLoop
 import PushTime
 
 /// The `Date` field of answers, which is rendered once a second.
-struct HTTP1Date {
+package struct HTTP1Date {
     private static let days = ["Thu", "Fri", "Sat", "Sun", "Mon", "Tue", "Wed"]
     private static let months = [
         "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
@@ -30,6 +30,28 @@ struct HTTP1Date {
         let weekday = Self.days[Int(days - floored(days, by: 7) * 7)]
         return "\(weekday), \(padded(date.day, to: 2)) \(months[Int(date.month) - 1]) \(padded(date.year, to: 4)) "
             + "\(padded(rest / 3600, to: 2)):\(padded(rest / 60 % 60, to: 2)):\(padded(rest % 60, to: 2)) GMT"
+    }
+
+    /// Returns the seconds since 1970 of a date in the form of ``text(_:)``; nil for any other text.
+    package static func seconds(_ text: String) -> Int64? {
+        let parts = text.split(separator: " ", omittingEmptySubsequences: false)
+        guard text.utf8.count == 29, parts.count == 6, parts[5] == "GMT", parts[0].hasSuffix(","),
+            let month = months.firstIndex(of: String(parts[2])), let day = number(parts[1], digits: 2),
+            let year = number(parts[3], digits: 4), (1...31).contains(day), year >= 1970
+        else { return nil }
+        let clock = parts[4].split(separator: ":", omittingEmptySubsequences: false).map { number($0, digits: 2) }
+        guard clock.count == 3, let hour = clock[0], let minute = clock[1], let second = clock[2], hour < 24,
+            minute < 60, second <= 60
+        else { return nil }
+        // The year begins in March, so that the day that a leap year adds is its last one.
+        let (years, months) = month < 2 ? (year - 1, Int64(month) + 10) : (year, Int64(month) - 2)
+        let days = years * 365 + years / 4 - years / 100 + years / 400 + (153 * months + 2) / 5 + day - 719_469
+        return days * secondsPerDay + hour * 3600 + minute * 60 + second
+    }
+
+    private static func number(_ text: Substring, digits: Int) -> Int64? {
+        guard text.utf8.count == digits, text.utf8.allSatisfy({ (48...57).contains($0) }) else { return nil }
+        return Int64(text)
     }
 
     private static func padded(_ number: Int64, to width: Int) -> String {
