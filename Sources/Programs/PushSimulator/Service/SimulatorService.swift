@@ -45,6 +45,8 @@ package final class SimulatorService {
     private var listeners: [TCPListener] = []
     private var control: HTTP1Server?
     private var storeServer: HTTP1Server?
+    /// The simulated FCM, whose requests the control port answers; nil without one.
+    package var fcm: FCMService?
     var storeRandom: SeededRandom
     var receipts = ReceiptDesk()
     private var sessions: [ObjectIdentifier: any SimulatorSession] = [:]
@@ -125,6 +127,8 @@ package final class SimulatorService {
         listeners = []
         for session in sessions.values { session.abort() }
         sessions = [:]
+        fcm?.stop()
+        fcm = nil
         let servers = [control.take(), storeServer.take()].compactMap { $0 }
         guard !servers.isEmpty else {
             loop.execute { [box = LoopBound(whenDone, on: loop)] in box.wrapped() }
@@ -212,6 +216,8 @@ package final class SimulatorService {
             body: request.body)
         if let signature = options.store, control.method == "POST", control.path.hasPrefix("/store/") {
             controlStore(control, signature: signature) { self.respond($0, with: responder) }
+        } else if let fcm, control.path.hasPrefix("/fcm/") {
+            respond(fcm.control(control), with: responder)
         } else {
             respond(machine.control(control, now: .current()), with: responder)
         }

@@ -19,6 +19,10 @@ struct SimulateVerb {
             Option("binary-port", value: "P", about: "the port of the legacy binary gateway (2195)"),
             Option("feedback-port", value: "P", about: "the port of the feedback service (2196)"),
             Option("store-port", value: "P", about: "the HTTPS port of the App Store's verifyReceipt (none)"),
+            Option("fcm-port", value: "P", about: "the HTTP/2 port of Firebase Cloud Messaging (none)"),
+            Option(
+                "fcm-token-port", value: "P",
+                about: "the HTTPS port that gives access tokens for it (any free port)"),
             Option("control-port", value: "P", about: "the HTTP port for received requests, faults and devices (8474)"),
             Option("data", value: "DIR", about: "the directory for its certificates and keys (./simulator)"),
             Option(
@@ -46,6 +50,10 @@ struct SimulateVerb {
         examples: [
             ("carillon simulate", "listen on the default ports until interrupted"),
             ("carillon simulate --port 0 --json", "listen on a free HTTP/2 port, for a script"),
+            (
+                "carillon simulate --fcm-port 2443",
+                "simulate Firebase Cloud Messaging as well; its service account is simulator/firebase.json"
+            ),
             ("curl http://127.0.0.1:8474/received", "show the requests that a running simulator received"),
         ]
     ) { arguments in
@@ -62,10 +70,18 @@ struct SimulateVerb {
         let options = try Self.options(arguments, files: files, resolver: NameResolver(pool: lookUps))
         let loop = EventLoop(name: "simulator")
         let stop = Latch()
+        let fcm = try Self.fcm(arguments, files: files, host: options.host)
         let service: LoopBound<SimulatorService>
         do {
             service = try await loop.run {
-                LoopBound(try SimulatorService(on: loop, options: options, script: script), on: loop)
+                let service = try SimulatorService(on: loop, options: options, script: script)
+                do {
+                    service.fcm = try fcm?.open(on: loop)
+                } catch {
+                    service.stop()
+                    throw error
+                }
+                return LoopBound(service, on: loop)
             }
         } catch {
             await loop.shutDown()
@@ -116,6 +132,38 @@ struct SimulateVerb {
         options.settings.requiresAuthentication = !arguments.has("no-auth")
         options.settings.records = try arguments.number("records", in: 0...100_000_000) ?? 1_000_000
         return options
+    }
+
+    /// The simulated FCM with its account.
+    private struct FCM: Sendable {
+        let account: SimulatorAccount
+        let options: FCMService.Options
+
+        /// Listens, and writes the file of the account with the address of its token endpoint.
+        func open(on loop: EventLoop) throws -> FCMService {
+            let service = try FCMService(on: loop, options: options)
+            do {
+                try account.write(tokenAddress: service.audience)
+            } catch {
+                service.stop()
+                throw error
+            }
+            return service
+        }
+    }
+
+    /// Returns the simulated FCM; nil without `--fcm-port`.
+    private static func fcm(_ arguments: Arguments, files: SimulatorFiles, host: String) throws -> FCM? {
+        guard let port = try arguments.port("fcm-port") else {
+            if arguments.has("fcm-token-port") { throw Failure(.usage, "'--fcm-token-port' needs '--fcm-port'") }
+            return nil
+        }
+        let account = try SimulatorAccount(directory: files.directory)
+        var options = FCMService.Options(identity: files.server, account: account.account)
+        options.host = host
+        options.port = port
+        options.tokenPort = try arguments.port("fcm-token-port") ?? 0
+        return FCM(account: account, options: options)
     }
 
     /// Adds the key that `--key` names, so that a user can test an existing configuration unchanged.

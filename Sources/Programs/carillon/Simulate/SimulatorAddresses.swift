@@ -10,6 +10,8 @@ struct SimulatorAddresses: Sendable {
     let control: HostPort
     /// The port of the App Store, if it has one.
     let store: HostPort?
+    /// The port of FCM, if it is simulated.
+    let fcm: HostPort?
 
     init(_ service: SimulatorService, host: String) {
         provider = HostPort(host: host, port: service.providerAddress?.port ?? 0)
@@ -17,12 +19,16 @@ struct SimulatorAddresses: Sendable {
         feedback = HostPort(host: host, port: service.feedbackAddress?.port ?? 0)
         control = HostPort(host: host, port: service.controlPort ?? 0)
         store = service.storePort.map { HostPort(host: host, port: $0) }
+        fcm = service.fcm.map { HostPort(host: host, port: $0.port) }
     }
 
     func json(_ files: SimulatorFiles) -> String {
         let quoted = { (text: String) in String(decoding: JSONValue.string(text).bytes, as: UTF8.self) }
+        let account = quoted("\(files.directory)/\(SimulatorAccount.name)")
+        let members = fcm.map { "\"fcm\":\($0.port),\"service_account\":\(account)," } ?? ""
         return "{\"provider\":\(provider.port),\"binary\":\(binary.port),\"feedback\":\(feedback.port),"
-            + "\"control\":\(control.port),\(store.map { "\"store\":\($0.port)," } ?? "")\"ca\":\(quoted(files.authorityPath)),"
+            + "\"control\":\(control.port),\(store.map { "\"store\":\($0.port)," } ?? "")"
+            + members + "\"ca\":\(quoted(files.authorityPath)),"
             + "\"key\":\(quoted(files.providerKeyPath)),\"key_id\":\"\(SimulatorFiles.keyID)\","
             + "\"team_id\":\"\(SimulatorFiles.teamID)\",\"certificate\":\(quoted(files.clientPath))}\n"
     }
@@ -41,7 +47,13 @@ struct SimulatorAddresses: Sendable {
             ],
             ["client certificate", "\(files.clientPath)  (topic \(SimulatorFiles.clientTopic))"],
         ]
-        let stores = store.map { [["App Store", "https://\($0)"]] } ?? []
+        var stores = store.map { [["App Store", "https://\($0)"]] } ?? []
+        if let fcm {
+            stores += [
+                ["Firebase Cloud Messaging", "https://\(fcm)"],
+                ["service account", "\(files.directory)/\(SimulatorAccount.name)"],
+            ]
+        }
         return output.colored("A simulated Apple push service is listening.", in: .bold) + "\n"
             + output.table(["what", "where"], rows: rows + stores)
             + (files.made.isEmpty ? "" : "Created: \(files.made.joined(separator: ", ")).\n")
