@@ -137,7 +137,7 @@ struct DeviceFileReader {
 
     static func token(_ text: String, named name: String) throws(DeviceFault) -> String {
         do {
-            return PushServices.unconfigured.text(of: try TokenOptions.pasted(text, option: name))
+            return try TokenOptions.pasted(text, option: name, by: PushServices.unconfigured).text
         } catch {
             throw DeviceFault(error.description)
         }

@@ -45,8 +45,8 @@ enum DevicesVerb {
         var input = DeviceInput()
         input.app = arguments.word("APP")
         let (token, replaced) = try tokens(arguments)
-        let codec = PushServices.unconfigured
-        (input.token, input.replaces) = (codec.text(of: token), replaced.map { codec.text(of: $0) })
+        let codec = token.codec
+        (input.token, input.replaces) = (token.text, replaced?.text)
         (input.kind, input.activity) = (arguments.text("kind"), arguments.text("activity"))
         input.activityType = arguments.text("activity-type")
         input.user = arguments.text("user")
@@ -56,13 +56,13 @@ enum DevicesVerb {
         input.appVersion = arguments.text("app-version")
         let device: DeviceRegistration
         do {
-            device = try input.checked { _ in PushServices.unconfigured }
+            device = try input.checked { _ in codec }
         } catch {
             throw Failure(.badInput, "\(error)")
         }
         let client = try ControlOptions.client(arguments)
         let answer = try await client.ask(
-            "POST", at: "/v1/devices", body: device.json(PushServices.unconfigured).bytes, for: RegistrationAnswer.self)
+            "POST", at: "/v1/devices", body: device.json(codec).bytes, for: RegistrationAnswer.self)
         if arguments.has("json") {
             ControlOptions.write(answer)
         } else {
@@ -78,7 +78,8 @@ enum DevicesVerb {
     }
 
     /// Returns the token of a device to add, and the token that it replaces.
-    private static func tokens(_ arguments: Arguments) throws(Failure) -> (token: Address, replaced: Address?) {
+    private static func tokens(_ arguments: Arguments) throws(Failure) -> (token: GivenAddress, replaced: GivenAddress?)
+    {
         let (word, replaces) = (arguments.wordIfGiven("TOKEN"), arguments.text("replaces"))
         caution(arguments, token: word, replaces: replaces)
         if arguments.text("token-file") == "-", arguments.text("replaces-file") == "-" {
@@ -91,7 +92,8 @@ enum DevicesVerb {
         }
         return (
             token,
-            try TokenOptions.one(arguments, word: "--replaces", text: replaces, option: "replaces-file")
+            try TokenOptions.one(
+                arguments, word: "--replaces", text: replaces, option: "replaces-file", by: token.codec)
         )
     }
 
@@ -127,16 +129,16 @@ enum DevicesVerb {
     }
 
     private static func show(
-        _ first: String, token: Address?, from client: ControlClient, with arguments: Arguments
+        _ first: String, token: GivenAddress?, from client: ControlClient, with arguments: Arguments
     ) async throws -> ExitCode {
         let device: DeviceAnswer
         if let token {
             var input = DeviceInput()
             input.app = first
-            input.token = PushServices.unconfigured.text(of: token)
+            input.token = token.text
             let body: [UInt8]
             do {
-                body = try input.checked { _ in PushServices.unconfigured }.json(PushServices.unconfigured).bytes
+                body = try input.checked { _ in token.codec }.json(token.codec).bytes
             } catch {
                 throw Failure(.badInput, "\(error)")
             }

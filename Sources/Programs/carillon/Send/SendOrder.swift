@@ -88,7 +88,7 @@ struct SendOrder: Sendable {
         guard tokens.count == 1 else {
             throw Failure(.badInput, "'--token-file' contains \(tokens.count) tokens: several devices need '--via'")
         }
-        return tokens[0]
+        return tokens[0].address
     }
 
     static func messageType(

@@ -96,10 +96,9 @@ struct SendVia {
         }
         let kind = try Self.audienceKind(arguments)
         let tokens = TokenOptions.isGiven(arguments) ? try TokenOptions.read(arguments) : []
-        let codec = PushServices.unconfigured
         let to =
             tokens.isEmpty
-            ? try Self.audience(kind, from: arguments) : ["tokens": .texts(tokens.map { codec.text(of: $0) })]
+            ? try Self.audience(kind, from: arguments) : ["tokens": .texts(tokens.map(\.text))]
         let target = try SendTarget(arguments)
         endpoint = target.endpoint
         audience = target.directory.map { AudienceHints(arguments, app: app, dataDirectory: $0) }
@@ -122,7 +121,7 @@ struct SendVia {
         members["collapse_id"] = .text(arguments.text("collapse-id"))
         if arguments.has("again") { members["again"] = true }
         envelope = JSONValue.object(members).bytes
-        if !tokens.isEmpty { members["to"] = ["tokens": .texts(tokens.map(\.size))] }
+        if !tokens.isEmpty { members["to"] = ["tokens": .texts(tokens.map(\.address.size))] }
         shownEnvelope = JSONValue.object(members).bytes
     }
 

@@ -42,12 +42,14 @@ enum TokenOptions {
     /// - Parameters:
     ///   - word: The name of the positional argument, for error messages.
     ///   - text: The value of the positional argument.
+    ///   - codec: Reads the token; nil for the codec of the first service that can.
     static func one(
-        _ arguments: Arguments, word: String, text: String?, option: String = "token-file"
-    ) throws(Failure) -> Address? {
+        _ arguments: Arguments, word: String, text: String?, option: String = "token-file",
+        by codec: (any ServiceCodec)? = nil
+    ) throws(Failure) -> GivenAddress? {
         guard let path = arguments.text(option) else {
             guard let text else { return nil }
-            return try pasted(text, option: word)
+            return try pasted(text, option: word, by: codec)
         }
         guard text == nil else {
             throw Failure(.usage, "\(word) cannot be combined with '--\(option)': both give the token")
@@ -56,19 +58,19 @@ enum TokenOptions {
         guard lines.count == 1 else {
             throw Failure(.badInput, "'--\(option)' has \(lines.count) lines; it must contain one token")
         }
-        return try pasted(lines[0], option: "'--\(option)'")
+        return try pasted(lines[0], option: "'--\(option)'", by: codec)
     }
 
     /// Returns all tokens, at least one.
     ///
-    /// - Parameter codec: Reads the addresses of the app.
+    /// - Parameter codec: Reads the addresses of the app; nil if the app is not known here.
     static func read(
-        _ arguments: Arguments, by codec: any ServiceCodec = PushServices.unconfigured
-    ) throws(Failure) -> [Address] {
+        _ arguments: Arguments, by codec: (any ServiceCodec)? = nil
+    ) throws(Failure) -> [GivenAddress] {
         if arguments.has("token"), arguments.has("token-file") {
             throw Failure(.usage, "'--token' cannot be combined with '--token-file': both give the devices")
         }
-        var tokens: [Address] = []
+        var tokens: [GivenAddress] = []
         if let path = arguments.text("token-file") {
             if path == "-", arguments.text("payload") == "-" {
                 throw Failure(
@@ -88,10 +90,11 @@ enum TokenOptions {
     ///
     /// - Parameter option: The option or place of the text, for error messages.
     static func pasted(
-        _ text: String, option: String, by codec: any ServiceCodec = PushServices.unconfigured
-    ) throws(Failure) -> Address {
+        _ text: String, option: String, by codec: (any ServiceCodec)? = nil
+    ) throws(Failure) -> GivenAddress {
+        let codec = codec ?? PushServices.codec(reading: text)
         do {
-            return try codec.address(pastedAs: text)
+            return GivenAddress(address: try codec.address(pastedAs: text), codec: codec)
         } catch {
             throw Failure(.badInput, "\(option) \(error.problem)")
         }
@@ -113,6 +116,14 @@ enum TokenOptions {
         return String(decoding: bytes, as: UTF8.self).split(whereSeparator: \.isNewline)
             .map(String.init).filter { !$0.allSatisfy(\.isWhitespace) }
     }
+}
+
+/// An address that a person gave, with the codec that has read it.
+struct GivenAddress: Sendable {
+    let address: Address
+    let codec: any ServiceCodec
+
+    var text: String { codec.text(of: address) }
 }
 
 extension Address {

@@ -9,8 +9,24 @@ package enum PushServices {
 
     /// Reads the addresses of apps that are not in the configuration.
     package static let unconfigured: any ServiceCodec = all[0].codec
+    /// Returns the codec that reads an address which a person gave, where no app says which service it is: that of the
+    /// first service that can read it. A short text, or one of hexadecimal digits, is one of the first service that was
+    /// cut off, and its codec says so.
+    package static func codec(reading text: String) -> any ServiceCodec {
+        guard text.utf8.count >= minOpaqueLength, !text.allSatisfy({ $0.isHexDigit || $0 == " " }) else {
+            return unconfigured
+        }
+        return all.first { (try? $0.codec.address(pastedAs: text)) != nil }?.codec ?? unconfigured
+    }
+
+    /// The length of the shortest address that is not one of hexadecimal digits.
+    private static let minOpaqueLength = 22
+
     /// The types of messages of all services.
-    package static let messageTypes: [MessageType] = all.flatMap(\.codec.types.all)
+    package static let messageTypes: [MessageType] = all.flatMap(\.codec.types.all).reduce(into: []) { types, type in
+        // Services share words for what means the same.
+        if !types.contains(where: { $0.word == type.word }) { types.append(type) }
+    }
 
     /// Returns the table that has this reason, where nothing says which service gave it; nil if none has it.
     package static func reasons(knowing reason: ProviderReason?) -> ReasonTable? {
