@@ -23,6 +23,9 @@ package struct CanonicalJSON {
     /// Appends text that is not from the envelope, such as brackets.
     package mutating func append(_ text: StaticString) { bytes.append(text) }
 
+    /// Appends a string that is not from the envelope, in quotation marks.
+    package mutating func append(string text: String) { JSONText.appendQuoted(text, to: &bytes) }
+
     package mutating func append(key: String) {
         JSONText.appendQuoted(key, to: &bytes)
         bytes.append(UInt8(ascii: ":"))

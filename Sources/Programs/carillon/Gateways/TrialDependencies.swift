@@ -13,8 +13,8 @@ struct TrialDependencies: Sendable {
 
     init(lookUps: Int = 1) {
         loop = EventLoop(name: "trial")
-        tokens = ServiceTokens(on: loop)
         pool = BlockingPool(name: "resolve", threadCount: lookUps, queueLimit: 4096)
+        tokens = ServiceTokens(on: loop, resolver: NameResolver(pool: pool))
     }
 
     var resolver: NameResolver { NameResolver(pool: pool) }

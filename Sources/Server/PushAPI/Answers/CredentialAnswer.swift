@@ -7,6 +7,8 @@ package struct CredentialAnswer: JSONAnswer, Equatable {
         /// A `.p8` key, which signs provider tokens and does not expire.
         case key = "provider_key"
         case certificate
+        /// An account with a key that signs requests for access tokens.
+        case serviceAccount = "service_account"
     }
 
     package enum State: String, Codable, Sendable, SchemaChoice {
@@ -51,11 +53,12 @@ package struct CredentialAnswer: JSONAnswer, Equatable {
     package static var about: [String: String] {
         [
             "app": "The app; left out for the certificate of the HTTP port.",
-            "kind": "A key signs tokens and does not expire; a certificate does.",
+            "kind": "A key signs tokens and does not expire, as that of a service account; a certificate does.",
             "state":
                 "in_use; kept, if the newest files cannot be used and the former ones stay in use; unusable, if nothing "
                 + "can be sent.",
-            "name": "The id of the key, or the subject of the certificate, or its file if it was never read.",
+            "name":
+                "The id of the key, or the subject of the certificate or service account, or its file if it was never read.",
             "file": "The file of the key or of the certificate.",
             "topics": "The topics of a certificate.",
             "fingerprint": "The SHA-256 digest of the certificate, or of the public key.",

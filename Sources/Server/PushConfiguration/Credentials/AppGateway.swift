@@ -15,7 +15,7 @@ package struct AppGateway: Sendable {
     /// Reads and checks the app's files. It blocks, so do not call it on an event loop.
     package init(_ app: Configuration.App, contexts: TLSContexts = TLSContexts()) throws {
         self.app = app
-        service = try LoadedService(app)
+        service = try LoadedService(app, contexts: contexts)
         let connector = service.connector
         if let identity = connector.identity {
             var configuration = TLSClientConfiguration(trust: app.endpoint.trust.forTLS)
@@ -77,6 +77,7 @@ package struct AppGateway: Sendable {
             app: app.id, endpoint: hostPort, reasons: app.reasons, resolver: resolver,
             connect: connect(resolver: resolver, permit: permit))
         settings.permit = permit
+        settings.deliveriesPerMinute = app.deliveriesPerMinute
         settings.policy.minimum = app.gateway.connections.lowerBound
         settings.policy.maximum = app.gateway.connections.upperBound
         settings.policy.shrinkAfter = app.gateway.idle

@@ -2,14 +2,14 @@ package import APNs
 package import PushGateways
 package import PushLoop
 import PushModel
-import PushTransport
+package import PushTransport
 
 /// The credential of an app, as its push service has read and checked it. A further service has a case.
 package enum LoadedService: Sendable {
     case apns(LoadedAPNs)
 
     /// Reads and checks the files of an app. It blocks, so do not call it on an event loop.
-    init(_ app: Configuration.App) throws {
+    init(_ app: Configuration.App, contexts: TLSContexts) throws {
         switch app.service {
         case .apns(let settings): self = .apns(try LoadedAPNs(settings))
         }
@@ -33,7 +33,9 @@ package enum LoadedService: Sendable {
 package struct ServiceTokens: Sendable {
     package let apns: ProviderTokens
 
-    package init(on loop: EventLoop, wallClock: @escaping @Sendable () -> WallTime = WallTime.current) {
+    package init(
+        on loop: EventLoop, resolver: NameResolver, wallClock: @escaping @Sendable () -> WallTime = WallTime.current
+    ) {
         apns = ProviderTokens(on: loop, wallClock: wallClock)
     }
 }

@@ -48,6 +48,13 @@ extension Configuration.App {
         }
     }
 
+    /// The largest number of deliveries that the push service takes in a minute; nil if it has no such limit.
+    package var deliveriesPerMinute: Int? {
+        switch service {
+        case .apns: nil
+        }
+    }
+
     /// The files of the credential; nil for one that it does not need.
     package var credentialFiles: [String?] {
         switch service {

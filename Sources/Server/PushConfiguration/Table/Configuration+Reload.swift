@@ -13,7 +13,7 @@ extension Configuration {
             let (before, after) = (was[setting.path], now[setting.path])
             if before == after { continue }
             if let (path, presence) = setting.block {
-                let (before, after) = (was[path + [presence.key]], now[path + [presence.key]])
+                let (before, after) = (presence.text(at: path, in: was), presence.text(at: path, in: now))
                 if (before == nil) != (after == nil) {
                     guard reported.insert(path).inserted else { continue }
                     changes.append(

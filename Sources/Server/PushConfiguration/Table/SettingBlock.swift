@@ -11,9 +11,19 @@ struct SettingBlock: Sendable {
     let presence: Presence?
 
     struct Presence: Sendable {
-        /// The setting that every such object has. It identifies the object in the text of a change.
-        let key: String
+        /// The settings of which every such object has one. It identifies the object in the text of a change.
+        let paths: [[String]]
         let reload: Reload
+
+        init(key: String, orPath other: [String]? = nil, reload: Reload) {
+            paths = [[key]] + (other.map { [$0] } ?? [])
+            self.reload = reload
+        }
+
+        /// Returns the text that identifies the object at a path; nil if there is no such object.
+        func text(at path: [String], in texts: [[String]: String]) -> String? {
+            paths.lazy.compactMap { texts[path + $0] }.first
+        }
     }
 
     init(_ path: String, documentation: String = "", presence: Presence? = nil) {

@@ -56,6 +56,7 @@ extension CredentialAnswer.Kind {
         switch kind {
         case .providerKey: self = .key
         case .certificate: self = .certificate
+        case .serviceAccount: self = .serviceAccount
         }
     }
 }

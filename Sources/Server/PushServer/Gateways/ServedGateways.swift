@@ -137,6 +137,7 @@ actor ServedGateways {
         if loaded.app.apns?.feedback != served.app.apns?.feedback || !loaded.connectsLike(old) {
             pollFeedback(loaded)
         }
+        gateway.limit(deliveriesPerMinute: app.deliveriesPerMinute)
         gateway.pace(connectsPerMinute: loaded.gateway.connectsPerMinute, shrinkAfter: app.gateway.idle)
         apps[app.id]?.app = app
         apps[app.id]?.loaded = loaded

@@ -65,7 +65,9 @@ struct ServedParts: Sendable {
             on: threads.home,
             dependencies: ServedGateways.Dependencies(
                 loops: threads.loops,
-                tokens: ServiceTokens(on: threads.home, wallClock: { [clock = pipeline.clock] in clock.now }),
+                tokens: ServiceTokens(
+                    on: threads.home, resolver: NameResolver(pool: threads.lookUps),
+                    wallClock: { [clock = pipeline.clock] in clock.now }),
                 resolver: NameResolver(pool: threads.lookUps), files: threads.files, metrics: metrics, expiry: expiry,
                 serverCertificate: certificate, pipeline: pipeline, directory: base.directory.path, log: base.log))
         pipeline.node?.whenSharedRead { [weak gateways] shared in Task { await gateways?.follow(shared) } }

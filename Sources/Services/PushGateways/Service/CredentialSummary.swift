@@ -6,6 +6,8 @@ package struct CredentialSummary: Sendable, Equatable {
         /// A key that signs provider tokens.
         case providerKey = "provider_key"
         case certificate
+        /// An account with a key that signs requests for access tokens.
+        case serviceAccount = "service_account"
     }
 
     package let kind: Kind
