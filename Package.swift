@@ -92,6 +92,11 @@ let rooms: KeyValuePairs<String, [Target]> = [
                 "PushModel", "PushWire", "PushLogic", "PushGateways", "PushTransport", "PushLoop", "PushTime",
                 "PushText",
             ], swiftSettings: settingsOverC),
+        .target(
+            name: "FCM",
+            dependencies: [
+                "PushModel", "PushWire", "PushGateways", "PushTransport", "PushLoop", "PushTime",
+            ], swiftSettings: settingsOverC),
     ],
     // What is kept on disk, what runs between producers and gateways, and the server put together.
     "Sources/Server": [
@@ -109,7 +114,7 @@ let rooms: KeyValuePairs<String, [Target]> = [
         .target(
             name: "PushConfiguration",
             dependencies: [
-                "APNs", "PushPipeline", "PushGateways", "PushLogic", "PushWire", "PushModel", "PushText",
+                "APNs", "FCM", "PushPipeline", "PushGateways", "PushLogic", "PushWire", "PushModel", "PushText",
                 "PushTransport", "PushPostgreSQL", "PushLoop", "JSON5", "Receipts",
             ], swiftSettings: settings),
         .target(
@@ -243,6 +248,13 @@ let rooms: KeyValuePairs<String, [Target]> = [
             name: "APNsTests",
             dependencies: ["APNs", "PushLogic", "PushWire", "PushModel", "PushTime", "TestSupport", "TestTraits"],
             swiftSettings: settings),
+        .testTarget(
+            name: "FCMTests",
+            dependencies: [
+                "FCM", "PushSimulator", "PushPipeline", "PushStore", "PushGateways", "PushLogic", "PushWire",
+                "PushModel",
+                "PushTransport", "PushLoop", "PushRandom", "PushTime", "TestSupport", "TestTraits",
+            ], swiftSettings: settings),
         // A push service of the tests alone: what it needs must be enough for any other. So it names no service.
         .testTarget(
             name: "StubServiceTests",
@@ -269,7 +281,7 @@ let rooms: KeyValuePairs<String, [Target]> = [
         .testTarget(
             name: "PushConfigurationTests",
             dependencies: [
-                "APNs", "PushConfiguration", "PushModel", "PushTransport", "JSON5", "TestSupport", "TestTraits",
+                "APNs", "FCM", "PushConfiguration", "PushModel", "PushTransport", "JSON5", "TestSupport", "TestTraits",
                 "ServerTestSupport", "PushText", "Receipts",
             ], swiftSettings: settings),
         .testTarget(

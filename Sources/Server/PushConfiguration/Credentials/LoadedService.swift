@@ -1,4 +1,5 @@
 package import APNs
+package import FCM
 package import PushGateways
 package import PushLoop
 import PushModel
@@ -7,17 +8,26 @@ package import PushTransport
 /// The credential of an app, as its push service has read and checked it. A further service has a case.
 package enum LoadedService: Sendable {
     case apns(LoadedAPNs)
+    case fcm(LoadedFCM)
 
     /// Reads and checks the files of an app. It blocks, so do not call it on an event loop.
     init(_ app: Configuration.App, contexts: TLSContexts) throws {
         switch app.service {
         case .apns(let settings): self = .apns(try LoadedAPNs(settings))
+        case .fcm(let settings):
+            self = .fcm(
+                try LoadedFCM(settings) { host in
+                    // Google's tokens come from Google, also if messages go to another host.
+                    let trust = FCMSettings.isHostOfGoogle(host) ? .system : app.endpoint.trust
+                    return try contexts.client(trust, alpn: [])
+                })
         }
     }
 
     package var connector: any ServiceConnector {
         switch self {
         case .apns(let loaded): loaded
+        case .fcm(let loaded): loaded
         }
     }
 
@@ -25,6 +35,7 @@ package enum LoadedService: Sendable {
     func tokens(from tokens: ServiceTokens) -> TokenSource? {
         switch self {
         case .apns(let loaded): loaded.tokens(from: tokens.apns)
+        case .fcm(let loaded): loaded.tokens(from: tokens.fcm)
         }
     }
 }
@@ -32,10 +43,12 @@ package enum LoadedService: Sendable {
 /// The tokens of all credentials, one instance for a process: apps that share a credential share its token.
 package struct ServiceTokens: Sendable {
     package let apns: ProviderTokens
+    package let fcm: AccessTokens
 
     package init(
         on loop: EventLoop, resolver: NameResolver, wallClock: @escaping @Sendable () -> WallTime = WallTime.current
     ) {
         apns = ProviderTokens(on: loop, wallClock: wallClock)
+        fcm = AccessTokens(on: loop, resolver: resolver, wallClock: wallClock)
     }
 }

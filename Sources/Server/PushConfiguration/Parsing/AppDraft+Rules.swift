@@ -14,7 +14,16 @@ extension AppDraft {
         }
         var gateway = gateway
         gateway.connections = connections.range(in: section.section("gateway").section("connections"))
-        guard let parts = apns(in: section), let id else { return nil }
+        let given: (service: ServiceSettings, endpoint: Configuration.Endpoint)?
+        switch service {
+        case .apns:
+            reject(Self.onlyFCM, of: "fcm", in: section)
+            given = apns(in: section)
+        case .fcm:
+            reject(Self.onlyAPNs, of: "apns", in: section)
+            given = fcm(in: section)
+        }
+        guard let parts = given, let id else { return nil }
         return Configuration.App(
             id: id, service: parts.service, gateway: gateway, endpoint: parts.endpoint, limits: limits)
     }

@@ -1,11 +1,12 @@
 import APNs
+import FCM
 package import PushLoop
 package import PushModel
 package import PushWire
 
 /// The push services that Carillon can send to, one line for each.
 package enum PushServices {
-    package static let all: [PushService] = [.apns]
+    package static let all: [PushService] = [.apns, .fcm]
 
     /// Reads the addresses of apps that are not in the configuration.
     package static let unconfigured: any ServiceCodec = all[0].codec

@@ -1,4 +1,5 @@
 package import APNs
+package import FCM
 package import PushGateways
 package import PushModel
 package import PushWire
@@ -6,6 +7,7 @@ package import PushWire
 /// The settings of an app that belong to its push service.
 package enum ServiceSettings: Sendable, Equatable {
     case apns(APNsSettings)
+    case fcm(FCMSettings)
 }
 
 /// What the app's push service gives for this app. A further service has a case in each.
@@ -14,6 +16,7 @@ extension Configuration.App {
     package var apns: APNsSettings? {
         switch service {
         case .apns(let settings): settings
+        case .fcm: nil
         }
     }
 
@@ -21,6 +24,7 @@ extension Configuration.App {
     package var reasons: ReasonTable {
         switch service {
         case .apns: .apns
+        case .fcm: .fcm
         }
     }
 
@@ -28,6 +32,7 @@ extension Configuration.App {
     package var serviceDescription: ServiceDescription {
         switch service {
         case .apns(let settings): settings.description
+        case .fcm: .fcm
         }
     }
 
@@ -35,6 +40,7 @@ extension Configuration.App {
     package var identity: [(name: String, value: String)] {
         switch service {
         case .apns(let settings): settings.identity
+        case .fcm(let settings): settings.identity
         }
     }
 
@@ -45,6 +51,7 @@ extension Configuration.App {
     package var wireProtocol: String {
         switch service {
         case .apns(let settings): settings.wireProtocol.rawValue
+        case .fcm: "http2"
         }
     }
 
@@ -52,6 +59,7 @@ extension Configuration.App {
     package var deliveriesPerMinute: Int? {
         switch service {
         case .apns: nil
+        case .fcm(let settings): settings.perMinute
         }
     }
 
@@ -59,6 +67,7 @@ extension Configuration.App {
     package var credentialFiles: [String?] {
         switch service {
         case .apns(let settings): settings.credential.paths
+        case .fcm(let settings): [settings.serviceAccount]
         }
     }
 
@@ -66,6 +75,7 @@ extension Configuration.App {
     package var credentialSource: CredentialSetting {
         switch service {
         case .apns(let settings): settings.credential.source
+        case .fcm(let settings): settings.source
         }
     }
 
@@ -75,6 +85,7 @@ extension Configuration.App {
     func credentialLabel(_ facts: CredentialSummary?) -> String {
         switch service {
         case .apns(let settings): settings.credential.label(fingerprint: facts?.fingerprint)
+        case .fcm(let settings): settings.label(account: facts?.subject)
         }
     }
 
@@ -82,6 +93,7 @@ extension Configuration.App {
     package var probe: Probe {
         switch service {
         case .apns(let settings): settings.probe(of: id, at: endpoint.host)
+        case .fcm: .fcm(of: id)
         }
     }
 
@@ -89,6 +101,7 @@ extension Configuration.App {
     private var isAtOwner: Bool {
         switch service {
         case .apns: PushEnvironment.isHostOfApple(endpoint.host)
+        case .fcm: FCMSettings.isHostOfGoogle(endpoint.host)
         }
     }
 
@@ -98,6 +111,7 @@ extension Configuration.App {
         case .apns(let settings):
             let usesToken = if case .key = settings.credential { true } else { false }
             return APNsCodec(app: id, topic: settings.topic.text, usesToken: usesToken)
+        case .fcm: return FCMCodec()
         }
     }
 

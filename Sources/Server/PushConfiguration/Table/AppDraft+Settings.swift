@@ -1,18 +1,24 @@
+import PushLogic
+
 extension AppDraft {
     /// All settings of an app, in the order of the file.
     static let settings: [Setting<AppDraft>] =
-        identity + credentials + gateways + feedbacks + endpoints + broadcasts + limited + receipts
+        identity + credentials + gateways + feedbacks + endpoints + broadcasts + quotas + limited + receipts
 
     private static let identity: [Setting<AppDraft>] = [
+        // The devices of an app have addresses of its push service.
+        Setting(
+            "service", at: \.service, as: .choice, applies: .restart,
+            documentation: #"The push service: "apns" (Apple), or "fcm" (Firebase Cloud Messaging)."#),
         // Apple binds a connection to the bundle ids of its credential (Documentation/Protocols.md, "TLS and
         // connections").
         Setting(
             "topic", atOptional: \.topic, as: .bundleID, applies: .perConnection,
-            documentation: "The bundle id. Required."),
+            documentation: "The bundle id. Required for APNs, as is environment."),
         // Devices and their remembered deliveries belong to one environment.
         Setting(
             "environment", atOptional: \.environment, as: .choice, applies: .restart,
-            documentation: #""production", or "sandbox" for builds from Xcode. Required."#),
+            documentation: #""production", or "sandbox" for builds from Xcode."#),
     ]
 
     private static let credentials: [Setting<AppDraft>] = [
@@ -33,6 +39,9 @@ extension AppDraft {
         Setting(
             "credential.password_file", atOptional: \.credential.passwordFile, as: .path, applies: .perConnection,
             documentation: "A file whose first line is the password of the certificate's key. Default: no password."),
+        Setting(
+            "credential.service_account", atOptional: \.credential.serviceAccount, as: .path, applies: .perConnection,
+            documentation: "The JSON file of the service account that sends through FCM. It names the project."),
     ]
 
     private static let gateways: [Setting<AppDraft>] = [
@@ -85,7 +94,7 @@ extension AppDraft {
     private static let endpoints: [Setting<AppDraft>] = [
         Setting(
             "endpoint.host", atOptional: \.endpoint.host, as: .host, applies: .perConnection,
-            requirement: "; leave out endpoint to use Apple's",
+            requirement: "; leave out endpoint to use that of the push service",
             documentation: "A name or an IP address. Required in an endpoint."),
         Setting(
             "endpoint.port", atOptional: \.endpoint.port, as: .port, applies: .perConnection,
@@ -94,7 +103,7 @@ extension AppDraft {
             "endpoint.trust", atOptional: \.endpoint.trust, as: .trust, applies: .perConnection,
             documentation: """
                 A PEM file with the root certificates, or "system" for those of the system. Required for hosts other \
-                than Apple's.
+                than those of the push service.
                 """),
     ]
 
@@ -108,6 +117,16 @@ extension AppDraft {
             documentation: """
                 The host for channels. Default: Apple's for the environment, or the endpoint if that is not Apple's.
                 """),
+    ]
+
+    private static let quotas: [Setting<AppDraft>] = [
+        Setting(
+            "quota.per_minute", atOptional: \.perMinute, as: .integer(in: 1...SendingRate.maxPerMinute),
+            applies: .live,
+            documentation: """
+                The number of messages that Google allows the project in a minute, for FCM. Each node of a cluster \
+                counts its own. Default: 600000.
+                """)
     ]
 
     private static let receipts: [Setting<AppDraft>] = [

@@ -8,6 +8,12 @@ import PushWire
 ///
 /// A setting whose default depends on others is nil until the rules apply.
 struct AppDraft: Sendable {
+    /// The push services by their names in the file.
+    enum Service: String, Sendable, CaseIterable {
+        case apns, fcm
+    }
+
+    var service = Service.apns
     var topic: BundleID?
     var environment: PushEnvironment?
     var credential = Credential()
@@ -20,14 +26,17 @@ struct AppDraft: Sendable {
     var broadcast = Broadcast()
     var limits = AppLimits()
     var appAppleID: Int?
+    /// The number of messages a minute, for push services that count them.
+    var perMinute: Int?
 
-    /// The parts of all three forms of a credential.
+    /// The parts of all forms of a credential.
     struct Credential: Sendable {
         var key: String?
         var keyID: String?
         var teamID: String?
         var certificate: String?
         var passwordFile: String?
+        var serviceAccount: String?
     }
 
     struct Connections: Sendable {
@@ -61,6 +70,10 @@ struct AppDraft: Sendable {
         limits = app.limits
         switch app.service {
         case .apns(let apns): copy(apns)
+        case .fcm(let fcm):
+            service = .fcm
+            credential.serviceAccount = fcm.serviceAccount
+            perMinute = fcm.perMinute
         }
     }
 

@@ -1,4 +1,5 @@
 import APNs
+import FCM
 import PushModel
 import PushTransport
 import PushWire
@@ -47,7 +48,19 @@ struct ConfigurationExample {
                 ended that protocol, so the app needs its own endpoint, such as `carillon simulate`.
                 """, Self.classic
             ),
+            (
+                "android", "An app at Firebase Cloud Messaging, with the service account that sends for its project.",
+                Self.android
+            ),
         ]
+    }
+
+    private static var android: AppDraft {
+        var draft = AppDraft()
+        draft.service = .fcm
+        draft.credential = AppDraft.Credential(serviceAccount: "firebase.json")
+        draft.perMinute = FCMSettings.defaultPerMinute
+        return draft
     }
 
     private static var shop: AppDraft {

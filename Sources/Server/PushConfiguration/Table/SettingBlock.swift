@@ -92,11 +92,13 @@ struct SettingBlock: Sendable {
         SettingBlock(
             "apps",
             documentation: """
-                An app is one bundle id in one environment with its credential. The key is the app id. A reload may \
+                An app is one credential at one push service: a bundle id in one environment, or a Firebase project. \
+                The key is the app id. A reload may \
                 add and remove apps. [live]
                 """),
-        SettingBlock("apps.*", presence: Presence(key: "topic", reload: .live)),
-        SettingBlock("apps.*.credential", documentation: "The credential, in one of three forms. Required."),
+        SettingBlock(
+            "apps.*", presence: Presence(key: "topic", orPath: ["credential", "service_account"], reload: .live)),
+        SettingBlock("apps.*.credential", documentation: "The credential, in one of four forms. Required."),
         SettingBlock(
             "apps.*.gateway.connections",
             documentation: """
@@ -109,10 +111,11 @@ struct SettingBlock: Sendable {
                 """),
         SettingBlock(
             "apps.*.endpoint",
-            documentation: "A simulator or a private gateway. Default: Apple's host for the environment."),
+            documentation: "A simulator or a private gateway. Default: the host of the push service."),
         SettingBlock(
             "apps.*.broadcast",
             documentation: "The hosts for broadcasts and for their channels."),
+        SettingBlock("apps.*.quota", documentation: "The quota of the Firebase project."),
         SettingBlock(
             "apps.*.limits",
             documentation: "The limits of this app; above them, intake answers `busy` to this app only."),

@@ -36,12 +36,16 @@ enum ErrorsPage {
             ]
         }
         let owner = service.description.owner
+        // The pages that say what a status means without a reason.
+        let pages = [
+            "Apple": "[Protocols](Protocols.md#a7-status-and-reason)", "Google": "[FCM](FCM.md#what-the-answers-mean)",
+        ]
         return """
             ## Answers of \(owner)
 
             The `reason` of `delivery.rejected`, `delivery.retry` and `device.deactivated`,
             with \(owner)'s status. Another word of \(owner) keeps its name in events, and the
-            status decides ([Protocols](Protocols.md#a7-status-and-reason)).
+            status decides (\(pages[owner] ?? owner)).
 
             \(table(["reason", "status", "meaning", "what to do", "Carillon"], rows))
             """

@@ -224,7 +224,7 @@ import Testing
         ),
         (
             .none, #""family":"device","kind":"brake","state":"on","candidates":900,"answers":1000"#,
-            "deactivation of devices paused: the push service rejects too many tokens at once; check topic and environment of the app (state on, candidates 900, answers 1000)"
+            "deactivation of devices paused: the push service rejects too many tokens at once; check topic and environment of the app; or check that the service account belongs to the Firebase project of the app (state on, candidates 900, answers 1000)"
         ),
         (
             .none, #""family":"connection","kind":"down","reason":"lost","connection":3"#,

@@ -1,0 +1,120 @@
+import PushModel
+import PushWire
+
+/// The payload that is built from the plain fields of an envelope: the block of Android, then `data`, then
+/// `notification`, each only if it has a member.
+enum PlainMessage {
+    static func bytes(from content: PlainContent, for options: MessageOptions) throws(Rejection) -> [UInt8] {
+        let hasNotification = content.alert != nil
+        if options.type == .background {
+            for (name, position) in [
+                ("alert", content.alert), ("badge", content.badge), ("sound", content.sound),
+            ] where position != nil {
+                throw Rejection(.badPayload, detail: "fcm: a background message shows nothing; leave out \(name)")
+            }
+        }
+        var text = CanonicalJSON(content.json, limit: FCMPayload.messageLimit)
+        text.append(#"{"android":{"#)
+        if options.expiry != .unlimited { text.append(#""ttl":"","#) }
+        if hasNotification { try appendAndroidNotification(content, options: options, to: &text) }
+        if let collapseID = options.collapseID {
+            text.append(#""collapse_key":"#)
+            text.append(string: collapseID.text)
+            text.append(",")
+        }
+        text.append(options.priority == .ten ? #""priority":"high"}"# : #""priority":"normal"}"#)
+        if let custom = content.custom { try append(custom, of: content, to: &text) }
+        if let alert = content.alert { try append(alert: alert, of: content, to: &text) }
+        text.append("}")
+        guard !text.isTooLarge, text.bytes.count <= FCMPayload.messageLimit else {
+            throw Rejection(.payloadTooLarge, detail: "fcm: over \(FCMPayload.messageLimit) bytes")
+        }
+        if !hasNotification, content.badge != nil || content.sound != nil {
+            throw Rejection(.badPayload, detail: "fcm: badge and sound need an alert")
+        }
+        return text.bytes
+    }
+
+    /// Appends what only Android has of a notification. The tag comes first; see ``MessageSlots``.
+    private static func appendAndroidNotification(
+        _ content: PlainContent, options: MessageOptions, to text: inout CanonicalJSON
+    ) throws(Rejection) {
+        text.append(#""notification":{"tag":"#)
+        text.append(string: options.collapseID?.text ?? "")
+        if let badge = content.badge {
+            guard let number = content.json.integer(badge), (0...Int64(Int32.max)).contains(number) else {
+                throw Rejection(.badPayload, detail: "fcm: badge is not a number from 0 to \(Int32.max)")
+            }
+            text.append(#","notification_count":"#)
+            try text.append(badge, of: "badge")
+        }
+        if let sound = content.sound {
+            guard content.json.kind(sound).isString else {
+                throw Rejection(.badPayload, detail: "fcm: sound is an object; Android has names of sounds only")
+            }
+            text.append(#","sound":"#)
+            try text.append(sound, of: "sound")
+        }
+        if let alert = content.alert, content.json.kind(alert) == .object {
+            for member in try text.members(of: alert, in: "alert") {
+                guard let name = localized[member.key] else { continue }
+                text.append(",")
+                text.append(key: name)
+                try text.append(member.value, of: "alert")
+            }
+        }
+        text.append("},")
+    }
+
+    /// The members of an alert that name texts of the app, by their names at Android.
+    private static let localized = [
+        "loc-key": "body_loc_key", "loc-args": "body_loc_args", "title-loc-key": "title_loc_key",
+        "title-loc-args": "title_loc_args",
+    ]
+
+    /// Appends `notification`, which all platforms show.
+    private static func append(
+        alert: IndexedJSON.Position, of content: PlainContent, to text: inout CanonicalJSON
+    ) throws(Rejection) {
+        text.append(#","notification":{"#)
+        guard content.json.kind(alert) == .object else {
+            text.append(#""body":"#)
+            try text.append(alert, of: "alert")
+            text.append("}")
+            return
+        }
+        var needsComma = false
+        for member in try text.members(of: alert, in: "alert") where localized[member.key] == nil {
+            guard member.key == "title" || member.key == "body" else {
+                throw Rejection(
+                    .badPayload, detail: "fcm: there is no alert.\(member.key); give title and body, or payload")
+            }
+            if needsComma { text.append(",") }
+            needsComma = true
+            text.append(key: member.key)
+            try text.append(member.value, of: "alert")
+        }
+        text.append("}")
+    }
+
+    private static func append(
+        _ custom: IndexedJSON.Position, of content: PlainContent, to text: inout CanonicalJSON
+    ) throws(Rejection) {
+        text.append(#","data":{"#)
+        var needsComma = false
+        for member in try text.members(of: custom, in: "custom") {
+            let pointer = "/custom/\(FCMPayload.escaped(member.key))"
+            guard !FCMPayload.isReserved(member.key) else {
+                throw FCMPayload.rejection(pointer, "has a name that FCM reserves; give another")
+            }
+            guard content.json.kind(member.value).isString else {
+                throw FCMPayload.rejection(pointer, "is not a string; FCM has no other values in data")
+            }
+            if needsComma { text.append(",") }
+            needsComma = true
+            text.append(key: member.key)
+            try text.append(member.value, of: "custom")
+        }
+        text.append("}")
+    }
+}

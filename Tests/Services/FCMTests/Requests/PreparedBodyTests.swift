@@ -1,0 +1,93 @@
+import PushModel
+import PushTime
+import PushTransport
+import PushWire
+import Testing
+
+@testable import FCM
+
+@Suite struct PreparedBodyTests {
+    private let fid = "cHk3b2Pq-1x_ZZaabbccdd"
+
+    private func message(_ payload: String, id: String = "order-1", expiresAt: Int64? = nil) throws -> Message {
+        Message(
+            id: try #require(MessageID(id)), app: try #require(AppID("shop")), expiry: Expiry(expiresAt: expiresAt),
+            payload: Array(payload.utf8))
+    }
+
+    private func body(_ message: Message, to address: String, at now: Int64 = 1000) throws -> String {
+        String(decoding: PreparedBody(message, at: now).bytes(to: try FCMCodec().address(address)), as: UTF8.self)
+    }
+
+    @Test func `A payload is sent byte for byte, with the address behind it`() throws {
+        let payload = "{ \"data\" : {\"a\":\"\\u0031\"} \n}\n"
+        #expect(
+            try body(message(payload), to: "token-1")
+                == "{\"message\":{ \"data\" : {\"a\":\"\\u0031\"} \n,\"token\":\"token-1\"}}")
+        #expect(try body(message("{}"), to: "token-1") == #"{"message":{"token":"token-1"}}"#)
+        #expect(try body(message("{ }"), to: "token-1") == #"{"message":{ "token":"token-1"}}"#)
+    }
+
+    @Test func `An installation id has a member of its own`() throws {
+        #expect(try body(message("{}"), to: fid) == #"{"message":{"fid":"\#(fid)"}}"#)
+        #expect(try body(message("{}"), to: "\(fid):APA91b") == #"{"message":{"token":"\#(fid):APA91b"}}"#)
+    }
+
+    @Test func `The time to live is that which is left, and the tag is the message id`() throws {
+        let payload =
+            #"{"android":{"ttl":"","notification":{"tag":""},"priority":"high"},"notification":{"body":"x"}}"#
+        let rest = #"},"priority":"high"},"notification":{"body":"x"},"token":"t"}}"#
+        let start = { (ttl: String, tag: String) in
+            #"{"message":{"android":{"ttl":"\#(ttl)","notification":{"tag":"\#(tag)""# + rest
+        }
+        #expect(try body(message(payload, expiresAt: 1060), to: "t") == start("60s", "order-1"))
+        #expect(try body(message(payload, expiresAt: 999), to: "t") == start("0s", "order-1"))
+        #expect(try body(message(payload, expiresAt: 0), to: "t") == start("0s", "order-1"))
+        #expect(try body(message(payload, expiresAt: .max), to: "t") == start("2419200s", "order-1"))
+        #expect(try body(message(payload, id: "a\"b", expiresAt: 1001), to: "t") == start("1s", "a\\\"b"))
+        let collapsed = #"{"android":{"notification":{"tag":"mine"},"priority":"high"},"notification":{"body":"x"}}"#
+        #expect(
+            try body(message(collapsed), to: "t")
+                == #"{"message":"# + collapsed.dropLast() + #","token":"t"}}"#)
+    }
+
+    @Test func `Each rendered payload is filled in, so that no empty place is sent`() throws {
+        let codec = FCMCodec()
+        for fields in [#"{"alert":"x"}"#, #"{"custom":{"a":"1"}}"#, #"{"alert":"x","badge":1}"#] {
+            for expiresAt in [nil, 0, 2000] as [Int64?] {
+                let options = MessageOptions(expiry: Expiry(expiresAt: expiresAt))
+                let payload = try codec.payload(fromFields: Array(fields.utf8), for: options)
+                let text = try body(
+                    message(String(decoding: payload, as: UTF8.self), expiresAt: expiresAt), to: "t")
+                #expect(!text.contains(#""""#), "\(text)")
+                #expect(text.contains(#""ttl":"#) == (expiresAt != nil))
+                #expect((try? JSONDocument(Array(text.utf8))) != nil)
+            }
+        }
+    }
+
+    @Test func `An address of another service cannot leave its string`() throws {
+        let address = try #require(Address(bytes: Array("a\"},\"topic\":\"x".utf8) + [0xff, 0x00]))
+        let bytes = PreparedBody(try message("{}"), at: 0).bytes(to: address)
+        let json = try JSONDocument(bytes)
+        let inner = try #require(json.value("message", in: json.root))
+        #expect(json.value("topic", in: inner) == nil && json.value("token", in: inner) != nil)
+    }
+
+    @Test func `A validation names a topic and delivers nothing`() throws {
+        let message = Message(
+            id: try #require(MessageID("check")), app: try #require(AppID("shop")), type: .validation,
+            payload: Array("{}".utf8))
+        #expect(
+            try body(message, to: "t") == #"{"validate_only":true,"message":{"topic":"carillon-check"}}"#)
+        #expect(!FCMCodec.types.all.contains(.validation))
+    }
+
+    @Test func `The id of an accepted message is the last part of its name`() {
+        let name = { (text: String) in FCMWriter.name(in: Array(text.utf8)) }
+        #expect(name(#"{"name":"projects/p/messages/0:150%3"}"#) == "0:150%3")
+        for text in ["", "{}", "[]", #"{"name":7}"#, #"{"name":"a/b\u0000c"}"#, #"{"name":""}"#, "<html>"] {
+            #expect(name(text) == nil)
+        }
+    }
+}
