@@ -354,7 +354,7 @@ if Context.environment["CARILLON_PART"] == "memory" {
     let omitted: Set = [
         "PushStoreTests", "PushLogicTests", "CarillonClientTests", "JSON5Tests", "PushConfigurationTests",
         "PushAPITests", "PushConsoleTests", "PushServerTests", "CarillonTests", "RequestQueueTests",
-        "DeviceRegistrarTests", "StubServiceTests",
+        "DeviceRegistrarTests", "StubServiceTests", "FCMTests",
     ]
     let programs: Set = ["carillon", "Benchmarks", "ClientDriver"]
     for target in package.targets {

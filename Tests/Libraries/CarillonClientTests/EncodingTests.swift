@@ -28,6 +28,20 @@ import Testing
                 + #""sound":{"critical":1,"name":"default","volume":0.5}},"a":{"x":"y"},"b":[1,2.5,null,true]}}"#)
     }
 
+    @Test func `Content for any push service is in the plain fields of the envelope`() throws {
+        let content = PlainNotification(
+            alert: Alert(title: "A", body: "B"), sound: "bell.caf", badge: 0, image: "https://a.example/b.png",
+            link: "shop:orders/4711", category: "ORDER", thread: "orders", custom: ["order": 4711])
+        #expect(
+            try text(Push(id: "a", app: "shop", to: .all, plain: content))
+                == #"{"id":"a","app":"shop","to":{"all":true},"alert":{"title":"A","body":"B"},"badge":0,"#
+                + #""sound":"bell.caf","custom":{"order":4711},"image":"https://a.example/b.png","#
+                + #""link":"shop:orders/4711","category":"ORDER","thread":"orders"}"#)
+        #expect(
+            try text(Push(id: "a", app: "shop", to: .all, plain: PlainNotification(alert: "B")))
+                == #"{"id":"a","app":"shop","to":{"all":true},"alert":"B"}"#)
+    }
+
     @Test func `A payload that is not one JSON object is a frame of its own and cannot change the envelope`() throws {
         for payload in ["{}, \"to\": {\"all\":true}", "[]", "{", "{}\n", "", "{\"a\":1}}"] {
             let request = try EncodedRequest(

@@ -68,6 +68,20 @@ import Testing
         }
     }
 
+    @Test func `A link is rendered by the service, and is a part of what a repeated id must not change`() async throws {
+        try await StubScene.run { scene in
+            try await scene.openGateway()
+            let envelope = Self.envelope("one", to: ["ok-1"], #","link":"shop:a""#)
+            #expect(await scene.push(envelope).outcome == .accepted)
+            await scene.passUntilDone()
+            #expect(await scene.push(envelope).outcome == .duplicate)
+            let other = await scene.push(Self.envelope("one", to: ["ok-1"], #","link":"shop:b""#))
+            #expect(other.outcome == .rejected(.idConflict))
+            let contents = await scene.server.with { $0.records.map(\.request.content) }
+            #expect(contents == [#"{"text":"Hello","opens":"shop:a","data":{"m":"one"}}"#])
+        }
+    }
+
     @Test func `An envelope over ZeroMQ takes the same way`() async throws {
         try await StubScene.run { scene in
             try await scene.openGateway()
@@ -108,7 +122,23 @@ import Testing
             "the stub allows 1000 bytes"
         ),
         (#""to":{"tokens":["stub:a"]},"payload":{"aps":{"alert":"a"}}"#, .badPayload, "text is missing"),
-        (#""to":{"tokens":["stub:a"]},"alert":"a","badge":1"#, .badField, "the stub has no badges and no sounds"),
+        (
+            #""to":{"tokens":["stub:a"]},"alert":"a","badge":1"#, .badPayload,
+            "badge: the stub cannot show it; remove it, or give payload instead"
+        ),
+        (
+            #""to":{"tokens":["stub:a"]},"alert":"a","link":"shop:a","image":"https://a.example/b.png""#, .badPayload,
+            "image: the stub cannot show it; remove it, or give payload instead"
+        ),
+        (
+            #""to":{"tokens":["stub:a"]},"alert":"a","thread":"orders""#, .badPayload,
+            "thread: the stub cannot show it; remove it, or give payload instead"
+        ),
+        (
+            #""to":{"tokens":["stub:a"]},"alert":{"loc-key":"K"}"#, .badField,
+            "/alert/loc-key: alert has no such member; it has title, subtitle and body; "
+                + "the app's own data belongs in custom"
+        ),
     ]
 
     @Test func `Intake refuses in the words of the service`() async throws {

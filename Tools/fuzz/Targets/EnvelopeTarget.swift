@@ -15,9 +15,10 @@ extension FuzzTarget {
                 + #""on_unknown":"drop","again":true,"traceparent":"00-ab""#
             let envelopes = [
                 #"{"id":"a","app":"shop","to":{"tokens":["\#(token)","AB","ab"]},\#(options),"payload":{"aps":{}}}"#,
-                #"{"id":"a\u0041\ud83d\ude00","app":"shop","to":{"users":["u","v"]},"alert":{"b":1,"a":2},"badge":3}"#,
+                #"{"id":"a\u0041\ud83d\ude00","app":"shop","to":{"users":["u","v"]},"alert":{"title":"t","body":"b"},"badge":3}"#,
                 #"{"id":"a","app":"shop","to":{"devices":["00112233445566778899aabbccddeeff"]},"custom":{"x":[{}]}}"#,
                 #"{"id":"a","app":"shop","to":{"tags":{"all":["a",{"any":["b"]},{"not":"d"}]}},"sound":"x"}"#,
+                #"{"id":"a","app":"shop","to":{"all":true},"image":"a:b","link":"c:d","category":"e","thread":"f"}"#,
                 #"{"id":"a","app":"shop","to":{"all":true},"payload":{"y":[1.5e-3,null,[[]]]}}"#,
             ]
             return envelopes.map { [0] + Array($0.utf8) } + [

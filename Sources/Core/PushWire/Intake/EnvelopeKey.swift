@@ -2,7 +2,7 @@
 /// error is reported rather than ignored.
 enum EnvelopeKey: Int, CaseIterable {
     case id, app, to, pushType, priority, expiresAt, notBefore, collapseID, onUnknown, again, traceparent
-    case payload, alert, badge, sound, custom
+    case payload, alert, badge, sound, custom, image, link, category, thread
 
     static let count = allCases.count
 
@@ -24,11 +24,18 @@ enum EnvelopeKey: Int, CaseIterable {
         case .badge: "badge"
         case .sound: "sound"
         case .custom: "custom"
+        case .image: "image"
+        case .link: "link"
+        case .category: "category"
+        case .thread: "thread"
         }
     }
+
+    /// The plain fields, from which a push service builds a payload.
+    static let plain: [EnvelopeKey] = [.alert, .badge, .sound, .custom, .image, .link, .category, .thread]
 
     static let table = WordTable(allCases.map(\.name))
 
     /// A position for each key; 0, the position of the whole envelope, if the key is absent.
-    typealias Positions = InlineArray<16, Int32>
+    typealias Positions = InlineArray<20, Int32>
 }

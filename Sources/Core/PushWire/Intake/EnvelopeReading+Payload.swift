@@ -22,7 +22,7 @@ extension EnvelopeReading {
         frame: ByteView?, for options: MessageOptions, codec: any ServiceCodec, index: inout JSONIndex
     ) throws(Rejection) -> JudgedPayload {
         let inline = position(.payload)
-        let plain = [EnvelopeKey.alert, .badge, .sound, .custom].first { position($0) != nil }
+        let plain = EnvelopeKey.plain.first { position($0) != nil }
         switch (frame, inline, plain) {
         case (let frame?, nil, nil):
             return try judged(try copy(frame, for: options, codec: codec), for: options, codec: codec, index: &index)
@@ -34,13 +34,12 @@ extension EnvelopeReading {
             // The index of the envelope already has the values.
             return try JudgedPayload(bytes, values: IndexedObject(json, at: inline), for: options, codec: codec)
         case (nil, nil, _?):
-            let bytes = try codec.payload(from: try content(), for: options)
+            let bytes = try codec.payload(from: try content(by: codec.plainRules), for: options)
             return try judged(bytes, for: options, codec: codec, index: &index)
         case (nil, nil, nil):
             throw Rejection(
                 .missingField,
-                detail:
-                    "the payload is missing: give payload, or alert, badge, sound and custom; over ZeroMQ also frame 3")
+                detail: "the payload is missing: give payload, or plain fields such as alert; over ZeroMQ also frame 3")
         default:
             let first = frame == nil ? "payload" : "frame 3"
             let second = plain?.name ?? "payload"
@@ -83,26 +82,5 @@ extension EnvelopeReading {
                 detail: "\(key.name) has \(json.raw(position).count) bytes, more than any payload may have")
         }
         return nil
-    }
-
-    /// Returns the plain fields, whose types are the same for every push service.
-    private func content() throws(Rejection) -> PlainContent {
-        var content = PlainContent(json: json)
-        content.alert = position(.alert)
-        if let alert = content.alert { try requireStringOrObject(.alert, at: alert) }
-        if try integer(.badge) != nil { content.badge = position(.badge) }
-        content.sound = position(.sound)
-        if let sound = content.sound { try requireStringOrObject(.sound, at: sound) }
-        content.custom = position(.custom)
-        if let custom = content.custom, json.kind(custom) != .object {
-            throw wrongType(of: .custom, at: custom, expected: "an object")
-        }
-        return content
-    }
-
-    private func requireStringOrObject(_ key: EnvelopeKey, at position: IndexedJSON.Position) throws(Rejection) {
-        guard json.kind(position).isString || json.kind(position) == .object else {
-            throw wrongType(of: key, at: position, expected: "a string or an object")
-        }
     }
 }

@@ -2,7 +2,7 @@ package import PushModel
 
 /// What intake does with the content of an envelope, for those who have the content alone.
 extension ServiceCodec {
-    /// Renders plain fields, given as a JSON object with the members of an envelope: `alert`, `badge`, `sound`, `custom`.
+    /// Renders plain fields, given as a JSON object with the members of an envelope.
     ///
     /// - Precondition: The fields have the types that an envelope requires.
     package func payload(
@@ -17,6 +17,11 @@ extension ServiceCodec {
         content.badge = object.json.member("badge", of: object.root)
         content.sound = object.json.member("sound", of: object.root)
         content.custom = object.json.member("custom", of: object.root)
+        content.image = object.json.member("image", of: object.root)
+        content.link = object.json.member("link", of: object.root)
+        content.category = object.json.member("category", of: object.root)
+        content.thread = object.json.member("thread", of: object.root)
+        try content.check(against: plainRules)
         return try payload(from: content, for: options)
     }
 

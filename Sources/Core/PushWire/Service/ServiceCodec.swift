@@ -35,8 +35,11 @@ package protocol ServiceCodec: Sendable {
     /// The largest size of a payload in bytes.
     func payloadLimit(of type: MessageType) -> Int
 
-    /// Builds a payload from the plain fields of an envelope. Equal fields give equal bytes, independent of their order
-    /// and white space.
+    /// What the push service can show of the plain fields of an envelope. Others are refused.
+    var plainRules: PlainRules { get }
+
+    /// Builds a payload from the plain fields of an envelope, which satisfy ``plainRules``. Equal fields give
+    /// equal bytes, independent of their order and white space.
     func payload(from content: PlainContent, for options: MessageOptions) throws(Rejection) -> [UInt8]
 
     /// Judges a payload as the push service will.
@@ -111,14 +114,4 @@ package struct IndexedObject {
         self.json = json
         self.root = root
     }
-}
-
-/// The plain fields of an envelope, from which a push service builds a payload. Their types have been checked: `alert`
-/// and `sound` are strings or objects, `badge` is a whole number, `custom` is an object.
-package struct PlainContent {
-    package let json: IndexedJSON
-    package var alert: IndexedJSON.Position?
-    package var badge: IndexedJSON.Position?
-    package var sound: IndexedJSON.Position?
-    package var custom: IndexedJSON.Position?
 }

@@ -72,6 +72,7 @@ extension EncodedRequest {
         case .notification(let content):
             json.key(plain: "payload")
             content.write(to: &json)
+        case .plain(let content): content.write(to: &json)
         case .payload(let bytes):
             // Other bytes could change the envelope around them, or end the line of a batch.
             if !bytes.contains(UInt8(ascii: "\n")), JSONDocument.isObject(bytes) {

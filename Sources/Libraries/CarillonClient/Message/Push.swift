@@ -53,6 +53,15 @@ public struct Push: Sendable, Hashable {
             content: Notification(alert: alert, sound: sound, badge: badge, custom: custom))
     }
 
+    /// Creates a message with content for any push service.
+    public init(id: String, app: String, to audience: Audience, plain: PlainNotification, type: PushType = .alert) {
+        self.id = id
+        self.app = app
+        self.audience = audience
+        content = .plain(plain)
+        self.type = type
+    }
+
     /// Creates a message with a payload that is already JSON. It is forwarded byte for byte.
     public init(id: String, app: String, to audience: Audience, payload: [UInt8], type: PushType = .alert) {
         self.id = id
@@ -64,8 +73,10 @@ public struct Push: Sendable, Hashable {
 
     /// The content of a message.
     public enum Content: Sendable, Hashable {
-        /// Content from typed values.
+        /// Content for Apple from typed values.
         case notification(Notification)
+        /// Content for any push service.
+        case plain(PlainNotification)
         /// A payload for the push service: a JSON object that is forwarded byte for byte.
         case payload([UInt8])
     }

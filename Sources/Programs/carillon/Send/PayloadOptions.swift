@@ -18,7 +18,9 @@ enum PayloadOptions {
         Option("badge", value: "N", about: "the number on the app's icon; 0 removes it"),
         Option("sound", value: "NAME", about: "'default', or a sound of the app"),
         Option("category", value: "NAME", about: "the category, which defines the actions of the notification"),
-        Option("thread-id", value: "ID", about: "the group in which the device shows the notification"),
+        Option("thread", value: "ID", about: "the group in which the device shows the notification"),
+        Option("image", value: "URL", about: "an image, which the app's extension adds to the notification"),
+        Option("link", value: "URL", about: "what the app opens when someone taps the notification"),
         Option("content-available", about: "wake the app; without other content, a background notification"),
         Option("mutable-content", about: "let the app's extension modify the notification before it is shown"),
         Option("custom", value: "KEY=JSON", about: "a custom key next to aps", mayRepeat: true),
@@ -39,6 +41,17 @@ enum PayloadOptions {
         return try file(source)
     }
 
+    /// The options that only a payload of Apple can have.
+    private static let ofPayloads = ["payload", "content-available", "mutable-content"]
+
+    /// Returns the plain fields of an envelope, from which the service of the app builds a payload; nil if there are none,
+    /// or if an option needs a payload.
+    static func plainFields(_ arguments: Arguments) throws(Failure) -> [String: JSONValue]? {
+        guard options.contains(where: { arguments.has($0.name) }), !ofPayloads.contains(where: { arguments.has($0) })
+        else { return nil }
+        return try fields(arguments, custom: custom(arguments).members)
+    }
+
     /// Whether the notification only wakes the app.
     static func isBackground(_ arguments: Arguments) -> Bool {
         arguments.has("content-available")
@@ -47,16 +60,19 @@ enum PayloadOptions {
 
     /// Returns the plain fields that the options describe, for push services other than Apple's.
     static func fields(_ arguments: Arguments) throws(Failure) -> [String: JSONValue] {
-        for name in ["category", "thread-id", "content-available", "mutable-content"] where arguments.has(name) {
+        for name in ["content-available", "mutable-content"] where arguments.has(name) {
             throw Failure(.usage, "'--\(name)' is for apps of Apple's push service; give '--payload' instead")
         }
+        return try fields(arguments, custom: customMembers(arguments))
+    }
+
+    private static func fields(
+        _ arguments: Arguments, custom: [String: JSONValue]
+    ) throws(Failure) -> [String: JSONValue] {
         var fields: [String: JSONValue] = [:]
-        var alert: [String: JSONValue] = [:]
-        for name in ["title", "subtitle", "body"] { alert[name] = arguments.text(name).map { .string($0) } }
-        if !alert.isEmpty { fields["alert"] = .object(alert) }
+        fields["alert"] = alert(arguments)?.json
         fields["badge"] = try badge(arguments).map { .integer($0) }
-        fields["sound"] = arguments.text("sound").map { .string($0) }
-        let custom = try customMembers(arguments.texts("custom"))
+        for name in ["sound", "category", "thread", "image", "link"] { fields[name] = .text(arguments.text(name)) }
         if !custom.isEmpty { fields["custom"] = .object(custom) }
         return fields
     }
@@ -84,18 +100,19 @@ enum PayloadOptions {
     }
 
     private static func built(_ arguments: Arguments) throws(Failure) -> [UInt8] {
-        var aps = Aps()
-        let (title, subtitle, body) = (arguments.text("title"), arguments.text("subtitle"), arguments.text("body"))
-        if title != nil || subtitle != nil || body != nil {
-            aps.alert = .parts(AlertParts(title: title, subtitle: subtitle, body: body))
-        }
-        aps.badge = try badge(arguments)
+        var aps = Aps(alert: alert(arguments), badge: try badge(arguments))
         aps.sound = arguments.text("sound").map { .named($0) }
         aps.category = arguments.text("category")
-        aps.threadID = arguments.text("thread-id")
+        aps.threadID = arguments.text("thread")
         aps.isContentAvailable = arguments.has("content-available")
-        aps.isMutable = arguments.has("mutable-content")
-        return Payload(aps: aps, custom: try custom(arguments.texts("custom"))).encoded()
+        aps.isMutable = arguments.has("mutable-content") || arguments.has("image")
+        return Payload(aps: aps, custom: try custom(arguments, and: ["image", "link"])).encoded()
+    }
+
+    private static func alert(_ arguments: Arguments) -> Alert? {
+        let (title, subtitle, body) = (arguments.text("title"), arguments.text("subtitle"), arguments.text("body"))
+        guard title != nil || subtitle != nil || body != nil else { return nil }
+        return .parts(AlertParts(title: title, subtitle: subtitle, body: body))
     }
 
     private static func badge(_ arguments: Arguments) throws(Failure) -> Int64? {
@@ -107,8 +124,18 @@ enum PayloadOptions {
         return badge
     }
 
-    private static func custom(_ texts: [String]) throws(Failure) -> CustomKeys {
-        guard let keys = CustomKeys(try customMembers(texts)) else {
+    /// Returns the keys beside `aps`.
+    ///
+    /// - Parameter beside: The options that are such a key, too.
+    private static func custom(
+        _ arguments: Arguments, and beside: [String] = []
+    ) throws(Failure) -> CustomKeys {
+        var members = try customMembers(arguments)
+        for name in ["image", "link"] where arguments.has(name) && members[name] != nil {
+            throw Failure(.usage, "'--custom \(name)=…' cannot be combined with '--\(name)': both set the same key")
+        }
+        for name in beside { members[name] = members[name] ?? arguments.text(name).map { .string($0) } }
+        guard let keys = CustomKeys(members) else {
             throw Failure(
                 .badInput,
                 "'--custom' cannot set \(CustomKeys.reserved.sorted().joined(separator: ", ")); use --payload for those"
@@ -117,9 +144,9 @@ enum PayloadOptions {
         return keys
     }
 
-    private static func customMembers(_ texts: [String]) throws(Failure) -> [String: JSONValue] {
+    private static func customMembers(_ arguments: Arguments) throws(Failure) -> [String: JSONValue] {
         var members: [String: JSONValue] = [:]
-        for text in texts {
+        for text in arguments.texts("custom") {
             let parts = text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
             guard parts.count == 2, !parts[0].isEmpty else {
                 throw Failure(.usage, "'--custom' needs KEY=JSON, as in --custom order=4711 or --custom 'name=\"Ada\"'")

@@ -74,7 +74,8 @@ struct SendVia {
     private let envelope: [UInt8]
     /// The envelope without the digits of tokens, for output.
     private let shownEnvelope: [UInt8]
-    private let payload: [UInt8]
+    /// The payload, if it is a frame of its own. Plain fields are in the envelope.
+    private let payload: [UInt8]?
     private let security: ZMQSecurity
     private let timeout: Duration
     private let isJSON: Bool
@@ -107,10 +108,12 @@ struct SendVia {
         }
         (self.app, self.id) = (app, id)
         let type = try SendOrder.messageType(arguments, isBroadcast: false, among: PushServices.messageTypes)
-        guard let payload = try PayloadOptions.read(arguments) ?? SendOrder.payload(withoutContent: type) else {
+        let plain = try PayloadOptions.plainFields(arguments)
+        payload =
+            plain == nil ? try PayloadOptions.read(arguments) ?? SendOrder.payload(withoutContent: type) : nil
+        guard plain != nil || payload != nil else {
             throw Failure(.usage, "no content: give --title and --body, or --payload '{…}'; --help lists more")
         }
-        self.payload = payload
         security = target.security
         var members: [String: JSONValue] = [
             "id": .string(id.text), "app": .string(app.name), "to": to,
@@ -120,6 +123,7 @@ struct SendVia {
         members["expires_at"] = try SendOrder.expiresAt(arguments, now: .current()).map { .integer($0) }
         members["collapse_id"] = .text(arguments.text("collapse-id"))
         if arguments.has("again") { members["again"] = true }
+        members.merge(plain ?? [:]) { first, _ in first }
         envelope = JSONValue.object(members).bytes
         if !tokens.isEmpty { members["to"] = ["tokens": .texts(tokens.map(\.address.size))] }
         shownEnvelope = JSONValue.object(members).bytes
@@ -136,7 +140,8 @@ struct SendVia {
             throw error
         }
         let begun = MonotonicTime.current()
-        let producer = SendViaProducer(on: loop, id: id.text, frames: [Array("push/1".utf8), envelope, payload])
+        let frames = [Array("push/1".utf8), envelope, payload].compactMap(\.self)
+        let producer = SendViaProducer(on: loop, id: id.text, frames: frames)
         let end: Result<SendViaProducer.End, ZMQError>
         do throws(ZMQError) {
             end = .success(try await producer.run(in: context, to: endpoint, security: security, within: timeout))
@@ -161,12 +166,17 @@ struct SendVia {
     }
 
     private func preview() -> ExitCode {
-        let (shown, body) = (String(decoding: shownEnvelope, as: UTF8.self), String(decoding: payload, as: UTF8.self))
+        let shown = String(decoding: shownEnvelope, as: UTF8.self)
+        let body = payload.map { String(decoding: $0, as: UTF8.self) }
+        guard !isJSON else {
+            var members: [String: JSONValue] = ["outcome": "dry_run", "envelope": .string(shown)]
+            members["payload"] = body.map { .string($0) }
+            Terminal.output.write(MachineLine.text(members))
+            return .done
+        }
+        let frames = [shown, body].compactMap(\.self).map { "  \(PlainText.line($0, limit: 8192))\n" }
         Terminal.output.write(
-            isJSON
-                ? MachineLine.text(["outcome": "dry_run", "envelope": .string(shown), "payload": .string(body)])
-                : "Nothing was sent. The message to \(endpoint) would be:\n\n  push/1\n  \(PlainText.line(shown, limit: 8192))\n  "
-                    + "\(PlainText.line(body, limit: 8192))\n")
+            "Nothing was sent. The message to \(endpoint) would be:\n\n  push/1\n\(frames.joined())")
         return .done
     }
 

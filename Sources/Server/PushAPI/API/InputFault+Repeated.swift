@@ -8,7 +8,7 @@ extension InputFault {
         let name = PlainText.line(document.string(key) ?? "", limit: 60)
         let pointer = document.steps(toKey: key).map { step in
             switch step {
-            case .member(let name): "/" + InputFaults.escaped(name)
+            case .member(let name): "/" + JSONPointer.escaped(name)
             case .element(let index): "/\(index)"
             }
         }.joined()

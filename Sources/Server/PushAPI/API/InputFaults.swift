@@ -1,3 +1,5 @@
+import PushWire
+
 /// The faults that were found in an input so far, and the place that is being read.
 struct InputFaults {
     /// The maximum number of faults in an answer. Further ones are counted only.
@@ -25,7 +27,7 @@ struct InputFaults {
     mutating func inside<Value>(_ name: String, body: (inout InputFaults) -> Value) -> Value {
         let outer = place
         defer { place = outer }
-        if case .pointer(let pointer) = outer { place = .pointer(pointer + "/" + Self.escaped(name)) }
+        if case .pointer(let pointer) = outer { place = .pointer(pointer + "/" + JSONPointer.escaped(name)) }
         return body(&self)
     }
 
@@ -34,19 +36,5 @@ struct InputFaults {
         defer { self.place = outer }
         self.place = place
         return body(&self)
-    }
-
-    /// Escapes a name for a JSON pointer (RFC 6901, section 3).
-    static func escaped(_ name: String) -> String {
-        guard name.utf8.contains(where: { $0 == UInt8(ascii: "~") || $0 == UInt8(ascii: "/") }) else { return name }
-        var text = ""
-        for scalar in name.unicodeScalars {
-            switch scalar {
-            case "~": text += "~0"
-            case "/": text += "~1"
-            default: text.unicodeScalars.append(scalar)
-            }
-        }
-        return text
     }
 }

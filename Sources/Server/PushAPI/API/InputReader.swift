@@ -177,7 +177,7 @@ package struct InputReader {
         case _ where ignoresOthers: break
         case .absent: break
         case .form(let items):
-            report(items.map(\.name), allowed: bodyNames, kind: "field") { .pointer("/" + InputFaults.escaped($0)) }
+            report(items.map(\.name), allowed: bodyNames, kind: "field") { .pointer("/" + JSONPointer.escaped($0)) }
         case .json(let document, let object):
             for member in document.members(object) {
                 guard !bodyNames.contains(where: { document.isString(member.key, equalTo: $0) }) else { continue }

@@ -6,7 +6,8 @@ import { h } from "./dom.js";
 import { count, some } from "./format.js";
 import { check, fault, field, notice, options } from "./parts.js";
 
-const empty = { app: "", to: "user", name: "", title: "", body: "", badge: "", sound: true, link: "" };
+const empty = { app: "", to: "user", name: "", title: "", body: "", badge: "", sound: true, image: "", link: "",
+  category: "", thread: "" };
 // A test keeps its id until it is accepted or the form changes: Carillon does not send an id twice.
 const state = { ...empty, id: null, audience: null, fault: null };
 
@@ -39,12 +40,13 @@ function audience() {
     : { devices: [name.toLowerCase()] };
 }
 
-function payload() {
-  const alert = state.title ? { title: state.title, body: state.body } : state.body;
-  const aps = { alert };
-  if (/^\d+$/.test(state.badge)) aps.badge = Number(state.badge);
-  if (state.sound) aps.sound = "default";
-  return { aps };
+/** The plain fields of the envelope. */
+function content() {
+  const fields = { alert: state.title ? { title: state.title, body: state.body } : state.body };
+  if (/^\d+$/.test(state.badge)) fields.badge = Number(state.badge);
+  if (state.sound) fields.sound = "default";
+  for (const name of ["image", "link", "category", "thread"]) if (state[name].trim()) fields[name] = state[name].trim();
+  return fields;
 }
 
 function newID() {
@@ -94,7 +96,7 @@ async function submit(event, context) {
 /** Sends the test. Without an answer, it may have been accepted; some browsers repeat the request then by themselves. */
 async function sending(client, id) {
   try {
-    return await client.json("POST", "/v1/messages", { id, app: state.app, to: audience(), payload: payload() });
+    return await client.json("POST", "/v1/messages", { id, app: state.app, to: audience(), ...content() });
   } catch (problem) {
     if (problem.isLost || problem.code === "replayed") {
       problem.detail += " The test may have been accepted. Send it again as it is: each device gets it once.";
@@ -141,6 +143,14 @@ export function draw(context) {
         field("Badge", input("test-badge", "badge", { inputmode: "numeric", pattern: "[0-9]*", maxlength: 4 }),
           "A number on the icon; 0 removes it. Empty leaves it."),
         check("test-sound", "With sound", { checked: state.sound, onchange: set("sound") }),
+        field("Image", input("test-image", "image", { type: "url", maxlength: 1000 }),
+          "An address. On Apple's devices, the app's extension adds the image."),
+        field("Link", input("test-link", "link", { maxlength: 1000, spellcheck: "false" }),
+          "What the notification opens."),
+        field("Category", input("test-category", "category", { maxlength: 200, spellcheck: "false" }),
+          "Decides the buttons."),
+        field("Thread", input("test-thread", "thread", { maxlength: 200, spellcheck: "false" }),
+          "The device shows notifications of one thread together."),
         fault(state.fault && { detail: state.fault }),
         h("div", { class: "buttons" }, h("button", { class: "main", type: "submit",
           disabled: !may("push") }, "Send…"))),
@@ -154,7 +164,7 @@ export function draw(context) {
             h("div", { class: "words" },
               h("p", { class: "head" }, h("strong", null, state.title || state.app || "App"), h("span", null, "now")),
               h("p", null, state.body || "The text of the notification.")))),
-        h("details", null, h("summary", null, "Payload"),
-          h("pre", { tabindex: 0, "aria-label": "Payload" }, JSON.stringify(payload(), null, 2))))),
+        h("details", null, h("summary", null, "Content"),
+          h("pre", { tabindex: 0, "aria-label": "Content" }, JSON.stringify(content(), null, 2))))),
   ];
 }

@@ -87,6 +87,8 @@ package struct APNsCodec: ServiceCodec {
 
     package func payloadLimit(of type: MessageType) -> Int { PushType(type).payloadLimit }
 
+    package var plainRules: PlainRules { PlainPayload.rules }
+
     package func payload(
         from content: PlainContent, for options: MessageOptions
     ) throws(Rejection) -> [UInt8] {

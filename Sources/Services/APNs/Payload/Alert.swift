@@ -1,4 +1,4 @@
-import PushWire
+package import PushWire
 
 /// The visible text of a notification: one text or its parts.
 package enum Alert: Sendable, Equatable {
@@ -7,7 +7,7 @@ package enum Alert: Sendable, Equatable {
     /// The alert of a Live Activity, whose parts are localized in another way.
     case activity(ActivityAlert)
 
-    var json: JSONValue {
+    package var json: JSONValue {
         switch self {
         case .text(let text): .string(text)
         case .parts(let parts): parts.json

@@ -39,6 +39,12 @@ package struct FCMCodec: ServiceCodec {
 
     // MARK: Payloads
 
+    /// A link is data, which the app opens. FCM has neither categories nor threads.
+    package var plainRules: PlainRules {
+        PlainRules(
+            "FCM", shows: [.alert, .badge, .sound, .custom, .image, .link], alertMembers: PlainMessage.alertMembers)
+    }
+
     package func payload(from content: PlainContent, for options: MessageOptions) throws(Rejection) -> [UInt8] {
         try PlainMessage.bytes(from: content, for: options)
     }

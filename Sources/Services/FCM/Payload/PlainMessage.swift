@@ -8,7 +8,7 @@ enum PlainMessage {
         let hasNotification = content.alert != nil
         if options.type == .background {
             for (name, position) in [
-                ("alert", content.alert), ("badge", content.badge), ("sound", content.sound),
+                ("alert", content.alert), ("badge", content.badge), ("sound", content.sound), ("image", content.image),
             ] where position != nil {
                 throw Rejection(.badPayload, detail: "fcm: a background message shows nothing; leave out \(name)")
             }
@@ -23,14 +23,14 @@ enum PlainMessage {
             text.append(",")
         }
         text.append(options.priority == .ten ? #""priority":"high"}"# : #""priority":"normal"}"#)
-        if let custom = content.custom { try append(custom, of: content, to: &text) }
+        if content.custom != nil || content.link != nil { try appendData(content, to: &text) }
         if let alert = content.alert { try append(alert: alert, of: content, to: &text) }
         text.append("}")
         guard !text.isTooLarge, text.bytes.count <= FCMPayload.messageLimit else {
             throw Rejection(.payloadTooLarge, detail: "fcm: over \(FCMPayload.messageLimit) bytes")
         }
-        if !hasNotification, content.badge != nil || content.sound != nil {
-            throw Rejection(.badPayload, detail: "fcm: badge and sound need an alert")
+        if !hasNotification, content.badge != nil || content.sound != nil || content.image != nil {
+            throw Rejection(.badPayload, detail: "fcm: badge, sound and image need an alert")
         }
         return text.bytes
     }
@@ -72,6 +72,8 @@ enum PlainMessage {
         "title-loc-args": "title_loc_args",
     ]
 
+    static let alertMembers = localized.keys.sorted()
+
     /// Appends `notification`, which all platforms show.
     private static func append(
         alert: IndexedJSON.Position, of content: PlainContent, to text: inout CanonicalJSON
@@ -80,8 +82,7 @@ enum PlainMessage {
         guard content.json.kind(alert) == .object else {
             text.append(#""body":"#)
             try text.append(alert, of: "alert")
-            text.append("}")
-            return
+            return try appendImage(content, after: true, to: &text)
         }
         var needsComma = false
         for member in try text.members(of: alert, in: "alert") where localized[member.key] == nil {
@@ -94,27 +95,52 @@ enum PlainMessage {
             text.append(key: member.key)
             try text.append(member.value, of: "alert")
         }
+        try appendImage(content, after: needsComma, to: &text)
+    }
+
+    /// Appends the image, and the end of `notification`.
+    private static func appendImage(
+        _ content: PlainContent, after needsComma: Bool, to text: inout CanonicalJSON
+    ) throws(Rejection) {
+        if let image = content.image {
+            text.append(needsComma ? #","image":"# : #""image":"#)
+            try text.append(image, of: "image")
+        }
         text.append("}")
     }
 
-    private static func append(
-        _ custom: IndexedJSON.Position, of content: PlainContent, to text: inout CanonicalJSON
-    ) throws(Rejection) {
+    /// Appends the app's own data, and the link, which the app opens.
+    private static func appendData(_ content: PlainContent, to text: inout CanonicalJSON) throws(Rejection) {
         text.append(#","data":{"#)
         var needsComma = false
-        for member in try text.members(of: custom, in: "custom") {
-            let pointer = "/custom/\(FCMPayload.escaped(member.key))"
-            guard !FCMPayload.isReserved(member.key) else {
-                throw FCMPayload.rejection(pointer, "has a name that FCM reserves; give another")
+        if let custom = content.custom {
+            for member in try text.members(of: custom, in: "custom") {
+                try check(member.key, member.value, of: content)
+                if needsComma { text.append(",") }
+                needsComma = true
+                text.append(key: member.key)
+                try text.append(member.value, of: "custom")
             }
-            guard content.json.kind(member.value).isString else {
-                throw FCMPayload.rejection(pointer, "is not a string; FCM has no other values in data")
-            }
-            if needsComma { text.append(",") }
-            needsComma = true
-            text.append(key: member.key)
-            try text.append(member.value, of: "custom")
+        }
+        if let link = content.link {
+            text.append(needsComma ? #","link":"# : #""link":"#)
+            try text.append(link, of: "link")
         }
         text.append("}")
+    }
+
+    private static func check(
+        _ key: String, _ value: IndexedJSON.Position, of content: PlainContent
+    ) throws(Rejection) {
+        let pointer = "/custom/\(FCMPayload.escaped(key))"
+        guard !FCMPayload.isReserved(key) else {
+            throw FCMPayload.rejection(pointer, "has a name that FCM reserves; give another")
+        }
+        guard key != "link" || content.link == nil else {
+            throw FCMPayload.rejection(pointer, "is the key of the link, which is given, too")
+        }
+        guard content.json.kind(value).isString else {
+            throw FCMPayload.rejection(pointer, "is not a string; FCM has no other values in data")
+        }
     }
 }

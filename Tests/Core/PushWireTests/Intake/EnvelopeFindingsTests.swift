@@ -82,8 +82,8 @@ import Testing
     }
 
     @Test func `Harmless problems in plain fields are reported as findings`() throws {
-        let fields = try Examples.request(#""alert":{"titel":"Hi"}"#, frame: nil)
-        #expect(try Self.findings(fields).map { $0["code"] } == ["misspelt_key"])
+        let fields = try Examples.request(#""badge":1,"image":"https://a.example/b.png""#, frame: nil)
+        #expect(try Self.findings(fields).map { $0["code"] } == ["mutable_without_alert"])
     }
 
     @Test func `The number of findings in an ack is limited`() throws {

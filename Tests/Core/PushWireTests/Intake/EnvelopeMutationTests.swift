@@ -15,6 +15,8 @@ import Testing
                 + #""on_unknown":"drop","again":true,"traceparent":"00-ab""#),
         Examples.envelope(#""payload": {"aps":{"alert":"a\u0041\ud83d\ude00 ü"},"x":[1.50,-0,1e9,{"y":null}]}"#),
         Examples.envelope(#""alert":{"title":"T","body":"B"},"badge":3,"sound":"x","custom":{"a":[true,false,{}]}"#),
+        Examples.envelope(
+            #""alert":{"body":"B"},"image":"https://a.example/b","link":"a:b","category":"c","thread":"t""#),
         Examples.envelope(to: #"{"tokens":["\#(Examples.token)","ab","AB","cdef"]}"#),
         Examples.envelope(to: #"{"devices":["00112233445566778899aabbccddeeff"]}"#),
         Examples.envelope(to: #"{"users":["a","b","\u00e9","a"]}"#),

@@ -32,6 +32,19 @@ import Testing
             #""custom" : { "b" : [ 1 , {"d":2,"c":[]} , "\n" ] , "a" : 123456789012345678901234567890 }"#,
             #"{"aps":{},"a":123456789012345678901234567890,"b":[1,{"c":[],"d":2},"\n"]}"#
         ),
+        (#""thread":"t","category":"c""#, #"{"aps":{"thread-id":"t","category":"c"}}"#),
+        (#""link":"shop:\u0041","alert":"Hi""#, #"{"aps":{"alert":"Hi"},"link":"shop:A"}"#),
+        (#""image":"https://a.example/b.png""#, #"{"aps":{"mutable-content":1},"image":"https://a.example/b.png"}"#),
+        (
+            #""custom":{"z":1,"b":2},"link":"shop:a","thread":"t","image":"i:j","category":"c","alert":"Hi","badge":1"#,
+            #"{"aps":{"alert":"Hi","badge":1,"thread-id":"t","category":"c","mutable-content":1},"#
+                + #""image":"i:j","link":"shop:a","b":2,"z":1}"#
+        ),
+        (#""custom":{"link":2,"image":1}"#, #"{"aps":{},"image":1,"link":2}"#),
+        (
+            #""alert":{"loc-key":"K","loc-args":["a"],"body":"B"}"#,
+            #"{"aps":{"alert":{"body":"B","loc-args":["a"],"loc-key":"K"}}}"#
+        ),
     ])
     func `Plain fields give the same payload in any order`(_ members: String, _ payload: String) throws {
         #expect(try Self.payload(members) == payload)
@@ -74,6 +87,21 @@ import Testing
             (#""custom":{"mdm":"x"}"#, nil, .badField, #""mdm" is reserved"#),
             (#""custom":{"a":1,"\u0061":2}"#, nil, .badField, #"custom: "a" is given twice"#),
             (#""alert":{"body":"a","body":"b"}"#, nil, .badField, #"alert: "body" is given twice"#),
+            (#""payload":{},"link":"shop:a""#, nil, .badField, "payload and as link"),
+            (#""image":7"#, nil, .badField, "image is a number, not a string"),
+            (#""link":"""#, nil, .badField, "link is empty"),
+            (#""category":"a\u0000""#, nil, .badField, "category has a control character"),
+            (#""thread":null"#, nil, .badField, "thread is null, not a string"),
+            (#""link":"shop:a","custom":{"link":1}"#, nil, .badField, #"custom: "link" is given twice"#),
+            (#""image":"i:j","custom":{"\u0069mage":1}"#, nil, .badField, #"custom: "image" is given twice"#),
+            (#""alert":{"titel":"a"}"#, nil, .badField, "/alert/titel: alert has no such member; did you mean title?"),
+            (
+                #""alert":{"locales":{"en":"a"}}"#, nil, .badField,
+                "/alert/locales: alert has no such member"
+            ),
+            (#""alert":{"body":"a","a/b~":1}"#, nil, .badField, "/alert/a~1b~0: alert has no such member"),
+            (#""alert":{"title":7}"#, nil, .badField, "/alert/title: it is a number, not a string"),
+            (#""alert":{"\u0062ody":{}}"#, nil, .badField, "/alert/body: it is an object, not a string"),
             (
                 #""alert":"\#(String(repeating: "x", count: 4096))""#, nil, .payloadTooLarge,
                 "4116 bytes; alert allows 4096"

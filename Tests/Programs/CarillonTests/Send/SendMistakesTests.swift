@@ -80,6 +80,7 @@ import Testing
         (all + ["--title", "x", "--custom", "x"], 64, "KEY=JSON"),
         (all + ["--title", "x", "--custom", "x=oops"], 65, "text needs quotation marks"),
         (all + ["--title", "x", "--custom", "aps={}"], 65, "use --payload for those"),
+        (all + ["--link", "a:b", "--custom", "link=1"], 64, "cannot be combined with '--link'"),
         (all + ["--badge", "-1"], 64, "'--badge' must be"),
         (all + ["--payload", "absent.json"], 65, "cannot read the payload absent.json: No such file"),
         (all + ["--payload", "/dev/zero"], 65, "/dev/zero has more than 1 MiB: too large for a payload"),

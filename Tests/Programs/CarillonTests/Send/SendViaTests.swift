@@ -236,7 +236,28 @@ import Testing
         let ended = try await send(
             ["--via", "tcp://127.0.0.1:1", "--app", "shop", "--user", "ada", "--title", "x", "--id", "i", "--dry-run"])
         #expect(ended.status == 0)
-        #expect(ended.output.contains(#"{"app":"shop","id":"i","push_type":"alert","to":{"users":["ada"]}}"#))
+        let envelope = #"{"alert":{"title":"x"},"app":"shop","id":"i","push_type":"alert","to":{"users":["ada"]}}"#
+        #expect(ended.output.contains(envelope))
+    }
+
+    @Test func `Plain options are rendered by the service of the app, and those of a payload are not`() async throws {
+        let plain = [
+            "--title", "A", "--badge", "0", "--sound", "s", "--category", "c", "--thread", "t", "--link", "shop:1",
+            "--image", "https://a.example/b.png", "--custom", "order=4711",
+        ]
+        let aps = #""alert":{"title":"A"},"badge":0,"sound":"s","thread-id":"t","category":"c""#
+        let beside = #""image":"https://a.example/b.png","link":"shop:1","order":4711"#
+        try await IntakeGround.run { ground in
+            let call = ["--via", ground.endpoint, "--app", "shop", "--all"] + plain
+            for (more, inside) in [([], ""), (["--content-available"], #","content-available":1"#)] {
+                let ended = try await send(call + more)
+                #expect(ended.status == 0, "\(ended.output)\(ended.errors)")
+                let payload = try #require(ground.requests.last?.message.payload)
+                #expect(
+                    String(decoding: payload, as: UTF8.self)
+                        == #"{"aps":{\#(aps)\#(inside),"mutable-content":1},\#(beside)}"#)
+            }
+        }
     }
 
     @Test func `A dry run does not show tokens`() async throws {

@@ -42,6 +42,21 @@ import Testing
                 + #""priority":"high"},"notification":{}}"#)
     }
 
+    @Test func `An image belongs to the notification, and a link to the data`() throws {
+        #expect(
+            try payload(
+                #"{"alert":{"body":"b"},"image":"https://example.com/i.png","link":"shop://1","custom":{"a":"1"}}"#)
+                == #"{"android":{"notification":{"tag":""},"priority":"high"},"data":{"a":"1","link":"shop://1"},"#
+                + #""notification":{"body":"b","image":"https://example.com/i.png"}}"#)
+        #expect(
+            try payload(#"{"alert":"b","image":"https://example.com/i.png"}"#)
+                == #"{"android":{"notification":{"tag":""},"priority":"high"},"#
+                + #""notification":{"body":"b","image":"https://example.com/i.png"}}"#)
+        #expect(
+            try payload(#"{"link":"shop://1"}"#, options(type: .background))
+                == #"{"android":{"priority":"normal"},"data":{"link":"shop://1"}}"#)
+    }
+
     @Test func `Equal fields give equal bytes`() throws {
         #expect(
             try payload(#"{"alert":{"body":"b","title":"t"},"custom":{"b":"2","a":"1"}}"#)
@@ -56,14 +71,17 @@ import Testing
             (#"{"custom":{"google.x":"x"}}"#, "/custom/google.x"), (#"{"custom":{"gcm.n/x":"x"}}"#, "/custom/gcm.n~1x"),
             (#"{"alert":{"subtitle":"x"}}"#, "subtitle"), (#"{"alert":{"title":7}}"#, "/notification/title"),
             (#"{"alert":"x","badge":-1}"#, "badge"), (#"{"alert":"x","sound":{"name":"x"}}"#, "sound"),
-            (#"{"badge":1}"#, "need an alert"), (#"{"custom":{"a":"1","a":"2"}}"#, "twice"),
+            (#"{"alert":"x","link":"y","custom":{"link":"z"}}"#, "/custom/link"), (#"{"image":"x"}"#, "need an alert"),
+            (#"{"alert":"x","category":"c"}"#, "category: FCM cannot show it"),
+            (#"{"alert":"x","thread":"t"}"#, "thread: FCM cannot show it"), (#"{"badge":1}"#, "need an alert"),
+            (#"{"custom":{"a":"1","a":"2"}}"#, "twice"),
         ])
     func `What FCM does not have is refused by name`(_ fields: String, _ name: String) {
         #expect { try payload(fields) } throws: { ($0 as? Rejection)?.detail.contains(name) == true }
     }
 
     @Test func `A background message shows nothing`() {
-        for fields in [#"{"alert":"x"}"#, #"{"badge":1}"#, #"{"sound":"x"}"#] {
+        for fields in [#"{"alert":"x"}"#, #"{"badge":1}"#, #"{"sound":"x"}"#, #"{"image":"x"}"#] {
             #expect(throws: Rejection.self) { try payload(fields, options(type: .background)) }
         }
     }

@@ -60,16 +60,20 @@ struct StubCodec: ServiceCodec {
 
     // MARK: Payloads
 
+    /// The stub has neither badges nor sounds, images, categories and threads.
+    var plainRules: PlainRules { PlainRules("the stub", shows: [.alert, .link, .custom]) }
+
     func payload(from content: PlainContent, for options: MessageOptions) throws(Rejection) -> [UInt8] {
         guard let alert = content.alert, content.json.kind(alert).isString else {
             throw Rejection(.badField, detail: "alert must be a string")
         }
-        guard content.badge == nil, content.sound == nil else {
-            throw Rejection(.badField, detail: "the stub has no badges and no sounds")
-        }
         var text = CanonicalJSON(content.json, limit: Self.payloadLimit)
         text.append(#"{"text":"#)
         try text.append(alert, of: "alert")
+        if let link = content.link {
+            text.append(#","opens":"#)
+            try text.append(link, of: "link")
+        }
         if let custom = content.custom {
             text.append(#","data":"#)
             try text.append(custom, of: "custom")

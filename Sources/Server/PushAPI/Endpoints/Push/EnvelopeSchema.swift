@@ -35,9 +35,8 @@ enum EnvelopeSchema {
     }
 
     /// That one of the members that make a payload is there.
-    private static let plainContent: JSONValue = [
-        ["required": ["alert"]], ["required": ["badge"]], ["required": ["sound"]], ["required": ["custom"]],
-    ]
+    private static let plainContent = JSONValue.array(
+        PlainField.allCases.map { ["required": [.string($0.rawValue)]] })
 
     static let app: JSONValue = ["type": "string", "pattern": TextPattern.name, "description": "The app."]
 
@@ -72,10 +71,16 @@ enum EnvelopeSchema {
     private static var content: [String: JSONValue] {
         [
             "payload": ["type": "object", "description": "The payload, forwarded byte for byte; or use the others."],
-            "alert": ["type": ["string", "object"], "description": "aps.alert"],
-            "badge": ["type": "integer", "minimum": 0, "description": "aps.badge"],
-            "sound": ["type": ["string", "object"], "description": "aps.sound"],
-            "custom": ["type": "object", "description": "Members of the payload beside aps."],
+            "alert": ["type": ["string", "object"], "description": "The text, or its title, subtitle and body."],
+            "badge": ["type": "integer", "minimum": 0, "description": "The number on the icon; 0 removes it."],
+            "sound": [
+                "type": ["string", "object"], "description": "The name of a sound, or an object as Apple has it.",
+            ],
+            "custom": ["type": "object", "description": "The app's own data."],
+            "image": plain(about: "The address of an image."),
+            "link": plain(about: "What the notification opens."),
+            "category": plain(about: "The category, which decides the buttons."),
+            "thread": plain(about: "The group in which the device shows the notification."),
         ]
     }
 
@@ -107,6 +112,13 @@ enum EnvelopeSchema {
     private static func text(_ length: Int64, about: String) -> JSONValue {
         [
             "type": "string", "minLength": 1, "maxLength": .integer(length), "pattern": TextPattern.withoutControls,
+            "description": .string(about),
+        ]
+    }
+
+    private static func plain(about: String) -> JSONValue {
+        [
+            "type": "string", "minLength": 1, "pattern": TextPattern.withoutControls,
             "description": .string(about),
         ]
     }

@@ -143,6 +143,8 @@ def walk():
     browser.fill("#test-name", "grace")
     browser.fill("#test-title", "A test")
     browser.until("document.querySelector('.notification').innerText.includes('It works')", "the preview")
+    browser.fill("#test-link", "shop:orders/4711")
+    browser.until("document.querySelector('main pre').textContent.includes('shop:orders/4711')", "the link")
     console.picture("walk-test")
     browser.click("button.main", "Send…")
     browser.click("dialog button", "Send to 1 device")

@@ -290,6 +290,9 @@ def pushes(scene):
         (note("x", *(token(n) for n in range(2)), sond="x"), 422, "bad_field"),
         ({"id": "x", "app": "shop", "to": {"tokens": ["zz"]}, "alert": "x"}, 422, "bad_token"),
         (note("x", token(1), alert={"body": "x"}, custom={"bagde": 1}, id="findings"), 202, None),
+        (note("x", token(1), alert="x", image="https://a.example/b.png", link="shop:1", category="c", thread="t",
+              id="plain"), 202, None),
+        (note("x", token(1), alert={"titel": "x"}), 422, "bad_field"),
         ({"id": "f", "app": "shop", "to": {"all": True}, "payload": {"aps": {"alert": "x", "bagde": 1}}}, 202, None),
     ):
         answer = scene.ask("POST", path, body, "application/json", expect=status)
