@@ -1,4 +1,4 @@
-package import PushModel
+import PushModel
 
 /// A plain field of an envelope.
 package enum PlainField: String, Sendable, CaseIterable {
