@@ -3,8 +3,12 @@ import PushPostgreSQL
 
 /// Audiences of tags: through the few devices that have one of them, or device by device.
 extension PostgreSQLRegistry {
+    /// The maximum number of devices to examine for a page.
+    static let mostExamined = 50_000
+
     func page(
-        of expression: TagExpression, in app: AppID, _ kind: AddressKind, after cursor: AudienceCursor?, size: Int
+        of expression: TagExpression, in app: AppID, _ kind: AddressKind, after cursor: AudienceCursor?, size: Int,
+        examining most: Int = PostgreSQLRegistry.mostExamined
     ) async throws -> AudiencePage {
         // The parser of the database limits the depth, and the stack of this process does, too.
         guard expression.depth <= 4 * TagExpression.maxDepth else {
@@ -14,9 +18,13 @@ extension PostgreSQLRegistry {
         let plan = try await plan(for: expression, in: app, isFirst: cursor == nil)
         if plan.expression.isNever { return AudiencePage(devices: [], next: nil) }
         switch plan.choice {
-        case .everyRow: return try await examine(plan.expression, in: app, kind, after: after, size: size)
+        case .everyRow:
+            let condition = TagCondition(plan.expression, firstParameter: 6)
+            return try await examine(condition, in: app, kind, after: after, size: size, most: most)
         case .tags(let tags):
-            return try await drive(by: tags, matching: plan.expression, in: app, kind, after: after, size: size)
+            let condition = TagCondition(plan.expression, firstParameter: 3)
+            return try await drive(
+                by: tags, matching: condition, in: app, kind, after: after, size: size, most: most)
         }
     }
 
@@ -40,68 +48,76 @@ extension PostgreSQLRegistry {
         }
     }
 
-    /// Examines the devices of the app one after the other.
+    /// Examines the next devices of the app, one after the other. A page for which many were examined may have few
+    /// devices or none, so that no question keeps the database busy for long.
     private func examine(
-        _ expression: TagExpression, in app: AppID, _ kind: AddressKind, after: DeviceID?, size: Int
+        _ condition: TagCondition, in app: AppID, _ kind: AddressKind, after start: DeviceID?, size: Int, most: Int
     ) async throws -> AudiencePage {
-        var tags: [String] = []
-        let condition = expression.condition(&tags, firstParameter: 5)
-        let statement = PostgreSQLStatement.once(
-            sql: """
-                SELECT d.id, d.token FROM carillon.devices d
-                WHERE d.app = $1 AND d.kind = $4 AND d.id > $2 AND d.deactivated IS NULL AND \(condition)
-                ORDER BY d.id LIMIT $3
-                """,
-            parameters: [.text, .bytea, .int8, .int4] + tags.map { _ in .bytea })
-        let results = try await sessions.read { [tags] section in
-            section.call(statement) { parameters in
-                parameters.append(text: app.name)
-                parameters.append(after: after)
-                parameters.append(int8: Int64(size + 1))
-                parameters.append(int4: Int32(kind.number))
-                for tag in tags { parameters.append(bytea: Array(tag.utf8)) }
+        let step = min(most, condition.rowsAtOnce)
+        let statement = condition.examination
+        var devices: [AudiencePage.Device] = []
+        var (after, examined) = (start, 0)
+        while true {
+            let limit = condition.isTestedHere ? step : size + 1 - devices.count
+            let results = try await sessions.read { [after] section in
+                section.call(statement) { parameters in
+                    parameters.append(text: app.name)
+                    parameters.append(after: after)
+                    parameters.append(int8: Int64(limit))
+                    parameters.append(int4: Int32(kind.number))
+                    parameters.append(int8: Int64(step))
+                    condition.append(to: &parameters)
+                }
             }
+            var isOver = results[0].rowCount < limit
+            for row in results[0].rows {
+                after = try row.deviceID(0)
+                if try row.value(4, as: Bool.self) { isOver = false }
+                if let device = try condition.device(in: row) { devices.append(device) }
+                if devices.count > size {
+                    devices.removeLast()
+                    return AudiencePage(devices: devices, next: devices.last.map { AudienceCursor(after: $0.id) })
+                }
+            }
+            examined += step
+            if isOver { return AudiencePage(devices: devices, next: nil) }
+            if examined >= most { return AudiencePage(devices: devices, next: after.map { .init(after: $0) }) }
         }
-        return try Self.page(results[0], size: size)
     }
 
     /// Reads only the devices that have one of `tags`, because no others can match.
     private func drive(
-        by driving: [String], matching expression: TagExpression, in app: AppID, _ kind: AddressKind,
-        after start: DeviceID?, size: Int
+        by driving: [String], matching condition: TagCondition, in app: AppID, _ kind: AddressKind,
+        after start: DeviceID?, size: Int, most: Int
     ) async throws -> AudiencePage {
-        var tags: [String] = []
-        let condition = expression.condition(&tags, firstParameter: 3)
-        let statement = PostgreSQLStatement.once(
-            sql: """
-                SELECT d.id, d.token FROM carillon.devices d
-                WHERE d.id = ANY($1) AND d.kind = $2 AND d.deactivated IS NULL AND \(condition) ORDER BY d.id
-                """,
-            parameters: [.byteaArray, .int4] + tags.map { _ in .bytea })
+        let statement = condition.selection
         var devices: [AudiencePage.Device] = []
-        var after = start
+        var (after, examined) = (start, 0)
         while true {
             let (ids, isLast) = try await ids(
                 with: driving, in: app, after: after, about: max(64, size - devices.count))
             if let last = ids.last {
-                let results = try await sessions.read { [tags] section in
+                let results = try await sessions.read { section in
                     section.call(statement) { parameters in
                         parameters.append(ids: ids)
                         parameters.append(int4: Int32(kind.number))
-                        for tag in tags { parameters.append(bytea: Array(tag.utf8)) }
+                        condition.append(to: &parameters)
                     }
                 }
                 for row in results[0].rows {
-                    if let device = try row.addressed(id: 0, token: 1) { devices.append(device) }
+                    if let device = try condition.device(in: row) { devices.append(device) }
                 }
                 after = last
             }
+            examined += ids.count
             if devices.count > size {
                 devices.removeLast(devices.count - size)
                 return AudiencePage(devices: devices, next: devices.last.map { AudienceCursor(after: $0.id) })
             }
             if isLast { return AudiencePage(devices: devices, next: nil) }
-            if devices.count == size { return AudiencePage(devices: devices, next: after.map { .init(after: $0) }) }
+            if devices.count == size || examined >= most {
+                return AudiencePage(devices: devices, next: after.map { .init(after: $0) })
+            }
         }
     }
 

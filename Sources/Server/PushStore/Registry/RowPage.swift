@@ -142,6 +142,6 @@ private struct TagSearch {
     private func matching(_ devices: [Device], in snapshot: Snapshot) throws -> [Device] {
         guard let test else { return devices }
         let tags = try Device.tags.load(for: devices, in: snapshot)
-        return devices.filter { device in test.matches(device.objectId.flatMap { tags[$0] } ?? []) }
+        return devices.filter { device in test.matches((device.objectId.flatMap { tags[$0] } ?? []).lazy.map(\.tag)) }
     }
 }

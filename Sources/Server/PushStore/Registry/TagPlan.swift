@@ -33,8 +33,8 @@ extension TagExpression {
 /// An expression of many tags, which is evaluated for devices whose tags were read.
 ///
 /// SQLite would search the tags of each device once for each tag of the expression.
-struct TagTest {
-    private indirect enum Node {
+struct TagTest: Sendable {
+    private indirect enum Node: Sendable {
         case tag(Int)
         case all([Node])
         case any([Node])
@@ -60,10 +60,10 @@ struct TagTest {
         }
     }
 
-    func matches(_ tags: [DeviceTag]) -> Bool {
+    func matches(_ tags: some Sequence<String>) -> Bool {
         var isThere = [Bool](repeating: false, count: numbers.count)
         for tag in tags {
-            if let number = numbers[ExactText(tag.tag)] { isThere[number] = true }
+            if let number = numbers[ExactText(tag)] { isThere[number] = true }
         }
         return Self.matches(root, isThere)
     }

@@ -156,6 +156,45 @@ import Testing
         }
     }
 
+    /// A condition of the database, a test of many tags, and devices that are found through a tag.
+    @Test(arguments: ["narrow", "wide", "driven"])
+    func `Pages that end early continue behind what they examined`(way: String) async throws {
+        try await Scene.open(on: .postgresql) { registry, _ in
+            let registry = try #require(registry as? PostgreSQLRegistry)
+            let tags = (0..<8).map { "t\($0)" }
+            for start in stride(from: 0, to: 3000, by: 1000) {
+                _ = try await registry.register(
+                    (start..<start + 1000).map { number in
+                        let own = number % 250 == 0 ? tags : ["most"]
+                        return Scene.registration(number, tags: own + (number % 30 == 0 ? ["some"] : []))
+                    })
+            }
+            let few = TagExpression.not(.tag("most"))
+            let (expression, divisor): (TagExpression, Int) =
+                switch way {
+                case "narrow": (few, 250)
+                case "wide": (.all([few] + tags.map { .any([.tag($0), few]) }), 250)
+                default: (.all([.tag("some"), few]), 750)
+                }
+            let expected = stride(from: 0, to: 3000, by: divisor).map { Scene.id($0) }.sorted()
+            for (most, size) in [(1, 5), (7, 3), (100, 1), (1000, 1000), (2999, 2), (3000, 1000), (10_000, 7)] {
+                var found: [DeviceID] = []
+                var cursor: AudienceCursor?
+                var pages = 0
+                repeat {
+                    let page = try await registry.page(
+                        of: expression, in: Scene.shop, .alert, after: cursor, size: size, examining: most)
+                    found += page.devices.map(\.id)
+                    #expect(page.devices.count <= size)
+                    cursor = page.next
+                    pages += 1
+                } while cursor != nil
+                #expect(found == expected, "\(most), \(size)")
+                if way != "driven" { #expect(pages >= 3000 / most) }
+            }
+        }
+    }
+
     @Test(arguments: RegistryKind.allCases)
     func `The largest and the deepest valid expressions can be queried`(kind: RegistryKind) async throws {
         try await Scene.open(on: kind) { registry, _ in
