@@ -207,53 +207,6 @@ import Testing
         }
     }
 
-    /// libzmq does not report the handshakes of such clients. They all come to one socket, before and after others.
-    @Test(arguments: ["PLAIN", "GSSAPI", "NULL", "ZMTP 1", "ZMTP 2", "HTTP"])
-    func clientsWithoutCurveAreReported(client: String) async throws {
-        var greeting = RawPeer.greeting
-        greeting.replaceSubrange(12..<12 + client.utf8.count, with: client.utf8)
-        let (bytes, cause): ([UInt8], ZMQRefusedHandshake.Cause) =
-            switch client {
-            case "HTTP": (Array("GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n".utf8), .otherProtocol)
-            case "ZMTP 1": ([1, 0, 7, 0] + Array("push/1".utf8), .otherProtocol)
-            case "ZMTP 2": ([0xff, 0, 0, 0, 0, 0, 0, 0, 1, 0x7f, 1, 5, 0, 0], .otherProtocol)
-            default: (greeting, .mechanism)
-            }
-        try await ZMQWorld.run { world in
-            let news = Locked<[ZMQDoor.Event]>([])
-            let (keys, ours) = (try CurveKeyPair.generate(), try CurveKeyPair.generate())
-            _ = try ZAPHandler(in: world.context, users: [ours.publicKey: "ours"])
-            let (socket, endpoint, door) = try await router(
-                world, limits: ZMQDoorLimits(connections: 100), news: news,
-                security: .curveServer(secretKey: keys.secretKey, domain: "intake.router"))
-            for round in 1...3 {
-                // A client that is accepted and leaves is not reported, and neither is one that says nothing.
-                let dealer = try await world.peer(.dealer, on: world.second) {
-                    $0.security = .curveClient(keys: ours, serverKey: keys.publicKey)
-                }
-                try await dealer.connect(endpoint)
-                #expect(try await dealer.sendPatiently([Array("hello".utf8)]) == .sent)
-                await wait(while: await door.with { $0.gate.open } < 1)
-                await dealer.close()
-                await wait(while: await door.with { $0.gate.open } > 0)
-                var silent: RawPeer? = try RawPeer(to: endpoint)
-                await wait(while: await door.with { $0.gate.open } < 1)
-                #expect(silent.take() != nil)
-                await wait(while: await door.with { $0.gate.open } > 0)
-                let raw = try RawPeer(to: endpoint)
-                raw.write(bytes)
-                #expect(raw.readToEnd())
-                await wait(while: news.withLock({ $0.count < round }))
-            }
-            // The address is unknown if the connection had ended before its event arrived.
-            let causes = news.withLock { $0 }.map { event -> ZMQRefusedHandshake.Cause? in
-                if case .refusedHandshake(let one) = event, one.domain == "intake.router" { one.cause } else { nil }
-            }
-            #expect(causes == [cause, cause, cause])
-            await socket.with { $0.close() }
-        }
-    }
-
     @Test func connectionsAreBounded() async throws {
         try await ZMQWorld.run { world in
             let news = Locked<[ZMQDoor.Event]>([])
