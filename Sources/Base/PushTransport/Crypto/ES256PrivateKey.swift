@@ -5,7 +5,7 @@ import PushLoop
 /// run one at a time.
 package final class ES256PrivateKey: Sendable {
     private let key: KeyHandle
-    private let operation: Locked<KeyOperation>
+    private let operation: Locked<SignatureContext>
     package let publicKey: ES256PublicKey
 
     /// Reads a `.p8` private key from Apple, or any other PEM with a P-256 key.
@@ -25,7 +25,7 @@ package final class ES256PrivateKey: Sendable {
 
     private init(_ key: KeyHandle) throws(CryptoError) {
         self.key = key
-        operation = Locked(try KeyOperation(key, isForSigning: true))
+        operation = Locked(try SignatureContext(key, for: "ES256", isForSigning: true))
         publicKey = try ES256PublicKey(key)
     }
 
@@ -36,8 +36,7 @@ package final class ES256PrivateKey: Sendable {
     /// 3.4).
     package func sign(_ message: [UInt8]) throws(CryptoError) -> [UInt8] {
         let digest = SHA256.hash(message)
-        let signature = operation.withLock { $0.sign(digest) }
-        guard let signature else {
+        guard let signature = operation.withLock({ $0.sign(digest) }).flatMap(ES256Signature.raw) else {
             throw CryptoError(.failed, message: "signing failed: \(OpenSSLErrors.drain().text)")
         }
         return signature
@@ -48,7 +47,7 @@ package final class ES256PrivateKey: Sendable {
 /// time.
 package final class ES256PublicKey: Sendable {
     private let key: KeyHandle
-    private let operation: Locked<KeyOperation>
+    private let operation: Locked<SignatureContext>
 
     /// Reads a public key from PEM: a public key, a certificate or a private key.
     package convenience init(pem source: PEMSource) throws(CryptoError) {
@@ -101,7 +100,7 @@ package final class ES256PublicKey: Sendable {
 
     fileprivate init(_ key: KeyHandle) throws(CryptoError) {
         self.key = key
-        operation = Locked(try KeyOperation(key, isForSigning: false))
+        operation = Locked(try SignatureContext(key, for: "ES256", isForSigning: false))
     }
 
     /// The key as PEM of its SubjectPublicKeyInfo.
@@ -113,7 +112,7 @@ package final class ES256PublicKey: Sendable {
     /// Returns whether `signature` is a signature of the message by this key. A signature of any other length is
     /// invalid.
     package func verify(_ message: [UInt8], signature: [UInt8]) -> Bool {
-        guard signature.count == 64 else { return false }
+        guard signature.count == 64, let signature = ES256Signature.encoded(signature) else { return false }
         let digest = SHA256.hash(message)
         return operation.withLock { $0.verify(digest, signature: signature) }
     }
@@ -128,38 +127,12 @@ extension ES256PublicKey: CustomReflectable {
     package var customMirror: Mirror { Mirror(self, children: EmptyCollection(), displayStyle: .class) }
 }
 
-/// OpenSSL's context for signing or verifying with one key, initialized once.
-@safe
-private struct KeyOperation: ~Copyable, @unchecked Sendable {
-    // Unchecked: the owners keep the value in a lock.
-    private let context: OpaquePointer
-
-    init(_ key: KeyHandle, isForSigning: Bool) throws(CryptoError) {
-        OpenSSLErrors.clear()
-        guard let context = unsafe EVP_PKEY_CTX_new(key.pointer, nil) else { fatalError("out of memory") }
-        unsafe self.context = context
-        let begun = unsafe isForSigning ? EVP_PKEY_sign_init(context) : EVP_PKEY_verify_init(context)
-        guard begun == 1, unsafe EVP_PKEY_CTX_set_signature_md(context, EVP_sha256()) == 1 else {
-            throw CryptoError(.failed, message: "the key cannot be used for ES256: \(OpenSSLErrors.drain().text)")
-        }
-    }
-
-    deinit {
-        unsafe EVP_PKEY_CTX_free(context)
-    }
-
-    mutating func sign(_ digest: Digest256) -> [UInt8]? {
-        OpenSSLErrors.clear()
-        var encoded = [UInt8](repeating: 0, count: 80)
-        var length = encoded.count
-        let result = unsafe digest.withBytes { digest in
-            unsafe EVP_PKEY_sign(
-                context, &encoded, &length, digest.assumingMemoryBound(to: UInt8.self).baseAddress, digest.count)
-        }
-        guard result == 1 else { return nil }
-        return unsafe encoded.withUnsafeBufferPointer { encoded in
+/// The two numbers of a signature: in DER, as OpenSSL has them, and as JWS has them, 32 bytes each.
+private enum ES256Signature {
+    static func raw(_ encoded: [UInt8]) -> [UInt8]? {
+        unsafe encoded.withUnsafeBufferPointer { encoded in
             var position = encoded.baseAddress
-            guard let signature = unsafe d2i_ECDSA_SIG(nil, &position, length) else { return nil }
+            guard let signature = unsafe d2i_ECDSA_SIG(nil, &position, encoded.count) else { return nil }
             defer { unsafe ECDSA_SIG_free(signature) }
             var raw = [UInt8](repeating: 0, count: 64)
             return unsafe raw.withUnsafeMutableBufferPointer { raw in
@@ -170,10 +143,11 @@ private struct KeyOperation: ~Copyable, @unchecked Sendable {
         }
     }
 
-    mutating func verify(_ digest: Digest256, signature raw: [UInt8]) -> Bool {
+    /// - Parameter raw: 64 bytes.
+    static func encoded(_ raw: [UInt8]) -> [UInt8]? {
         OpenSSLErrors.clear()
         defer { OpenSSLErrors.clear() }
-        guard let signature = unsafe ECDSA_SIG_new() else { return false }
+        guard let signature = unsafe ECDSA_SIG_new() else { return nil }
         defer { unsafe ECDSA_SIG_free(signature) }
         let isSet = unsafe raw.withUnsafeBufferPointer { raw in
             let r = unsafe BN_bin2bn(raw.baseAddress, 32, nil)
@@ -184,16 +158,12 @@ private struct KeyOperation: ~Copyable, @unchecked Sendable {
             unsafe BN_free(s)
             return false
         }
-        guard isSet else { return false }
+        guard isSet else { return nil }
         var encoded: UnsafeMutablePointer<UInt8>?
         let length = unsafe i2d_ECDSA_SIG(signature, &encoded)
-        guard length > 0, let encoded = unsafe encoded else { return false }
+        guard length > 0, let encoded = unsafe encoded else { return nil }
         defer { unsafe CRYPTO_free(encoded, "", 0) }
-        return unsafe digest.withBytes { digest in
-            unsafe EVP_PKEY_verify(
-                context, encoded, Int(length), digest.assumingMemoryBound(to: UInt8.self).baseAddress, digest.count)
-                == 1
-        }
+        return unsafe Array(UnsafeBufferPointer(start: encoded, count: Int(length)))
     }
 }
 

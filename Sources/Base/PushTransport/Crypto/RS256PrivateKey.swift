@@ -9,7 +9,7 @@ package final class RS256PrivateKey: Sendable {
     /// A signature with a larger key takes a tenth of a second or more.
     private static let maxBits = 16_384
 
-    private let operation: Locked<RSAOperation>
+    private let operation: Locked<SignatureContext>
     package let publicKey: RS256PublicKey
     private let key: KeyHandle
 
@@ -40,7 +40,7 @@ package final class RS256PrivateKey: Sendable {
 
     private init(_ key: KeyHandle) throws(CryptoError) {
         self.key = key
-        operation = Locked(try RSAOperation(key, isForSigning: true))
+        operation = Locked(try SignatureContext(key, for: "RS256", isForSigning: true))
         publicKey = try RS256PublicKey(key)
     }
 
@@ -62,11 +62,11 @@ package final class RS256PrivateKey: Sendable {
 /// A public key that verifies the signatures of an ``RS256PrivateKey``. It is thread-safe; operations run one at a time.
 package final class RS256PublicKey: Sendable {
     private let key: KeyHandle
-    private let operation: Locked<RSAOperation>
+    private let operation: Locked<SignatureContext>
 
     fileprivate init(_ key: KeyHandle) throws(CryptoError) {
         self.key = key
-        operation = Locked(try RSAOperation(key, isForSigning: false))
+        operation = Locked(try SignatureContext(key, for: "RS256", isForSigning: false))
     }
 
     /// The SHA-256 digest of the key's SubjectPublicKeyInfo in DER. It identifies the key in texts without showing it.
@@ -86,49 +86,4 @@ extension RS256PrivateKey: CustomReflectable {
 
 extension RS256PublicKey: CustomReflectable {
     package var customMirror: Mirror { Mirror(self, children: EmptyCollection(), displayStyle: .class) }
-}
-
-/// OpenSSL's context for signing or verifying with one RSA key, initialized once.
-@safe
-private struct RSAOperation: ~Copyable, @unchecked Sendable {
-    // Unchecked: the owners keep the value in a lock.
-    private let context: OpaquePointer
-
-    init(_ key: KeyHandle, isForSigning: Bool) throws(CryptoError) {
-        OpenSSLErrors.clear()
-        guard let context = unsafe EVP_PKEY_CTX_new(key.pointer, nil) else { fatalError("out of memory") }
-        unsafe self.context = context
-        let begun = unsafe isForSigning ? EVP_PKEY_sign_init(context) : EVP_PKEY_verify_init(context)
-        guard begun == 1, unsafe EVP_PKEY_CTX_set_rsa_padding(context, RSA_PKCS1_PADDING) == 1,
-            unsafe EVP_PKEY_CTX_set_signature_md(context, EVP_sha256()) == 1
-        else {
-            throw CryptoError(.failed, message: "the key cannot be used for RS256: \(OpenSSLErrors.drain().text)")
-        }
-    }
-
-    deinit {
-        unsafe EVP_PKEY_CTX_free(context)
-    }
-
-    mutating func sign(_ digest: Digest256) -> [UInt8]? {
-        OpenSSLErrors.clear()
-        return unsafe digest.withBytes { digest in
-            let bytes = unsafe digest.assumingMemoryBound(to: UInt8.self).baseAddress
-            var length = 0
-            guard unsafe EVP_PKEY_sign(context, nil, &length, bytes, digest.count) == 1 else { return nil }
-            var signature = [UInt8](repeating: 0, count: length)
-            guard unsafe EVP_PKEY_sign(context, &signature, &length, bytes, digest.count) == 1 else { return nil }
-            return Array(signature.prefix(length))
-        }
-    }
-
-    mutating func verify(_ digest: Digest256, signature: [UInt8]) -> Bool {
-        OpenSSLErrors.clear()
-        defer { OpenSSLErrors.clear() }
-        return unsafe digest.withBytes { digest in
-            unsafe EVP_PKEY_verify(
-                context, signature, signature.count, digest.assumingMemoryBound(to: UInt8.self).baseAddress,
-                digest.count) == 1
-        }
-    }
 }
