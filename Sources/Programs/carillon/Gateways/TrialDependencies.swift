@@ -28,7 +28,7 @@ struct TrialDependencies: Sendable {
     /// Returns the provider token of a key as soon as it is signed.
     func token(of key: ProviderKey) async throws -> ProviderToken {
         let once = Locked<CheckedContinuation<ProviderToken, any Error>?>(nil)
-        let subscription = Locked<TokenSubscription?>(nil)
+        let subscription = Locked<ProviderTokens.Subscription?>(nil)
         defer { if let subscription = subscription.withLock({ $0 }) { tokens.apns.cancel(subscription) } }
         return try await withCheckedThrowingContinuation { continuation in
             once.withLock { $0 = continuation }

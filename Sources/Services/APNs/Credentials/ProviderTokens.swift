@@ -3,7 +3,6 @@ import PushLogic
 package import PushLoop
 import PushTransport
 import PushWire
-import Synchronization
 
 /// The provider tokens of a process. Each key has one token, which all its subscribers share and which is minted as
 /// rarely as possible.
@@ -12,13 +11,15 @@ import Synchronization
 /// "Provider tokens" in `Documentation/Protocols.md`). A key without subscribers keeps its token until the token is too
 /// old to be used, so that a reload of the configuration mints no token.
 package actor ProviderTokens {
+    package typealias Subscription = TokenSubscription<ProviderKey, CredentialError>
+
     private struct Entry {
         var machine = ProviderTokenMachine()
         var current: ProviderToken?
         /// Why there is no token, or no newer one.
         var failure: CredentialError?
         /// The subscriptions in order of arrival; each gateway has one.
-        var subscriptions: [TokenSubscription] = []
+        var subscriptions: [Subscription] = []
         var timer: TimerID?
     }
 
@@ -45,15 +46,15 @@ package actor ProviderTokens {
     package nonisolated func subscribe(
         _ key: ProviderKey, on loop: EventLoop,
         take: @escaping @Sendable (Result<ProviderToken, CredentialError>) -> Void
-    ) -> TokenSubscription {
-        let subscription = TokenSubscription(key: key, loop: loop, take: take)
+    ) -> Subscription {
+        let subscription = Subscription(key: key, loop: loop, take: take)
         run { $0.begin(subscription) }
         return subscription
     }
 
     /// Ends a subscription. If called on the subscription's loop, no token is passed from this moment on.
-    package nonisolated func cancel(_ subscription: TokenSubscription) {
-        subscription.isCancelled.store(true, ordering: .relaxed)
+    package nonisolated func cancel(_ subscription: Subscription) {
+        subscription.cancel()
         run { $0.end(subscription) }
     }
 
@@ -74,8 +75,8 @@ package actor ProviderTokens {
 
     // MARK: On the loop
 
-    private func begin(_ subscription: TokenSubscription) {
-        guard !subscription.isCancelled.load(ordering: .relaxed) else { return }
+    private func begin(_ subscription: Subscription) {
+        guard !subscription.isCancelled else { return }
         let key = subscription.key
         var entry = entries[key] ?? Entry()
         let before = entry.current?.generation
@@ -91,7 +92,7 @@ package actor ProviderTokens {
         }
     }
 
-    private func end(_ subscription: TokenSubscription) {
+    private func end(_ subscription: Subscription) {
         guard var entry = entries[subscription.key] else { return }
         entry.subscriptions.removeAll { $0 === subscription }
         entries[subscription.key] = entry
@@ -170,31 +171,4 @@ package actor ProviderTokens {
         entries[key]?.timer = nil
         input(.looked, for: key)
     }
-}
-
-/// A subscription to the tokens of a key. Only ``ProviderTokens/cancel(_:)`` ends it; releasing it does not.
-package final class TokenSubscription: Sendable {
-    fileprivate let key: ProviderKey
-    private let loop: EventLoop
-    private let take: @Sendable (Result<ProviderToken, CredentialError>) -> Void
-    fileprivate let isCancelled = Atomic(false)
-
-    fileprivate init(
-        key: ProviderKey, loop: EventLoop, take: @escaping @Sendable (Result<ProviderToken, CredentialError>) -> Void
-    ) {
-        self.key = key
-        self.loop = loop
-        self.take = take
-    }
-
-    fileprivate func deliver(_ result: Result<ProviderToken, CredentialError>) {
-        // A gateway whose loop has stopped needs no token.
-        loop.executeUnlessStopped { [self] in
-            if !isCancelled.load(ordering: .relaxed) { take(result) }
-        }
-    }
-}
-
-extension TokenSubscription: CustomReflectable {
-    package var customMirror: Mirror { Mirror(self, children: ["key": key], displayStyle: .class) }
 }

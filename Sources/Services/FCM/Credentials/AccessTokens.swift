@@ -2,19 +2,26 @@ package import PushGateways
 package import PushLoop
 package import PushTime
 package import PushTransport
-import Synchronization
 
 /// The access tokens of a process. Each service account has one token, which all its subscribers share.
 ///
 /// There is one instance for a process. An account without subscribers keeps its token for a while, so that a reload of
 /// the configuration asks for no token. The actor is pinned to its loop.
 package actor AccessTokens {
+    /// An account, and the context for the requests of its tokens, without ALPN protocols.
+    package struct Source: Sendable {
+        let account: ServiceAccount
+        let tls: TLSContext
+    }
+
+    package typealias Subscription = TokenSubscription<Source, AccessTokenError>
+
     private struct Entry {
         var machine: AccessTokenMachine
         var current: ProviderToken?
         /// Why there is no token, or no newer one.
         var failure: AccessTokenError?
-        var subscriptions: [AccessTokenSubscription] = []
+        var subscriptions: [Subscription] = []
         var timer: TimerID?
     }
 
@@ -55,15 +62,15 @@ package actor AccessTokens {
     package nonisolated func subscribe(
         _ account: ServiceAccount, tls: TLSContext, on loop: EventLoop,
         take: @escaping @Sendable (Result<ProviderToken, AccessTokenError>) -> Void
-    ) -> AccessTokenSubscription {
-        let subscription = AccessTokenSubscription(account: account, tls: tls, loop: loop, take: take)
+    ) -> Subscription {
+        let subscription = Subscription(key: Source(account: account, tls: tls), loop: loop, take: take)
         run { $0.begin(subscription) }
         return subscription
     }
 
     /// Ends a subscription. If called on the subscription's loop, no token is passed from this moment on.
-    package nonisolated func cancel(_ subscription: AccessTokenSubscription) {
-        subscription.isCancelled.store(true, ordering: .relaxed)
+    package nonisolated func cancel(_ subscription: Subscription) {
+        subscription.cancel()
         run { $0.end(subscription) }
     }
 
@@ -78,9 +85,9 @@ package actor AccessTokens {
 
     // MARK: On the loop
 
-    private func begin(_ subscription: AccessTokenSubscription) {
-        guard !subscription.isCancelled.load(ordering: .relaxed) else { return }
-        let account = subscription.account
+    private func begin(_ subscription: Subscription) {
+        guard !subscription.isCancelled else { return }
+        let account = subscription.key.account
         var entry = entries[account] ?? Entry(machine: AccessTokenMachine(settings))
         entry.subscriptions.append(subscription)
         entries[account] = entry
@@ -92,11 +99,11 @@ package actor AccessTokens {
         }
     }
 
-    private func end(_ subscription: AccessTokenSubscription) {
-        guard var entry = entries[subscription.account] else { return }
+    private func end(_ subscription: Subscription) {
+        guard var entry = entries[subscription.key.account] else { return }
         entry.subscriptions.removeAll { $0 === subscription }
-        entries[subscription.account] = entry
-        if entry.subscriptions.isEmpty { schedule(subscription.account) }
+        entries[subscription.key.account] = entry
+        if entry.subscriptions.isEmpty { schedule(subscription.key.account) }
     }
 
     private func input(_ input: AccessTokenMachine.Input, for account: ServiceAccount) {
@@ -116,7 +123,7 @@ package actor AccessTokens {
     }
 
     private func mint(_ account: ServiceAccount) {
-        guard let tls = entries[account]?.subscriptions.last?.tls else {
+        guard let tls = entries[account]?.subscriptions.last?.key.tls else {
             input(.mintFailed, for: account)
             return
         }
@@ -201,34 +208,4 @@ package struct AccessTokenError: Error, Hashable, Sendable, CustomStringConverti
     init(_ description: String) {
         self.description = description
     }
-}
-
-/// A subscription to the tokens of a service account. Only ``AccessTokens/cancel(_:)`` ends it; releasing it does not.
-package final class AccessTokenSubscription: Sendable {
-    fileprivate let account: ServiceAccount
-    fileprivate let tls: TLSContext
-    private let loop: EventLoop
-    private let take: @Sendable (Result<ProviderToken, AccessTokenError>) -> Void
-    fileprivate let isCancelled = Atomic(false)
-
-    fileprivate init(
-        account: ServiceAccount, tls: TLSContext, loop: EventLoop,
-        take: @escaping @Sendable (Result<ProviderToken, AccessTokenError>) -> Void
-    ) {
-        self.account = account
-        self.tls = tls
-        self.loop = loop
-        self.take = take
-    }
-
-    fileprivate func deliver(_ result: Result<ProviderToken, AccessTokenError>) {
-        // A gateway whose loop has stopped needs no token.
-        loop.executeUnlessStopped { [self] in
-            if !isCancelled.load(ordering: .relaxed) { take(result) }
-        }
-    }
-}
-
-extension AccessTokenSubscription: CustomReflectable {
-    package var customMirror: Mirror { Mirror(self, children: ["account": account], displayStyle: .class) }
 }

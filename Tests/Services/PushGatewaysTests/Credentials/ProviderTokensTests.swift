@@ -33,7 +33,7 @@ import Testing
 
         private let clock: Locked<MonotonicTime>
 
-        func subscribe(_ key: APNs.ProviderKey? = nil) -> (TokenSubscription, EventRecorder<Told>) {
+        func subscribe(_ key: APNs.ProviderKey? = nil) -> (ProviderTokens.Subscription, EventRecorder<Told>) {
             let recorder = EventRecorder<Told>()
             let gateway = gateway
             let subscription = tokens.subscribe(key ?? self.key, on: gateway) {
