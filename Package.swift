@@ -175,6 +175,13 @@ let rooms: KeyValuePairs<String, [Target]> = [
                 "PushTime", "TestSupport",
             ],
             swiftSettings: settings),
+        // Intake, stores and router, put together for the tests of push services. It knows no service.
+        .target(
+            name: "PipelineTestSupport",
+            dependencies: [
+                "PushPipeline", "PushStore", "PushLogic", "PushWire", "PushModel", "PushTransport", "PushLoop",
+            ],
+            swiftSettings: settings),
     ],
     "Tests/Base": [
         .testTarget(
@@ -251,7 +258,8 @@ let rooms: KeyValuePairs<String, [Target]> = [
         .testTarget(
             name: "FCMTests",
             dependencies: [
-                "FCM", "PushSimulator", "PushPipeline", "PushStore", "PushGateways", "PushLogic", "PushWire",
+                "FCM", "PipelineTestSupport", "PushSimulator", "PushPipeline", "PushStore", "PushGateways", "PushLogic",
+                "PushWire",
                 "PushModel",
                 "PushTransport", "PushLoop", "PushRandom", "PushTime", "TestSupport", "TestTraits",
             ], swiftSettings: settings),
@@ -259,7 +267,8 @@ let rooms: KeyValuePairs<String, [Target]> = [
         .testTarget(
             name: "StubServiceTests",
             dependencies: [
-                "PushPipeline", "PushStore", "PushGateways", "PushLogic", "PushWire", "PushModel", "PushTransport",
+                "PipelineTestSupport", "PushPipeline", "PushStore", "PushGateways", "PushLogic", "PushWire",
+                "PushModel", "PushTransport",
                 "PushLoop", "TestSupport", "TestTraits",
             ], swiftSettings: settings),
     ],

@@ -1,5 +1,6 @@
 import FCM
 import Foundation
+import PipelineTestSupport
 import PushGateways
 import PushLogic
 import PushLoop
@@ -24,7 +25,7 @@ final class FCMScene: Sendable {
     private let back = EventLoop(name: "back")
     private let far: EventLoop
     private let pool = BlockingPool(name: "blocking", threadCount: 2, queueLimit: 64)
-    private let opened: Locked<FCMParts?> = Locked(nil)
+    private let opened: Locked<PipelineParts?> = Locked(nil)
     private let gate: Locked<Gateway?> = Locked(nil)
     let tokens: AccessTokens
     /// Changes the settings of gateways that are opened from then on.
@@ -75,12 +76,15 @@ final class FCMScene: Sendable {
 
     // MARK: Parts
 
-    var ledger: SQLiteLedger { opened.withLock { $0!.ledger } }
-    var registry: SQLiteRegistry { opened.withLock { $0!.registry } }
+    private var parts: PipelineParts { opened.withLock { $0! } }
+    var ledger: SQLiteLedger { parts.ledger }
+    var registry: SQLiteRegistry { parts.registry }
     var gateway: Gateway { gate.withLock { $0! } }
 
     func open() async throws {
-        let parts = try await FCMParts.open(in: folder, front: front, back: back)
+        let parts = try await PipelineParts.open(
+            in: folder, front: front, back: back, app: AppFacts(id: Self.app, codec: FCMCodec())
+        ) { $0.policy.lostAnswerBackoff = Backoff(first: .milliseconds(10), maxDelay: .milliseconds(50)) }
         opened.withLock { $0 = parts }
     }
 
@@ -116,7 +120,7 @@ final class FCMScene: Sendable {
 
     /// Makes the gateway of the app.
     func openGateway(_ loaded: LoadedFCM) async throws {
-        let router = opened.withLock { $0!.router }
+        let router = parts.router
         let gateway = Gateway(
             on: back, connectionLoops: [back], settings: try await settings(loaded),
             client: GatewayClient(on: back) { router.report($0) }, tokens: loaded.tokens(from: tokens))
@@ -139,18 +143,7 @@ final class FCMScene: Sendable {
     // MARK: Producers
 
     /// Hands an envelope to intake by its direct door.
-    func push(_ envelope: String) async -> DirectAnswer {
-        let intake = opened.withLock { $0!.intake }
-        return await withCheckedContinuation { continuation in
-            intake.loop.execute {
-                intake.assumeIsolated { intake in
-                    intake.push(Array(envelope.utf8), from: DirectSender(name: nil, apps: nil)) {
-                        continuation.resume(returning: $0)
-                    }
-                }
-            }
-        }
-    }
+    func push(_ envelope: String) async -> DirectAnswer { await parts.push(envelope) }
 
     /// Waits until no message waits.
     func waitUntilDone() async {
@@ -165,102 +158,9 @@ final class FCMScene: Sendable {
     // MARK: Events
 
     /// Returns all events of the log.
-    func events() async throws -> [FCMEvent] {
-        await ledger.flush()
-        var (events, last) = ([FCMEvent](), UInt64(0))
-        while true {
-            let page = try await ledger.read(since: last, limit: 10_000)
-            guard let end = page.segments.last?.last, end > last else { return events }
-            for segment in page.segments {
-                try segment.entries(since: last) { entry in
-                    events.append(FCMEvent(entry))
-                    return true
-                }
-            }
-            last = end
-        }
-    }
+    func events() async throws -> [ShownEvent] { try await parts.events() }
 
     func device(_ address: String) throws -> DeviceID {
         ledger.identities.device(of: Self.app, token: try FCMCodec().address(address))
-    }
-}
-
-/// What the tests look at in an event.
-struct FCMEvent: Sendable {
-    let kind: EventKind
-    let message: String?
-    let device: DeviceID?
-    let reason: String?
-    let status: UInt64?
-    let isResent: Bool?
-
-    init(_ entry: borrowing LogEntry) {
-        kind = entry.event.kind
-        message = entry.messageID
-        device = entry.event.device
-        reason = entry.reason
-        status = entry.event.status
-        isResent = entry.details?.flag("resend")
-    }
-}
-
-/// The parts between producers and a gateway, put together as a server does.
-struct FCMParts: Sendable {
-    let ledger: SQLiteLedger
-    let registry: SQLiteRegistry
-    let follower: RegistryFollower
-    let feedback: Feedback
-    let router: Router
-    let intake: Intake
-    let context: ZMQContext
-
-    private struct Witness: LedgerWitness {
-        let router: Router
-        let follower: RegistryFollower
-
-        func accepted(_ messages: [AcceptedMessage]) { router.accepted(messages) }
-        func cancelled(_ orders: [CancelOrder]) { router.cancelled(orders) }
-        func committed(_ segments: [LogSegment]) { follower.committed(segments) }
-        func healthChanged(_ fault: LedgerFault?) { router.healthChanged(fault) }
-    }
-
-    static func open(in folder: String, front: EventLoop, back: EventLoop) async throws -> FCMParts {
-        let log = Logger("fcm", to: LogOutput(level: .error))
-        let (ledger, backlog) = try await SQLiteLedger.open(SQLiteLedger.Settings(directory: folder))
-        let registry = try await SQLiteRegistry.open(
-            directory: folder, identities: ledger.identities, note: { await ledger.note($0) })
-        let feedback = Feedback(
-            on: back, registry: registry, ledger: ledger, identities: ledger.identities, log: log)
-        var routing = Router.Settings()
-        routing.answered = { feedback.take($0) }
-        routing.policy.lostAnswerBackoff = Backoff(first: .milliseconds(10), maxDelay: .milliseconds(50))
-        let router = await back.run { [routing] in
-            Router(on: back, ledger: ledger, registry: registry, identities: ledger.identities, settings: routing)
-        }
-        var settings = IntakeSettings(apps: AppTable([AppFacts(id: FCMScene.app, codec: FCMCodec())]))
-        // All tests share the process, so its growth is not limited.
-        settings.door.growth = .max
-        let context = try ZMQContext()
-        let intake = Intake(on: front, context: context, ledger: ledger, settings: settings)
-        let follower = RegistryFollower(registry, log: ledger) { _ in }
-        try await registry.catchUp(from: ledger)
-        await ledger.start(Witness(router: router, follower: follower))
-        router.backlog(backlog)
-        _ = try await intake.open()
-        return FCMParts(
-            ledger: ledger, registry: registry, follower: follower, feedback: feedback, router: router, intake: intake,
-            context: context)
-    }
-
-    /// Ends the parts in the order in which a server ends them. The gateway has ended.
-    func close() async {
-        await router.drain()
-        await feedback.stop()
-        await ledger.flush()
-        await follower.stop()
-        await registry.close()
-        await ledger.close()
-        await context.terminate()
     }
 }

@@ -1,4 +1,5 @@
 import Foundation
+import PipelineTestSupport
 import PushGateways
 import PushLogic
 import PushLoop
@@ -21,7 +22,7 @@ final class StubScene: Sendable {
     private let back = EventLoop(name: "back", clock: .manual())
     private let far: EventLoop
     private let pool = BlockingPool(name: "blocking", threadCount: 2, queueLimit: 64)
-    private let opened: Locked<StubParts?> = Locked(nil)
+    private let opened: Locked<PipelineParts?> = Locked(nil)
     private let gate: Locked<Gateway?> = Locked(nil)
     /// The number of requests without an answer before the gateway began.
     private let silencesBefore: Locked<UInt64> = Locked(0)
@@ -56,12 +57,13 @@ final class StubScene: Sendable {
 
     // MARK: Parts
 
-    var parts: StubParts { opened.withLock { $0! } }
+    var parts: PipelineParts { opened.withLock { $0! } }
     var ledger: SQLiteLedger { parts.ledger }
     var gateway: Gateway? { gate.withLock { $0 } }
 
     func open() async throws {
-        let parts = try await StubParts.open(in: folder, front: front, back: back, codec: codec)
+        let parts = try await PipelineParts.open(
+            in: folder, front: front, back: back, app: AppFacts(id: Self.app, codec: codec))
         opened.withLock { $0 = parts }
     }
 
@@ -179,18 +181,7 @@ final class StubScene: Sendable {
     // MARK: Producers
 
     /// Hands an envelope to intake by its direct door.
-    func push(_ envelope: String) async -> DirectAnswer {
-        let intake = parts.intake
-        return await withCheckedContinuation { continuation in
-            intake.loop.execute {
-                intake.assumeIsolated { intake in
-                    intake.push(Array(envelope.utf8), from: DirectSender(name: nil, apps: nil)) {
-                        continuation.resume(returning: $0)
-                    }
-                }
-            }
-        }
-    }
+    func push(_ envelope: String) async -> DirectAnswer { await parts.push(envelope) }
 
     /// Hands an envelope to intake over ZeroMQ, and returns the frames of the ack.
     func pushOverZeroMQ(_ envelope: String) async throws -> [String] {
@@ -225,47 +216,9 @@ final class StubScene: Sendable {
     // MARK: Events
 
     /// Returns all events of the log.
-    func events() async throws -> [StubEvent] {
-        await ledger.flush()
-        var (events, last) = ([StubEvent](), UInt64(0))
-        while true {
-            let page = try await ledger.read(since: last, limit: 10_000)
-            guard let end = page.segments.last?.last, end > last else { return events }
-            for segment in page.segments {
-                try segment.entries(since: last) { entry in
-                    events.append(StubEvent(entry))
-                    return true
-                }
-            }
-            last = end
-        }
-    }
+    func events() async throws -> [ShownEvent] { try await parts.events() }
 
     func device(_ name: String) throws -> DeviceID {
         ledger.identities.device(of: Self.app, token: try codec.address("stub:\(name)"))
-    }
-}
-
-/// What the tests look at in an event.
-struct StubEvent: Sendable {
-    let kind: EventKind
-    let message: String?
-    let device: DeviceID?
-    let reason: String?
-    let status: UInt64?
-    let providerID: String?
-    let type: String?
-    let isResent: Bool?
-
-    init(_ entry: borrowing LogEntry) {
-        let details = entry.details
-        kind = entry.event.kind
-        message = entry.messageID
-        device = entry.event.device
-        reason = entry.reason
-        status = entry.event.status
-        providerID = details?.text("apns_unique_id")
-        type = details?.request.pushType
-        isResent = details?.flag("resend")
     }
 }

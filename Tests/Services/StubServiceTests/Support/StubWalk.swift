@@ -1,3 +1,4 @@
+import PipelineTestSupport
 import PushLoop
 import PushModel
 import PushPipeline
@@ -149,7 +150,7 @@ extension StubWalk {
             }
             trails[Pair(message: message, device: device), default: []].append(record)
         }
-        var ends: [Pair: [StubEvent]] = [:]
+        var ends: [Pair: [ShownEvent]] = [:]
         for event in events where Self.ends.contains(event.kind) || event.isResent == false {
             guard let message = event.message, let device = event.device else { return "an end without its delivery" }
             ends[Pair(message: message, device: device), default: []].append(event)
@@ -166,7 +167,7 @@ extension StubWalk {
         return fault(ofMessagesIn: events) ?? fault(ofDevices: devices, given: records)
     }
 
-    private func fault(in one: Sent, _ name: String, _ ends: [StubEvent], _ trail: [StubServer.Record]) -> String? {
+    private func fault(in one: Sent, _ name: String, _ ends: [ShownEvent], _ trail: [StubServer.Record]) -> String? {
         guard ends.count == 1, let end = ends.first else { return "\(ends.count) ends: \(ends.map(\.kind))" }
         for request in trail.map(\.request) {
             guard request.kind == one.type.word, request.urgency == one.urgency, request.content.contains("Hello")
@@ -193,7 +194,7 @@ extension StubWalk {
         return isRight ? nil : story
     }
 
-    private func fault(ofMessagesIn events: [StubEvent]) -> String? {
+    private func fault(ofMessagesIn events: [ShownEvent]) -> String? {
         let accepted = events.filter { $0.kind == .messageAccepted }
         guard accepted.compactMap(\.message) == sent.map(\.id) else { return "accepted: \(accepted.count) messages" }
         let completed = events.filter { $0.kind == .messageCompleted }.compactMap(\.message)
