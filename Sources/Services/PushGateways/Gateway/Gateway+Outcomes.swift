@@ -170,10 +170,10 @@ extension Gateway {
     }
 
     private func retryLater(_ ended: AttemptReport, after refusal: Refusal) {
-        // The producer decides whether a notification that may have been delivered is sent again.
-        let unknown = DeliveryOutcome.unanswered(.serverError, of: ended.delivery.message)
-        if settings.reasons.mayHaveArrived(refusal), unknown.final != nil {
-            return report(ended.delivery, as: unknown, latency: ended.latency)
+        if settings.reasons.mayHaveArrived(refusal) {
+            // The producer decides whether a notification that may have been delivered is sent again.
+            let unknown = DeliveryOutcome.unanswered(.serverError, of: ended.delivery.message)
+            if unknown.final != nil { return report(ended.delivery, as: unknown, latency: ended.latency) }
         }
         let delay = machine.retryDelay(attempt: Int(ended.delivery.attempt), asked: refusal.retryAfter)
         report(

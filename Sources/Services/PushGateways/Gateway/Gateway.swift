@@ -410,8 +410,11 @@ package actor Gateway: DeliveryGate {
     }
 
     private func armTimer(now: MonotonicTime) {
-        let deadlines = [machine.nextDeadline(now: now), sweepAt, rateDeadline(now)]
-        guard let deadline = deadlines.compactMap({ $0 }).min() else { return timer.disarm(on: loop) }
+        var deadline = MonotonicTime.distantFuture
+        if let time = machine.nextDeadline(now: now) { deadline = min(deadline, time) }
+        if let sweepAt { deadline = min(deadline, sweepAt) }
+        if let time = rateDeadline(now) { deadline = min(deadline, time) }
+        guard deadline != .distantFuture else { return timer.disarm(on: loop) }
         timer.arm(at: deadline, on: loop, action: { [weak self] in self?.assumeIsolated { $0.askForFlush() } })
     }
 
