@@ -5,6 +5,7 @@ import { learn } from "./time.js";
 
 const interval = 2000;
 const timeout = 6000;
+const findingsInterval = 10_000;
 
 export class Live {
   constructor(client, onChange) {
@@ -48,10 +49,10 @@ export class Live {
     this.isReading = true;
     const sentAt = Date.now();
     try {
-      const [stats, { findings }] = await Promise.all([
-        this.client.get(this.place(), { timeout }), this.client.get("/v1/findings", { timeout })]);
-      if (this.isPaused || this.isOver) return;
+      const stats = await this.client.get(this.place(), { timeout });
       learn(stats.taken_at, sentAt);
+      const findings = await this.readFindings(stats);
+      if (this.isPaused || this.isOver) return;
       const isNew = this.stats && this.stats.started_at !== stats.started_at;
       this.hasRestarted ||= Boolean(isNew);
       this.isOtherVersion ||= Boolean(isNew && this.stats.version !== stats.version);
@@ -69,6 +70,16 @@ export class Live {
       this.isReading = false;
       this.soon(this.state === "reconnecting" && this.wait < 4000 ? 1000 : this.wait);
     }
+  }
+
+  /** What is wrong. To find it out costs more than the numbers: when nothing else is in the way, ten seconds are enough. */
+  async readFindings(stats) {
+    const obstacles = (stats.obstacles ?? []).join("\n");
+    const isRecent = Date.now() - (this.findingsReadAt ?? 0) < findingsInterval;
+    if (this.findings && isRecent && obstacles === this.obstacles) return this.findings;
+    const { findings } = await this.client.get("/v1/findings", { timeout });
+    Object.assign(this, { obstacles, findingsReadAt: Date.now() });
+    return findings;
   }
 
   /** A key that is limited to some apps has no past. */
