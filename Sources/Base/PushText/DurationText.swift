@@ -24,6 +24,7 @@ package enum DurationText {
         let unit = units.last { milliseconds >= $0.milliseconds && milliseconds % $0.milliseconds == 0 } ?? units[0]
         return "\(milliseconds / unit.milliseconds)\(unit.name)"
     }
+
     /// Formats an age with its two largest units: `2d 3h`, `4m 10s`.
     package static func age(_ seconds: Int64) -> String {
         let units: [(String, Int64)] = [("d", 86_400), ("h", 3600), ("m", 60), ("s", 1)]

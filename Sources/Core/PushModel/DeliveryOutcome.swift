@@ -7,7 +7,8 @@ package enum DeliveryOutcome: Sendable, Equatable {
     case rejected(Refusal, deactivates: DeviceEnd?)
     /// A temporary refusal: the delivery is sent again, no earlier than after this pause.
     case retry(Refusal, after: Duration)
-    /// The request was written and never answered, or with an error that leaves open whether it was carried out. `isFinal`: the delivery is not sent again.
+    /// The request was written and never answered, or with an error that leaves open whether it was carried out.
+    /// `isFinal`: the delivery is not sent again.
     case unknown(UnknownCause, isFinal: Bool)
     /// It was too late for an attempt.
     case expired

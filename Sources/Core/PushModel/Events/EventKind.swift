@@ -90,7 +90,14 @@ package enum EventKind: UInt8, CaseIterable, Sendable {
         case .credentialRotated: "rotated"
         case .credentialFailed: "failed"
         case .ledgerRestored: "restored"
-        default: receiptName
+        case .receiptSubscribed, .receiptDidChangeRenewalPref, .receiptDidChangeRenewalStatus,
+            .receiptOfferRedeemed, .receiptDidRenew, .receiptExpired, .receiptDidFailToRenew,
+            .receiptGracePeriodExpired, .receiptPriceIncrease, .receiptPriceChange, .receiptRefund,
+            .receiptRefundDeclined, .receiptRefundReversed, .receiptConsumptionRequest, .receiptRenewalExtended,
+            .receiptRenewalExtension, .receiptRevoke, .receiptTest, .receiptExternalPurchaseToken,
+            .receiptOneTimeCharge, .receiptRescindConsent, .receiptMetadataUpdate, .receiptMigration,
+            .receiptOther:
+            receiptName
         }
     }
 

@@ -198,10 +198,12 @@ extension PayloadJudge {
     }
 
     private mutating func checkWord(_ value: JSONDocument.Position, at path: String, of words: [String]) {
-        if let word = document.string(value), words.contains(word) { return }
+        let word = document.string(value)
+        if let word, words.contains(word) { return }
         let list = words.joined(separator: ", ")
-        guard expect(document.kind(value).isString, toBe: "one of \(list)", of: value, at: path) else { return }
-        guard let word = document.string(value) else { return }
+        guard expect(document.kind(value).isString, toBe: "one of \(list)", of: value, at: path), let word else {
+            return
+        }
         let near = NearestWord.to(word, in: words)
         findings.add(
             .unknownWord, severity: .ignored, path: path, problem: "it is not one of \(list)",

@@ -20,9 +20,4 @@ enum FCMPayload {
     static func rejection(_ pointer: String, _ problem: String) -> Rejection {
         Rejection(.badPayload, detail: "fcm: \(pointer) \(problem)")
     }
-
-    /// Returns a part of a pointer (RFC 6901).
-    static func escaped(_ key: String) -> String {
-        key.replacing("~", with: "~0").replacing("/", with: "~1")
-    }
 }

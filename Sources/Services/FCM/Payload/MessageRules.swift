@@ -54,7 +54,7 @@ struct MessageRules {
     private func data(_ object: IndexedJSON.Position, at pointer: String) throws(Rejection) -> Int {
         var size = 0
         try forEachMember(of: object, at: pointer) { (key, value) throws(Rejection) in
-            let place = { "\(pointer)/\(FCMPayload.escaped(key))" }
+            let place = { "\(pointer)/\(JSONPointer.escaped(key))" }
             guard !key.isEmpty else { throw FCMPayload.rejection(pointer, "has an empty key") }
             guard !FCMPayload.isReserved(key) else {
                 throw FCMPayload.rejection(place(), "has a name that FCM reserves; give another")
@@ -129,7 +129,7 @@ struct MessageRules {
             case "headers":
                 try forEachMember(of: value, at: "/apns/headers") { (name, value) throws(Rejection) in
                     guard json.kind(value).isString else {
-                        throw FCMPayload.rejection("/apns/headers/\(FCMPayload.escaped(name))", "is not a string")
+                        throw FCMPayload.rejection("/apns/headers/\(JSONPointer.escaped(name))", "is not a string")
                     }
                 }
             case "payload": try requireObject(value, at: "/apns/payload")
@@ -198,7 +198,7 @@ struct MessageRules {
             let key = json.withUTF8(of: position) { String(decoding: $0.copied, as: UTF8.self) }
             // A longer object is far larger than FCM takes; it is found by its size.
             if keys.count < 64, keys.contains(key) {
-                throw FCMPayload.rejection("\(pointer)/\(FCMPayload.escaped(key))", "is given twice")
+                throw FCMPayload.rejection("\(pointer)/\(JSONPointer.escaped(key))", "is given twice")
             }
             keys.append(key)
             try body(key, position + 1)

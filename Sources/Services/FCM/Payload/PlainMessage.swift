@@ -132,7 +132,7 @@ enum PlainMessage {
     private static func check(
         _ key: String, _ value: IndexedJSON.Position, of content: PlainContent
     ) throws(Rejection) {
-        let pointer = "/custom/\(FCMPayload.escaped(key))"
+        let pointer = "/custom/\(JSONPointer.escaped(key))"
         guard !FCMPayload.isReserved(key) else {
             throw FCMPayload.rejection(pointer, "has a name that FCM reserves; give another")
         }
