@@ -12,8 +12,14 @@ package final class Message: Sendable {
     package let priority: PushPriority
     package let expiry: Expiry
     package let collapseID: CollapseID?
-    /// The JSON for the push service, byte for byte as the producer gave it.
-    package let payload: [UInt8]
+    /// The forms of the message, if its words depend on the device; nil for nearly all messages.
+    package let wording: Wording?
+    /// The payload, unless it is put together when it is asked for.
+    private let whole: [UInt8]
+    /// The variant of a message with values; nil for all others.
+    private let variant: UInt32?
+    /// The forms after the first one of a message without values.
+    private let localized: [Message]
     package let onUnknown: UnknownPolicy
     /// No device receives the message before this time.
     package let notBefore: UnixSeconds?
@@ -21,16 +27,30 @@ package final class Message: Sendable {
     package let traceparent: String?
     private let withdrawal = Atomic<Bool>(false)
 
-    /// Whether the message was cancelled: no attempt to deliver it starts any more. Any thread may ask.
-    package var isWithdrawn: Bool { withdrawal.load(ordering: .relaxed) }
+    /// The JSON for the push service, byte for byte as the producer gave it. That for a user with values is put
+    /// together for each call, so that no more of them are in memory than are being written.
+    package var payload: [UInt8] { variant.flatMap { variant in wording?.payload(variant) } ?? whole }
 
-    /// Marks the message as cancelled, for all deliveries that share this instance.
-    package func withdraw() { withdrawal.store(true, ordering: .relaxed) }
+    /// Whether the message was cancelled: no attempt to deliver it starts any more. Any thread may ask.
+    package var isWithdrawn: Bool { withdrawal.load(ordering: .relaxed) || wording?.isWithdrawn == true }
+
+    /// Marks the message as cancelled, for all deliveries that share this instance or are of another form of it.
+    package func withdraw() {
+        withdrawal.store(true, ordering: .relaxed)
+        wording?.withdraw()
+    }
+
+    /// Whether the registry is asked about devices that the audience names by their tokens: kinds other than that of
+    /// nearly all are not in memory, and neither are locales.
+    package var asksForNamed: Bool { kind != .alert || wording != nil }
+
+    /// The approximate number of bytes in memory.
+    package var size: Int { 512 + whole.count + (wording?.size ?? 0) }
 
     package init(
         id: MessageID, app: AppID, type: MessageType = .alert, kind: AddressKind = .alert,
         priority: PushPriority? = nil,
-        expiry: Expiry = .unlimited, collapseID: CollapseID? = nil, payload: [UInt8],
+        expiry: Expiry = .unlimited, collapseID: CollapseID? = nil, payload: [UInt8], wording: Wording? = nil,
         onUnknown: UnknownPolicy = .resend, notBefore: UnixSeconds? = nil, traceparent: String? = nil
     ) {
         self.id = id
@@ -40,10 +60,46 @@ package final class Message: Sendable {
         self.priority = priority ?? type.defaultPriority
         self.expiry = expiry
         self.collapseID = collapseID
-        self.payload = payload
+        self.wording = wording
+        whole = payload
+        variant = nil
         self.onUnknown = onUnknown
         self.notBefore = notBefore
         self.traceparent = traceparent
+        guard let wording, wording.values == nil, wording.forms.count > 1 else {
+            localized = []
+            return
+        }
+        let first = Message(
+            id: id, app: app, type: type, kind: kind, priority: priority, expiry: expiry, collapseID: collapseID,
+            payload: payload, onUnknown: onUnknown, notBefore: notBefore, traceparent: traceparent)
+        localized = wording.forms.dropFirst().map { Message(first, in: wording, whole: $0.payload, variant: nil) }
+    }
+
+    /// Creates a form of a message.
+    private init(_ message: Message, in wording: Wording, whole: [UInt8], variant: UInt32?) {
+        id = message.id
+        app = message.app
+        type = message.type
+        kind = message.kind
+        priority = message.priority
+        expiry = message.expiry
+        collapseID = message.collapseID
+        self.wording = wording
+        self.whole = whole
+        self.variant = variant
+        localized = []
+        onUnknown = message.onUnknown
+        notBefore = message.notBefore
+        traceparent = message.traceparent
+    }
+
+    /// Returns the form that a device gets. Forms by locale are made once; those with values are small, and their
+    /// payloads are put together when they are written.
+    package func form(_ variant: UInt32) -> Message {
+        guard let wording else { return self }
+        if wording.values != nil { return Message(self, in: wording, whole: [], variant: variant) }
+        return variant > 0 && variant <= localized.count ? localized[Int(variant) - 1] : self
     }
 }
 

@@ -173,7 +173,7 @@ private final class IdleRegistry: DeviceRegistry {
     let ofOtherKinds: any DeviceSet = NoDevices()
 
     func page(
-        of audience: Audience, app: AppID, kind: AddressKind, after: AudienceCursor?, limit: Int
+        of audience: Audience, app: AppID, kind: AddressKind, wording: Wording?, after: AudienceCursor?, limit: Int
     ) async throws -> AudiencePage {
         AudiencePage(devices: [], next: nil)
     }

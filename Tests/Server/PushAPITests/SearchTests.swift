@@ -25,7 +25,7 @@ import Testing
         init(waits: Bool) { self.waits = waits }
 
         func page(
-            of audience: Audience, app: AppID, kind: AddressKind, after: AudienceCursor?, limit: Int
+            of audience: Audience, app: AppID, kind: AddressKind, wording: Wording?, after: AudienceCursor?, limit: Int
         ) async throws -> AudiencePage {
             counts.withLock { $0.pages += 1 }
             guard waits else { return AudiencePage(devices: [], next: AudienceCursor("more")) }

@@ -66,9 +66,9 @@ struct FanOut {
     /// The page after it, ready to be sent. It is empty while the current page is.
     private(set) var next: [AudiencePage.Device] = []
 
-    init(for audience: Audience, kind: AddressKind) {
+    init(for audience: Audience, kind: AddressKind, wording: Wording? = nil) {
         source =
-            if case .tokens(let tokens) = audience, kind == .alert {
+            if case .tokens(let tokens) = audience, kind == .alert, wording == nil {
                 .names(AudienceScan(count: tokens.count))
             } else {
                 .registry(after: nil)

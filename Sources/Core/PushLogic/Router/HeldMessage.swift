@@ -29,7 +29,7 @@ struct HeldMessage {
     /// The only token of a message that needs no claim, because no other message with its id can have reached the
     /// device, and no page of the registry, because its kind is that of nearly all.
     var onlyToken: Address? {
-        guard !accepted.needsClaim, accepted.message.kind == .alert, case .tokens(let tokens) = accepted.audience,
+        guard !accepted.needsClaim, !accepted.message.asksForNamed, case .tokens(let tokens) = accepted.audience,
             tokens.count == 1
         else { return nil }
         return tokens[0]

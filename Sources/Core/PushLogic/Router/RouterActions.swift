@@ -16,6 +16,7 @@ package struct RouterActions: Sendable {
         package let audience: Audience
         package let app: AppID
         package let kind: AddressKind
+        package let wording: Wording?
         package let after: AudienceCursor?
         package let limit: Int
     }

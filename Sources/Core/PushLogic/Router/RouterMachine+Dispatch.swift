@@ -116,6 +116,9 @@ extension RouterMachine {
         // Devices may have been deactivated while the page waited for credit.
         let asksInactive = !inactive.isEmpty
         var suppressedCount = 0
+        // Consecutive devices mostly get the same form.
+        var variant = page.first?.variant ?? 0
+        var form = content.form(variant)
         for device in page {
             if asksInactive, inactive.contains(device.id) {
                 report(FanOut.Unsent(device, .suppressed(.inactive)), of: message)
@@ -126,9 +129,13 @@ extension RouterMachine {
             }
             let id = DeliveryID.derived(app: content.app, message: content.id, token: device.token)
             let handle = deliveries.add(OpenDelivery(to: device.id, of: message, givenAt: wall))
+            if device.variant != variant {
+                variant = device.variant
+                form = content.form(variant)
+            }
             batch.append(
                 Delivery(
-                    ticket: handle.ticket, message: content, token: device.token, deliveryID: id,
+                    ticket: handle.ticket, message: form, token: device.token, deliveryID: id,
                     deadline: deadline))
         }
         messages[message].open += page.count - suppressedCount

@@ -11,8 +11,9 @@ extension RouterMachine {
         if messages[message].onlyToken != nil {
             lanes[lane].ready.append(message)
         } else {
+            let content = messages[message].accepted.message
             messages[message].fanOut = FanOut(
-                for: messages[message].accepted.audience, kind: messages[message].accepted.message.kind)
+                for: messages[message].accepted.audience, kind: content.kind, wording: content.wording)
             lookFurther(for: message)
         }
     }
@@ -34,7 +35,7 @@ extension RouterMachine {
     private mutating func lookFurther(for message: MessageHandle) {
         guard messages[message].fanOut?.canLookFurther == true else { return }
         switch messages[message].accepted.audience {
-        case .tokens(let tokens) where messages[message].accepted.message.kind == .alert:
+        case .tokens(let tokens) where !messages[message].accepted.message.asksForNamed:
             takePage(of: tokens, for: message)
         case .tokens(let tokens): awaitPage(for: message, estimate: tokens.count)
         case .devices(let devices): awaitPage(for: message, estimate: devices.count)
@@ -94,7 +95,8 @@ extension RouterMachine {
         actions.pages.append(
             RouterActions.PageRequest(
                 message: message, audience: accepted.audience, app: accepted.message.app,
-                kind: accepted.message.kind, after: query.after, limit: policy.page))
+                kind: accepted.message.kind, wording: accepted.message.wording, after: query.after,
+                limit: policy.page))
     }
 
     /// Schedules the next request for a page after the registry failed. The delay grows with each failure; other

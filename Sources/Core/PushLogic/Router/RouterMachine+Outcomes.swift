@@ -93,7 +93,7 @@ extension RouterMachine {
         actions.records.append(
             DeliveryRecord(
                 seq: accepted.seq, fingerprint: accepted.fingerprint, acceptedAt: accepted.acceptedAt,
-                message: delivery.message, device: deliveries[delivery.handle].device, deliveryID: delivery.deliveryID,
+                message: accepted.message, device: deliveries[delivery.handle].device, deliveryID: delivery.deliveryID,
                 attempt: delivery.attempt, outcome: outcome))
     }
 

@@ -48,6 +48,7 @@ package struct Identities: Sendable {
         hash.add(UInt64(bitPattern: message.notBefore?.value ?? -1))
         hash.add(message.collapseID?.text ?? "")
         hash.add(message.payload)
+        message.wording?.hash(into: &hash)
         return hash.hash64()
     }
 

@@ -5,8 +5,11 @@ package protocol DeviceRegistry: AnyObject, Sendable {
     /// Returns one page of the active devices of an audience that messages for a kind of address may be sent to. `after`
     /// is the cursor of the previous page. Each device appears at most once. Throws ``AudienceFault`` if the audience can
     /// never be resolved; any other error may be temporary.
+    ///
+    /// - Parameter wording: The forms of the message, if its words depend on the device. Each device of the page then
+    ///   has its variant. Devices that the registry does not know get the first form.
     func page(
-        of audience: Audience, app: AppID, kind: AddressKind, after: AudienceCursor?, limit: Int
+        of audience: Audience, app: AppID, kind: AddressKind, wording: Wording?, after: AudienceCursor?, limit: Int
     ) async throws -> AudiencePage
 
     /// Returns when the devices were last registered or seen; nil for devices that are unknown.
@@ -28,6 +31,13 @@ package protocol DeviceRegistry: AnyObject, Sendable {
 }
 
 extension DeviceRegistry {
+    /// Returns one page of the active devices of an audience, for no message in particular.
+    package func page(
+        of audience: Audience, app: AppID, kind: AddressKind, after cursor: AudienceCursor?, limit: Int
+    ) async throws -> AudiencePage {
+        try await page(of: audience, app: app, kind: kind, wording: nil, after: cursor, limit: limit)
+    }
+
     package func hold(_ devices: [DeviceID]) -> [DeviceID] { [] }
     package func release(_ devices: [DeviceID]) async {}
 }
@@ -76,10 +86,13 @@ package struct AudiencePage: Sendable {
     package struct Device: Sendable {
         package let id: DeviceID
         package let token: Address
+        /// The variant of the message that the device gets; 0 for messages that are the same for all devices.
+        package let variant: UInt32
 
-        package init(id: DeviceID, token: Address) {
+        package init(id: DeviceID, token: Address, variant: UInt32 = 0) {
             self.id = id
             self.token = token
+            self.variant = variant
         }
     }
 

@@ -34,7 +34,7 @@ package struct AcceptedMessage: Sendable {
     package var begin: WallTime { max(acceptedAt, message.notBefore.map { WallTime($0) } ?? .distantPast) }
 
     /// The approximate number of bytes in memory.
-    package var size: Int { 512 + message.payload.count + audience.size }
+    package var size: Int { message.size + audience.size }
 }
 
 /// A lane of waiting messages: one app, one priority, and either few or many devices.

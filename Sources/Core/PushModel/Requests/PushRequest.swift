@@ -18,7 +18,7 @@ package struct PushRequest: Sendable {
     }
 
     /// The approximate number of bytes in memory.
-    package var size: Int { 512 + message.payload.count + audience.size }
+    package var size: Int { message.size + audience.size }
 }
 
 /// Why a request is rejected: a closed set, which the ack uses.

@@ -3,7 +3,7 @@ import PushTime
 
 /// The binary form of a message in the ledger until its deliveries have ended, and between the nodes of a cluster.
 ///
-///     flags u8, type u8, priority u8, [word, default priority u8], [kind u8], id, [expires], [not before], [collapse id], [traceparent], audience, payload
+///     flags u8, type u8, priority u8, [word, default priority u8], [kind u8], id, [expires], [not before], [collapse id], [traceparent], audience, payload, [wording]
 package enum MessageRecord {
     private static let expires: UInt8 = 1 << 0
     private static let notBefore: UInt8 = 1 << 1
@@ -13,6 +13,8 @@ package enum MessageRecord {
     private static let drops: UInt8 = 1 << 5
     private static let hasWord: UInt8 = 1 << 6
     private static let hasKind: UInt8 = 1 << 7
+    /// A bit of the byte of the priority, which earlier versions do not take. A message with it has a ``Wording``.
+    private static let isWorded: UInt8 = 1 << 6
 
     package static func append(_ message: Message, to audience: Audience, needsClaim: Bool, _ bytes: inout [UInt8]) {
         var flags: UInt8 = 0
@@ -27,7 +29,7 @@ package enum MessageRecord {
         if message.kind != .alert { flags |= hasKind }
         bytes.append(flags)
         bytes.append(message.type.number)
-        bytes.append(message.priority.rawValue)
+        bytes.append(message.priority.rawValue | (message.wording == nil ? 0 : isWorded))
         if !isEarly {
             bytes.appendText(message.type.word)
             bytes.append(message.type.defaultPriority.rawValue)
@@ -40,6 +42,7 @@ package enum MessageRecord {
         if let trace = message.traceparent { bytes.appendText(trace) }
         append(audience, &bytes)
         bytes.appendBytes(message.payload)
+        if let wording = message.wording { append(wording, &bytes) }
     }
 
     package struct Read {
@@ -52,7 +55,8 @@ package enum MessageRecord {
     package static func read(_ reader: inout ByteReader, app: AppID) -> Read? {
         let flags = reader.byte()
         let number = reader.byte()
-        guard let priority = PushPriority(rawValue: reader.byte()),
+        let urgency = reader.byte()
+        guard let priority = PushPriority(rawValue: urgency & ~isWorded),
             let type = type(number, hasWord: flags & hasWord != 0, &reader),
             let stated = flags & hasKind != 0 ? AddressKind(number: reader.byte()) : .alert,
             let id = MessageID(accepted: reader.text())
@@ -63,13 +67,18 @@ package enum MessageRecord {
         let traceparent = flags & traced != 0 ? reader.text() : nil
         guard let audience = readAudience(&reader) else { return nil }
         let payload = reader.blob()
+        var wording: Wording?
+        if urgency & isWorded != 0 {
+            guard let read = readWording(&reader, payload: payload, audience: audience) else { return nil }
+            wording = read
+        }
         if reader.isBroken { return nil }
         // Before records had kinds, messages went to all addresses that were named, and to those without a stated kind.
         let kind = flags & hasKind == 0 && !audience.isDynamic && isEarly(type) ? earlyKinds[Int(type.number)] : stated
         let message = Message(
             id: id, app: app, type: type, kind: kind, priority: priority,
             expiry: Expiry(expiresAt: expiresAt),
-            collapseID: collapseID, payload: payload, onUnknown: flags & drops != 0 ? .drop : .resend,
+            collapseID: collapseID, payload: payload, wording: wording, onUnknown: flags & drops != 0 ? .drop : .resend,
             notBefore: notBefore, traceparent: traceparent)
         return Read(message: message, audience: audience, needsClaim: flags & needsClaim != 0)
     }

@@ -39,7 +39,8 @@ extension Router {
             do {
                 result = .page(
                     try await registry.page(
-                        of: page.audience, app: page.app, kind: page.kind, after: page.after, limit: page.limit))
+                        of: page.audience, app: page.app, kind: page.kind, wording: page.wording, after: page.after,
+                        limit: page.limit))
             } catch let fault as AudienceFault {
                 result = .refused(fault.description)
             } catch let fault as BadCursor {

@@ -70,11 +70,17 @@ extension PostgreSQLRow {
         try optional(column, as: Int64.self).map { WallTime(milliseconds: $0) }
     }
 
-    /// Reads an id and a token from two columns. Returns nil if there is no token.
-    func addressed(id: Int, token: Int) throws -> AudiencePage.Device? {
+    /// Reads an id and a token from two columns, and from a third one the locale, if the message has forms. Returns nil
+    /// if there is no token, or if the message has values, and none for the user.
+    func addressed(
+        id: Int, token: Int, locale: Int, of user: String? = nil, in wording: Wording?
+    ) throws -> AudiencePage.Device? {
         let kept = unsafe try withBytes(token) { unsafe KeptToken(columnBytes: $0) }
         guard let kept else { throw DeviceRow.damaged("token") }
-        return try kept.token.map { AudiencePage.Device(id: try deviceID(id), token: $0) }
+        guard let token = kept.token else { return nil }
+        guard let wording else { return AudiencePage.Device(id: try deviceID(id), token: token) }
+        guard let variant = wording.variant(locale: try text(locale), user: user) else { return nil }
+        return AudiencePage.Device(id: try deviceID(id), token: token, variant: variant)
     }
 }
 

@@ -3,47 +3,52 @@ import PushPostgreSQL
 
 extension PostgreSQLRegistry {
     package func page(
-        of audience: Audience, app: AppID, kind: AddressKind, after cursor: AudienceCursor?, limit: Int
+        of audience: Audience, app: AppID, kind: AddressKind, wording: Wording?, after cursor: AudienceCursor?,
+        limit: Int
     ) async throws -> AudiencePage {
         let size = min(max(1, limit), Self.largestPage)
         do {
             switch audience {
-            case .everyone: return try await page(ofEveryone: app, kind, after: cursor, size: size)
-            case .tags(let expression): return try await page(of: expression, in: app, kind, after: cursor, size: size)
-            case .users(let users): return try await page(ofUsers: users, in: app, kind, after: cursor, size: size)
-            case .devices(let devices): return try await page(ofDevices: devices, app, kind, cursor, size)
-            case .tokens(let tokens): return try await page(ofTokens: tokens, app, kind, cursor, size)
+            case .everyone: return try await page(ofEveryone: app, kind, wording, after: cursor, size: size)
+            case .tags(let expression):
+                return try await page(of: expression, in: app, kind, wording, after: cursor, size: size)
+            case .users(let users):
+                return try await page(ofUsers: users, in: app, kind, wording, after: cursor, size: size)
+            case .devices(let devices): return try await page(ofDevices: devices, app, kind, wording, cursor, size)
+            case .tokens(let tokens): return try await page(ofTokens: tokens, app, kind, wording, cursor, size)
             }
         } catch let failure as PostgreSQLFailure {
             throw AudienceFault("the database cannot resolve the audience: \(failure)")
         }
     }
 
-    /// Returns a page of rows that begin with an id and a token, of which the last may be one too many.
-    static func page(_ result: PostgreSQLResult, size: Int) throws -> AudiencePage {
+    /// Returns a page of rows that begin with an id and a token, and a locale if the message has forms. The last may be
+    /// one too many.
+    static func page(_ result: PostgreSQLResult, in wording: Wording?, size: Int) throws -> AudiencePage {
         var devices: [AudiencePage.Device] = []
         devices.reserveCapacity(size)
         var last: DeviceID?
         for row in result.rows.prefix(size) {
-            if let device = try row.addressed(id: 0, token: 1) { devices.append(device) }
+            if let device = try row.addressed(id: 0, token: 1, locale: 2, in: wording) { devices.append(device) }
         }
         if result.rowCount > size { last = try result.row(size - 1).deviceID(0) }
         return AudiencePage(devices: devices, next: last.map { AudienceCursor(after: $0) })
     }
 
     private func page(
-        ofEveryone app: AppID, _ kind: AddressKind, after cursor: AudienceCursor?, size: Int
+        ofEveryone app: AppID, _ kind: AddressKind, _ wording: Wording?, after cursor: AudienceCursor?, size: Int
     ) async throws -> AudiencePage {
         let after = try cursor?.device()
         let results = try await sessions.read { section in
-            section.call(RegistryStatements.everyone) { parameters in
+            let statement = wording == nil ? RegistryStatements.everyone : RegistryStatements.everyoneWithLocales
+            return section.call(statement) { parameters in
                 parameters.append(text: app.name)
                 parameters.append(after: after)
                 parameters.append(int8: Int64(size + 1))
                 parameters.append(int4: Int32(kind.number))
             }
         }
-        return try Self.page(results[0], size: size)
+        return try Self.page(results[0], in: wording, size: size)
     }
 
     // MARK: Names
@@ -54,7 +59,8 @@ extension PostgreSQLRegistry {
     /// Returns devices by user, in the order of the users, so that one user with a million devices costs no more than a
     /// million users with one device.
     private func page(
-        ofUsers all: [String], in app: AppID, _ kind: AddressKind, after cursor: AudienceCursor?, size: Int
+        ofUsers all: [String], in app: AppID, _ kind: AddressKind, _ wording: Wording?, after cursor: AudienceCursor?,
+        size: Int
     ) async throws -> AudiencePage {
         let users = named.users(all)
         var (index, after) = try cursor?.user(of: users.count) ?? (0, nil)
@@ -63,7 +69,8 @@ extension PostgreSQLRegistry {
             let part = users[index..<min(index + Self.usersAtOnce, users.count)]
             let wanted = size - devices.count
             let results = try await sessions.read { [after] section in
-                section.call(RegistryStatements.users) { parameters in
+                let statement = wording == nil ? RegistryStatements.users : RegistryStatements.usersWithLocales
+                return section.call(statement) { parameters in
                     parameters.append(texts: part)
                     parameters.append(text: app.name)
                     parameters.append(after: after)
@@ -80,7 +87,10 @@ extension PostgreSQLRegistry {
                     throw sessions.failure("the devices of users came in another order")
                 }
                 last = (place, id)
-                if let device = try row.addressed(id: 1, token: 2) { devices.append(device) }
+                let user = part[part.startIndex + Int(place) - 1]
+                if let device = try row.addressed(id: 1, token: 2, locale: 3, of: user, in: wording) {
+                    devices.append(device)
+                }
             }
             if let last, results[0].rowCount >= wanted {
                 (index, after) = (index + Int(last.place) - 1, last.id)

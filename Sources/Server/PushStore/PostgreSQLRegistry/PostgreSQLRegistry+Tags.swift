@@ -7,8 +7,8 @@ extension PostgreSQLRegistry {
     static let mostExamined = 50_000
 
     func page(
-        of expression: TagExpression, in app: AppID, _ kind: AddressKind, after cursor: AudienceCursor?, size: Int,
-        examining most: Int = PostgreSQLRegistry.mostExamined
+        of expression: TagExpression, in app: AppID, _ kind: AddressKind, _ wording: Wording? = nil,
+        after cursor: AudienceCursor?, size: Int, examining most: Int = PostgreSQLRegistry.mostExamined
     ) async throws -> AudiencePage {
         // The parser of the database limits the depth, and the stack of this process does, too.
         guard expression.depth <= 4 * TagExpression.maxDepth else {
@@ -19,10 +19,10 @@ extension PostgreSQLRegistry {
         if plan.expression.isNever { return AudiencePage(devices: [], next: nil) }
         switch plan.choice {
         case .everyRow:
-            let condition = TagCondition(plan.expression, firstParameter: 6)
+            let condition = TagCondition(plan.expression, firstParameter: 6, wording: wording)
             return try await examine(condition, in: app, kind, after: after, size: size, most: most)
         case .tags(let tags):
-            let condition = TagCondition(plan.expression, firstParameter: 3)
+            let condition = TagCondition(plan.expression, firstParameter: 3, wording: wording)
             return try await drive(
                 by: tags, matching: condition, in: app, kind, after: after, size: size, most: most)
         }

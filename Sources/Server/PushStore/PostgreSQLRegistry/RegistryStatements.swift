@@ -193,27 +193,39 @@ enum RegistryStatements {
         sql: "SELECT id, greatest(seen, registered) FROM carillon.devices WHERE id = ANY($1)",
         parameters: [.byteaArray])
 
-    static let everyone = PostgreSQLStatement(
-        "everyone",
-        sql: """
-            SELECT id, token FROM carillon.devices WHERE app = $1 AND kind = $4 AND id > $2 AND deactivated IS NULL
-            ORDER BY id LIMIT $3
-            """,
-        parameters: [.text, .bytea, .int8, .int4])
+    static let everyone = everyone("everyone", columns: "id, token")
+    /// The same with the locales, for a message that has forms by locale.
+    static let everyoneWithLocales = everyone("everyone-with-locales", columns: "id, token, locale")
+
+    private static func everyone(_ name: String, columns: String) -> PostgreSQLStatement {
+        PostgreSQLStatement(
+            name,
+            sql: """
+                SELECT \(columns) FROM carillon.devices WHERE app = $1 AND kind = $4 AND id > $2
+                    AND deactivated IS NULL ORDER BY id LIMIT $3
+                """,
+            parameters: [.text, .bytea, .int8, .int4])
+    }
 
     /// The devices of users, user by user. The number of the user comes first, from 1.
-    static let users = PostgreSQLStatement(
-        "devices-of-users",
-        sql: """
-            SELECT u.place, d.id, d.token FROM unnest($1::bytea[]) WITH ORDINALITY AS u (name, place)
-            CROSS JOIN LATERAL (
-                SELECT id, token FROM carillon.devices
-                WHERE account = u.name AND app = $2 AND kind = $5 AND deactivated IS NULL
-                    AND id > CASE u.place WHEN 1 THEN $3 ELSE '' END
-                ORDER BY id LIMIT $4) AS d
-            LIMIT $4
-            """,
-        parameters: [.byteaArray, .text, .bytea, .int8, .int4])
+    static let users = users("devices-of-users", columns: "id, token")
+    /// The same with the locales.
+    static let usersWithLocales = users("devices-of-users-with-locales", columns: "id, token, locale")
+
+    private static func users(_ name: String, columns: String) -> PostgreSQLStatement {
+        PostgreSQLStatement(
+            name,
+            sql: """
+                SELECT u.place, d.* FROM unnest($1::bytea[]) WITH ORDINALITY AS u (name, place)
+                CROSS JOIN LATERAL (
+                    SELECT \(columns) FROM carillon.devices
+                    WHERE account = u.name AND app = $2 AND kind = $5 AND deactivated IS NULL
+                        AND id > CASE u.place WHEN 1 THEN $3 ELSE '' END
+                    ORDER BY id LIMIT $4) AS d
+                LIMIT $4
+                """,
+            parameters: [.byteaArray, .text, .bytea, .int8, .int4])
+    }
 
     /// How many devices have each of some tags, counted up to a bound.
     static let tagCounts = PostgreSQLStatement(

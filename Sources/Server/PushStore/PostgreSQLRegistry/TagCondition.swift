@@ -11,9 +11,13 @@ struct TagCondition: Sendable {
     private let sql: String
     private let tags: [String]
     private let test: TagTest?
+    private let wording: Wording?
 
-    /// - Parameter firstParameter: The number of the first parameter for a tag.
-    init(_ expression: TagExpression, firstParameter: Int) {
+    /// - Parameters:
+    ///   - firstParameter: The number of the first parameter for a tag.
+    ///   - wording: The forms of the message, if the locales of the devices are to be read.
+    init(_ expression: TagExpression, firstParameter: Int, wording: Wording? = nil) {
+        self.wording = wording
         var tags: [String] = []
         let condition = expression.condition(&tags, firstParameter: firstParameter)
         if tags.count <= Self.maxTags {
@@ -30,6 +34,7 @@ struct TagCondition: Sendable {
     var rowsAtOnce: Int { isTestedHere ? 1000 : .max }
 
     private var tagColumn: String { isTestedHere ? "d.tags" : "NULL::bytea[]" }
+    private var localeColumn: String { wording == nil ? "NULL::bytea" : "d.locale" }
     private var types: [PostgreSQLType] { tags.map { _ in .bytea } }
 
     /// Examines the next devices of an app. The last of as many as it may examine is in the result even if it does not
@@ -37,8 +42,8 @@ struct TagCondition: Sendable {
     var examination: PostgreSQLStatement {
         .once(
             sql: """
-                SELECT id, token, matches, tags, place = $5 FROM (
-                    SELECT d.id, d.token, \(sql) AS matches, \(tagColumn) AS tags,
+                SELECT id, token, matches, tags, place = $5, locale FROM (
+                    SELECT d.id, d.token, \(sql) AS matches, \(tagColumn) AS tags, \(localeColumn) AS locale,
                         row_number() OVER (ORDER BY d.id) AS place
                     FROM carillon.devices d
                     WHERE d.app = $1 AND d.kind = $4 AND d.id > $2 AND d.deactivated IS NULL
@@ -52,7 +57,7 @@ struct TagCondition: Sendable {
     var selection: PostgreSQLStatement {
         .once(
             sql: """
-                SELECT d.id, d.token, true, \(tagColumn) FROM carillon.devices d
+                SELECT d.id, d.token, true, \(tagColumn), false, \(localeColumn) FROM carillon.devices d
                 WHERE d.id = ANY($1) AND d.kind = $2 AND d.deactivated IS NULL AND \(sql) ORDER BY d.id
                 """,
             parameters: [.byteaArray, .int4] + types)
@@ -70,6 +75,6 @@ struct TagCondition: Sendable {
             unsafe try row.forEachBytes(3) { unsafe tags.append(String(decoding: $0, as: UTF8.self)) }
             guard test.matches(tags) else { return nil }
         }
-        return try row.addressed(id: 0, token: 1)
+        return try row.addressed(id: 0, token: 1, locale: 5, in: wording)
     }
 }

@@ -35,7 +35,8 @@ final class NamedAudiences: Sendable {
 
     private static let ofDevices = Identity<DeviceID, DeviceID>(key: { $0 }, isSame: { $0 == $1 })
 
-    private static let ofTokens = Identity<Address, Address>(key: { $0 }, isSame: { $0 == $1 })
+    /// Several tokens may be those of one device.
+    private static let ofTokens = Identity<Address, Address>(key: { $0.identity }, isSame: { $0 == $1 })
 
     private static let limit = 4
     private let state = Locked(State())

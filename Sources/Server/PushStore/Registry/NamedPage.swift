@@ -4,7 +4,8 @@ import PushModel
 /// names.
 extension DeviceWriter {
     func page(
-        ofDevices all: [DeviceID], _ app: AppID, _ kind: AddressKind, _ cursor: AudienceCursor?, _ size: Int
+        ofDevices all: [DeviceID], _ app: AppID, _ kind: AddressKind, _ wording: Wording?, _ cursor: AudienceCursor?,
+        _ size: Int
     ) async throws -> AudiencePage {
         let devices = named.devices(all)
         let range = try AudienceCursor.range(after: cursor, in: devices.count, size: size)
@@ -15,26 +16,30 @@ extension DeviceWriter {
                 page.unknown.append(id)
                 continue
             }
-            guard device.isActive, let token = device.token.token else {
+            guard device.isActive, let addressed = device.addressed(in: wording) else {
                 page.inactive.append(id)
                 continue
             }
-            page.add(AudiencePage.Device(id: id, token: token), isOfOtherKind: device.isOfOtherKind(than: kind))
+            page.add(addressed, isOfOtherKind: device.isOfOtherKind(than: kind))
         }
         if range.upperBound == devices.count { named.forget(devices: devices) }
         return page.ended(at: range.upperBound, of: devices.count)
     }
 
-    /// The registry need not know the tokens. Which of them are not for alerts is in memory.
+    /// The registry need not know the tokens. Which of them are not for alerts is in memory; their locales are not, and
+    /// are read for a message that has some.
     func page(
-        ofTokens all: [Address], _ app: AppID, _ kind: AddressKind, _ cursor: AudienceCursor?, _ size: Int
+        ofTokens all: [Address], _ app: AppID, _ kind: AddressKind, _ wording: Wording?, _ cursor: AudienceCursor?,
+        _ size: Int
     ) async throws -> AudiencePage {
         let tokens = named.tokens(all)
         let range = try AudienceCursor.range(after: cursor, in: tokens.count, size: size)
-        let devices = tokens[range].map { AudiencePage.Device(id: identities.device(of: app, token: $0), token: $0) }
-        let stored = kind == .alert ? [:] : try await stored(devices.map(\.id)[...])
+        let ids = tokens[range].map { identities.device(of: app, token: $0) }
+        let stored = kind == .alert && wording == nil ? [:] : try await stored(ids[...])
         var page = NamedPage()
-        for device in devices {
+        for (id, token) in zip(ids, tokens[range]) {
+            let variant = wording?.variant(locale: stored[id]?.locale, user: nil) ?? 0
+            let device = AudiencePage.Device(id: id, token: token, variant: variant)
             if gone.contains(device.id) {
                 page.inactive.append(device.id)
             } else if kind == .alert {

@@ -3,16 +3,17 @@ package import PushModel
 
 extension SQLiteRegistry {
     package func page(
-        of audience: Audience, app: AppID, kind: AddressKind, after cursor: AudienceCursor?, limit: Int
+        of audience: Audience, app: AppID, kind: AddressKind, wording: Wording?, after cursor: AudienceCursor?,
+        limit: Int
     ) async throws -> AudiencePage {
         let size = min(max(1, limit), Self.largestPage)
         do {
             switch audience {
-            case .everyone: return try await rowPage(nil, app, kind, cursor, size)
-            case .tags(let expression): return try await rowPage(expression, app, kind, cursor, size)
-            case .users(let users): return try await page(ofUsers: users, app, kind, cursor, size)
-            case .devices(let devices): return try await page(ofDevices: devices, app, kind, cursor, size)
-            case .tokens(let tokens): return try await page(ofTokens: tokens, app, kind, cursor, size)
+            case .everyone: return try await rowPage(nil, app, kind, wording, cursor, size)
+            case .tags(let expression): return try await rowPage(expression, app, kind, wording, cursor, size)
+            case .users(let users): return try await page(ofUsers: users, app, kind, wording, cursor, size)
+            case .devices(let devices): return try await page(ofDevices: devices, app, kind, wording, cursor, size)
+            case .tokens(let tokens): return try await page(ofTokens: tokens, app, kind, wording, cursor, size)
             }
         } catch let error as ActiveObjectError where error.isOfQuestion {
             throw AudienceFault(error.description)
@@ -20,21 +21,24 @@ extension SQLiteRegistry {
     }
 
     private func rowPage(
-        _ expression: TagExpression?, _ app: AppID, _ kind: AddressKind, _ cursor: AudienceCursor?, _ size: Int
+        _ expression: TagExpression?, _ app: AppID, _ kind: AddressKind, _ wording: Wording?,
+        _ cursor: AudienceCursor?, _ size: Int
     ) async throws -> AudiencePage {
         let row = try cursor?.row() ?? 0
         return try await database.read { [choices] snapshot in
             let page = try RowPage.read(
                 Device.active(in: app, kind), expression, choices, after: row, limit: size, in: snapshot)
             return AudiencePage(
-                devices: page.devices.compactMap(\.addressed), next: page.next.map { AudienceCursor(row: $0) })
+                devices: page.devices.compactMap { $0.addressed(in: wording) },
+                next: page.next.map { AudienceCursor(row: $0) })
         }
     }
 
     /// Returns devices by user, one list of users at a time. Within a list the order is that of the index, so that one
     /// user with a million devices costs no more than a million users with one device.
     private func page(
-        ofUsers users: [String], _ app: AppID, _ kind: AddressKind, _ cursor: AudienceCursor?, _ size: Int
+        ofUsers users: [String], _ app: AppID, _ kind: AddressKind, _ wording: Wording?, _ cursor: AudienceCursor?,
+        _ size: Int
     ) async throws -> AudiencePage {
         let users = named.users(users)
         let start = try cursor?.place() ?? (0, nil)
@@ -45,7 +49,7 @@ extension SQLiteRegistry {
                 let end = min(index + Self.listLimit, users.count)
                 let page = try Device.active(in: app, kind).where(.isIn(\.user, values: Array(users[index..<end])))
                     .order(by: \.user).page(size: size - devices.count, after: position, in: snapshot)
-                devices += page.records.compactMap(\.addressed)
+                devices += page.records.compactMap { $0.addressed(in: wording) }
                 position = page.next
                 if position == nil { index = end }
                 if devices.count >= size || position != nil { break }
@@ -70,8 +74,12 @@ extension ActiveObjectError {
 }
 
 extension Device {
-    fileprivate var addressed: AudiencePage.Device? {
-        token.token.map { AudiencePage.Device(id: deviceId, token: $0) }
+    /// Returns the address with the variant of a message; nil if the device has no token, or if the message has values,
+    /// and none for its user any more.
+    func addressed(in wording: Wording?) -> AudiencePage.Device? {
+        guard let token = token.token, let variant = wording.map({ $0.variant(locale: locale, user: user) }) ?? 0
+        else { return nil }
+        return AudiencePage.Device(id: deviceId, token: token, variant: variant)
     }
 }
 

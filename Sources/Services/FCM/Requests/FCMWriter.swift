@@ -13,6 +13,8 @@ final class FCMWriter: RequestWriter {
     private var fields: HTTP2PreparedRequest
     /// The beginning of the body of the last message. Consecutive deliveries mostly belong to one message.
     private var body: PreparedBody?
+    /// The same for the forms of the last message that has some by locale.
+    private(set) var forms: [PreparedBody] = []
 
     /// - Parameter authority: The value of `:authority`: the host name, with the port if it is not 443.
     init(
@@ -49,15 +51,31 @@ final class FCMWriter: RequestWriter {
         let message = delivery.message
         // A message that expires has a time to live, which is rendered once a second.
         let now = message.expiry == .unlimited ? 0 : wallClock().seconds
+        return unsafe WrittenRequest(
+            fields, values: UnsafeBufferPointer(start: nil, count: 0),
+            body: prepared(message, at: now).bytes(to: delivery.token))
+    }
+
+    private func prepared(_ message: Message, at now: Int64) -> PreparedBody {
+        if let body, body.message === message, body.second == now { return body }
         let prepared: PreparedBody
-        if let body, body.message === message, body.second == now {
-            prepared = body
+        if let wording = message.wording, wording.values == nil {
+            prepared = self.prepared(message, in: wording, at: now)
         } else {
             prepared = PreparedBody(message, at: now)
-            body = prepared
         }
-        return unsafe WrittenRequest(
-            fields, values: UnsafeBufferPointer(start: nil, count: 0), body: prepared.bytes(to: delivery.token))
+        body = prepared
+        return prepared
+    }
+
+    /// Returns the body of a form. Consecutive devices have different locales, so the forms of a message are kept.
+    private func prepared(_ message: Message, in wording: Wording, at now: Int64) -> PreparedBody {
+        if forms.first?.message.wording !== wording { forms = [] }
+        let index = forms.firstIndex { $0.message === message }
+        if let index, forms[index].second == now { return forms[index] }
+        let prepared = PreparedBody(message, at: now)
+        if let index { forms[index] = prepared } else { forms.append(prepared) }
+        return prepared
     }
 
     func result(of response: HTTP2Response) -> AttemptResult {

@@ -100,7 +100,7 @@ final class FakeRegistry: DeviceRegistry {
     let ofOtherKinds: any DeviceSet = NoDevices()
 
     func page(
-        of audience: Audience, app: AppID, kind: AddressKind, after: AudienceCursor?, limit: Int
+        of audience: Audience, app: AppID, kind: AddressKind, wording: Wording?, after: AudienceCursor?, limit: Int
     ) async throws -> AudiencePage {
         pages.withLock { $0 += 1 }
         let fails = failing.withLock { left in

@@ -108,6 +108,58 @@ import Testing
         }
     }
 
+    /// The message has two locales, and with values two users.
+    private static func worded(hasValues: Bool) throws -> (Message, Audience) {
+        let places = [Wording.Place(offset: 1, value: 0), Wording.Place(offset: 1, value: 1)]
+        let forms = [
+            Wording.Form(locale: LocaleTag("en"), payload: [0x7b, 0x7d], places: hasValues ? places : []),
+            Wording.Form(locale: LocaleTag("de-CH"), payload: [0x7b, 0x20, 0x7d]),
+        ]
+        var values = UserValues(of: ["ada", "bob"], count: 2)
+        for value in [[1], [2, 2], [], [3]] as [[UInt8]] { _ = values.add(value) }
+        let wording = try #require(Wording(forms, values: hasValues ? values : nil))
+        let message = Message(
+            id: try #require(MessageID("m")), app: LedgerScene.shop, payload: forms[0].payload, wording: wording)
+        return (message, hasValues ? .users(["ada", "bob"]) : .everyone)
+    }
+
+    @Test(arguments: [false, true])
+    func `The forms of a message are stored behind its payload, in a form that does not change`(hasValues: Bool) throws
+    {
+        let (message, audience) = try Self.worded(hasValues: hasValues)
+        var bytes: [UInt8] = []
+        MessageRecord.append(message, to: audience, needsClaim: false, &bytes)
+        let head: [UInt8] = [0, 0, 0b100_0000 | 10, 1, 0x6d]
+        let second: [UInt8] = [5, 0x64, 0x65, 0x2d, 0x63, 0x68, 3, 0x7b, 0x20, 0x7d, 0]
+        #expect(
+            bytes
+                == (hasValues
+                    ? head + [2, 2, 3, 0x61, 0x64, 0x61, 3, 0x62, 0x6f, 0x62, 2, 0x7b, 0x7d]
+                        + [2, 2, 0x65, 0x6e, 2, 1, 0, 0, 1] + second + [2, 1, 1, 2, 2, 2, 0, 1, 3]
+                    : head + [4, 2, 0x7b, 0x7d] + [2, 2, 0x65, 0x6e, 0] + second + [0]))
+        let read = try #require(Self.read(bytes))
+        #expect(read.audience == audience && read.message.priority == .ten)
+        #expect(read.message.wording?.forms == message.wording?.forms)
+        for user in ["ada", "bob"] {
+            for locale in ["en", "de-CH", "fr"] {
+                let variant = try #require(message.wording?.variant(locale: locale, user: user))
+                #expect(read.message.wording?.variant(locale: locale, user: user) == variant)
+                #expect(read.message.form(variant).payload == message.form(variant).payload)
+            }
+        }
+        for count in 0..<bytes.count { #expect(Self.read(Array(bytes.prefix(count))) == nil, "\(count) bytes") }
+        // Damage never ends the process, and never gives forms that do not fit.
+        for index in bytes.indices {
+            for byte in [0, 1, 0x7f, 0x80, 0xff] as [UInt8] {
+                var damaged = bytes
+                damaged[index] = byte
+                guard let message = Self.read(damaged)?.message, let wording = message.wording else { continue }
+                let users = wording.values?.users.count ?? 1
+                for variant in 0..<UInt32(users * wording.forms.count) { _ = message.form(variant).payload }
+            }
+        }
+    }
+
     /// Existing files contain this form.
     @Test func `The binary form of a record does not change`() {
         let message = Message(
