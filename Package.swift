@@ -248,8 +248,8 @@ let rooms: KeyValuePairs<String, [Target]> = [
         .testTarget(
             name: "PushGatewaysTests",
             dependencies: [
-                "APNs", "PushGateways", "PushLogic", "PushWire", "PushModel", "PushTime", "PushSimulator",
-                "PushTransport", "PushLoop", "TestSupport", "TestTraits",
+                "APNs", "PipelineTestSupport", "PushPipeline", "PushStore", "PushGateways", "PushLogic", "PushWire",
+                "PushModel", "PushTime", "PushSimulator", "PushTransport", "PushLoop", "TestSupport", "TestTraits",
             ], swiftSettings: settings),
         .testTarget(
             name: "APNsTests",

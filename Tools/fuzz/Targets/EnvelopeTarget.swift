@@ -20,6 +20,8 @@ extension FuzzTarget {
                 #"{"id":"a","app":"shop","to":{"tags":{"all":["a",{"any":["b"]},{"not":"d"}]}},"sound":"x"}"#,
                 #"{"id":"a","app":"shop","to":{"all":true},"image":"a:b","link":"c:d","category":"e","thread":"f"}"#,
                 #"{"id":"a","app":"shop","to":{"all":true},"payload":{"y":[1.5e-3,null,[[]]]}}"#,
+                #"{"id":"a","app":"shop","to":{"all":true},"alert":{"locales":{"en":"a","de_CH":{"body":"b"}},"default":"en"}}"#,
+                #"{"id":"a","app":"shop","to":{"users":["v","u"]},"alert":"{n}{{{m}","values":{"u":{"n":"1","m":"\""},"v":{"n":"","m":"2"}}}"#,
             ]
             return envelopes.map { [0] + Array($0.utf8) } + [
                 [2] + Array(#"{"aps":{}}"#.utf8) + Array(envelopes[0].utf8),

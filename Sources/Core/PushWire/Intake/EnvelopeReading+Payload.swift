@@ -7,6 +7,8 @@ extension EnvelopeReading {
         let kind: AddressKind
         /// The findings for the ack; empty for a payload without findings.
         let findings: [UInt8]
+        /// The forms of a message whose words depend on the device.
+        let wording: Wording?
 
         init(
             _ bytes: [UInt8], values: IndexedObject?, for options: MessageOptions, codec: any ServiceCodec
@@ -14,15 +16,24 @@ extension EnvelopeReading {
             self.bytes = bytes
             findings = try codec.findings(in: bytes, values: values, for: options)
             kind = codec.kind(of: options.type, values: values)
+            wording = nil
+        }
+
+        init(_ form: Wording.Form, in wording: Wording?, kind: AddressKind, findings: [UInt8]) {
+            (bytes, self.wording, self.kind, self.findings) = (form.payload, wording, kind, findings)
         }
     }
 
     /// Returns the payload from its only source: frame 3, `payload`, or the plain fields.
     func payload(
-        frame: ByteView?, for options: MessageOptions, codec: any ServiceCodec, index: inout JSONIndex
+        frame: ByteView?, to audience: Audience, for options: MessageOptions, codec: any ServiceCodec,
+        index: inout JSONIndex
     ) throws(Rejection) -> JudgedPayload {
         let inline = position(.payload)
         let plain = EnvelopeKey.plain.first { position($0) != nil }
+        if position(.values) != nil, position(.alert) == nil {
+            throw Rejection(.badField, detail: "values: there is no alert that they belong to")
+        }
         switch (frame, inline, plain) {
         case (let frame?, nil, nil):
             return try judged(try copy(frame, for: options, codec: codec), for: options, codec: codec, index: &index)
@@ -34,7 +45,11 @@ extension EnvelopeReading {
             // The index of the envelope already has the values.
             return try JudgedPayload(bytes, values: IndexedObject(json, at: inline), for: options, codec: codec)
         case (nil, nil, _?):
-            let bytes = try codec.payload(from: try content(by: codec.plainRules), for: options)
+            let content = try content(by: codec.plainRules)
+            if isWorded(content) {
+                return try worded(content, to: audience, for: options, codec: codec, index: &index)
+            }
+            let bytes = try codec.payload(from: content, for: options)
             return try judged(bytes, for: options, codec: codec, index: &index)
         case (nil, nil, nil):
             throw Rejection(
@@ -47,7 +62,7 @@ extension EnvelopeReading {
         }
     }
 
-    private func judged(
+    func judged(
         _ bytes: [UInt8], for options: MessageOptions, codec: any ServiceCodec, index: inout JSONIndex
     ) throws(Rejection) -> JudgedPayload {
         let text = ByteView.lending(bytes) { index.padded($0) }

@@ -8,7 +8,7 @@ extension EnvelopeReading {
         content.alert = position(.alert)
         if let alert = content.alert {
             try requireStringOrObject(.alert, at: alert)
-            if json.kind(alert) == .object { try checkMembers(ofAlert: alert, by: rules) }
+            if json.kind(alert) == .object, !isLocalized(alert) { try checkMembers(ofAlert: alert, by: rules) }
         }
         if try integer(.badge) != nil { content.badge = position(.badge) }
         content.sound = position(.sound)
@@ -50,7 +50,11 @@ extension EnvelopeReading {
 
     /// Checks the members of an alert. A member that nobody knows would otherwise reach the device, which ignores it, and
     /// the text of the notification would be missing.
-    private func checkMembers(ofAlert alert: IndexedJSON.Position, by rules: PlainRules) throws(Rejection) {
+    ///
+    /// - Parameter pointer: The place of the alert, for errors.
+    func checkMembers(
+        ofAlert alert: IndexedJSON.Position, by rules: PlainRules, at pointer: String = "/alert"
+    ) throws(Rejection) {
         var key = alert + 1
         for _ in 0..<json.size(alert) {
             let value = key + 1
@@ -58,19 +62,19 @@ extension EnvelopeReading {
             if isText, !json.kind(value).isString {
                 throw Rejection(
                     .badField,
-                    detail: "/alert/\(json.string(key) ?? ""): it is \(json.kind(value).name), not a string")
+                    detail: "\(pointer)/\(json.string(key) ?? ""): it is \(json.kind(value).name), not a string")
             }
-            if !isText { try check(json.string(key) ?? "", ofAlertBy: rules) }
+            if !isText { try check(json.string(key) ?? "", ofAlertBy: rules, at: pointer) }
             key = json.next(value)
         }
     }
 
-    private func check(_ member: String, ofAlertBy rules: PlainRules) throws(Rejection) {
+    private func check(_ member: String, ofAlertBy rules: PlainRules, at pointer: String) throws(Rejection) {
         guard !rules.alertMembers.contains(member) else { return }
         let near = NearestWord.to(member, in: Self.alertMembers + rules.alertMembers)
         throw Rejection(
             .badField,
-            detail: "/alert/\(JSONPointer.escaped(PlainText.name(member))): alert has no such member; "
+            detail: "\(pointer)/\(JSONPointer.escaped(PlainText.name(member))): alert has no such member; "
                 + (near.map { "did you mean \($0)?" }
                     ?? "it has title, subtitle and body; the app's own data belongs in custom"))
     }

@@ -29,13 +29,16 @@ struct EnvelopeReading {
         let app = try app()
         let options = try options(for: app.codec)
         let audience = try audience(for: app.codec)
-        let judged = try self.payload(frame: payload, for: options.message, codec: app.codec, index: &index)
+        let judged = try self.payload(
+            frame: payload, to: audience, for: options.message, codec: app.codec, index: &index)
         let message = Message(
             id: id, app: app.id, type: options.message.type, kind: judged.kind,
             priority: options.message.priority, expiry: options.message.expiry, collapseID: options.message.collapseID,
-            payload: judged.bytes,
+            payload: judged.bytes, wording: judged.wording,
             onUnknown: options.onUnknown, notBefore: options.notBefore, traceparent: options.traceparent)
-        return PushRequest(message, to: audience, again: options.again, findings: judged.findings)
+        // The users of values are in order.
+        let recipients = judged.wording?.values.map { .users($0.users) } ?? audience
+        return PushRequest(message, to: recipients, again: options.again, findings: judged.findings)
     }
 
     // MARK: Members
@@ -46,7 +49,7 @@ struct EnvelopeReading {
         }
         if let fault = gatherMembers() { throw fault }
         guard json.count < JSONIndex.maxNodes else {
-            throw tooManyNamed() ?? tooLargeByFar()
+            throw tooManyNamed() ?? tooManyValues() ?? tooLargeByFar()
                 ?? Rejection(.tooMany, detail: "the envelope has more than \(JSONIndex.maxNodes) values")
         }
     }

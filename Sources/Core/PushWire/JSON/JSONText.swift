@@ -63,7 +63,14 @@ package enum JSONText {
     /// Appends a string with its quotation marks, escaping only what JSON requires.
     package static func appendQuoted(_ text: some StringProtocol, to bytes: inout [UInt8]) {
         bytes.append(UInt8(ascii: "\""))
-        for byte in text.utf8 {
+        appendEscaped(text.utf8, to: &bytes)
+        bytes.append(UInt8(ascii: "\""))
+    }
+
+    /// Appends the UTF-8 of a string without quotation marks, escaping only what JSON requires.
+    @inline(__always)
+    static func appendEscaped(_ text: some Sequence<UInt8>, to bytes: inout [UInt8]) {
+        for byte in text {
             switch byte {
             case UInt8(ascii: "\""): bytes.append(contentsOf: "\\\"".utf8)
             case UInt8(ascii: "\\"): bytes.append(contentsOf: "\\\\".utf8)
@@ -76,7 +83,6 @@ package enum JSONText {
             default: bytes.append(byte)
             }
         }
-        bytes.append(UInt8(ascii: "\""))
     }
 
     private static func lowerDigit(_ value: UInt8) -> UInt8 {

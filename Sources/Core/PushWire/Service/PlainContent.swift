@@ -37,6 +37,11 @@ package struct PlainContent {
     package var category: IndexedJSON.Position?
     /// The name of the group in which the device shows the notification.
     package var thread: IndexedJSON.Position?
+    /// The texts of ``alert`` that contain values of the recipient; nil for a message without values.
+    var substitution: Substitution?
+
+    /// Whether the texts contain values, so that the size of a payload is known when they are filled in.
+    package var hasValues: Bool { substitution != nil }
 
     package subscript(field: PlainField) -> IndexedJSON.Position? {
         switch field {

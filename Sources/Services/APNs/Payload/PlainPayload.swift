@@ -12,7 +12,7 @@ enum PlainPayload {
         ])
 
     static func bytes(from content: PlainContent, limit: Int, of type: MessageType) throws(Rejection) -> [UInt8] {
-        var text = CanonicalJSON(content.json, limit: limit)
+        var text = CanonicalJSON(content, limit: limit)
         text.append(#"{"aps":{"#)
         var isFirst = true
         let members: [(StaticString, IndexedJSON.Position?)] = [

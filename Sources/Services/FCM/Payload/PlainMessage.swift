@@ -13,7 +13,7 @@ enum PlainMessage {
                 throw Rejection(.badPayload, detail: "fcm: a background message shows nothing; leave out \(name)")
             }
         }
-        var text = CanonicalJSON(content.json, limit: FCMPayload.messageLimit)
+        var text = CanonicalJSON(content, limit: FCMPayload.messageLimit)
         text.append(#"{"android":{"#)
         if options.expiry != .unlimited { text.append(#""ttl":"","#) }
         if hasNotification { try appendAndroidNotification(content, options: options, to: &text) }
@@ -26,7 +26,7 @@ enum PlainMessage {
         if content.custom != nil || content.link != nil { try appendData(content, to: &text) }
         if let alert = content.alert { try append(alert: alert, of: content, to: &text) }
         text.append("}")
-        guard !text.isTooLarge, text.bytes.count <= FCMPayload.messageLimit else {
+        guard !text.isTooLarge, content.hasValues || text.bytes.count <= FCMPayload.messageLimit else {
             throw Rejection(.payloadTooLarge, detail: "fcm: over \(FCMPayload.messageLimit) bytes")
         }
         if !hasNotification, content.badge != nil || content.sound != nil || content.image != nil {

@@ -22,6 +22,10 @@ import Testing
         Examples.envelope(to: #"{"users":["a","b","\u00e9","a"]}"#),
         Examples.envelope(to: #"{"tags":{"all":["a",{"any":["b","c"]},{"not":"d"}]}}"#),
         Examples.envelope(#""payload":{}"#, to: #"{"all":true}"#),
+        Examples.envelope(#""alert":{"locales":{"en":"a","de_CH":{"body":"b"}},"default":"en"}"#, to: #"{"all":true}"#),
+        Examples.envelope(
+            #""alert":{"body":"{n} {{ {m}"},"values":{"a":{"n":"1","m":"\""},"b":{"n":"","m":"2"}}"#,
+            to: #"{"users":["b","a"]}"#),
     ].map { Array($0.utf8) }
 
     /// Pieces of text that mutations of single bytes would rarely produce.

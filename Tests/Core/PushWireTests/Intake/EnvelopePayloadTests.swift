@@ -95,10 +95,6 @@ import Testing
             (#""link":"shop:a","custom":{"link":1}"#, nil, .badField, #"custom: "link" is given twice"#),
             (#""image":"i:j","custom":{"\u0069mage":1}"#, nil, .badField, #"custom: "image" is given twice"#),
             (#""alert":{"titel":"a"}"#, nil, .badField, "/alert/titel: alert has no such member; did you mean title?"),
-            (
-                #""alert":{"locales":{"en":"a"}}"#, nil, .badField,
-                "/alert/locales: alert has no such member"
-            ),
             (#""alert":{"body":"a","a/b~":1}"#, nil, .badField, "/alert/a~1b~0: alert has no such member"),
             (#""alert":{"title":7}"#, nil, .badField, "/alert/title: it is a number, not a string"),
             (#""alert":{"\u0062ody":{}}"#, nil, .badField, "/alert/body: it is an object, not a string"),

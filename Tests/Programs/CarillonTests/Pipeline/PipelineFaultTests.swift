@@ -23,6 +23,14 @@ import Testing
         try await PythonScene.run("crashes", "broadcast")
     }
 
+    @Test func `A broadcast with words by locale reaches all devices in theirs despite several kills`() async throws {
+        try await PythonScene.run("crashes", "words_by_locale")
+    }
+
+    @Test func `Values for many devices are not in memory together`() async throws {
+        try await PythonScene.run("message_memory", "values")
+    }
+
     @Test func `A torn last write loses no acknowledged message`() async throws {
         try await PythonScene.run("crashes", "torn_write")
     }

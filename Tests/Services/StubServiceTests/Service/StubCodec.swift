@@ -67,7 +67,7 @@ struct StubCodec: ServiceCodec {
         guard let alert = content.alert, content.json.kind(alert).isString else {
             throw Rejection(.badField, detail: "alert must be a string")
         }
-        var text = CanonicalJSON(content.json, limit: Self.payloadLimit)
+        var text = CanonicalJSON(content, limit: Self.payloadLimit)
         text.append(#"{"text":"#)
         try text.append(alert, of: "alert")
         if let link = content.link {
@@ -79,7 +79,7 @@ struct StubCodec: ServiceCodec {
             try text.append(custom, of: "custom")
         }
         text.append("}")
-        guard text.bytes.count <= Self.payloadLimit else {
+        guard content.hasValues || text.bytes.count <= Self.payloadLimit else {
             throw Rejection(.payloadTooLarge, detail: "the stub allows \(Self.payloadLimit) bytes")
         }
         return text.bytes

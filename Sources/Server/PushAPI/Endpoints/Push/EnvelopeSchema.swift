@@ -71,7 +71,10 @@ enum EnvelopeSchema {
     private static var content: [String: JSONValue] {
         [
             "payload": ["type": "object", "description": "The payload, forwarded byte for byte; or use the others."],
-            "alert": ["type": ["string", "object"], "description": "The text, or its title, subtitle and body."],
+            "alert": [
+                "type": ["string", "object"],
+                "description": "The text, or its title, subtitle and body, or locales with words, and default.",
+            ],
             "badge": ["type": "integer", "minimum": 0, "description": "The number on the icon; 0 removes it."],
             "sound": [
                 "type": ["string", "object"], "description": "The name of a sound, or an object as Apple has it.",
@@ -81,6 +84,11 @@ enum EnvelopeSchema {
             "link": plain(about: "What the notification opens."),
             "category": plain(about: "The category, which decides the buttons."),
             "thread": plain(about: "The group in which the device shows the notification."),
+            "values": [
+                "type": "object",
+                "additionalProperties": ["type": "object", "additionalProperties": ["type": "string"]],
+                "description": "For each of to.users, the values of the names in braces in the texts of alert.",
+            ],
         ]
     }
 

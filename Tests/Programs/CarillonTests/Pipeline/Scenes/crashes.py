@@ -36,6 +36,22 @@ def repeated_kills():
 
 def broadcast():
     """A broadcast that is interrupted by kills reaches all devices, and few of them twice."""
+    interrupted_broadcast("Hello")
+
+
+def words_by_locale():
+    """A broadcast with words by locale that is interrupted by kills reaches each device in the words of its locale."""
+    locales = {"en-GB": "Hello", "de_AT": "Hallo", "de-CH": "Hoi", "fr": "Hello"}
+    alert = {"locales": {"en": "Hello", "de": "Hallo", "de-CH": "Hoi"}, "default": "en"}
+    names = list(locales)
+    taken = interrupted_broadcast(alert, lambda n: {"locale": names[n % len(names)]}, "&payload=true")
+    for record in taken:
+        words = locales[names[int(record["token"], 16) % len(names)]]
+        assert record["payload"]["aps"]["alert"] == words, record
+
+
+def interrupted_broadcast(alert, more=lambda number: {}, query=""):
+    """Sends a broadcast and kills serve while it goes out. Returns what the simulator has received."""
     count, kills = 4000, 3
     scene = Scene("--streams", "50")
     scene.apps["shop"]["gateway"]["connections"] = {"min": 1, "max": 1}
@@ -43,9 +59,10 @@ def broadcast():
     serve = scene.serve()
     with open(scene.path("devices.jsonl"), "w") as file:
         for n in range(count):
-            file.write(json.dumps({"app": "shop", "token": token(n), "tags": ["all"]}) + "\n")
+            file.write(json.dumps({"app": "shop", "token": token(n), "tags": ["all"], **more(n)}) + "\n")
     serve.verb("devices", "import", scene.path("devices.jsonl"))
-    assert Producer(serve).push({"id": "news", "app": "shop", "to": {"all": True}, "alert": "Hello"})["status"] == "accepted"
+    news = {"id": "news", "app": "shop", "to": {"all": True}, "alert": alert}
+    assert Producer(serve).push(news)["status"] == "accepted"
     for part in range(kills):
         monitor = Monitor(serve, "delivery/shop/sent", since=0)
         monitor.wait("delivery/sent", count=(part + 1) * count // (kills + 2))
@@ -57,12 +74,13 @@ def broadcast():
     assert done["sent"] == count and sum(done.values()) == count, done
     devices = [e["device"] for e in monitor.wait("delivery/sent", count=count)]
     assert len(devices) == len(set(devices)) == count, "an outcome was published twice"
-    taken = scene.simulator.received()
+    taken = scene.simulator.received(query)
     doubles = len(taken) - len({r["token"] for r in taken})
     print(f"{doubles} of {len(taken)} came twice")
     assert len({r["token"] for r in taken}) == count and len({r["id"] for r in taken}) == count
     assert doubles <= kills * (50 + 2 * 256), doubles
     serve.stop()
+    return taken
 
 
 def frames_of(path):

@@ -8,15 +8,20 @@ import PushText
 /// whatever their length.
 package struct CanonicalJSON {
     private let json: IndexedJSON
+    private let substitution: Substitution?
     package private(set) var bytes: [UInt8] = []
     private let maxLength: Int
     /// Whether the text was cut because it exceeds its limit by far.
     package private(set) var isTooLarge = false
 
+    /// Creates a text from the plain fields of an envelope. If they contain values of the recipient, the places of
+    /// these are marked.
+    ///
     /// - Parameter limit: The largest length that is useful. A text that exceeds it moderately is still completed, so
     ///   that an error can give its length.
-    package init(_ json: IndexedJSON, limit: Int) {
-        self.json = json
+    package init(_ content: PlainContent, limit: Int) {
+        json = content.json
+        substitution = content.substitution
         maxLength = 16 * limit
     }
 
@@ -38,6 +43,9 @@ package struct CanonicalJSON {
         guard bytes.count <= maxLength else {
             isTooLarge = true
             return
+        }
+        if let substitution, substitution.texts.contains(position) {
+            return try substitution.append(json.withUTF8(of: position) { $0.copied }, to: &bytes)
         }
         switch json.kind(position) {
         case .object:
