@@ -42,6 +42,18 @@ import Testing
                 == #"{"id":"a","app":"shop","to":{"all":true},"alert":"B"}"#)
     }
 
+    @Test func `Words by locale and values by user are in the envelope, in one order`() throws {
+        var content = PlainNotification(alert: "not sent", thread: "t")
+        content.localizedAlerts = ["en": "Hello {n}", "de-CH": Alert(title: "T", body: "Hoi {n}")]
+        content.defaultLocale = "en"
+        content.values = ["bob": ["n": "2\""], "ada": ["n": "1", "m": "x"]]
+        #expect(
+            try text(Push(id: "a", app: "shop", to: .users(["ada", "bob"]), plain: content))
+                == #"{"id":"a","app":"shop","to":{"users":["ada","bob"]},"alert":{"locales":{"de-CH":{"title":"T","#
+                + #""body":"Hoi {n}"},"en":"Hello {n}"},"default":"en"},"thread":"t","#
+                + #""values":{"ada":{"m":"x","n":"1"},"bob":{"n":"2\""}}}"#)
+    }
+
     @Test func `A payload that is not one JSON object is a frame of its own and cannot change the envelope`() throws {
         for payload in ["{}, \"to\": {\"all\":true}", "[]", "{", "{}\n", "", "{\"a\":1}}"] {
             let request = try EncodedRequest(

@@ -7,6 +7,14 @@ import PushWire
 public struct PlainNotification: Sendable, Hashable {
     /// The visible text.
     public var alert: Alert?
+    /// The visible text by locale, such as `en` or `de-CH`, instead of ``alert``. A device gets that of its locale, or
+    /// of ``defaultLocale``.
+    public var localizedAlerts: [String: Alert] = [:]
+    /// The locale of the text for devices whose locale has none. It is one of ``localizedAlerts``.
+    public var defaultLocale: String?
+    /// The values of each user of the audience, which names in braces in the texts stand for, as in `{name}`. `{{` is
+    /// then a brace. If it is not empty, it has all users.
+    public var values: [String: [String: String]] = [:]
     /// The sound.
     public var sound: Sound?
     /// The number on the app's icon; 0 removes it.
@@ -39,7 +47,19 @@ public struct PlainNotification: Sendable, Hashable {
 
     /// Writes the fields as members of an envelope.
     func write(to json: inout JSONWriter) {
-        if let alert {
+        if !localizedAlerts.isEmpty {
+            json.key(plain: "alert")
+            json.object { json in
+                json.key(plain: "locales")
+                json.object { json in
+                    for (locale, alert) in localizedAlerts.sorted(by: { $0.key < $1.key }) {
+                        json.key(locale)
+                        alert.write(to: &json)
+                    }
+                }
+                json.member("default", value: defaultLocale)
+            }
+        } else if let alert {
             json.key(plain: "alert")
             alert.write(to: &json)
         }
@@ -56,5 +76,18 @@ public struct PlainNotification: Sendable, Hashable {
         json.member("link", value: link)
         json.member("category", value: category)
         json.member("thread", value: thread)
+        guard !values.isEmpty else { return }
+        json.key(plain: "values")
+        json.object { json in
+            for (user, values) in values.sorted(by: { $0.key < $1.key }) {
+                json.key(user)
+                json.object { json in
+                    for (name, value) in values.sorted(by: { $0.key < $1.key }) {
+                        json.key(name)
+                        json.string(value)
+                    }
+                }
+            }
+        }
     }
 }

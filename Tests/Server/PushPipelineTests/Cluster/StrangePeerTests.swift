@@ -170,10 +170,36 @@ import Testing
         await a.stop()
     }
 
-    @Test(arguments: 1...20 as ClosedRange<UInt64>) func `Damaged calls and answers never trap`(seed: UInt64) {
+    /// A request with words by locale and values of two users, and one without.
+    private static func worded() throws -> [PushRequest] {
+        var values = UserValues(of: ["ann", "bob"], count: 1)
+        for value in ["1", "2"] { _ = values.add(Array(value.utf8)) }
+        let forms = ["en", "de"].map {
+            Wording.Form(locale: LocaleTag($0), payload: Array("{}".utf8), places: [.init(offset: 1, value: 0)])
+        }
+        let plain = PeerRequest.make(1)[0]
+        let message = Message(
+            id: plain.message.id, app: plain.message.app, payload: forms[0].payload,
+            wording: Wording(forms, values: values))
+        return [PushRequest(message, to: plain.audience), plain]
+    }
+
+    @Test func `Words and values reach the node that accepts a message`() throws {
+        let requests = try Self.worded()
+        var call: [UInt8] = []
+        for request in requests { ForwardedCall.append(request, to: &call) }
+        let read = try #require(call.withUnsafeBytes { ForwardedCall.requests($0) })
+        #expect(read.count == 2 && read[1].message.wording == nil)
+        let wording = try #require(read[0].message.wording)
+        #expect(wording.forms == requests[0].message.wording?.forms)
+        let variant = try #require(wording.variant(locale: "de_AT", user: "bob"))
+        #expect(read[0].message.form(variant).payload == Array("{2}".utf8))
+    }
+
+    @Test(arguments: 1...20 as ClosedRange<UInt64>) func `Damaged calls and answers never trap`(seed: UInt64) throws {
         var random = SeededRandom(seed: seed)
         var call: [UInt8] = []
-        for request in PeerRequest.make(3) { ForwardedCall.append(request, to: &call) }
+        for request in PeerRequest.make(3) + (try Self.worded()) { ForwardedCall.append(request, to: &call) }
         let answers: [ForwardedAnswer] = [
             .items([.done(.accepted(seq: .max)), .done(.duplicate(seq: 1)), .done(.conflict(seq: 300)), .notOwned]),
             .items([.done(.expired), .done(.failed("a")), .notOwned, .notOwned]),

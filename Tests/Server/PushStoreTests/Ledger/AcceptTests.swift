@@ -1,4 +1,5 @@
 import PushModel
+import PushTime
 import Testing
 
 @testable import PushStore
@@ -41,6 +42,56 @@ import Testing
             // The same id in another app is another message.
             let other = await scene.accept(push("a", app: AppID("other")!, expiresAt: soon + 1))
             #expect(other.seq != nil)
+        }
+    }
+
+    /// Returns a message with words by locale, and with a value of each user if some are given.
+    private static func worded(_ german: String, values given: [UInt8]? = nil, notBefore: Int64? = nil) throws
+        -> PushRequest
+    {
+        let users = ["ada", "bob"]
+        var values: UserValues?
+        if let given {
+            values = UserValues(of: users, count: 1)
+            for value in given { _ = values?.add([value]) }
+        }
+        let places = given == nil ? [] : [Wording.Place(offset: 1, value: 0)]
+        let forms = [("en", "en"), ("de", german)].map {
+            Wording.Form(locale: LocaleTag($0.0), payload: Array($0.1.utf8), places: places)
+        }
+        return PushRequest(
+            Message(
+                id: try #require(MessageID("a")), app: LedgerScene.shop, payload: forms[0].payload,
+                wording: Wording(forms, values: values), notBefore: notBefore.map { UnixSeconds($0) }),
+            to: .users(users))
+    }
+
+    @Test(arguments: [false, true], LedgerKind.allCases)
+    func `Words and values are kept with a message, and other ones are a conflict`(isScheduled: Bool, kind: LedgerKind)
+        async throws
+    {
+        try await withLedger(on: kind) { scene in
+            let due = isScheduled ? scene.now + 10 : nil
+            let request = try Self.worded("de", values: [1, 2], notBefore: due)
+            #expect(await scene.accept(request) == .accepted(seq: 1))
+            for reopens in [false, true] {
+                if reopens { try await scene.reopen() }
+                #expect(await scene.accept(request) == .duplicate(seq: 1))
+                for other in [
+                    try Self.worded("de", values: [1, 3], notBefore: due),
+                    try Self.worded("dd", values: [1, 2], notBefore: due),
+                    try Self.worded("de", notBefore: due),
+                ] {
+                    #expect(await scene.accept(other) == .conflict(seq: 1))
+                }
+                let read = isScheduled ? try await scene.due(at: scene.now + 10).messages : try await scene.load([1])
+                let message = try #require(read.first?.message)
+                #expect(read.count == 1)
+                for (user, locale, payload) in [("ada", "de-AT", "d\u{1}e"), ("bob", "fr", "e\u{2}n")] {
+                    let variant = try #require(message.wording?.variant(locale: locale, user: user))
+                    #expect(message.form(variant).payload == Array(payload.utf8))
+                }
+            }
         }
     }
 
