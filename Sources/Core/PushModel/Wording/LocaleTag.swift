@@ -21,7 +21,7 @@ package struct LocaleTag: Hashable, Sendable {
     /// a result: the look-up of RFC 4647, section 3.4.
     ///
     /// Devices append what is not part of a tag, as in `de_DE@calendar=buddhist`; that is left out.
-    static func lookUp<Result>(_ given: String, _ body: (String) -> Result?) -> Result? {
+    static func lookUp<Result>(_ given: String, by body: (String) -> Result?) -> Result? {
         var range: [UInt8] = []
         for byte in given.utf8.prefix(64) {
             let byte = folded(byte)

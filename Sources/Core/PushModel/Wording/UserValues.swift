@@ -35,16 +35,12 @@ package struct UserValues: Sendable {
     /// The number of bytes in memory, without the users.
     package var size: Int { bytes.count + 4 * ends.count }
 
-    package static func precedes(_ one: String, _ other: String) -> Bool {
-        one.utf8.lexicographicallyPrecedes(other.utf8)
-    }
-
     /// Returns the number of a user; nil if the message has no values for that user.
     package func number(of user: String) -> Int? {
         var (low, high) = (0, users.count)
         while low < high {
             let middle = low + (high - low) / 2
-            if Self.precedes(users[middle], user) { low = middle + 1 } else { high = middle }
+            if users[middle].precedesInBytes(user) { low = middle + 1 } else { high = middle }
         }
         return low < users.count && users[low].utf8.elementsEqual(user.utf8) ? low : nil
     }
@@ -57,4 +53,9 @@ package struct UserValues: Sendable {
         let index = user * count + number
         return (index == 0 ? 0 : Int(ends[index - 1]))..<Int(ends[index])
     }
+}
+
+extension String {
+    /// Whether the text comes before another one in the order of their bytes, in which users are kept.
+    package func precedesInBytes(_ other: String) -> Bool { utf8.lexicographicallyPrecedes(other.utf8) }
 }

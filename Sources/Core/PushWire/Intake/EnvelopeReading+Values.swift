@@ -41,23 +41,23 @@ extension EnvelopeReading {
         }
         guard json.kind(position) == .object else { throw wrongType(of: .values, at: position, expected: "an object") }
         let names = try names(in: words)
-        let known = UserValues(of: users.sorted(by: UserValues.precedes), count: 0)
+        let known = UserValues(of: users.sorted { $0.precedesInBytes($1) }, count: 0)
         var places = [IndexedJSON.Position](repeating: 0, count: known.users.count)
         var key = position + 1
         for _ in 0..<json.size(position) {
             let user = json.string(key) ?? ""
             guard let number = known.number(of: user) else {
-                throw bad("/values/\(shown(user))", "it is not among the users of the message")
+                throw bad(at: "/values/\(shown(user))", "it is not among the users of the message")
             }
-            guard places[number] == 0 else { throw bad("/values/\(shown(user))", "it is given twice") }
+            guard places[number] == 0 else { throw bad(at: "/values/\(shown(user))", "it is given twice") }
             guard json.kind(key + 1) == .object else {
-                throw bad("/values/\(shown(user))", "it is \(json.kind(key + 1).name), not an object")
+                throw bad(at: "/values/\(shown(user))", "it is \(json.kind(key + 1).name), not an object")
             }
             places[number] = key + 1
             key = json.next(key + 1)
         }
         if let number = places.firstIndex(of: 0) {
-            throw bad("/values/\(shown(known.users[number]))", "it is missing; each user of the message has values")
+            throw bad(at: "/values/\(shown(known.users[number]))", "it is missing; each user of the message has values")
         }
         var values = UserValues(of: known.users, count: names.count)
         let spellings = names.map { Array($0.utf8) }
@@ -76,11 +76,11 @@ extension EnvelopeReading {
         for _ in 0..<json.size(object) {
             let pointer = { "/values/\(shown(user))/\(shown(json.string(key) ?? ""))" }
             guard json.kind(key + 1).isString else {
-                throw bad(pointer(), "it is \(json.kind(key + 1).name), not a string")
+                throw bad(at: pointer(), "it is \(json.kind(key + 1).name), not a string")
             }
             // Other names may be those of words that this message does not have.
             if let number = json.withUTF8(of: key, { name in names.firstIndex { name.equals($0) } }) {
-                guard found[number] == 0 else { throw bad(pointer(), "it is given twice") }
+                guard found[number] == 0 else { throw bad(at: pointer(), "it is given twice") }
                 found[number] = key + 1
             }
             key = json.next(key + 1)
@@ -88,7 +88,8 @@ extension EnvelopeReading {
         for (number, position) in found.enumerated() {
             guard position > 0 else {
                 let name = String(decoding: names[number], as: UTF8.self)
-                throw bad("/values/\(shown(user))/\(shown(name))", "it is missing, and the alert has {\(shown(name))}")
+                throw bad(
+                    at: "/values/\(shown(user))/\(shown(name))", "it is missing, and the alert has {\(shown(name))}")
             }
             guard values.add(escaped(position)) else {
                 throw Rejection(.badField, detail: "values: they are larger than any envelope")
@@ -116,14 +117,14 @@ extension EnvelopeReading {
                         names.insert(name)
                     }
                 } catch {
-                    throw bad(words.pointer, error.detail)
+                    throw bad(at: words.pointer, error.detail)
                 }
             }
         }
         guard names.count <= UserValues.maxNames else {
-            throw bad("/alert", "it has \(names.count) names in braces; \(UserValues.maxNames) are allowed")
+            throw bad(at: "/alert", "it has \(names.count) names in braces; \(UserValues.maxNames) are allowed")
         }
-        return names.sorted(by: UserValues.precedes)
+        return names.sorted { $0.precedesInBytes($1) }
     }
 
     /// Returns the texts of an alert that may contain values: those that every push service can show.
@@ -142,7 +143,7 @@ extension EnvelopeReading {
                 detail: "values: the envelope has more than \(JSONIndex.maxNodes) values; name fewer users")
     }
 
-    private func bad(_ pointer: String, _ problem: String) -> Rejection {
+    private func bad(at pointer: String, _ problem: String) -> Rejection {
         Rejection(.badPayload, detail: "\(pointer): \(problem)")
     }
 }

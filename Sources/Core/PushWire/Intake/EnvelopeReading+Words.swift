@@ -29,11 +29,11 @@ extension EnvelopeReading {
         }
         words.sort { ($0.locale?.text ?? "") < ($1.locale?.text ?? "") }
         for (one, other) in zip(words, words.dropFirst()) where one.locale == other.locale {
-            throw bad("\(other.pointer)", "it is given twice; case does not count, and _ is the same as -")
+            throw bad(at: "\(other.pointer)", "it is given twice; case does not count, and _ is the same as -")
         }
         let name = json.string(fallback)
         guard let first = words.firstIndex(where: { $0.locale == name.flatMap { LocaleTag($0) } }) else {
-            throw bad("/alert/default", "\(shown(name ?? "")) is not among the locales")
+            throw bad(at: "/alert/default", "\(shown(name ?? "")) is not among the locales")
         }
         words.insert(words.remove(at: first), at: 0)
         return words
@@ -49,17 +49,19 @@ extension EnvelopeReading {
             switch name {
             case "locales" where locales == nil: locales = key + 1
             case "default" where fallback == nil: fallback = key + 1
-            case "locales", "default": throw bad("/alert/\(name)", "it is given twice")
-            default: throw bad("/alert/\(shown(name))", "it stands beside locales; give it for each of them")
+            case "locales", "default": throw bad(at: "/alert/\(name)", "it is given twice")
+            default: throw bad(at: "/alert/\(shown(name))", "it stands beside locales; give it for each of them")
             }
             key = json.next(key + 1)
         }
-        guard let fallback else { throw bad("/alert/default", "it is missing: the locale of devices that match none") }
+        guard let fallback else {
+            throw bad(at: "/alert/default", "it is missing: the locale of devices that match none")
+        }
         guard json.kind(fallback).isString else {
-            throw bad("/alert/default", "it is \(json.kind(fallback).name), not a string")
+            throw bad(at: "/alert/default", "it is \(json.kind(fallback).name), not a string")
         }
         guard let locales, json.kind(locales) == .object, json.size(locales) > 0 else {
-            throw bad("/alert/locales", "it is not an object with a text or an object for each locale")
+            throw bad(at: "/alert/locales", "it is not an object with a text or an object for each locale")
         }
         guard json.size(locales) <= Wording.maxForms else {
             throw Rejection(
@@ -71,19 +73,19 @@ extension EnvelopeReading {
     private func words(named key: IndexedJSON.Position, by rules: PlainRules) throws(Rejection) -> Words {
         let name = json.string(key) ?? ""
         let pointer = "/alert/locales/\(shown(name))"
-        guard let locale = LocaleTag(name) else { throw bad(pointer, "it is no locale, such as en or de-CH") }
+        guard let locale = LocaleTag(name) else { throw bad(at: pointer, "it is no locale, such as en or de-CH") }
         let alert = key + 1
         switch json.kind(alert) {
         case .string, .escapedString: break
         case .object: try checkMembers(ofAlert: alert, by: rules, at: pointer)
-        default: throw bad(pointer, "it is \(json.kind(alert).name), not a string or an object")
+        default: throw bad(at: pointer, "it is \(json.kind(alert).name), not a string or an object")
         }
         return Words(locale: locale, alert: alert, pointer: pointer)
     }
 
     func shown(_ name: String) -> String { JSONPointer.escaped(PlainText.name(name)) }
 
-    private func bad(_ pointer: String, _ problem: String) -> Rejection {
+    private func bad(at pointer: String, _ problem: String) -> Rejection {
         Rejection(.badField, detail: "\(pointer): \(problem)")
     }
 }

@@ -8,7 +8,7 @@ import PushModel
 /// A form is its locale, its payload unless it is the first one, and its places: their count, and the distance from the
 /// one before and the number of the value of each.
 extension MessageRecord {
-    static func append(_ wording: Wording, _ bytes: inout [UInt8]) {
+    static func append(_ wording: Wording, to bytes: inout [UInt8]) {
         bytes.appendVarint(UInt64(wording.forms.count))
         for (number, form) in wording.forms.enumerated() {
             bytes.appendText(form.locale?.text ?? "")

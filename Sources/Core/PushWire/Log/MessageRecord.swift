@@ -42,7 +42,7 @@ package enum MessageRecord {
         if let trace = message.traceparent { bytes.appendText(trace) }
         append(audience, &bytes)
         bytes.appendBytes(message.payload)
-        if let wording = message.wording { append(wording, &bytes) }
+        if let wording = message.wording { append(wording, to: &bytes) }
     }
 
     package struct Read {

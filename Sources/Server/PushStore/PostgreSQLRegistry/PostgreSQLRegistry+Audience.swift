@@ -9,11 +9,11 @@ extension PostgreSQLRegistry {
         let size = min(max(1, limit), Self.largestPage)
         do {
             switch audience {
-            case .everyone: return try await page(ofEveryone: app, kind, wording, after: cursor, size: size)
+            case .everyone: return try await page(ofEveryone: app, kind, wording: wording, after: cursor, size: size)
             case .tags(let expression):
-                return try await page(of: expression, in: app, kind, wording, after: cursor, size: size)
+                return try await page(of: expression, in: app, kind, wording: wording, after: cursor, size: size)
             case .users(let users):
-                return try await page(ofUsers: users, in: app, kind, wording, after: cursor, size: size)
+                return try await page(ofUsers: users, in: app, kind, wording: wording, after: cursor, size: size)
             case .devices(let devices): return try await page(ofDevices: devices, app, kind, wording, cursor, size)
             case .tokens(let tokens): return try await page(ofTokens: tokens, app, kind, wording, cursor, size)
             }
@@ -36,7 +36,7 @@ extension PostgreSQLRegistry {
     }
 
     private func page(
-        ofEveryone app: AppID, _ kind: AddressKind, _ wording: Wording?, after cursor: AudienceCursor?, size: Int
+        ofEveryone app: AppID, _ kind: AddressKind, wording: Wording?, after cursor: AudienceCursor?, size: Int
     ) async throws -> AudiencePage {
         let after = try cursor?.device()
         let results = try await sessions.read { section in
@@ -59,7 +59,7 @@ extension PostgreSQLRegistry {
     /// Returns devices by user, in the order of the users, so that one user with a million devices costs no more than a
     /// million users with one device.
     private func page(
-        ofUsers all: [String], in app: AppID, _ kind: AddressKind, _ wording: Wording?, after cursor: AudienceCursor?,
+        ofUsers all: [String], in app: AppID, _ kind: AddressKind, wording: Wording?, after cursor: AudienceCursor?,
         size: Int
     ) async throws -> AudiencePage {
         let users = named.users(all)

@@ -7,7 +7,7 @@ extension PostgreSQLRegistry {
     static let mostExamined = 50_000
 
     func page(
-        of expression: TagExpression, in app: AppID, _ kind: AddressKind, _ wording: Wording? = nil,
+        of expression: TagExpression, in app: AppID, _ kind: AddressKind, wording: Wording? = nil,
         after cursor: AudienceCursor?, size: Int, examining most: Int = PostgreSQLRegistry.mostExamined
     ) async throws -> AudiencePage {
         // The parser of the database limits the depth, and the stack of this process does, too.

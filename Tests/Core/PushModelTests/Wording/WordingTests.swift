@@ -16,7 +16,7 @@ import Testing
     }
 
     private static func values(_ all: [String: [String]]) throws -> UserValues {
-        let users = all.keys.sorted(by: UserValues.precedes)
+        let users = all.keys.sorted { $0.precedesInBytes($1) }
         var values = UserValues(of: users, count: all.values.first?.count ?? 0)
         for user in users {
             for value in all[user] ?? [] { _ = values.add(Array(value.utf8)) }
