@@ -293,7 +293,8 @@ import Testing
         for _ in 0..<100_000 {
             let number = try #require(phones.start(beginning, at: noon, in: &devices, random: &random))
             let token = try #require(phones.activities[number]?.token)
-            let device = try #require(devices.device(for: DeviceBook.Pattern(Hex.text(token))!))
+            var device = DeviceBook.Device(kind: .activity)
+            device.activity = number
             _ = phones.rotate(token, of: device, at: noon, in: &devices, random: &random)
             phones.end(number, by: .push, at: noon, in: &devices)
         }

@@ -128,7 +128,17 @@ package struct PhoneBook {
         (lastPhone, lastActivity, oldestLive) = (phone, activity, activity + 1)
     }
 
+    /// Returns random bytes; the length of each kind is a multiple of 8.
     static func newToken(_ kind: TokenKind, random: inout SeededRandom) -> [UInt8] {
-        (0..<kind.length).map { _ in UInt8(truncatingIfNeeded: random.next()) }
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(kind.length)
+        while bytes.count < kind.length {
+            var word = random.next()
+            for _ in 0..<8 {
+                bytes.append(UInt8(truncatingIfNeeded: word))
+                word >>= 8
+            }
+        }
+        return bytes
     }
 }
