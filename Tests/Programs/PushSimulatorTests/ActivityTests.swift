@@ -11,7 +11,7 @@ import Testing
         let provider = try Provider()
         let start = try #require(try provider.phone().first)
         let more = #","stale-date":\#(after(60).seconds),"relevance-score":50,"input-push-token":1"#
-        #expect(provider.activity(start, Provider.start(more: more)).status == 200)
+        #expect(provider.activity(start, aps: Provider.start(more: more)).status == 200)
         #expect(provider.warnings == [])
         var activity = try #require(try provider.lines("/activities").first)
         let token = try #require(activity["token"]?.string)
@@ -24,21 +24,23 @@ import Testing
         #expect(activity["stale_date"]?.integer == after(60).seconds)
         #expect(try provider.tree("GET", "/activities/1", at: after(60))["state"]?.string == "stale")
 
-        #expect(provider.activity(token, Provider.update(2, timestamp: after(70).seconds), at: after(70)).status == 200)
+        #expect(
+            provider.activity(token, aps: Provider.update(2, timestamp: after(70).seconds), at: after(70)).status == 200
+        )
         activity = try provider.tree("GET", "/activities/1", at: after(70))
         #expect(activity["content_state"]?["step"]?.integer == 2 && activity["state"]?.string == "active")
         #expect(activity["updates"]?["shown"]?.integer == 1 && activity["relevance_score"]?.integer == 50)
 
         let last = Provider.end(timestamp: after(80).seconds, more: #","content-state":{"step":3}"#)
-        #expect(provider.activity(token, last, at: after(80)).status == 200)
+        #expect(provider.activity(token, aps: last, at: after(80)).status == 200)
         activity = try provider.tree("GET", "/activities/1", at: after(81))
         #expect(activity["state"]?.string == "ended" && activity["ended_by"]?.string == "push")
         #expect(activity["content_state"]?["step"]?.integer == 3)
         #expect(activity["ended_at"]?.integer == after(80).milliseconds)
-        let gone = provider.activity(token, Provider.update(4, timestamp: after(90).seconds), at: after(90))
+        let gone = provider.activity(token, aps: Provider.update(4, timestamp: after(90).seconds), at: after(90))
         #expect(gone.reason == .expiredToken && gone.status == 410 && gone.timestamp == after(80).milliseconds)
         #expect(try provider.tree("GET", "/activities/1")["content_state"]?["step"]?.integer == 3)
-        #expect(provider.activity(start, Provider.start("order-2"), at: after(90)).status == 200)
+        #expect(provider.activity(start, aps: Provider.start("order-2"), at: after(90)).status == 200)
         #expect(try provider.lines("/activities", at: after(90)).map { $0["name"]?.string } == ["order-1", "order-2"])
         #expect(try provider.lines("/activities", "state=active", at: after(90)).count == 1)
     }
@@ -53,7 +55,7 @@ import Testing
         let provider = try Provider()
         let token = try provider.startedActivity()
         let more = date.map { #","dismissal-date":\#(noon.seconds + $0)"# } ?? ""
-        provider.activity(token, Provider.end(more: more))
+        provider.activity(token, aps: Provider.end(more: more))
         #expect(try provider.tree("GET", "/activities/1", at: after(later))["state"]?.string == state)
     }
 
@@ -61,14 +63,14 @@ import Testing
     func staleUpdatesAreNotShown() throws {
         let provider = try Provider()
         let token = try provider.startedActivity()
-        #expect(provider.activity(token, Provider.update(1, timestamp: after(10).seconds)).status == 200)
-        #expect(provider.activity(token, Provider.update(2, timestamp: after(9).seconds)).status == 200)
+        #expect(provider.activity(token, aps: Provider.update(1, timestamp: after(10).seconds)).status == 200)
+        #expect(provider.activity(token, aps: Provider.update(2, timestamp: after(9).seconds)).status == 200)
         #expect(provider.warnings == .activityStale)
-        #expect(provider.activity(token, Provider.end(timestamp: after(9).seconds)).status == 200)
+        #expect(provider.activity(token, aps: Provider.end(timestamp: after(9).seconds)).status == 200)
         #expect(provider.warnings.contains(.activityStale))
         var activity = try provider.tree("GET", "/activities/1")
         #expect(activity["content_state"]?["step"]?.integer == 1 && activity["state"]?.string == "active")
-        #expect(provider.activity(token, Provider.update(3, timestamp: after(10).seconds)).status == 200)
+        #expect(provider.activity(token, aps: Provider.update(3, timestamp: after(10).seconds)).status == 200)
         activity = try provider.tree("GET", "/activities/1")
         #expect(activity["content_state"]?["step"]?.integer == 3)
         #expect(activity["updates"]?["shown"]?.integer == 2 && activity["updates"]?["stale"]?.integer == 2)
@@ -90,7 +92,7 @@ import Testing
     func incompleteUpdatesAreNotShown(_ aps: String) throws {
         let provider = try Provider()
         let token = try provider.startedActivity()
-        #expect(provider.activity(token, aps).status == 200)
+        #expect(provider.activity(token, aps: aps).status == 200)
         #expect(provider.warnings.contains(.activityNotShown))
         #expect(provider.warnings.list.contains("activity_not_shown"))
         let activity = try provider.tree("GET", "/activities/1")
@@ -105,12 +107,12 @@ import Testing
             ("\"Delivery\"", "\"Ride\""), ("\"content-state\"", "\"state\""), ("\"timestamp\"", "\"time\""),
             ("\"start\"", "\"update\""), ("{\"title\":\"a\",\"body\":\"b\"}", "true"), ("{\"step\":0}", "0"),
         ])
-    func incompleteStartsAreNotShown(_ old: String, _ new: String) throws {
+    func incompleteStartsAreNotShown(old: String, new: String) throws {
         let provider = try Provider()
         let start = try #require(try provider.phone().first)
         let aps = Provider.start().replacing(old, with: new)
         #expect(aps != Provider.start())
-        #expect(provider.activity(start, aps).status == 200)
+        #expect(provider.activity(start, aps: aps).status == 200)
         #expect(provider.warnings.contains(.activityNotShown))
         #expect(try provider.lines("/activities").isEmpty)
     }
@@ -123,7 +125,7 @@ import Testing
         let aps =
             #" "\u0065vent" : "stop" , "event":"\u0075pdate","timestamp":1767225600 ,"content-state":{},"#
             + "\"content-state\":\n\t \(state) "
-        #expect(provider.activity(token, aps).status == 200)
+        #expect(provider.activity(token, aps: aps).status == 200)
         #expect(provider.control("GET", "/activities/1").text.contains("\"content_state\":\(state),"))
     }
 
@@ -132,24 +134,24 @@ import Testing
         let provider = try Provider()
         let start = try #require(
             try provider.phone("{app: 'com.example.shop', kinds: [], activity_types: ['Delivery'], budget: 2}").first)
-        provider.activity(start, Provider.start())
+        provider.activity(start, aps: Provider.start())
         let token = try #require(try provider.lines("/activities").first?["token"]?.string)
         for (step, priority) in [(1, "10"), (2, nil), (3, "10"), (4, "5")] {
-            #expect(provider.activity(token, Provider.update(step), priority: priority).status == 200)
+            #expect(provider.activity(token, aps: Provider.update(step), priority: priority).status == 200)
             #expect(provider.warnings.contains(.activityOverBudget) == (step == 3))
         }
         var activity = try provider.tree("GET", "/activities/1")
         #expect(activity["content_state"]?["step"]?.integer == 4)
         #expect(activity["updates"]?["over_budget"]?.integer == 1 && activity["updates"]?["shown"]?.integer == 3)
         // Half an hour gives one of two back.
-        provider.activity(token, Provider.update(5), at: after(1799))
+        provider.activity(token, aps: Provider.update(5), at: after(1799))
         #expect(provider.warnings.contains(.activityOverBudget))
-        provider.activity(token, Provider.update(6), at: after(1800))
-        provider.activity(token, Provider.update(7), at: after(1800))
+        provider.activity(token, aps: Provider.update(6), at: after(1800))
+        provider.activity(token, aps: Provider.update(7), at: after(1800))
         activity = try provider.tree("GET", "/activities/1", at: after(1800))
         #expect(activity["content_state"]?["step"]?.integer == 6)
         // An end is shown all the same.
-        #expect(provider.activity(token, Provider.end(), at: after(1800)).status == 200)
+        #expect(provider.activity(token, aps: Provider.end(), at: after(1800)).status == 200)
         #expect(try provider.tree("GET", "/activities/1", at: after(1800))["state"]?.string == "ended")
     }
 
@@ -176,8 +178,8 @@ import Testing
         let provider = try Provider()
         let old = try provider.startedActivity()
         let new = try #require(try provider.tree("POST", "/devices/\(old)/rotate")["token"]?.string)
-        #expect(provider.activity(old, Provider.update(1)).reason == .expiredToken)
-        #expect(provider.activity(new, Provider.update(2)).status == 200)
+        #expect(provider.activity(old, aps: Provider.update(1)).reason == .expiredToken)
+        #expect(provider.activity(new, aps: Provider.update(2)).status == 200)
         let activity = try provider.tree("GET", "/activities/1")
         #expect(activity["token"]?.string == new && activity["content_state"]?["step"]?.integer == 2)
         #expect(activity["old_tokens"]?.elements?.map(\.string) == [old])
@@ -187,11 +189,11 @@ import Testing
     func activitiesAreDismissed(hasEnded: Bool) throws {
         let provider = try Provider()
         let token = try provider.startedActivity()
-        if hasEnded { provider.activity(token, Provider.end()) }
+        if hasEnded { provider.activity(token, aps: Provider.end()) }
         let dismissed = try provider.tree("POST", "/activities/1/dismiss", at: after(1))
         #expect(dismissed["state"]?.string == "dismissed")
         #expect(dismissed["ended_by"]?.string == (hasEnded ? "push" : "person"))
-        #expect(provider.activity(token, Provider.update(1)).reason == .expiredToken)
+        #expect(provider.activity(token, aps: Provider.update(1)).reason == .expiredToken)
     }
 
     @Test("The system ends an activity after eight hours")
@@ -199,8 +201,8 @@ import Testing
         let provider = try Provider()
         let token = try provider.startedActivity()
         let hours: Int64 = 8 * 3600
-        #expect(provider.activity(token, Provider.update(1), at: after(hours - 1)).status == 200)
-        #expect(provider.activity(token, Provider.update(2), at: after(hours)).reason == .expiredToken)
+        #expect(provider.activity(token, aps: Provider.update(1), at: after(hours - 1)).status == 200)
+        #expect(provider.activity(token, aps: Provider.update(2), at: after(hours)).reason == .expiredToken)
         let activity = try provider.tree("GET", "/activities/1", at: after(hours))
         #expect(activity["ended_by"]?.string == "system" && activity["state"]?.string == "dismissed")
     }
@@ -211,7 +213,7 @@ import Testing
         _ = try provider.phone()
         let body = "{phone: 1, type: 'Ride', attributes: {order: 'r-9'}, content_state: {left: 4}}"
         let token = try #require(try provider.tree("POST", "/activities", "", body)["token"]?.string)
-        #expect(provider.activity(token, Provider.update(1)).status == 200)
+        #expect(provider.activity(token, aps: Provider.update(1)).status == 200)
         let activity = try provider.tree("GET", "/activities/1", "member=order")
         #expect(activity["name"]?.string == "r-9" && activity["content_state"]?["step"]?.integer == 1)
         #expect(try provider.tree("GET", "/activities/1")["name"] == nil)
@@ -224,8 +226,8 @@ import Testing
         let provider = try Provider()
         let channel = try BroadcastTests.newChannel(provider)
         let start = try #require(try provider.phone().first)
-        provider.activity(start, Provider.start("a", more: #","input-push-channel":"\#(channel)""#))
-        provider.activity(start, Provider.start("b"))
+        provider.activity(start, aps: Provider.start("a", more: #","input-push-channel":"\#(channel)""#))
+        provider.activity(start, aps: Provider.start("b"))
         #expect(provider.send(BroadcastTests.broadcast(channel), "{\"aps\":{\(Provider.update(5))}}").status == 200)
         var activities = try provider.lines("/activities")
         #expect(activities.map { $0["content_state"]?["step"]?.integer } == [5, 0])
@@ -241,13 +243,13 @@ import Testing
         let token = try provider.startedActivity()
         let step = { try provider.tree("GET", "/activities/1")["content_state"]?["step"]?.integer }
         _ = provider.control("PUT", "/faults", "", "{rules: [{answer: {status: 503, reason: 'ServiceUnavailable'}}]}")
-        #expect(provider.activity(token, Provider.update(1)).status == 503)
+        #expect(provider.activity(token, aps: Provider.update(1)).status == 503)
         #expect(try step() == 0)
         _ = provider.control("PUT", "/faults", "", "{rules: [{reset: 'REFUSED_STREAM'}]}")
-        #expect(provider.activity(token, Provider.update(2)).action == .reset)
+        #expect(provider.activity(token, aps: Provider.update(2)).action == .reset)
         #expect(try step() == 0)
         _ = provider.control("PUT", "/faults", "", "{rules: [{close: true}]}")
-        #expect(provider.activity(token, Provider.update(3)).action == .close)
+        #expect(provider.activity(token, aps: Provider.update(3)).action == .close)
         #expect(try step() == 3)
     }
 
@@ -255,10 +257,10 @@ import Testing
     func tokensWithoutAPhoneStartActivities() throws {
         let provider = try Provider()
         #expect(provider.control("PUT", "/devices/00*", "", "{kind: 'push_to_start'}").status == 200)
-        #expect(provider.activity(Provider.token, Provider.start()).status == 200)
+        #expect(provider.activity(Provider.token, aps: Provider.start()).status == 200)
         let activity = try #require(try provider.lines("/activities").first)
         #expect(activity["phone"] == nil && activity["app"]?.string == "com.example.shop")
-        #expect(provider.activity(activity["token"]?.string ?? "", Provider.update(1)).status == 200)
+        #expect(provider.activity(activity["token"]?.string ?? "", aps: Provider.update(1)).status == 200)
         #expect(try provider.tree("GET", "/activities/1")["content_state"]?["step"]?.integer == 1)
     }
 
@@ -271,15 +273,15 @@ import Testing
         let keeper = try #require(
             try provider.tree("POST", "/activities", "", "{phone: 1, type: 'T'}")["token"]?.string)
         for number in 0..<100 {
-            provider.activity(start, Provider.start("n\(number)"))
+            provider.activity(start, aps: Provider.start("n\(number)"))
             let token = try #require(provider.machine.phones.activities[UInt64(number + 2)]?.token)
-            provider.activity(Hex.text(token), Provider.end())
+            provider.activity(Hex.text(token), aps: Provider.end())
         }
         #expect(
             try provider.lines("/activities", "state=ended").map { $0["name"]?.string }
                 == (91..<100).map { "n\($0)" })
         #expect(provider.machine.devices.count == 11, "the tokens of activities that are forgotten are gone")
-        #expect(provider.activity(keeper, Provider.update(1)).status == 200)
+        #expect(provider.activity(keeper, aps: Provider.update(1)).status == 200)
         #expect(try provider.tree("GET", "/activities/1")["updates"]?["shown"]?.integer == 1)
     }
 
@@ -309,9 +311,9 @@ import Testing
     func liveActivitiesAreNotForgotten() throws {
         let provider = try Provider(Provider.settings { $0.activityLimit = 3 })
         let start = try #require(try provider.phone().first)
-        for number in 0..<3 { provider.activity(start, Provider.start("n\(number)")) }
+        for number in 0..<3 { provider.activity(start, aps: Provider.start("n\(number)")) }
         #expect(provider.warnings == [])
-        #expect(provider.activity(start, Provider.start("n3")).status == 200)
+        #expect(provider.activity(start, aps: Provider.start("n3")).status == 200)
         #expect(provider.warnings == .activityNotShown)
         #expect(provider.control("POST", "/activities", "", "{phone: 1, type: 'T'}").status == 409)
         #expect(try provider.lines("/activities").map { $0["name"]?.string } == ["n0", "n1", "n2"])
@@ -326,7 +328,7 @@ import Testing
         let token = try provider.startedActivity()
         let text = String(repeating: "x", count: 5_000_000)
         let aps = Provider.update(1).replacing("{\"step\":1}", with: "{\"x\":\"\(text)\"}")
-        #expect(provider.activity(token, aps).reason == .payloadTooLarge)
+        #expect(provider.activity(token, aps: aps).reason == .payloadTooLarge)
         let body = "{phone: 1, type: 'T', content_state: {x: '\(text)'}}"
         #expect(provider.control("POST", "/activities", "", body).text.contains("larger than 4096 bytes"))
         #expect(try provider.lines("/activities").count == 1)

@@ -28,13 +28,13 @@ struct JSONMembers {
         guard var members = JSONMembers(object) else { return nil }
         var found: ByteView?
         while let member = members.next() {
-            if isNamed(key, member.key) { found = member.value }
+            if isKey(member.key, named: key) { found = member.value }
         }
         return found
     }
 
     /// Whether a key of the text, as it stands between its quotes, is this one.
-    static func isNamed(_ name: StaticString, _ key: ByteView) -> Bool {
+    static func isKey(_ key: ByteView, named name: StaticString) -> Bool {
         key.contains(UInt8(ascii: "\\")) ? JSONEscapes.resolves(key, to: name) : key.equals(name)
     }
 

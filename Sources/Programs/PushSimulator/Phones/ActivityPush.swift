@@ -23,7 +23,7 @@ struct ActivityPush {
     /// - Parameter payload: Valid JSON.
     init(_ payload: ByteView) {
         guard let aps = JSONMembers.value("aps", in: payload), var members = JSONMembers(aps) else { return }
-        while let (key, value) = members.next() { take(key, value) }
+        while let (key, value) = members.next() { take(value, of: key) }
     }
 
     /// Whether the phone can show the notification: each event has members without which it is ignored.
@@ -37,8 +37,8 @@ struct ActivityPush {
         }
     }
 
-    private mutating func take(_ key: ByteView, _ value: ByteView) {
-        let isNamed = { (name: StaticString) in JSONMembers.isNamed(name, key) }
+    private mutating func take(_ value: ByteView, of key: ByteView) {
+        let isNamed = { (name: StaticString) in JSONMembers.isKey(key, named: name) }
         let object = JSONMembers.isObject(value) ? value : nil
         if isNamed("event") {
             event = Self.event(value)

@@ -35,7 +35,7 @@ extension Provider {
     /// Sends a notification for Live Activities.
     @discardableResult
     func activity(
-        _ token: String, _ aps: String, priority: String? = "10", at now: WallTime = noon
+        _ token: String, aps: String, priority: String? = "10", at now: WallTime = noon
     ) -> Reaction {
         // A provider token is valid for an hour, and may be changed every twenty minutes.
         let issued = after((now.seconds - noon.seconds) / 3000 * 3000)
@@ -62,7 +62,7 @@ extension Provider {
     /// Starts an activity on a new phone, and returns its token.
     func startedActivity() throws -> String {
         let start = try #require(try phone().first)
-        #expect(activity(start, Self.start()).status == 200)
+        #expect(activity(start, aps: Self.start()).status == 200)
         return try #require(try lines("/activities").last?["token"]?.string)
     }
 }
