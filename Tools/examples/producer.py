@@ -8,31 +8,26 @@ import zmq
 
 def push(endpoint, envelope, patience=60, answer_time=2):
     """Returns the final status: accepted, duplicate or rejected. After a TimeoutError, keep the message and try again."""
-    socket = zmq.Context.instance().socket(zmq.DEALER)
-    socket.linger = 0
-    socket.immediate = True  # Nothing is queued for a connection that does not exist yet.
-    # With CURVE, set socket.curve_serverkey, curve_publickey and curve_secretkey to b"40 characters" each.
-    socket.connect(endpoint)
     deadline = time.monotonic() + patience
-    def wait(flag):
-        return socket.poll(max(0, min(answer_time, deadline - time.monotonic())) * 1000, flag)
-    try:
-        while time.monotonic() < deadline:
-            if not wait(zmq.POLLOUT):
+    def left(most):
+        return max(0, min(most, deadline - time.monotonic()))
+    with zmq.Context.instance().socket(zmq.DEALER) as socket:
+        socket.linger, socket.immediate = 0, True  # Nothing is queued for a connection that does not exist yet.
+        # With CURVE, set socket.curve_serverkey, curve_publickey and curve_secretkey to b"40 characters" each.
+        socket.connect(endpoint)
+        while left(answer_time):
+            if not socket.poll(left(answer_time) * 1000, zmq.POLLOUT):
                 continue  # not connected
             socket.send_multipart([b"push/1", json.dumps(envelope).encode()])
-            while wait(zmq.POLLIN):
-                kind, text = socket.recv_multipart()
-                status = json.loads(text)
+            while socket.poll(left(answer_time) * 1000):
+                status = json.loads(socket.recv_multipart()[1])
                 if status["id"] not in (envelope["id"], None):
                     continue  # the answer to another message, if you reuse the socket
                 if status["status"] != "busy":
                     return status
-                time.sleep(max(0, min(status["retry_after_ms"] / 1000, deadline - time.monotonic())))
+                time.sleep(left(status["retry_after_ms"] / 1000))
                 break
-        raise TimeoutError("no final answer; send the message again with the same id")
-    finally:
-        socket.close()
+    raise TimeoutError("no final answer; send the message again with the same id")
 
 if __name__ == "__main__":
     if len(sys.argv) not in (4, 5, 6): sys.exit(print(__doc__) or 64)

@@ -10,6 +10,8 @@ struct Judgment {
     var topic: ByteView?
     /// The collapse id, or the channel id of the broadcast services.
     var label: ByteView?
+    /// Whether it is for Live Activities, and nothing is wrong with it.
+    var isForActivities = false
 
     init(_ reaction: Reaction) {
         self.reaction = reaction

@@ -146,6 +146,7 @@ extension SimulatorMachine {
             let refusal = Self.judgeBroadcast(request, on: channel, warnings: &judgment.warnings)
             if refusal != .none { return refusal }
             channels.noteBroadcast(on: channelID, of: app)
+            judgment.isForActivities = true
         }
         return .none
     }

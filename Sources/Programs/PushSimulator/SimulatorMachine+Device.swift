@@ -62,8 +62,10 @@ extension SimulatorMachine {
         if body.count > type.payloadLimit { return .payloadTooLarge }
 
         if push.target == .malformed { return .badDeviceToken }
+        if type == .liveactivity { phones.expire(at: request.receivedAt, in: &devices) }
         if let refusal = devices.refusal(
-            of: push.token, topic: topic, baseLength: known.baseLength, environment: connection.environment)
+            of: push.token, topic: topic, baseLength: known.baseLength, suffix: known.suffix,
+            environment: connection.environment)
         {
             if refusal.reason.status == 410 { judgment.reaction.timestamp = refusal.since.milliseconds }
             return refusal.reason
@@ -71,6 +73,7 @@ extension SimulatorMachine {
         // Apple does not document its answer to a payload that is not a JSON object; this reason is the closest one.
         guard let facts = JSONScanner.scan(body), facts.isObject else { return .payloadEmpty }
         judgment.warnings.formUnion(PayloadRules.warnings(for: push.pushType, payload: facts))
+        judgment.isForActivities = type == .liveactivity
         return .none
     }
 

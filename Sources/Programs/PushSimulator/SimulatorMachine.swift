@@ -10,6 +10,7 @@ package struct SimulatorMachine: ~Copyable {
     let keys: ProviderKeys
     var topics = TopicBook()
     package var devices = DeviceBook()
+    package internal(set) var phones: PhoneBook
     package internal(set) var channels = ChannelBook()
     var faults: Faults
     /// The active fault rules as JSON, as the control port received them.
@@ -28,6 +29,7 @@ package struct SimulatorMachine: ~Copyable {
     ) {
         self.settings = settings
         keys = ProviderKeys(keys: settings.keys, check: signatures)
+        phones = PhoneBook(activityLimit: settings.activityLimit)
         faults = Faults(script)
         log = ReceivedLog(records: settings.records, retainedBytes: settings.retainedBytes)
         random = SeededRandom(seed: settings.seed)
@@ -192,6 +194,7 @@ package struct SimulatorMachine: ~Copyable {
         } else if !faults.isEmpty {
             applyFaults(to: &judgment, of: request, on: &connection)
         }
+        if judgment.isForActivities, judgment.record.isAccepted { showActivity(&judgment, of: request) }
         let id = judgment.reaction.id
         judgment.record.at = request.receivedAt.milliseconds
         judgment.record.connection = connection.number

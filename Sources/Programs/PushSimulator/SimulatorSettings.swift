@@ -19,6 +19,8 @@ package struct SimulatorSettings: Equatable, Sendable {
     package var records = 1_000_000
     /// The maximum number of payload bytes to keep for the records.
     package var retainedBytes = 64 << 20
+    /// The maximum number of Live Activities to keep, each with up to 8 kB.
+    package var activityLimit = 10_000
     /// The seed for the ids that the simulator generates.
     package var seed: UInt64 = 1
 

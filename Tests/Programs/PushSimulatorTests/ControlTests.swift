@@ -247,7 +247,12 @@ import Testing
         provider.send()
         var random = SeededRandom(seed: 8)
         let seeds =
-            Self.wrong.map { ($0.0, $0.1, $0.2, $0.3) } + [
+            (Self.wrong + PhoneTests.wrong).map { ($0.0, $0.1, $0.2, $0.3) } + [
+                ("POST", "/phones", "", "{app: 'a', kinds: ['voip'], activity_types: ['T'], budget: 3}"),
+                ("POST", "/activities", "", "{phone: 1, type: 'T', attributes: {name: 'x'}, content_state: {n: 1}}"),
+                ("POST", "/activities/1/dismiss", "", ""), ("DELETE", "/phones/2", "", ""),
+                ("GET", "/activities", "phone=1&state=active&member=name&since=0&limit=5", ""),
+                ("POST", "/devices/\(Provider.token)/rotate", "", ""),
                 (
                     "PUT", "/faults", "",
                     "{rules: [{match: {share: 0.5, token: 'ab*'}, answer: {status: 500, reason: 'x'}}]}"

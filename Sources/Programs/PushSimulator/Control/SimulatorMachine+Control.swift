@@ -17,13 +17,30 @@ extension SimulatorMachine {
         ("/", ["GET"]), ("/state", ["GET"]), ("/received", ["GET", "DELETE"]), ("/counts", ["GET"]),
         ("/duplicates", ["GET"]), ("/faults", ["GET", "PUT", "POST", "DELETE"]),
         ("/devices", ["GET", "PUT", "DELETE"]),
-        ("/devices/TOKEN", ["GET", "PUT", "DELETE"]), ("/feedback", ["GET", "POST", "DELETE"]),
+        ("/devices/TOKEN", ["GET", "PUT", "DELETE"]), ("/devices/TOKEN/rotate", ["POST"]),
+        ("/phones", ["GET", "POST", "DELETE"]), ("/phones/NUMBER", ["GET", "DELETE"]),
+        ("/activities", ["GET", "POST"]), ("/activities/NUMBER", ["GET"]), ("/activities/NUMBER/dismiss", ["POST"]),
+        ("/feedback", ["GET", "POST", "DELETE"]),
         ("/store/sign", ["POST"]), ("/store/notifications", ["POST"]),
     ]
 
+    /// Returns a path as it is in ``methods``, and the token or number in it.
+    private static func form(of path: String) -> (path: String, name: String?) {
+        for form in ["/devices/TOKEN", "/phones/NUMBER", "/activities/NUMBER"] {
+            let root = form.prefix { $0.isLowercase || $0 == "/" }
+            guard path.hasPrefix(root) else { continue }
+            let name = path.dropFirst(root.count)
+            for action in ["/rotate", "/dismiss"] where name.hasSuffix(action) {
+                guard methods.contains(where: { $0.path == form + action }) else { continue }
+                return (form + action, String(name.dropLast(action.count)))
+            }
+            return (form, String(name))
+        }
+        return (path, nil)
+    }
+
     private mutating func route(_ request: ControlRequest, now: WallTime) throws(ControlError) -> ControlResponse {
-        let device = request.path.hasPrefix("/devices/") ? String(request.path.dropFirst(9)) : nil
-        let path = device == nil ? request.path : "/devices/TOKEN"
+        let (path, name) = Self.form(of: request.path)
         guard let known = Self.methods.first(where: { $0.path == path }) else {
             let nearest = NearestWord.to(path, in: Self.methods.map(\.path))
             throw ControlError(
@@ -44,7 +61,12 @@ extension SimulatorMachine {
             log.removeAll()
             return Self.done
         case (_, "/faults"): return try controlFaults(request)
-        case (_, "/devices"), (_, "/devices/TOKEN"): return try controlDevices(request, token: device, now: now)
+        case (_, "/devices"), (_, "/devices/TOKEN"): return try controlDevices(request, token: name, now: now)
+        case (_, "/devices/TOKEN/rotate"): return try rotate(request, token: name ?? "", now: now)
+        case (_, "/phones"), (_, "/phones/NUMBER"): return try controlPhones(request, number: name, now: now)
+        case (_, "/activities"), (_, "/activities/NUMBER"), (_, "/activities/NUMBER/dismiss"):
+            phones.expire(at: now, in: &devices)
+            return try controlActivities(request, number: name, now: now)
         case (_, "/feedback"): return try controlFeedback(request, now: now)
         case (_, "/store/sign"), (_, "/store/notifications"):
             throw ControlError(
@@ -88,6 +110,11 @@ extension SimulatorMachine {
             $0.object("devices") {
                 $0.member("known", number: devices.count)
                 $0.member("unknown", string: devices.acceptsUnknown ? "accept" : "reject")
+            }
+            $0.member("phones", number: phones.count)
+            $0.object("activities") {
+                $0.member("known", number: phones.activityCount)
+                $0.member("live", number: phones.liveCount)
             }
             $0.member("channels", number: channels.count)
             $0.member("feedback", number: feedback.count)

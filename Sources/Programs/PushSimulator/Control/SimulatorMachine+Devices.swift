@@ -4,9 +4,9 @@ import PushLoop
 extension SimulatorMachine {
     private static let deviceAdvice = """
          a device is {"state": "active|unregistered|expired|bad", "since": milliseconds, "topics": ["bundle.id"], \
-        "environment": "production|sandbox"}; all keys are optional
+        "environment": "production|sandbox", "kind": "alert|voip|…"}; all keys are optional
         """
-    private static let tokenAdvice =
+    static let tokenAdvice =
         "use an even number of at most 200 hexadecimal digits, or digits and * for a prefix"
 
     mutating func controlDevices(
@@ -17,6 +17,7 @@ extension SimulatorMachine {
             switch request.method {
             case "GET": return listDevices()
             case "DELETE":
+                phones.removeAll(in: &devices)
                 devices.removeAll()
                 devices.acceptsUnknown = true
                 return Self.done
@@ -36,17 +37,17 @@ extension SimulatorMachine {
                 try Self.device(Self.tree(request.body), at: "", keys: [], now: now)
             }
             try add(device, for: pattern)
-            return .json { Self.write(device, token: pattern.description, to: &$0) }
+            return .json { Self.write(devices.device(for: pattern) ?? device, token: pattern.description, to: &$0) }
         }
     }
 
-    private static func unknown(_ token: String) -> ControlError {
+    static func unknown(_ token: String) -> ControlError {
         ControlError(
             "no state is set for \(token)", status: 404,
             advice: "GET /devices lists the tokens that have a state")
     }
 
-    private static func pattern(_ text: String) throws(ControlError) -> DeviceBook.Pattern {
+    static func pattern(_ text: String) throws(ControlError) -> DeviceBook.Pattern {
         guard let pattern = DeviceBook.Pattern(text) else {
             throw ControlError("\"\(text)\" is not a token", advice: tokenAdvice)
         }
@@ -54,11 +55,21 @@ extension SimulatorMachine {
     }
 
     private mutating func add(_ device: DeviceBook.Device, for pattern: DeviceBook.Pattern) throws(ControlError) {
-        guard devices.set(device, for: pattern) else {
-            throw ControlError(
-                "the device table is full: \(DeviceBook.maxTokens) tokens, \(DeviceBook.maxPrefixes) prefixes",
-                status: 409, advice: "DELETE /devices, or cover many tokens with one prefix")
+        var device = device
+        if !pattern.isPrefix, let known = devices.device(for: pattern), known.phone > 0 || known.activity > 0 {
+            // The token stays what it is for; what is not given stays as well.
+            (device.phone, device.activity) = (known.phone, known.activity)
+            device.kind = device.kind ?? known.kind
+            device.environment = device.environment ?? known.environment
+            if device.topics.isEmpty { device.topics = known.topics }
         }
+        guard devices.set(device, for: pattern) else { throw Self.tableIsFull }
+    }
+
+    static var tableIsFull: ControlError {
+        ControlError(
+            "the device table is full: \(DeviceBook.maxTokens) tokens, \(DeviceBook.maxPrefixes) prefixes",
+            status: 409, advice: "DELETE /devices, or cover many tokens with one prefix")
     }
 
     /// Handles PUT /devices: `{"unknown": "accept", "devices": [{"token": …, "state": …}, …]}`. An invalid entry
@@ -89,13 +100,14 @@ extension SimulatorMachine {
     private static func device(
         _ tree: JSONTree, at path: String, keys: [String], now: WallTime
     ) throws(ScriptError) -> DeviceBook.Device {
-        let object = try ScriptObject(tree, at: path, keys: keys + ["state", "since", "topics", "environment"])
+        let object = try ScriptObject(tree, at: path, keys: keys + ["state", "since", "topics", "environment", "kind"])
         var device = DeviceBook.Device(since: now)
         device.state = try object.choice("state", of: DeviceBook.State.self) ?? .active
         if let since = try object.integer("since", in: 0...9_007_199_254_740_992) {
             device.since = WallTime(milliseconds: since)
         }
         device.environment = try object.choice("environment", of: APNsEnvironment.self)
+        device.kind = try object.choice("kind", of: TokenKind.self)
         if let topics = object.value("topics") {
             guard let list = topics.elements, list.allSatisfy({ $0.string != nil }) else {
                 throw object.error("this must be an array of bundle ids", at: "topics")
@@ -114,7 +126,7 @@ extension SimulatorMachine {
         return .lines(text.bytes)
     }
 
-    private static func write(_ device: DeviceBook.Device, token: String, to text: inout JSONText) {
+    static func write(_ device: DeviceBook.Device, token: String, to text: inout JSONText) {
         text.member("token", string: token)
         text.member("state", string: device.state.rawValue)
         text.member("since", number: device.since.milliseconds)
@@ -122,5 +134,8 @@ extension SimulatorMachine {
             text.array("topics") { list in for topic in device.topics { list.element(topic) } }
         }
         if let environment = device.environment { text.member("environment", string: environment.rawValue) }
+        if let kind = device.kind { text.member("kind", string: kind.rawValue) }
+        if device.phone > 0 { text.member("phone", number: device.phone) }
+        if device.activity > 0 { text.member("activity", number: device.activity) }
     }
 }

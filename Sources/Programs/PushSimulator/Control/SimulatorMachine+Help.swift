@@ -25,9 +25,39 @@ extension SimulatorMachine {
         PUT    /devices/HEX|HEX*  {"state": "active|unregistered|expired|bad",
                                    "since": MILLISECONDS,
                                    "topics": ["bundle.id"],
-                                   "environment": "production|sandbox"}
+                                   "environment": "production|sandbox",
+                                   "kind": "alert|voip|widget|…"}
         GET    /devices/HEX|HEX*  the state of one token or prefix
         DELETE /devices/HEX|HEX*  remove one token or prefix
+        POST   /devices/HEX/rotate
+                                  give the app another token instead; this one is
+                                  answered with 410 from then on
+        GET    /phones            the simulated phones, one JSON object per line
+                 ?since=NUMBER    &limit=N (default: 1000)
+        POST   /phones            a phone with tokens: {"app": "bundle.id",
+                                   "kinds": ["alert", "voip", "complication",
+                                     "fileprovider", "location", "pushtotalk",
+                                     "widget", "control"],
+                                   "activity_types": ["DeliveryAttributes"],
+                                     (a push-to-start token for each)
+                                   "budget": N (updates with priority 10 of one
+                                     activity in an hour; default: any number),
+                                   "environment": "production|sandbox"}
+        DELETE /phones            forget all phones, activities and their tokens
+        GET    /phones/NUMBER     one phone
+        DELETE /phones/NUMBER     delete the app from it: its tokens are
+                                  unregistered, its activities end
+        GET    /activities        the Live Activities, one JSON object per line
+                 ?phone=NUMBER    &state=active|stale|ended|dismissed
+                 &member=NAME     the member of the attributes that names an
+                                  activity (default: name)
+                 &since=NUMBER    &limit=N (default: 1000)
+        POST   /activities        start one as an app does: {"phone": NUMBER,
+                                   "type": "DeliveryAttributes",
+                                   "attributes": {…}, "content_state": {…},
+                                   "channel": "BASE64" (default: a token)}
+        GET    /activities/NUMBER           one activity; ?member=NAME
+        POST   /activities/NUMBER/dismiss   remove it, as a person does
         GET    /feedback          the entries that the feedback service will report;
                                   this request does not clear them
         POST   /feedback          {"token": "HEX", "time": SECONDS}

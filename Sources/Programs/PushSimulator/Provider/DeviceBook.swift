@@ -21,15 +21,22 @@ package struct DeviceBook {
         package var topics: [String] = []
         /// The environment of the device. Nil: both.
         package var environment: APNsEnvironment?
+        /// What the token is for. Nil: anything.
+        package var kind: TokenKind?
+        /// The number of the simulated phone that has the token; 0 if there is none.
+        var phone: UInt64 = 0
+        /// The number of the Live Activity that the token updates; 0 if there is none.
+        var activity: UInt64 = 0
 
         package init(
             state: State = .active, since: WallTime = WallTime(milliseconds: 0), topics: [String] = [],
-            environment: APNsEnvironment? = nil
+            environment: APNsEnvironment? = nil, kind: TokenKind? = nil
         ) {
             self.state = state
             self.since = since
             self.topics = topics
             self.environment = environment
+            self.kind = kind
         }
     }
 
@@ -54,7 +61,7 @@ package struct DeviceBook {
             String(decoding: digits.map { Hex.digit($0) }, as: UTF8.self) + (isPrefix ? "*" : "")
         }
 
-        fileprivate var bytes: [UInt8] {
+        var bytes: [UInt8] {
             stride(from: 0, to: digits.count, by: 2).map { digits[$0] << 4 | digits[$0 + 1] }
         }
 
@@ -82,6 +89,25 @@ package struct DeviceBook {
     package init() {}
 
     package var count: Int { exact.count + prefixes.count }
+
+    /// The number of tokens that may still be set.
+    var room: Int { max(Self.maxTokens - exact.count, 0) }
+
+    /// Sets the state of a token. There must be room for it.
+    mutating func set(_ device: Device, forToken token: [UInt8]) {
+        precondition(room > 0, "the table of tokens is full")
+        exact.set(device, for: token)
+    }
+
+    /// Makes a token invalid from a time on, if it has a state.
+    mutating func retire(_ token: [UInt8], as state: State, at now: WallTime) {
+        guard var device = exact[token] else { return }
+        device.state = state
+        device.since = now
+        exact.set(device, for: token)
+    }
+
+    mutating func remove(_ token: [UInt8]) { exact.remove(token) }
 
     /// Sets the state of a token or prefix. Returns false if the table is full.
     package mutating func set(_ device: Device, for pattern: Pattern) -> Bool {
@@ -132,8 +158,10 @@ package struct DeviceBook {
 
     /// Returns why a notification cannot be sent to this token, or nil if it can. The time is for answers with status
     /// 410.
+    ///
+    /// - Parameter suffix: The push type whose suffix the topic has, behind `baseLength` bytes.
     func refusal(
-        of token: TokenBytes, topic: ByteView?, baseLength: Int, environment: APNsEnvironment
+        of token: TokenBytes, topic: ByteView?, baseLength: Int, suffix: PushType? = nil, environment: APNsEnvironment
     ) -> (reason: Reason, since: WallTime)? {
         if acceptsUnknown, exact.isEmpty, prefixes.isEmpty { return nil }
         let none = WallTime(milliseconds: 0)
@@ -147,6 +175,7 @@ package struct DeviceBook {
             }
             if !takes { return (.deviceTokenNotForTopic, none) }
         }
+        if topic != nil, let kind = device.kind, !kind.takes(suffix) { return (.deviceTokenNotForTopic, none) }
         switch device.state {
         case .active, .bad: return nil
         case .unregistered: return (.unregistered, device.since)

@@ -31,7 +31,7 @@ enum PayloadRules {
             if !facts.isContentChanged { warnings.insert(.contentChangedMissing) }
         case .liveactivity:
             warnings.formUnion(activityWarnings(facts))
-        case .unspecified, .voip, .complication, .mdm, .location, .pushtotalk:
+        case .unspecified, .voip, .complication, .mdm, .location, .pushtotalk, .accessory:
             break
         }
         return warnings

@@ -140,6 +140,28 @@ import Testing
         }
     }
 
+    @Test("States of Live Activities that are too large are rejected by all ports")
+    func statesThatAreTooLarge() async throws {
+        try await withApple { apple in
+            let phone = try apple.control.ask("POST", "/phones", "{app: 'com.example.shop', activity_types: ['T']}")
+            let text = String(decoding: phone.body, as: UTF8.self)
+            let token = try #require(text.firstMatch(of: /[0-9a-f]{160}/)).0
+            let large = String(repeating: "x", count: 5_000_000)
+            var status: Int?
+            do {
+                try apple.control.ask("POST", "/activities", "{phone: 1, type: 'T', content_state: {x: '\(large)'}}")
+            } catch let failure as ControlPort.Failure {
+                status = failure.answer.status
+            }
+            #expect(status == 413)
+            #expect(try apple.control.ask("GET", "/activities").body.isEmpty)
+            // The tokens of Live Activities are longer than others.
+            #expect(token.count == 160)
+            #expect(try apple.control.ask("POST", "/devices/\(token)/rotate").body.count > 320)
+            try await expectItServes(apple)
+        }
+    }
+
     @Test("The output for a client that never reads is bounded")
     func aClientThatNeverReads() async throws {
         try await withApple(script: "{ rules: [{ answer: { status: 200 } }] }") { apple in
