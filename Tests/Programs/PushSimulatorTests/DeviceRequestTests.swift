@@ -92,6 +92,8 @@ import Testing
         Case(["apns-push-type": "widgets", "apns-topic": "com.example.shop.push-type.widgets"], .none),
         Case(["apns-push-type": "controls", "apns-topic": "com.example.shop.push-type.controls"], .none),
         Case(["apns-push-type": "controls", "apns-topic": "com.example.shop.push-type.widgets"], .badTopic),
+        Case(["apns-push-type": "accessory", "apns-topic": "com.example.shop.push-type.accessory"], .none),
+        Case(["apns-push-type": "accessory"], .badTopic),
         // The authorization.
         Case(["authorization": nil], .missingProviderToken), Case(["authorization": "bearer "], .missingProviderToken),
         Case(["authorization": "Basic abcdef"], .missingProviderToken),
@@ -196,6 +198,15 @@ import Testing
             (
                 "controls", ".push-type.controls", #"{"aps":{"content-changed":1}}"#,
                 [.contentChangedMissing, .apsValueOfWrongType]
+            ),
+            (
+                "accessory", ".push-type.accessory",
+                #"{"aps":{"encryptedData":"e","sessionIdentifier":"s","keyID":"k","messageIndex":"7"}}"#, []
+            ),
+            (
+                "accessory", ".push-type.accessory",
+                #"{"aps":{"encryptedData":"e","sessionIdentifier":"s","keyID":7}}"#,
+                [.accessoryKeyMissing, .apsValueOfWrongType]
             ),
             ("location", ".location-query", #"{"aps":{}}"#, []),
             ("pushtotalk", ".voip-ptt", #"{"aps":{}}"#, []),

@@ -4,6 +4,7 @@ package enum PushType: UInt8, CaseIterable, Sendable {
     /// The header is missing. Old senders omit it, and Apple accepts such requests.
     case unspecified
     case alert, background, voip, complication, fileprovider, mdm, location, liveactivity, pushtotalk, widgets, controls
+    case accessory
 
     package var name: StaticString {
         switch self {
@@ -19,6 +20,7 @@ package enum PushType: UInt8, CaseIterable, Sendable {
         case .pushtotalk: "pushtotalk"
         case .widgets: "widgets"
         case .controls: "controls"
+        case .accessory: "accessory"
         }
     }
 
@@ -33,6 +35,7 @@ package enum PushType: UInt8, CaseIterable, Sendable {
         case .pushtotalk: ".voip-ptt"
         case .widgets: ".push-type.widgets"
         case .controls: ".push-type.controls"
+        case .accessory: ".push-type.accessory"
         }
     }
 

@@ -35,6 +35,7 @@ package struct Warnings: OptionSet, Hashable, Sendable {
     static let payloadNotAnObject = Warnings(rawValue: 1 << 25)
     static let signatureAsDER = Warnings(rawValue: 1 << 26)
     static let broadcastStart = Warnings(rawValue: 1 << 27)
+    static let accessoryKeyMissing = Warnings(rawValue: 1 << 28)
 
     private static let names: [StaticString] = [
         "push_type_missing", "aps_missing", "aps_not_an_object", "aps_key_unknown", "aps_key_repeated",
@@ -44,6 +45,7 @@ package struct Warnings: OptionSet, Hashable, Sendable {
         "location_priority", "activity_event_missing", "activity_event_unknown", "activity_timestamp_missing",
         "activity_content_state_missing", "activity_start_incomplete", "activity_priority", "expiration_passed",
         "expiration_too_far", "payload_not_an_object", "signature_as_der", "broadcast_start",
+        "accessory_key_missing",
     ]
 
     package var list: [String] {
