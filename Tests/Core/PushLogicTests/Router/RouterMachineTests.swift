@@ -310,6 +310,23 @@ import Testing
         #expect(desk.candidates.map(\.device) == [F.device(0), F.device(1)])
     }
 
+    @Test func `A dead address of a Live Activity has ended with it`() {
+        let desk = Desk()
+        desk.accept(F.accepted(1, kind: .activity, to: F.tokens(0..<2)))
+        desk.machine.pageCame(
+            AudiencePage(devices: (0..<2).map { .init(id: F.device($0), token: F.token($0)) }, next: nil),
+            for: desk.pages[0].message)
+        desk.run()
+        let all = desk.out
+        desk.report([
+            (all[0], .rejected(gone, deactivates: .gone)),
+            (all[1], .rejected(Refusal(status: 400, reason: .badDeviceToken), deactivates: .misdirected)),
+        ])
+        #expect(desk.candidates.map(\.reason) == ["activity_ended", "BadDeviceToken"])
+        #expect(desk.candidates.map(\.isEndOfActivity) == [true, false])
+        #expect(desk.candidates.map(\.evidence.milliseconds) == [77, F.second * 1000])
+    }
+
     @Test func `A report of a delivery that is not at a gateway is ignored and counted`() {
         let desk = Desk()
         desk.accept(F.accepted(1, to: F.tokens(0..<1)))
