@@ -56,6 +56,8 @@ extension RouterMachine {
         case let outcome?:
             if case .rejected(let refusal, deactivates: let end?) = outcome {
                 candidates.append(candidate(after: refusal, as: end, of: delivery))
+            } else if delivery.message.kind == .activity, case .sent = outcome {
+                actions.updated.append(deliveries[delivery.handle].device)
             }
             end(delivery, as: outcome, of: app)
         }

@@ -209,31 +209,60 @@ import Testing
         }
     }
 
-    /// Each node reads the installation without what the others are adding to it.
-    @Test func `Two nodes at once leave one address for each place`() async throws {
+    @Test func `The addresses of an installation are found by an index of the database`() async throws {
         try await Scene.run(on: .postgresql) { scene in
-            let database = try #require(scene.database)
-            let nodes = [try await scene.openStored(database), try await scene.openStored(database)]
-            try await withThrowingTaskGroup(of: Void.self) { group in
-                for number in 0..<40 {
-                    group.addTask {
-                        var one = Self.registration(number, number % 4 < 2 ? .alert : .voip)
-                        one.user = "user \(number)"
-                        let changes = try await nodes[number % 2].register([one]).map(\.change)
-                        #expect(changes == [.registered])
+            let registry = try await scene.openStored(try #require(scene.database))
+            let installations = ReadInstallations([Installation(app: "shop", name: "phone")], members: [])
+            let plans = try await registry.sessions.read { section in
+                let members = RegistryStatements.members
+                section.call(.once(sql: "EXPLAIN " + members.sql, parameters: members.parameterTypes)) {
+                    installations.append(to: &$0)
+                }
+                for statement in [RegistryStatements.silentActivities, RegistryStatements.endedActivities] {
+                    section.call(.once(sql: "EXPLAIN " + statement.sql, parameters: statement.parameterTypes)) {
+                        $0.append(int8: 0)
+                        $0.append(int8: 1)
                     }
                 }
-                try await group.waitForAll()
             }
-            var filter = DeviceFilter()
-            filter.installation = "phone"
-            let devices = try await nodes[0].list(filter, after: nil, limit: 100).devices
-            #expect(Set(devices.map(\.place.kind)) == [.alert, .voip] && devices.count == 2)
-            #expect(devices[0].user != nil && Set(devices.map(\.user)).count == 1)
-            filter.installation = nil
-            filter.isActive = true
-            #expect(try await nodes[1].list(filter, after: nil, limit: 100).devices.count == 2)
-            for node in nodes { await node.close() }
+            let texts = try plans.map { plan in
+                try plan.rows.map { try $0.value(0, as: String.self) }.joined(separator: "\n")
+            }
+            #expect(texts.count == 3 && texts[0].contains("devices_by_installation"), "\(texts)")
+            #expect(texts.dropFirst().allSatisfy { $0.contains("devices_by_activity") }, "\(texts)")
+            #expect(texts.allSatisfy { !$0.contains("Seq Scan") && !$0.contains("Sort") }, "\(texts)")
+            await registry.close()
+        }
+    }
+
+    /// Each node reads the installation without what the other is adding to it.
+    @Test func `Two nodes that add the first addresses at once leave one for each place`() async throws {
+        try await Scene.run(on: .postgresql) { scene in
+            let database = try #require(scene.database)
+            let (one, other) = (try await scene.openStored(database), try await scene.openStored(database))
+            let count = 60
+            for number in 0..<count {
+                let pair = [2 * number, 2 * number + 1].map { address in
+                    var registration = Self.registration(address, in: "phone \(number)")
+                    registration.user = "user \(address)"
+                    return registration
+                }
+                async let first = one.register([pair[0]])
+                async let second = other.register([
+                    pair[1], Self.registration(1000 + number, .voip, in: "phone \(number)"),
+                ])
+                let changes = try await first + second
+                #expect(changes.map(\.change) == [.registered, .registered, .registered])
+            }
+            for number in 0..<count {
+                var filter = DeviceFilter()
+                filter.installation = "phone \(number)"
+                let devices = try await one.list(filter, after: nil, limit: 100).devices
+                #expect(devices.count == 2 && devices.allSatisfy(\.isActive), "\(number)")
+                #expect(Set(devices.map(\.user)).count == 1 && devices.first?.user != nil, "\(number)")
+            }
+            await one.close()
+            await other.close()
         }
     }
 
