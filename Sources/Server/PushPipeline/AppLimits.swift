@@ -14,6 +14,8 @@ package struct AppLimits: Sendable, Equatable {
     /// of the process. The limit is less than `LedgerRetention.keyLimit`, so that one app cannot block all others. A
     /// reload changes it.
     package var remembered = 20_000_000
+    /// The number of addresses of one installation. The registry refuses another one. A reload changes it.
+    package var addressesPerInstallation = 64
 
     package init() {}
 }

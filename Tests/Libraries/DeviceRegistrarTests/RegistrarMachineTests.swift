@@ -209,6 +209,9 @@ import Testing
             case .register(let token, let profile, let replaces):
                 if let replaces { server[replaces] = nil }
                 server[token] = profile
+            case .registerAddress(_, let token, let profile, let replaces):
+                if let replaces { server[replaces] = nil }
+                server[token] = profile
             case .report(let reports): seen.formUnion(reports)
             }
         }

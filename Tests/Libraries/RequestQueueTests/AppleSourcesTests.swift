@@ -12,18 +12,23 @@ import Testing
         let directory = try TemporaryDirectory()
         let (module, errors) = try await compile("RequestQueue", into: directory, with: ["Apple/Networking.swift"])
         #expect(module, "\(errors)")
-        // It links nothing, and imports the module that was compiled before.
+        let (activities, faults) = try await compile(
+            "ActivityKit", of: [], into: directory, with: ["Apple/ActivityKit.swift"])
+        #expect(activities, "\(faults)")
+        // It links nothing, and imports the modules that were compiled before.
         let (registrar, others) = try await compile("DeviceRegistrar", into: directory, with: [])
         #expect(registrar, "\(others)")
+        let names = try Data(contentsOf: URL(fileURLWithPath: "\(directory.path)/DeviceRegistrar.swiftmodule"))
+        #expect(names.range(of: Data("observeStartTokens".utf8)) != nil, "the sources for ActivityKit are compiled")
     }
 
     /// Compiles a target from copies in which `canImport(FoundationNetworking)` is false.
     private func compile(
-        _ target: String, into directory: TemporaryDirectory, with others: [String]
+        _ target: String, of folders: [String]? = nil, into directory: TemporaryDirectory, with others: [String]
     ) async throws -> (isCompiled: Bool, errors: String) {
         let sources = Self.root.appendingPathComponent("Sources/Libraries/\(target)")
         let tests = Self.root.appendingPathComponent("Tests/Libraries/RequestQueueTests")
-        let paths = FileManager.default.enumerator(atPath: sources.path)?.allObjects ?? []
+        let paths = folders ?? FileManager.default.enumerator(atPath: sources.path)?.allObjects ?? []
         var files = others.map { tests.appendingPathComponent($0) }
         files += paths.compactMap {
             ($0 as? String).flatMap { $0.hasSuffix(".swift") ? sources.appendingPathComponent($0) : nil }

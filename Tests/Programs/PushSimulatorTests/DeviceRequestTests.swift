@@ -199,6 +199,15 @@ import Testing
                 "controls", ".push-type.controls", #"{"aps":{"content-changed":1}}"#,
                 [.contentChangedMissing, .apsValueOfWrongType]
             ),
+            (
+                "accessory", ".push-type.accessory",
+                #"{"aps":{"encryptedData":"e","sessionIdentifier":"s","keyID":"k","messageIndex":"7"}}"#, []
+            ),
+            (
+                "accessory", ".push-type.accessory",
+                #"{"aps":{"encryptedData":"e","sessionIdentifier":"s","keyID":7}}"#,
+                [.accessoryKeyMissing, .apsValueOfWrongType]
+            ),
             ("location", ".location-query", #"{"aps":{}}"#, []),
             ("pushtotalk", ".voip-ptt", #"{"aps":{}}"#, []),
             (

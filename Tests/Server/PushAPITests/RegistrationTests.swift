@@ -149,6 +149,12 @@ import Testing
             "65"
         ),
         (#"{"token":"aa","user":"a\u0000b"}"#, 422, "invalid", "control character"),
+        (#"{"token":"aa","installation":""}"#, 422, "invalid", "1 to 128 are allowed"),
+        (
+            #"{"token":"aa","installation":"\#(String(repeating: "x", count: 129))"}"#, 422, "invalid", "129 bytes"
+        ),
+        (#"{"token":"aa","time_zone":"../etc/passwd"}"#, 422, "invalid", "name of a time zone"),
+        (#"{"token":"aa","time_zone":"/Europe"}"#, 422, "invalid", "name of a time zone"),
         (#"{"token":"aa","app":"news"}"#, 422, "invalid", "there is no key \"app\""),
         (#"{"token":"aa","token":"bb"}"#, 422, "invalid", "given twice"),
         (#"[{"token":"aa"}]"#, 422, "invalid", "an object is expected"),
@@ -241,6 +247,56 @@ import Testing
             let events = try await scene.events()
             #expect(events.count { $0.contains("\"reason\":\"removed\"") } == 2)
             #expect(events.allSatisfy { !$0.contains(Self.token) && !$0.contains("vip") })
+        }
+    }
+
+    @Test func `The addresses of an installation are registered, found and removed together`() async throws {
+        try await StoreScene.run { scene in
+            func body(_ number: UInt8, _ kind: String, _ more: String = "") -> String {
+                #"{"token":"\#(PipelineScene.token(number).hex)","kind":"\#(kind)","installation":"phone"\#(more)}"#
+            }
+            let shared = #","user":"ada","tags":["vip"],"time_zone":"Europe/Berlin""#
+            #expect(try await scene.send("POST", Self.path, body(1, "alert", shared)).status == 201)
+            #expect(try await scene.send("POST", Self.path, body(2, "voip")).status == 201)
+            let activity = #","activity":"order-1","activity_type":"Delivery""#
+            #expect(try await scene.send("POST", Self.path, body(3, "activity", activity)).status == 201)
+            let found = try await scene.send("GET", "/v1/devices?app=shop&installation=phone", roles: "observe")
+            let list = try Self.decoded(found, as: DeviceListAnswer.self).devices
+            #expect(list.count == 3 && list.allSatisfy { $0.user == "ada" && $0.timeZone == "Europe/Berlin" })
+            #expect(list.allSatisfy { $0.installation == "phone" && $0.tags == ["vip"] })
+            let updated = try await scene.send("GET", "/v1/devices?activity=order-1", roles: "observe")
+            #expect(try Self.decoded(updated, as: DeviceListAnswer.self).devices.map(\.activity) == ["order-1"])
+
+            let both = #"{"installation":"phone","token":"\#(Self.token)"}"#
+            for wrong in ["{}", both] {
+                #expect(try await scene.send("POST", "\(Self.path)/remove", wrong).status == 422)
+            }
+            let path = "\(Self.path)/remove"
+            #expect(try await scene.send("POST", path, #"{"installation":"phone"}"#, apps: "news").status == 403)
+            let answer = try await scene.send("POST", path, #"{"installation":"phone"}"#)
+            let removed = try Self.decoded(answer, as: InstallationRemovalAnswer.self)
+            #expect(removed.installation == "phone" && Set(removed.devices) == Set(list.map(\.id)) && removed.removed)
+            #expect(scene.registry.status.registered == 0)
+            let again = try await scene.send("POST", path, #"{"installation":"phone"}"#)
+            #expect(try Self.decoded(again, as: InstallationRemovalAnswer.self).removed == false)
+            #expect(try await scene.events().count { $0.contains("\"reason\":\"removed\"") } == 3)
+        }
+    }
+
+    @Test func `An installation that is full refuses another address`() async throws {
+        try await StoreScene.run { scene in
+            for number in 0...AddressLimits.standard {
+                let body =
+                    #"{"token":"\#(PipelineScene.token(UInt8(number)).hex)","kind":"activity","activity":"a\#(number)","#
+                    + #""activity_type":"Delivery","installation":"phone"}"#
+                let answer = try await scene.send("POST", Self.path, body)
+                #expect(answer.status == (number < AddressLimits.standard ? 201 : 422))
+                guard number == AddressLimits.standard else { continue }
+                #expect(answer.text.contains("\"code\":\"too_many\"") && answer.text.contains("/installation"))
+                let list = #"{"devices":[{"app":"shop",\#(body.dropFirst())]}"#
+                let many = try await scene.send("POST", "/v1/devices", list, roles: "operate")
+                #expect(many.status == 200 && many.text.contains("too_many"))
+            }
         }
     }
 

@@ -200,6 +200,28 @@ import Testing
         }
     }
 
+    @Test func `The ends of Live Activities pass the brake and do not count for it`() async throws {
+        try await Scene.run { scene in
+            try await scene.register(0..<600)
+            func end(_ number: Int) -> Deactivation {
+                .endOfActivity(at: Self.id(number), app: Self.shop, evidence: Self.start + 100)
+            }
+            // Half of the answers: no brake.
+            scene.report(answers: 200, (0..<200).map { end($0) })
+            var status = await scene.settled(taken: 200)
+            #expect(status.deactivated == 200 && status.stopped.isEmpty)
+            scene.report((200..<400).map { Self.candidate($0, .badDeviceToken) } + [end(400)])
+            status = await scene.settled(taken: 401)
+            #expect(status.held == 200 && status.deactivated == 201 && status.stopped == [Self.shop])
+            // An end that comes while the brake is on.
+            scene.report([end(401), Self.candidate(402)])
+            status = await scene.settled(taken: 403)
+            #expect(status.held == 201 && status.deactivated == 202)
+            let event = scene.ledger.events.last { $0.kind == .deviceDeactivated }
+            #expect(event?.reason == "activity_ended" && event?.device == Self.id(401))
+        }
+    }
+
     @Test func `What bad tokens deactivated before the brake is counted`() async throws {
         try await Scene.run { scene in
             try await scene.register(0..<200)

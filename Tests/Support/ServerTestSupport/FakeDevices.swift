@@ -43,6 +43,8 @@ package final class FakeDevices: DeviceBook {
                 if let kind = device.place.kind { record.place.kind = kind }
                 record.place.activity = device.place.activity ?? record.place.activity
                 record.place.activityType = device.place.activityType ?? record.place.activityType
+                record.place.installation = device.place.installation ?? record.place.installation
+                record.timeZone = device.timeZone ?? record.timeZone
                 record.registeredAt = record.registeredAt ?? 1_767_225_600_000
                 record.seenAt = 1_767_225_600_000
                 (record.deactivatedAt, record.reason) = (nil, nil)
@@ -61,6 +63,8 @@ package final class FakeDevices: DeviceBook {
             let all = state.devices.values.sorted { $0.id < $1.id }.filter { device in
                 (filter.app == nil || device.app == filter.app) && (filter.user == nil || device.user == filter.user)
                     && (filter.tag.map { device.tags.contains($0) } ?? true)
+                    && (filter.installation == nil || device.place.installation == filter.installation)
+                    && (filter.activity == nil || device.place.activity == filter.activity)
                     && (filter.isActive == nil || device.isActive == filter.isActive)
                     && (after.map { device.id.description > $0.text } ?? true)
             }

@@ -40,6 +40,8 @@ package struct RouterActions: Sendable {
     package var completed: [CompletedMessage] = []
     /// The answers of push services that gateways reported, one element for each report with answers.
     package var answers: [ProviderAnswers] = []
+    /// The addresses of Live Activities for which the push service has taken an update. They end later because of it.
+    package var updated: [DeviceID] = []
     package var submissions: [Submission] = []
     package var pages: [PageRequest] = []
     /// The requests for claims, and the message of each. The answer contains the messages.

@@ -56,6 +56,8 @@ extension RouterMachine {
         case let outcome?:
             if case .rejected(let refusal, deactivates: let end?) = outcome {
                 candidates.append(candidate(after: refusal, as: end, of: delivery))
+            } else if delivery.message.kind == .activity, case .sent = outcome {
+                actions.updated.append(deliveries[delivery.handle].device)
             }
             end(delivery, as: outcome, of: app)
         }
@@ -99,9 +101,16 @@ extension RouterMachine {
 
     /// Returns the proposal to deactivate the device of a refused delivery.
     private func candidate(after refusal: Refusal, as end: DeviceEnd, of delivery: Delivery) -> Deactivation {
-        Deactivation(
-            of: deliveries[delivery.handle].device, app: delivery.message.app, reason: refusal.reason?.rawValue,
-            evidence: refusal.timestamp ?? deliveries[delivery.handle].givenAt, messageID: delivery.message.id,
+        let (message, device) = (delivery.message, deliveries[delivery.handle].device)
+        let evidence = refusal.timestamp ?? deliveries[delivery.handle].givenAt
+        // The address of a Live Activity ends with it, which users do every day.
+        if end == .gone, message.kind == .activity {
+            return .endOfActivity(
+                at: device, app: message.app, evidence: evidence, messageID: message.id,
+                deliveryID: delivery.deliveryID)
+        }
+        return Deactivation(
+            of: device, app: message.app, reason: refusal.reason?.rawValue, evidence: evidence, messageID: message.id,
             deliveryID: delivery.deliveryID, isMisdirected: end == .misdirected)
     }
 

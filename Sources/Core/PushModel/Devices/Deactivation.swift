@@ -32,4 +32,21 @@ package struct Deactivation: Sendable, Equatable {
 
     /// The reason in the event of an erased device.
     package static let removed = "removed"
+
+    /// The reason in the event of an address whose Live Activity has ended.
+    package static let activityEnded = "activity_ended"
+
+    /// Whether the address has ended with its Live Activity. Nothing is wrong then, and brakes do not count it.
+    package var isEndOfActivity: Bool { reason == Self.activityEnded }
+
+    /// Returns the end of an address of a Live Activity, after the push service has taken the end of the activity.
+    ///
+    /// - Parameter evidence: When the end was given to the gateway. An address that registers later stays active.
+    package static func endOfActivity(
+        at device: DeviceID, app: AppID, evidence: WallTime, messageID: MessageID? = nil, deliveryID: DeliveryID? = nil
+    ) -> Deactivation {
+        Deactivation(
+            of: device, app: app, reason: activityEnded, evidence: evidence, messageID: messageID,
+            deliveryID: deliveryID)
+    }
 }

@@ -73,6 +73,8 @@ package struct RegisteredDevice: Sendable, Equatable {
         case reactivated
         /// There is no such device, and the registration does not create it.
         case missing
+        /// The installation has as many addresses as it may have. Nothing was changed.
+        case tooMany = "too_many"
     }
 
     package let id: DeviceID
@@ -91,6 +93,8 @@ package struct DeviceFilter: Sendable, Equatable {
     package var tag: String?
     /// A kind that was not stated counts as ``AddressKind/alert``.
     package var kind: AddressKind?
+    package var installation: String?
+    package var activity: String?
     package var isActive: Bool?
 
     package init() {}

@@ -23,6 +23,14 @@ package protocol DeviceRegistry: AnyObject, Sendable {
     /// Undoes ``hold(_:)`` for the devices that it returned, if the event was not published after all.
     func release(_ devices: [DeviceID]) async
 
+    /// Ends the active addresses of a Live Activity, and returns them. Publishes `device.deactivated` with the reason
+    /// `activity_ended`.
+    func endActivity(_ activity: String, of app: AppID) async throws -> [DeviceID]
+
+    /// Notes that the push service has taken an update for these addresses of Live Activities, which therefore end
+    /// later. Returns at once; any thread may call it.
+    func updated(_ devices: [DeviceID])
+
     /// The devices that must not be sent to. The set is shared, and a look-up is cheap.
     var inactive: any DeviceSet { get }
 
@@ -40,6 +48,8 @@ extension DeviceRegistry {
 
     package func hold(_ devices: [DeviceID]) -> [DeviceID] { [] }
     package func release(_ devices: [DeviceID]) async {}
+    package func endActivity(_ activity: String, of app: AppID) async throws -> [DeviceID] { [] }
+    package func updated(_ devices: [DeviceID]) {}
 }
 
 /// A set of devices that all threads may read.

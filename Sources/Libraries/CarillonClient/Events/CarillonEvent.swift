@@ -37,6 +37,8 @@ public struct CarillonEvent: Sendable, CustomStringConvertible {
     public var messageID: String? { string("message_id") }
     /// The id of the device, which is never its token.
     public var device: String? { string("device") }
+    /// What the address of the device is for, such as `voip`, if its registration stated that.
+    public var addressKind: String? { string("address_kind") }
     /// The `apns-id` of all attempts of the delivery.
     public var apnsID: String? { string("apns_id") }
     /// The number of the attempt, from 1.

@@ -130,4 +130,6 @@ public struct PushType: RawRepresentable, Sendable, Hashable {
     public static let widgets = PushType(rawValue: "widgets")
     /// A change of controls.
     public static let controls = PushType(rawValue: "controls")
+    /// A message for an accessory, through the app's transport extension.
+    public static let accessory = PushType(rawValue: "accessory")
 }

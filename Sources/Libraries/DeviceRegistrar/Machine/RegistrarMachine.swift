@@ -2,13 +2,14 @@ import RequestQueue
 
 /// The decisions of a registrar: what is sent next, when it is sent again, and what is remembered.
 ///
-/// One request is under way at a time. Removals go first, then the registration, then reports. Times are durations since
-/// any fixed moment; `wall` is in milliseconds since 1970.
+/// One request is under way at a time. Removals go first, then the registration, then those of other addresses, then
+/// reports. Times are durations since any fixed moment; `wall` is in milliseconds since 1970.
 struct RegistrarMachine: Sendable {
     /// A request.
     enum Operation: Sendable, Equatable {
         case remove(PushToken)
         case register(PushToken, DeviceProfile, replaces: PushToken?)
+        case registerAddress(TokenPurpose, PushToken, DeviceProfile, replaces: PushToken?)
         case report([SeenReport])
     }
 
@@ -33,7 +34,9 @@ struct RegistrarMachine: Sendable {
 
     static let maxSeen = 1000
     static let maxReports = 100
-    static let maxRemovals = 16
+    /// The tokens of all addresses of an installation fit.
+    static let maxRemovals = 208
+    static let maxAttempted = 16
     /// A registration is repeated after a day, so that the server sees that the device still exists.
     static let refreshInterval: Int64 = 86_400_000
     static let firstPause = Duration.seconds(1)
@@ -54,11 +57,14 @@ struct RegistrarMachine: Sendable {
     private var hasCorrectedClock = false
     private var lastShown: RegistrarStatus?
     private var jitter: Jitter
+    /// Whether all addresses belong to one installation, so that the registration of one states the profile of all.
+    private let sharesProfile: Bool
     /// The reports that were dropped because the queue was full, or because the server did not understand them.
     private(set) var droppedReports = 0
 
-    init(_ memory: RegistrarMemory, seed: UInt64) {
+    init(_ memory: RegistrarMemory, seed: UInt64, sharesProfile: Bool = false) {
         self.memory = memory
+        self.sharesProfile = sharesProfile
         jitter = Jitter(seed: seed)
     }
 
@@ -79,22 +85,21 @@ struct RegistrarMachine: Sendable {
         let isChange = self.token != token || self.profile != profile
         self.token = token
         self.profile = profile
-        let isRemoved = memory.removals.contains(token)
-        if isRemoved {
-            // The server may still have it; the token after this one must replace it.
-            memory.removals.removeAll { $0 == token }
-            attempt(token)
-        }
+        let isRemoved = forgetRemoval(of: token)
+        // The server may still have it; the token after this one must replace it.
+        if isRemoved { attempt(token) }
         if isChange { resume() }
         return (isRemoved ? [.save(memory)] : []) + proceed(now: now, wall: wall)
     }
 
     /// Takes the wish that the server forgets the device.
     mutating func removalWanted(now: Duration, wall: Int64) -> [Action] {
-        let tokens = memory.attempted + [memory.registered?.token, token].compactMap { $0 }
+        let others = (memory.addresses ?? []).flatMap(\.tokens)
+        let tokens = memory.attempted + [memory.registered?.token, token].compactMap { $0 } + others
         token = nil
         memory.registered = nil
         memory.attempted = []
+        memory.addresses = nil
         removeLater(tokens)
         resume()
         return [.save(memory)] + proceed(now: now, wall: wall)
@@ -147,6 +152,10 @@ struct RegistrarMachine: Sendable {
                 droppedReports += reports.count
                 return [.save(memory)] + proceed(now: now, wall: wall)
             }
+            if case .registerAddress(let purpose, let token, _, _) = operation {
+                refused(purpose, with: token)
+                return [.save(memory)] + proceed(now: now, wall: wall)
+            }
             return refused(answer, now: now)
         default: return refused(answer, now: now)
         }
@@ -174,6 +183,8 @@ struct RegistrarMachine: Sendable {
                 memory.attempted = []
                 removeLater(others)
             }
+        case .registerAddress(let purpose, let token, let profile, _):
+            registered(purpose, with: token, profile: profile, wall: wall)
         case .report(let reports): memory.seen.removeAll { reports.contains($0) }
         }
         return [.save(memory)] + proceed(now: now, wall: wall)
@@ -200,12 +211,16 @@ struct RegistrarMachine: Sendable {
     }
 
     /// Starts the next request, if none is under way and there is no pause.
-    private mutating func proceed(now: Duration, wall: Int64) -> [Action] {
+    mutating func proceed(now: Duration, wall: Int64) -> [Action] {
         var actions: [Action] = []
         if current == nil, pausedUntil.map({ $0 <= now }) ?? true, let operation = next(wall: wall) {
             current = operation
             if case .register(let token, _, _) = operation, !memory.attempted.contains(token) {
                 attempt(token)
+                actions.append(.save(memory))
+            }
+            if case .registerAddress(let purpose, let token, _, _) = operation {
+                attempted(purpose, with: token)
                 actions.append(.save(memory))
             }
             actions.append(.send(operation, offset: offset))
@@ -219,16 +234,31 @@ struct RegistrarMachine: Sendable {
             let former = memory.registered?.token ?? memory.attempted.last { $0 != token }
             return .register(token, profile, replaces: former == token ? nil : former)
         }
+        // Without a token of the app itself, the others state the profile.
+        let address = nextAddress(profile, comparing: !sharesProfile || token == nil, wall: wall)
+        if let address { return address }
         return memory.seen.isEmpty ? nil : .report(Array(memory.seen.prefix(Self.maxReports)))
     }
 
     private mutating func attempt(_ token: PushToken) {
         guard !memory.attempted.contains(token) else { return }
         memory.attempted.append(token)
-        memory.attempted.removeFirst(max(0, memory.attempted.count - Self.maxRemovals))
+        memory.attempted.removeFirst(max(0, memory.attempted.count - Self.maxAttempted))
     }
 
-    private mutating func removeLater(_ tokens: [PushToken]) {
+    mutating func keep(_ addresses: [RegistrarMemory.OtherAddress]) {
+        memory.addresses = addresses.isEmpty ? nil : addresses
+    }
+
+    /// Takes back the removal of a token. Returns whether there was one.
+    @discardableResult
+    mutating func forgetRemoval(of token: PushToken) -> Bool {
+        let isRemoved = memory.removals.contains(token)
+        if isRemoved { memory.removals.removeAll { $0 == token } }
+        return isRemoved
+    }
+
+    mutating func removeLater(_ tokens: [PushToken]) {
         for token in tokens where !memory.removals.contains(token) { memory.removals.append(token) }
         memory.removals.removeFirst(max(0, memory.removals.count - Self.maxRemovals))
     }
@@ -237,9 +267,14 @@ struct RegistrarMachine: Sendable {
         guard let registered = memory.registered, registered.token == token, registered.profile == profile else {
             return true
         }
-        let age = wall.subtractingReportingOverflow(registered.at)
+        return Self.isOld(registered.at, wall: wall)
+    }
+
+    /// Whether a registration is to be repeated.
+    static func isOld(_ time: Int64, wall: Int64) -> Bool {
+        let age = wall.subtractingReportingOverflow(time)
         // A clock that was set back makes the age negative.
-        return age.overflow || age.partialValue < 0 || age.partialValue >= Self.refreshInterval
+        return age.overflow || age.partialValue < 0 || age.partialValue >= refreshInterval
     }
 
     private mutating func show() -> [Action] {

@@ -51,7 +51,8 @@ public actor DeviceRegistrar {
         {
             memory = read
         }
-        machine = RegistrarMachine(memory, seed: .random(in: 0 ... .max))
+        machine = RegistrarMachine(
+            memory, seed: .random(in: 0 ... .max), sharesProfile: configuration.installation != nil)
     }
 
     deinit { timer?.cancel() }
@@ -62,7 +63,26 @@ public actor DeviceRegistrar {
         perform(machine.wanted(token, profile: profile, now: now, wall: clock()))
     }
 
-    /// Removes the device from the server, for example when the user signs out. If the server cannot be reached, the
+    /// Registers the token of another purpose than the alerts of the app, with the profile of the device. A token that
+    /// differs from the one of before replaces it.
+    ///
+    /// Give ``RegistrarConfiguration/installation``, so that a change of the profile, which any of the tokens states,
+    /// applies to all. A token that the server refuses is not tried again.
+    ///
+    /// - Returns: Whether there was room for it: at most 63 tokens are kept.
+    @discardableResult
+    public func register(_ token: PushToken, for purpose: TokenPurpose) -> Bool {
+        guard let actions = machine.wanted(token, for: purpose, now: now, wall: clock()) else { return false }
+        perform(actions)
+        return true
+    }
+
+    /// Removes the token of a purpose from the server, for example because a Live Activity has ended.
+    public func remove(_ purpose: TokenPurpose) {
+        perform(machine.removalWanted(of: purpose, now: now, wall: clock()))
+    }
+
+    /// Removes the device from the server, with the tokens of all purposes, for example when the user signs out. If the server cannot be reached, the
     /// removal follows later, even after a restart of the app.
     public func remove() {
         perform(machine.removalWanted(now: now, wall: clock()))
@@ -176,7 +196,8 @@ public actor DeviceRegistrar {
 
     /// Returns a signed request. Each attempt is signed anew, because a nonce serves once.
     private func request(for operation: RegistrarMachine.Operation, offset: Int64) -> Request? {
-        guard let (route, body) = try? RegistrarMessages.encode(operation), let url = configuration.url(route) else {
+        let message = try? RegistrarMessages.encode(operation, installation: configuration.installation)
+        guard let (route, body) = message, let url = configuration.url(route) else {
             return nil
         }
         var request = Request.post(url, body: .data(body, contentType: "application/json"))

@@ -12,10 +12,29 @@ enum RegistrarMessages {
         var appVersion: String?
         var environment: String?
         var replaces: String?
+        var timeZone: String?
+        var installation: String?
+        var kind: String?
+        var activity: String?
+        var activityType: String?
 
         enum CodingKeys: String, CodingKey {
-            case token, user, tags, locale, platform, environment, replaces
+            case token, user, tags, locale, platform, environment, replaces, installation, kind, activity
             case appVersion = "app_version"
+            case timeZone = "time_zone"
+            case activityType = "activity_type"
+        }
+
+        init(
+            _ token: PushToken, profile: DeviceProfile, replaces: PushToken?, for purpose: TokenPurpose? = nil,
+            installation: String?
+        ) {
+            self.token = token.hex
+            (user, tags, locale, platform) = (profile.user, profile.tags, profile.locale, profile.platform)
+            (appVersion, environment, timeZone) = (profile.appVersion, profile.environment, profile.timeZone)
+            self.replaces = replaces?.hex
+            self.installation = installation
+            (kind, activity, activityType) = (purpose?.kind, purpose?.activity, purpose?.activityType)
         }
     }
 
@@ -51,16 +70,19 @@ enum RegistrarMessages {
     }
 
     /// Returns the route and the body of a request.
-    static func encode(_ operation: RegistrarMachine.Operation) throws -> (route: String, body: Data) {
+    static func encode(
+        _ operation: RegistrarMachine.Operation, installation: String? = nil
+    ) throws -> (route: String, body: Data) {
         let encoder = JSONEncoder()
         encoder.outputFormatting = .sortedKeys
         switch operation {
         case .remove(let token): return ("devices/remove", try encoder.encode(Removal(token: token.hex)))
         case .register(let token, let profile, let replaces):
+            let message = Registration(token, profile: profile, replaces: replaces, installation: installation)
+            return ("devices", try encoder.encode(message))
+        case .registerAddress(let purpose, let token, let profile, let replaces):
             let message = Registration(
-                token: token.hex, user: profile.user, tags: profile.tags, locale: profile.locale,
-                platform: profile.platform, appVersion: profile.appVersion, environment: profile.environment,
-                replaces: replaces?.hex)
+                token, profile: profile, replaces: replaces, for: purpose, installation: installation)
             return ("devices", try encoder.encode(message))
         case .report(let reports):
             let items = reports.map { Report.Item(notification: $0.notification, what: $0.kind.rawValue, at: $0.at) }

@@ -12,11 +12,13 @@ public struct DeviceProfile: Sendable, Equatable, Codable {
     public var appVersion: String?
     /// `production`, or `sandbox` for a development build.
     public var environment: String?
+    /// The time zone, such as `Europe/Berlin`.
+    public var timeZone: String?
 
     /// Creates a profile.
     public init(
         user: String? = nil, tags: [String]? = nil, locale: String? = nil, platform: String? = nil,
-        appVersion: String? = nil, environment: String? = nil
+        appVersion: String? = nil, environment: String? = nil, timeZone: String? = nil
     ) {
         self.user = user
         self.tags = tags
@@ -24,6 +26,7 @@ public struct DeviceProfile: Sendable, Equatable, Codable {
         self.platform = platform
         self.appVersion = appVersion
         self.environment = environment
+        self.timeZone = timeZone
     }
 
     /// The profile with its tags in order, so that an order that changes is not a change.

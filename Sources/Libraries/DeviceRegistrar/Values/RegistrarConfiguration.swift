@@ -13,14 +13,21 @@ public struct RegistrarConfiguration: Sendable {
     /// The file in which the registrar remembers what the server knows. It holds tokens and users, but not the secret.
     /// An app and its notification extension need two files.
     public var file: URL
+    /// The name of this installation of the app, such as a UUID that the app makes at its first launch and keeps; up to
+    /// 128 bytes. The tokens of all purposes then share their user, tags, locale and time zone. Nobody else should be
+    /// able to guess it.
+    public var installation: String?
 
     /// Creates a configuration.
-    public init(server: URL, app: String, keyID: String, secret: KeySecret, file: URL) {
+    public init(
+        server: URL, app: String, keyID: String, secret: KeySecret, file: URL, installation: String? = nil
+    ) {
         self.server = server
         self.app = app
         self.keyID = keyID
         self.secret = secret
         self.file = file
+        self.installation = installation
     }
 
     /// Returns the URL of a route of the app; nil if the server is not a URL of HTTP.

@@ -339,13 +339,16 @@ extension APSKeys {
         case 5 where name.equals("badge"): self = .badge
         case 5 where name.equals("sound"): self = .sound
         case 5 where name.equals("event"): self = .event
+        case 5 where name.equals("keyID"): self = .keyID
         case 8 where name.equals("category"): self = .category
         case 8 where name.equals("url-args"): self = .urlArgs
         case 9 where name.equals("thread-id"): self = .threadID
         case 9 where name.equals("timestamp"): self = .timestamp
         case 10 where name.equals("stale-date"): self = .staleDate
         case 10 where name.equals("attributes"): self = .attributes
+        case 12 where name.equals("messageIndex"): self = .messageIndex
         case 13 where name.equals("content-state"): self = .contentState
+        case 13 where name.equals("encryptedData"): self = .encryptedData
         case 14 where name.equals("dismissal-date"): self = .dismissalDate
         case 15 where name.equals("mutable-content"): self = .mutableContent
         case 15 where name.equals("relevance-score"): self = .relevanceScore
@@ -355,6 +358,7 @@ extension APSKeys {
         case 16 where name.equals("input-push-token"): self = .inputPushToken
         case 17 where name.equals("content-available"): self = .contentAvailable
         case 17 where name.equals("target-content-id"): self = .targetContentID
+        case 17 where name.equals("sessionIdentifier"): self = .sessionIdentifier
         case 18 where name.equals("interruption-level"): self = .interruptionLevel
         case 18 where name.equals("input-push-channel"): self = .inputPushChannel
         default: return nil

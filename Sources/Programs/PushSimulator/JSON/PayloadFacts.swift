@@ -25,6 +25,12 @@ package struct APSKeys: OptionSet, Hashable, Sendable {
     static let attributes = APSKeys(rawValue: 1 << 19)
     static let inputPushToken = APSKeys(rawValue: 1 << 20)
     static let inputPushChannel = APSKeys(rawValue: 1 << 21)
+    static let encryptedData = APSKeys(rawValue: 1 << 22)
+    static let sessionIdentifier = APSKeys(rawValue: 1 << 23)
+    static let keyID = APSKeys(rawValue: 1 << 24)
+    static let messageIndex = APSKeys(rawValue: 1 << 25)
+
+    static let ofAccessories: APSKeys = [.encryptedData, .sessionIdentifier, .keyID, .messageIndex]
 
     private static let userVisible: APSKeys = [.alert, .badge, .sound]
 

@@ -29,9 +29,11 @@ enum PayloadRules {
             if !facts.hasContainerIdentifier { warnings.insert(.containerIdentifierMissing) }
         case .widgets, .controls:
             if !facts.isContentChanged { warnings.insert(.contentChangedMissing) }
+        case .accessory:
+            if !facts.keys.isSuperset(of: .ofAccessories) { warnings.insert(.accessoryKeyMissing) }
         case .liveactivity:
             warnings.formUnion(activityWarnings(facts))
-        case .unspecified, .voip, .complication, .mdm, .location, .pushtotalk, .accessory:
+        case .unspecified, .voip, .complication, .mdm, .location, .pushtotalk:
             break
         }
         return warnings

@@ -38,6 +38,7 @@ package struct Warnings: OptionSet, Hashable, Sendable {
     static let activityStale = Warnings(rawValue: 1 << 28)
     static let activityOverBudget = Warnings(rawValue: 1 << 29)
     static let activityNotShown = Warnings(rawValue: 1 << 30)
+    static let accessoryKeyMissing = Warnings(rawValue: 1 << 31)
 
     private static let names: [StaticString] = [
         "push_type_missing", "aps_missing", "aps_not_an_object", "aps_key_unknown", "aps_key_repeated",
@@ -47,7 +48,7 @@ package struct Warnings: OptionSet, Hashable, Sendable {
         "location_priority", "activity_event_missing", "activity_event_unknown", "activity_timestamp_missing",
         "activity_content_state_missing", "activity_start_incomplete", "activity_priority", "expiration_passed",
         "expiration_too_far", "payload_not_an_object", "signature_as_der", "broadcast_start",
-        "activity_stale", "activity_over_budget", "activity_not_shown",
+        "activity_stale", "activity_over_budget", "activity_not_shown", "accessory_key_missing",
     ]
 
     package var list: [String] {

@@ -25,6 +25,8 @@ struct DeviceTable {
         if let kind = device.kind { rows.append(("kind", PlainText.line(kind))) }
         if let activity = device.activity { rows.append(("activity", PlainText.line(activity))) }
         if let type = device.activityType { rows.append(("activity type", PlainText.line(type))) }
+        if let installation = device.installation { rows.append(("installation", PlainText.line(installation))) }
+        if let zone = device.timeZone { rows.append(("time zone", PlainText.line(zone))) }
         if let time = Self.time(device.deactivatedAt) { rows.append(("deactivated", time)) }
         if let reason = device.reason { rows.append(("because", ReasonDescription.deactivation(reason))) }
         return PlainText.rows(rows, on: terminal)

@@ -113,9 +113,9 @@ private struct ExportRun {
     /// Returns the fields of a device in the order of ``DeviceFormat/columns``.
     private static func fields(_ device: DeviceAnswer, token: String) -> [String] {
         [
-            device.app, token, device.kind ?? "", device.activity ?? "", device.activityType ?? "", device.user ?? "",
-            TagColumn.text(device.tags), device.locale ?? "",
-            device.platform ?? "", device.appVersion ?? "", device.id, "\(device.active)",
+            device.app, token, device.kind ?? "", device.activity ?? "", device.activityType ?? "",
+            device.installation ?? "", device.user ?? "", TagColumn.text(device.tags), device.locale ?? "",
+            device.timeZone ?? "", device.platform ?? "", device.appVersion ?? "", device.id, "\(device.active)",
             device.registeredAt.map { "\($0)" } ?? "", device.seenAt.map { "\($0)" } ?? "",
             device.deactivatedAt.map { "\($0)" } ?? "", device.reason ?? "",
         ]

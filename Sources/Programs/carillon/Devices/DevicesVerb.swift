@@ -27,9 +27,13 @@ enum DevicesVerb {
             Option("kind", value: "KIND", about: "what the address is for: \(kinds); alert by default"),
             Option("activity", value: "NAME", about: "the Live Activity that an address of kind activity updates"),
             Option("activity-type", value: "NAME", about: "the type of the Live Activities of the address"),
+            Option(
+                "installation", value: "NAME",
+                about: "the installation of the app, whose addresses share user, tags, locale and time zone"),
             Option("user", value: "NAME", about: "the user of the device"),
             Option("tag", value: "TAG", about: "a tag; may be given several times", mayRepeat: true),
             Option("locale", value: "NAME", about: "the locale, as in de-CH"),
+            Option("time-zone", value: "NAME", about: "the time zone, as in Europe/Berlin"),
             Option("platform", value: "NAME", about: "the platform, as in ios"),
             Option("app-version", value: "TEXT", about: "the version of the app, as in 4.2.1"),
             Option("replaces", value: "TOKEN", about: "the previous token of the device, whose user and tags are kept"),
@@ -49,6 +53,7 @@ enum DevicesVerb {
         (input.token, input.replaces) = (token.text, replaced?.text)
         (input.kind, input.activity) = (arguments.text("kind"), arguments.text("activity"))
         input.activityType = arguments.text("activity-type")
+        (input.installation, input.timeZone) = (arguments.text("installation"), arguments.text("time-zone"))
         input.user = arguments.text("user")
         input.tags = arguments.has("tag") ? arguments.texts("tag") : nil
         input.locale = arguments.text("locale")
@@ -278,6 +283,8 @@ enum DevicesVerb {
         Option("user", value: "NAME", about: "only devices of this user"),
         Option("tag", value: "TAG", about: "only devices with this tag"),
         Option("kind", value: "KIND", about: "only addresses of this kind; one that was not stated counts as alert"),
+        Option("installation", value: "NAME", about: "only addresses of this installation"),
+        Option("activity", value: "NAME", about: "only addresses of this Live Activity"),
         Option("active", about: "only active devices"),
         Option("inactive", about: "only inactive devices"),
     ]
@@ -286,7 +293,8 @@ enum DevicesVerb {
         let active = try isActive(arguments)
         return APIQuery.encoded([
             ("app", arguments.text("app")), ("user", arguments.text("user")), ("tag", arguments.text("tag")),
-            ("kind", arguments.text("kind")),
+            ("kind", arguments.text("kind")), ("installation", arguments.text("installation")),
+            ("activity", arguments.text("activity")),
             ("active", active.map { "\($0)" }), ("after", cursor), ("limit", "\(limit)"),
         ])
     }

@@ -81,6 +81,7 @@ enum ReasonDescription {
         case "by_hand": return "an operator deactivated it (by_hand)"
         case "removed": return "an operator removed it and its data (removed)"
         case "replaced": return "another token replaced its token (replaced)"
+        case Deactivation.activityEnded: return "its Live Activity has ended (activity_ended)"
         default: return "of: \(word)"
         }
     }

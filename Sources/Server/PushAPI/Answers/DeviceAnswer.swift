@@ -11,9 +11,11 @@ package struct DeviceAnswer: JSONAnswer, Equatable {
     package var kind: String?
     package var activity: String?
     package var activityType: String?
+    package var installation: String?
     package var user: String?
     package var tags: [String]
     package var locale: String?
+    package var timeZone: String?
     package var platform: String?
     package var appVersion: String?
     package var registeredAt: WallTime?
@@ -22,9 +24,10 @@ package struct DeviceAnswer: JSONAnswer, Equatable {
     package var reason: String?
 
     package enum CodingKeys: String, CodingKey {
-        case app, active, kind, activity, user, tags, locale, platform, reason
+        case app, active, kind, activity, installation, user, tags, locale, platform, reason
         case id = "device"
         case activityType = "activity_type"
+        case timeZone = "time_zone"
         case appVersion = "app_version"
         case registeredAt = "registered_at"
         case seenAt = "seen_at"
@@ -37,8 +40,9 @@ package struct DeviceAnswer: JSONAnswer, Equatable {
         active = device.isActive
         kind = device.place.kind?.rawValue
         (activity, activityType) = (device.place.activity, device.place.activityType)
+        installation = device.place.installation
         (user, tags, locale, platform) = (device.user, device.tags, device.locale, device.platform)
-        appVersion = device.appVersion
+        (timeZone, appVersion) = (device.timeZone, device.appVersion)
         (registeredAt, seenAt, deactivatedAt) = (device.registeredAt, device.seenAt, device.deactivatedAt)
         reason = device.reason
     }
@@ -168,6 +172,35 @@ package struct RemovalAnswer: JSONAnswer, Equatable {
     package enum CodingKeys: String, CodingKey {
         case removed
         case id = "device"
+    }
+}
+
+/// The removal of all addresses of an installation.
+package struct InstallationRemovalAnswer: JSONAnswer, Equatable {
+    package var installation: String
+    /// The ids of the addresses that were removed.
+    package var devices: [String]
+    package var removed: Bool
+}
+
+extension RemovalAnswer {
+    /// The removal of one address, or of all addresses of an installation.
+    package enum OneOrMany: AnswerBody {
+        case one(RemovalAnswer)
+        case many(InstallationRemovalAnswer)
+
+        package static var mediaType: String { RemovalAnswer.mediaType }
+
+        package func bytes() throws -> [UInt8] {
+            switch self {
+            case .one(let answer): try answer.bytes()
+            case .many(let answer): try answer.bytes()
+            }
+        }
+
+        package static func schema(in book: inout SchemaBook) -> JSONValue {
+            ["anyOf": [RemovalAnswer.schema(in: &book), InstallationRemovalAnswer.schema(in: &book)]]
+        }
     }
 }
 

@@ -25,17 +25,20 @@ package struct DeviceInput: Sendable, Equatable {
     package var kind: String?
     package var activity: String?
     package var activityType: String?
+    package var installation: String?
+    package var timeZone: String?
 
     /// The keys, in the order of help texts and files.
     package static let keys = [
-        "app", "token", "kind", "activity", "activity_type", "user", "tags", "locale", "platform", "app_version",
-        "replaces",
+        "app", "token", "kind", "activity", "activity_type", "installation", "user", "tags", "locale", "time_zone",
+        "platform", "app_version", "replaces",
     ]
     package static let maxTags = 64
     package static let maxTagLength = 128
     package static let maxUserLength = 255
     package static let maxWordLength = 64
     package static let maxActivityLength = 128
+    package static let maxInstallationLength = 128
 
     /// The schema of a device in a request.
     static var jsonSchema: JSONValue {
@@ -58,8 +61,9 @@ package struct DeviceInput: Sendable, Equatable {
                     "enum": .array(AddressKind.allCases.map { .string($0.rawValue) } + [.null]),
                 ],
                 "activity": text(maxActivityLength), "activity_type": text(maxActivityLength),
-                "user": text(maxUserLength),
-                "locale": text(maxWordLength), "platform": text(maxWordLength), "app_version": text(maxWordLength),
+                "installation": text(maxInstallationLength), "user": text(maxUserLength),
+                "locale": text(maxWordLength), "time_zone": text(maxWordLength), "platform": text(maxWordLength),
+                "app_version": text(maxWordLength),
                 "tags": [
                     "type": ["array", "null"], "items": text(maxTagLength), "maxItems": .integer(Int64(maxTags)),
                 ],
@@ -84,6 +88,8 @@ package struct DeviceInput: Sendable, Equatable {
         case "kind": kind = text
         case "activity": activity = text
         case "activity_type": activityType = text
+        case "installation": installation = text
+        case "time_zone": timeZone = text
         default: preconditionFailure("\(key) is not a text property of a device")
         }
     }
@@ -166,6 +172,10 @@ package struct DeviceInput: Sendable, Equatable {
             device.tags = Set(tags.map { ExactText($0) }).map(\.text).sorted()
         }
         device.place = try place(for: codec)
+        device.timeZone = try Self.text(timeZone, named: "time_zone", upTo: Self.maxWordLength)
+        guard device.timeZone.map(Self.isTimeZone) ?? true else {
+            throw DeviceFault("time_zone is not the name of a time zone, such as Europe/Berlin")
+        }
         if let replaces {
             let old = try Self.address(replaces, of: codec, named: "replaces")
             guard old != device.token else { throw DeviceFault("replaces is the same token as token") }
@@ -186,8 +196,23 @@ package struct DeviceInput: Sendable, Equatable {
         }
         place.activity = try Self.text(activity, named: "activity", upTo: Self.maxActivityLength)
         place.activityType = try Self.text(activityType, named: "activity_type", upTo: Self.maxActivityLength)
+        place.installation = try Self.text(installation, named: "installation", upTo: Self.maxInstallationLength)
         if let fault = place.fault(for: codec) { throw DeviceFault(fault.description) }
         return place
+    }
+
+    /// Whether a text has the form of the name of a time zone. Which of them there are, the time zone database knows.
+    static func isTimeZone(_ text: String) -> Bool {
+        text.utf8.first != UInt8(ascii: "/")
+            && text.utf8.allSatisfy { byte in
+                switch byte {
+                case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "a")...UInt8(ascii: "z"),
+                    UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "/"), UInt8(ascii: "_"), UInt8(ascii: "+"),
+                    UInt8(ascii: "-"):
+                    true
+                default: false
+                }
+            }
     }
 
     private static func address(
@@ -220,6 +245,7 @@ extension DeviceRegistration {
             "tags": tags.map { .texts($0) }, "locale": .text(locale), "platform": .text(platform),
             "app_version": .text(appVersion), "kind": .text(place.kind?.rawValue),
             "activity": .text(place.activity), "activity_type": .text(place.activityType),
+            "installation": .text(place.installation), "time_zone": .text(timeZone),
             "replaces": .text(replaces.map { codec.text(of: $0) }),
         ]
         return .object(members.compactMapValues { $0 })

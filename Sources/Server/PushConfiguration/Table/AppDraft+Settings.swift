@@ -149,6 +149,13 @@ extension AppDraft {
                 The maximum number of message ids within dedupe.window, plus the deliveries of messages that name \
                 several devices; each takes 8 to 24 bytes of memory.
                 """),
+        Setting(
+            "limits.addresses_per_installation", at: \.limits.addressesPerInstallation, as: .integer(in: 1...1000),
+            applies: .live,
+            documentation: """
+                The maximum number of addresses of one installation; a registration of another one is refused. The \
+                addresses of Live Activities that have ended do not count.
+                """),
     ]
 }
 

@@ -118,7 +118,7 @@ struct SettingBlock: Sendable {
         SettingBlock("apps.*.quota", documentation: "The quota of the Firebase project."),
         SettingBlock(
             "apps.*.limits",
-            documentation: "The limits of this app; above them, intake answers `busy` to this app only."),
+            documentation: "The limits of this app. Above them, intake answers `busy` to this app only."),
         SettingBlock("apps.*.receipts", documentation: "The app in the App Store."),
     ]
 }

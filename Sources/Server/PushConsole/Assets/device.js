@@ -7,7 +7,7 @@ import { count, distance, moment, shortID, some } from "./format.js";
 import { badge, facts, fault, foreign } from "./parts.js";
 import { story } from "./story.js";
 
-const state = { id: "", device: null, trace: null, fault: null, shown: undefined };
+const state = { id: "", device: null, siblings: [], trace: null, fault: null, shown: undefined };
 
 export async function open({ client, path, redraw }) {
   const id = path[0];
@@ -19,6 +19,10 @@ export async function open({ client, path, redraw }) {
     if (id !== state.id) return;
     state.device = device;
     redraw();
+    const siblings = device.installation ? await others(client, device) : [];
+    if (id !== state.id) return;
+    state.siblings = siblings;
+    redraw();
     const trace = await client.get(`/v1/devices/${part(id)}/trace`);
     if (id === state.id) state.trace = trace;
   } catch (problem) {
@@ -28,7 +32,13 @@ export async function open({ client, path, redraw }) {
 }
 
 export function forget() {
-  Object.assign(state, { id: "", device: null, trace: null, fault: null, shown: undefined });
+  Object.assign(state, { id: "", device: null, siblings: [], trace: null, fault: null, shown: undefined });
+}
+
+/** The other addresses of the installation, the active ones first. */
+async function others(client, { app, device, installation }) {
+  const { devices } = await client.get(target("/v1/devices", { app, installation, limit: 1000 }));
+  return devices.filter((other) => other.device !== device).sort((one, other) => other.active - one.active);
 }
 
 export function draw(context) {
@@ -47,7 +57,8 @@ export function draw(context) {
         ["User", device.user && h("a", { href: target("#/devices", { user: device.user }) }, device.user)],
         ["Tags", tagLinks(device.tags)],
         ["Kind of address", device.kind], ["Activity", device.activity], ["Type of activity", device.activity_type],
-        ["Platform", device.platform], ["App version", device.app_version], ["Locale", device.locale],
+        ["Installation", device.installation], ["Platform", device.platform], ["App version", device.app_version],
+        ["Locale", device.locale], ["Time zone", device.time_zone],
         ["Registered", device.registered_at && moment(device.registered_at)],
         ["Last seen", device.seen_at && `${moment(device.seen_at)} (${distance(device.seen_at)})`],
         ["Deactivated", device.deactivated_at && moment(device.deactivated_at)]),
@@ -57,6 +68,7 @@ export function draw(context) {
         context.may("push") && device.active && h("a", { class: "button",
           href: target("#/messages/new", { app: device.app, device: device.device }) }, "Send a test…"),
         context.may("operate") && deeds(context, device))),
+    state.siblings.length > 0 && installation(state.siblings),
     device && h("section", { "aria-labelledby": "story-title" },
       h("h2", { id: "story-title" }, "Story, the latest first"),
       story({ trace: trace ?? (state.fault && { events: [] }), about: "device", shown: state.shown, more: (shown) => {
@@ -64,6 +76,17 @@ export function draw(context) {
         redraw();
       } })),
   ];
+}
+
+function installation(siblings) {
+  return h("section", { class: "panel", "aria-labelledby": "installation-title" },
+    h("h2", { id: "installation-title" }, "Other addresses of the installation"),
+    facts(...siblings.slice(0, 64).map((other) => [
+      [other.kind ?? "alert", other.activity ?? other.activity_type].filter(Boolean).join(" "),
+      [h("a", { class: "code", href: `#/devices/${part(other.device)}` }, shortID(other.device)), " ",
+        other.active ? badge("good", "active") : badge("idle", `inactive${other.reason ? `: ${other.reason}` : ""}`)],
+    ])),
+    siblings.length > 64 && h("p", { class: "quiet" }, `and ${count(siblings.length - 64)} more`));
 }
 
 function deeds(context, device) {

@@ -7,8 +7,8 @@ import PushTime
 /// changes nothing itself: the registry reads the events from the ledger, as monitors do.
 ///
 /// A device that registered or was seen after the provider's timestamp stays active. A flood of bad tokens trips the
-/// brake of its app (`BrakeMachine`). The queue is bounded. A dropped candidate is found again with the next push to
-/// it, so nothing is kept on disk.
+/// brake of its app (`BrakeMachine`); addresses that end with their Live Activity pass it. The queue is bounded. A
+/// dropped candidate is found again with the next push to it, so nothing is kept on disk.
 package actor Feedback: FeedbackSink {
     package struct Limits: Sendable, Equatable {
         /// The number of candidates that wait. Above it the oldest are dropped.
@@ -106,7 +106,9 @@ package actor Feedback: FeedbackSink {
             if mayDeactivate(after: report) {
                 waiting += report.candidates
             } else {
-                counts.held += UInt64(report.candidates.count)
+                let passing = report.candidates.filter(\.isEndOfActivity)
+                waiting += passing
+                counts.held += UInt64(report.candidates.count - passing.count)
             }
         }
         let excess = waiting.count - limits.waiting
@@ -120,8 +122,9 @@ package actor Feedback: FeedbackSink {
     /// Passes the answers to the brake of the app. Returns whether deactivations may continue.
     private func mayDeactivate(after report: ProviderAnswers) -> Bool {
         let misdirected = report.candidates.count { $0.isMisdirected }
+        let ended = report.candidates.count { $0.isEndOfActivity }
         let candidates = BrakeMachine.Candidates(
-            misdirected: misdirected, dead: report.candidates.count - misdirected)
+            misdirected: misdirected, dead: report.candidates.count - misdirected - ended)
         let (mayPass, actions) = brakes.answered(report.count, candidates: candidates, of: report.app, now: loop.now)
         perform(actions)
         return mayPass
@@ -147,7 +150,7 @@ package actor Feedback: FeedbackSink {
             case .decide(let decision): decide(decision)
             case .hold(let app):
                 let before = waiting.count
-                waiting.removeAll { $0.app == app }
+                waiting.removeAll { $0.app == app && !$0.isEndOfActivity }
                 counts.held += UInt64(before - waiting.count)
             case .announce(let decision): announce(decision)
             case .followed(let app, let isOn):
@@ -287,7 +290,7 @@ package actor Feedback: FeedbackSink {
     ) -> [Deactivation] {
         var dead: [Deactivation] = []
         for (suspect, seen) in suspects {
-            if mayBeHeld, brakes.isStopped(suspect.app) {
+            if mayBeHeld, brakes.isStopped(suspect.app), !suspect.isEndOfActivity {
                 counts.held += 1
             } else if let seen, seen > suspect.evidence {
                 counts.alive += 1

@@ -214,6 +214,7 @@ package actor Router {
         for part in actions.closed { for done in closings.removeValue(forKey: part) ?? [] { done() } }
         for fault in actions.damaged { settings.damaged(fault) }
         if !actions.answers.isEmpty { settings.answered(actions.answers) }
+        if !actions.updated.isEmpty { registry.updated(actions.updated) }
         for submission in actions.submissions {
             let position = submission.app.position
             guard position < gates.count, let gate = gates[position] else {

@@ -48,7 +48,7 @@ final class ServedNode: Sendable {
     /// Opens the stores of a cluster. The node owns no partition before ``join()``.
     static func open(
         _ store: Configuration.Store, _ cluster: Configuration.Cluster, _ retention: LedgerRetention,
-        on dependencies: Stores.Dependencies
+        _ limits: AddressLimits, on dependencies: Stores.Dependencies
     ) async throws -> Stores {
         let log = dependencies.log
         if cluster.durability == .single {
@@ -68,6 +68,7 @@ final class ServedNode: Sendable {
         }
         do {
             var devices = PostgreSQLRegistry.Settings(settings)
+            devices.options.addressLimits = limits
             devices.now = { [clock = dependencies.clock] in clock.now }
             devices.failed = { error in
                 log.warning("cannot read what other nodes changed, retrying", [.error: "\(error)"])
@@ -82,7 +83,7 @@ final class ServedNode: Sendable {
                     sealing: .stored(
                         in: store.description, read: { try await book.sealingKey() },
                         keep: { try await book.keep(sealingKey: $0) }),
-                    node: node)
+                    node: node, addressLimits: limits)
             } catch {
                 await registry.close()
                 throw error

@@ -15,6 +15,7 @@ struct Stores: Sendable {
     let sealing: SealingKeySource
     /// The part of this node in its cluster; nil for files.
     let node: ServedNode?
+    let addressLimits: AddressLimits
 
     struct Dependencies: Sendable {
         let directory: String
@@ -33,13 +34,16 @@ struct Stores: Sendable {
     static func open(
         _ configuration: Configuration, _ retention: LedgerRetention, on dependencies: Dependencies
     ) async throws -> Stores {
+        let limits = AddressLimits(configuration.addressLimits)
         if let store = configuration.store, let cluster = configuration.cluster {
-            return try await ServedNode.open(store, cluster, retention, on: dependencies)
+            return try await ServedNode.open(store, cluster, retention, limits, on: dependencies)
         }
-        return try await openFiles(retention, on: dependencies)
+        return try await openFiles(retention, limits: limits, on: dependencies)
     }
 
-    private static func openFiles(_ retention: LedgerRetention, on dependencies: Dependencies) async throws -> Stores {
+    private static func openFiles(
+        _ retention: LedgerRetention, limits: AddressLimits, on dependencies: Dependencies
+    ) async throws -> Stores {
         let log = dependencies.log
         var settings = SQLiteLedger.Settings(directory: dependencies.directory)
         let registryPath = "\(settings.directory)/registry.db"
@@ -57,12 +61,15 @@ struct Stores: Sendable {
         let (ledger, backlog) = try await SQLiteLedger.open(settings)
         do {
             if let lost = try LostTransactions.removed(from: registryPath) { log.registrationsLost(lost) }
+            var options = RegistryOptions()
+            options.addressLimits = limits
             let registry = try await SQLiteRegistry.open(
-                directory: settings.directory, identities: ledger.identities, files: settings.files,
+                directory: settings.directory, identities: ledger.identities, options: options, files: settings.files,
                 note: { await ledger.note($0) })
             return Stores(
                 ledger: ledger, registry: registry, backlog: backlog,
-                sealing: .file("\(settings.directory)/\(KeyRegistrar.sealingFileName)"), node: nil)
+                sealing: .file("\(settings.directory)/\(KeyRegistrar.sealingFileName)"), node: nil,
+                addressLimits: limits)
         } catch {
             await ledger.close()
             throw error

@@ -104,6 +104,8 @@ extension Configuration {
         Dictionary(apps.map { ($0.id, $0.limits) }, uniquingKeysWith: { first, _ in first })
     }
 
+    var addressLimits: [AppID: Int] { appLimits.mapValues(\.addressesPerInstallation) }
+
     /// The apps for the catalog of the HTTP API.
     var catalog: [AppCatalog.App] {
         apps.map { AppCatalog.App(id: $0.id, codec: $0.codec, environment: $0.identity("environment")) }

@@ -85,6 +85,7 @@ final class Pipeline: Sendable {
         var isTakingIn = false
         var endpoints: Endpoints?
         var timer: LoopBound<TimerHandle>?
+        var tidying: Task<Void, Never>?
     }
 
     /// Opens the files and the sockets for monitors, and gives the waiting messages to the router.
@@ -278,7 +279,11 @@ final class Pipeline: Sendable {
         let timer = await loop.run { [ledger] in
             LoopBound(loop.scheduleRepeating(every: .seconds(1)) { ledger.trim() }, on: loop)
         }
-        state.withLock { $0.timer = timer }
+        let tidying = Task { [registry, log = dependencies.log] in await registry.keepTidy(log: log) }
+        state.withLock { state in
+            state.timer = timer
+            state.tidying = tidying
+        }
     }
 
     /// Applies changed rights, apps and retention.
@@ -293,6 +298,7 @@ final class Pipeline: Sendable {
         refusedHandshakes.directory = directory
         intake.update(apps: configuration.appTable, rights: directory.rights)
         intake.update(limits: configuration.appLimits, window: configuration.dedupe.window)
+        stores.addressLimits.replaceAll(with: configuration.addressLimits)
         await bus.replaceObservers(configuration.observers)
         await intake.loop.run {}
     }
@@ -316,6 +322,9 @@ final class Pipeline: Sendable {
         if let timer = state.withLock({ $0.timer.take() }) {
             await timer.loop.run { timer.loop.cancel(timer.wrapped) }
         }
+        let tidying = state.withLock { $0.tidying.take() }
+        tidying?.cancel()
+        await tidying?.value
         await intake.stop(within: .zero)
         await router.drain()
         await feedback.stop()

@@ -44,7 +44,7 @@ extension ImportTask {
                 changes.put(change, for: device.deviceId)
             }
             let write = DeviceWrite(
-                changes, versions: [:], version: .random(in: .min ... .max), isAgain: false, slot: 0, marks: [])
+                changes, read: ReadDevices(), version: .random(in: .min ... .max), isAgain: false, slot: 0, marks: [])
             _ = try await call.run { write.call(on: $0) }
             count += devices.count
             row = last

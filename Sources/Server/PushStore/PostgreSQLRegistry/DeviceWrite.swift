@@ -14,15 +14,19 @@ struct DeviceWrite: Sendable {
     let changes: [DeviceChange]
     /// The versions of the devices as they were read.
     let versions: [DeviceID: Int64]
+    /// The installations as they were read.
+    let installations: ReadInstallations
     let counts: (registered: Int, unregistered: Int)
     let marks: [(part: Int, number: UInt64)]
 
     /// - Parameter isAgain: Whether an earlier attempt was carried out. Devices that another node has changed since then
     ///   are left as they are.
     init(
-        _ devices: DeviceChanges, versions: [DeviceID: Int64], version: Int64, isAgain: Bool, slot: Int32,
+        _ devices: DeviceChanges, read: ReadDevices, version: Int64, isAgain: Bool, slot: Int32,
         marks: [(part: Int, number: UInt64)]
     ) {
+        let versions = read.versions
+        installations = isAgain ? ReadInstallations() : read.installations
         // In the order of the ids: two writers that lock the same devices do not wait for each other.
         changes = devices.list.filter { change in
             (change.before != nil || change.after != nil) && (!isAgain || versions[Self.id(change)] == version)
@@ -37,6 +41,9 @@ struct DeviceWrite: Sendable {
 
     var isEmpty: Bool { changes.isEmpty && marks.isEmpty }
 
+    /// The place of the result of the write among those of the call.
+    var resultIndex: Int { installations.all.isEmpty ? 0 : 1 }
+
     private static func id(_ change: DeviceChange) -> DeviceID {
         (change.before ?? change.after)?.deviceId ?? DeviceID(high: 0, low: 0)
     }
@@ -47,6 +54,7 @@ struct DeviceWrite: Sendable {
         let existing = ids.filter { versions[$0] != nil }
         let written = changes.compactMap(\.after)
         let erased = zip(changes, ids).filter { $0.0.after == nil && versions[$0.1] != nil }.map(\.1)
+        if !installations.all.isEmpty { section.call(RegistryStatements.lock) { installations.append(to: &$0) } }
         section.call(RegistryStatements.write) { parameters in
             parameters.append(ids: existing)
             parameters.append(int8Array: existing.map { versions[$0] ?? 0 })
@@ -85,6 +93,7 @@ struct DeviceWrite: Sendable {
             parameters.append(int8: Int64(counts.registered))
             parameters.append(int8: Int64(counts.unregistered))
             append(places: written, to: &parameters)
+            installations.append(checked: &parameters)
         }
         if isEmpty { section.call(RegistryStatements.touch) { $0.append(int4: slot) } }
         section.call(RegistryStatements.counts)

@@ -54,7 +54,7 @@ extension PostgreSQLRegistry {
     }
 
     private func write(_ marks: [RecordedDeactivation], upTo numbers: [Int: UInt64]) async throws {
-        let batch = DeactivationBatch(marks)
+        let batch = DeactivationBatch(marks, at: settings.now())
         let (result, _) = try await change(batch.ids, marks: numbers.map { ($0, $1) }) { batch.decide(&$0) }
         state.withLock { state in
             for (part, number) in numbers { state.marked[part] = max(state.marked[part] ?? 0, number) }

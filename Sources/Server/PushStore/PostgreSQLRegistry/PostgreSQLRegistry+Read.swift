@@ -16,6 +16,21 @@ extension PostgreSQLRegistry {
 
     func find(_ ids: [DeviceID]) async throws -> [Device] { try await rows(ids).map(\.device) }
 
+    func activities(_ which: ActivityState, since time: WallTime) async throws -> [DeviceID] {
+        let statement =
+            switch which {
+            case .silent: RegistryStatements.silentActivities
+            case .ended: RegistryStatements.endedActivities
+            }
+        let results = try await sessions.read { section in
+            section.call(statement) { parameters in
+                parameters.append(int8: time.milliseconds)
+                parameters.append(int8: Int64(ActivityUpkeep.pageSize))
+            }
+        }
+        return try results[0].rows.map { try $0.deviceID(0) }
+    }
+
     private func rows(_ ids: some Sequence<DeviceID> & Sendable) async throws -> [DeviceRow] {
         let results = try await sessions.read { section in
             section.call(RegistryStatements.devices) { $0.append(ids: ids) }
@@ -55,6 +70,8 @@ private struct ListQuery: Sendable {
         if filter.app != nil { conditions.append("d.app = \(parameter(.text))") }
         if filter.user != nil { conditions.append("d.account = \(parameter(.bytea))") }
         if filter.kind != nil { conditions.append("d.kind = \(parameter(.int4))") }
+        if filter.installation != nil { conditions.append("d.installation = \(parameter(.bytea))") }
+        if filter.activity != nil { conditions.append("d.activity = \(parameter(.bytea))") }
         var source = "carillon.devices d"
         if filter.tag != nil {
             source += " JOIN carillon.device_tags t ON t.id = d.id AND t.app = d.app"
@@ -77,6 +94,8 @@ private struct ListQuery: Sendable {
         if let app = filter.app { parameters.append(text: app.name) }
         if let user = filter.user { parameters.append(bytea: Array(user.utf8)) }
         if let kind = filter.kind { parameters.append(int4: Int32(kind.number)) }
+        if let installation = filter.installation { parameters.append(bytea: Array(installation.utf8)) }
+        if let activity = filter.activity { parameters.append(bytea: Array(activity.utf8)) }
         if let tag = filter.tag { parameters.append(bytea: Array(tag.utf8)) }
     }
 }

@@ -5,15 +5,15 @@ import PushTime
 /// Writing devices, at whatever time the database or another node interferes.
 extension PostgreSQLRegistry {
     func change<Outcome: Sendable>(
-        _ ids: Set<DeviceID>, tagged: Set<DeviceID>,
+        _ ids: Set<DeviceID>, tagged: Set<DeviceID>, installations: Set<Installation>?,
         _ decide: @escaping @Sendable (inout DeviceChanges) -> Outcome
     ) async throws -> (Outcome, DeviceChanges) {
-        try await change(ids, marks: [], decide)
+        try await change(ids, installations, marks: [], decide)
     }
 
     /// - Parameter marks: how far the logs of parts are applied with this write.
     func change<Outcome: Sendable>(
-        _ ids: Set<DeviceID>, marks: [(part: Int, number: UInt64)],
+        _ ids: Set<DeviceID>, _ installations: Set<Installation>? = nil, marks: [(part: Int, number: UInt64)],
         _ decide: (inout DeviceChanges) -> Outcome
     ) async throws -> (Outcome, DeviceChanges) {
         let deadline = RegistrySessions.now + settings.patience
@@ -25,12 +25,11 @@ extension PostgreSQLRegistry {
         while isFirst || RegistrySessions.now < deadline {
             if !isFirst { await sessions.pause(.milliseconds(.random(in: 1...20))) }
             isFirst = false
-            guard let rows = try await stored(ids, by: deadline, isDoubtful: doubtful != nil) else { break }
-            let versions = Dictionary(rows.map { ($0.device.deviceId, $0.version) }, uniquingKeysWith: { $1 })
-            var devices = DeviceChanges()
-            for row in rows { devices.add(row.device, tags: row.tags) }
+            guard let read = try await stored(ids, in: installations, by: deadline, isDoubtful: doubtful != nil)
+            else { break }
+            var devices = read.changes
             let decided: (Outcome, DeviceChanges)
-            let isAgain = rows.contains { $0.version == version }
+            let isAgain = read.rows.values.contains { $0.version == version }
             if let doubtful, isAgain {
                 // The attempt was carried out. It is written once more: a commit that is visible need not be on the
                 // standby yet, and the next one waits for it.
@@ -40,11 +39,11 @@ extension PostgreSQLRegistry {
                 decided = (outcome, devices)
             }
             let write = DeviceWrite(
-                decided.1, versions: versions, version: version, isAgain: isAgain, slot: slot, marks: marks)
+                decided.1, read: read, version: version, isAgain: isAgain, slot: slot, marks: marks)
             if write.isEmpty, doubtful == nil { return decided }
             switch await sessions.write(within: attempt(until: deadline), { write.call(on: $0) }) {
             case .done(let results):
-                if try take(results) { return decided }
+                if try take(results, at: write.resultIndex) { return decided }
                 // An earlier attempt was not carried out, or another node has changed its devices since.
                 version = Int64.random(in: 1 ... .max)
                 doubtful = nil
@@ -86,22 +85,41 @@ extension PostgreSQLRegistry {
 
     /// Reads devices; nil if the time is over.
     private func stored(
-        _ ids: Set<DeviceID>, by deadline: MonotonicTime, isDoubtful: Bool
-    ) async throws -> [DeviceRow]? {
-        if ids.isEmpty { return [] }
+        _ ids: Set<DeviceID>, in installations: Set<Installation>?, by deadline: MonotonicTime, isDoubtful: Bool
+    ) async throws -> ReadDevices? {
+        if ids.isEmpty { return ReadDevices() }
         do {
-            let results = try await sessions.read(isOrdered: true, until: deadline) { section in
-                section.call(RegistryStatements.devices) { $0.append(ids: ids) }
+            var wanted = installations ?? []
+            while true {
+                let read = try await read(ids, in: Array(wanted), by: deadline)
+                // The installations of the devices are known only now.
+                let more = installations == nil ? [] : Set(read.rows.values.compactMap(\.device.home))
+                if more.isSubset(of: wanted) { return read }
+                wanted.formUnion(more)
             }
-            return try results[0].rows.map { try DeviceRow($0) }
         } catch let error as RegistryError where error.code == .unavailable && isDoubtful {
             return nil
         }
     }
 
+    private func read(
+        _ ids: Set<DeviceID>, in installations: [Installation], by deadline: MonotonicTime
+    ) async throws -> ReadDevices {
+        let results = try await sessions.read(isOrdered: true, until: deadline) { section in
+            section.call(RegistryStatements.devices) { $0.append(ids: ids) }
+            guard !installations.isEmpty else { return }
+            section.call(RegistryStatements.members) { ReadInstallations(installations, members: []).append(to: &$0) }
+        }
+        let devices = try results[0].rows.map { try DeviceRow($0) }
+        let members = results.count > 1 ? try results[1].rows.map { try DeviceRow($0) } : []
+        return ReadDevices(devices, members: members, of: installations)
+    }
+
     /// Takes the results of a write. Returns whether it was carried out.
-    private func take(_ results: [PostgreSQLResult]) throws -> Bool {
-        guard let counts = results.last, try results[0].row().value(0, as: Bool.self) else { return false }
+    private func take(_ results: [PostgreSQLResult], at index: Int) throws -> Bool {
+        guard let counts = results.last, index < results.count, try results[index].row().value(0, as: Bool.self) else {
+            return false
+        }
         try takeCounts(counts)
         return true
     }

@@ -58,6 +58,7 @@ package final class PostgreSQLRegistry: RegistryEngine, DeviceWriter {
     let turn = WriteTurn(limit: 4096)
     let calls = RegistrationCalls()
     let named = NamedAudiences()
+    let updated = UpdatedDevices()
     let choices = StoredTagChoices()
     let state = Locked(State())
     /// This node's row of the counts.
@@ -93,6 +94,7 @@ package final class PostgreSQLRegistry: RegistryEngine, DeviceWriter {
         self.note = note
     }
 
+    var addressLimits: AddressLimits { settings.options.addressLimits }
     package var inactive: any DeviceSet { gone }
     package var ofOtherKinds: any DeviceSet { others }
     package var keys: any KeyBook { keyBook }
@@ -138,4 +140,12 @@ package final class PostgreSQLRegistry: RegistryEngine, DeviceWriter {
     package func remove(_ devices: [DeviceID]) async throws -> [DeviceID] {
         try await end(devices, reason: Deactivation.removed, erasing: true)
     }
+
+    package func endActivity(_ activity: String, of app: AppID) async throws -> [DeviceID] {
+        try await end(activity: activity, of: app)
+    }
+
+    package func updated(_ devices: [DeviceID]) { updated.add(devices, at: settings.now()) }
+
+    package func tidyActivities() async throws -> Bool { try await tidy() }
 }

@@ -13,7 +13,8 @@ enum RegistryStatements {
 
     // MARK: Writing
 
-    /// Writes devices, if those that exist are as they were read (`$2`) or as an earlier attempt has left them (`$3`).
+    /// Writes devices, if those that exist are as they were read (`$2`) or as an earlier attempt has left them (`$3`), and
+    /// if the installations (`$39`) have the devices that were read: their number and the sum of their versions tell.
     /// Returns whether they were. A device that another node has added since it was read violates the primary key.
     ///
     /// The ids are in ascending order, and so are the locks: two writers do not wait for each other. An ORDER BY would
@@ -25,8 +26,15 @@ enum RegistryStatements {
                 SELECT d.version FROM unnest($1::bytea[], $2::bigint[]) AS i (id, before)
                 JOIN carillon.devices d ON d.id = i.id AND d.version IN (i.before, $3)
                 FOR UPDATE OF d),
+            members AS MATERIALIZED (
+                SELECT coalesce(sum(d.number), 0) = $40 AND coalesce(sum(d.versions), 0) = $41 AS same
+                FROM unnest($38::text[], $39::bytea[]) AS k (app, installation)
+                CROSS JOIN LATERAL (
+                    SELECT count(*) AS number, sum(version >> 32) AS versions FROM carillon.devices
+                    WHERE installation = k.installation AND app = k.app) AS d),
             fits AS MATERIALIZED (
-                SELECT count(*) = cardinality($1::bytea[]) AS yes, coalesce(bool_or(version = $3), false) AS again
+                SELECT count(*) = cardinality($1::bytea[]) AND (SELECT same FROM members) AS yes,
+                    coalesce(bool_or(version = $3), false) AS again
                 FROM locked),
             input AS MATERIALIZED (
                 SELECT * FROM unnest($4::bytea[], $5::int[], $6::text[], $7::bytea[], $8::bytea[], $9::bytea[],
@@ -86,8 +94,25 @@ enum RegistryStatements {
             .byteaArray, .byteaArray, .int8Array, .int8Array, .int8Array, .byteaArray, .int8Array, .int8Array,
             .textArray, .int8, .byteaArray, .byteaArray, .textArray, .byteaArray, .byteaArray, .textArray, .byteaArray,
             .byteaArray, .int4Array, .int8Array, .int4, .int8, .int8, .int4Array, .byteaArray, .byteaArray,
-            .byteaArray, .byteaArray,
+            .byteaArray, .byteaArray, .textArray, .byteaArray, .int8, .int8,
         ])
+
+    /// Makes the writers of some installations wait for each other until they commit. Without it, two nodes could add an
+    /// address each to an installation that both have read without the other's.
+    ///
+    /// It is a statement of its own, before ``write``, which then sees what others have committed. There are 256 locks, so
+    /// that a large write does not exhaust the lock table of the server. All writers take them in the same order.
+    static let lock = PostgreSQLStatement(
+        "lock-installations",
+        sql: """
+            SELECT pg_advisory_xact_lock(\(lockClass), slot) FROM (
+                SELECT DISTINCT (hashtextextended(k.app || ' ' || encode(k.installation, 'hex'), 0) & 255)::int AS slot
+                FROM unnest($1::text[], $2::bytea[]) AS k (app, installation) ORDER BY 1) AS slots
+            """,
+        parameters: [.textArray, .byteaArray])
+
+    /// A number that tells the locks of the registry from others.
+    private static let lockClass: Int32 = 0x4361_7265
 
     static let counts = PostgreSQLStatement(
         "count-devices",
@@ -187,11 +212,37 @@ enum RegistryStatements {
     static let devices = PostgreSQLStatement(
         "read-devices", sql: "SELECT \(columns) FROM carillon.devices WHERE id = ANY($1)", parameters: [.byteaArray])
 
+    static let members = PostgreSQLStatement(
+        "read-installations",
+        sql: """
+            SELECT d.* FROM unnest($1::text[], $2::bytea[]) AS k (app, installation)
+            CROSS JOIN LATERAL (
+                SELECT \(columns) FROM carillon.devices
+                WHERE installation = k.installation AND app = k.app ORDER BY id) AS d
+            """,
+        parameters: [.textArray, .byteaArray])
+
     /// The last time at which the devices were certainly active.
     static let seen = PostgreSQLStatement(
         "seen-devices",
         sql: "SELECT id, greatest(seen, registered) FROM carillon.devices WHERE id = ANY($1)",
         parameters: [.byteaArray])
+
+    /// Addresses of Live Activities that are active and were not seen since. The order makes the server use their index.
+    static let silentActivities = PostgreSQLStatement(
+        "silent-activities",
+        sql: """
+            SELECT id FROM carillon.devices WHERE activity IS NOT NULL AND deactivated IS NULL AND seen <= $1
+            ORDER BY activity LIMIT $2
+            """,
+        parameters: [.int8, .int8])
+
+    static let endedActivities = PostgreSQLStatement(
+        "ended-activities",
+        sql: """
+            SELECT id FROM carillon.devices WHERE activity IS NOT NULL AND deactivated <= $1 ORDER BY activity LIMIT $2
+            """,
+        parameters: [.int8, .int8])
 
     static let everyone = everyone("everyone", columns: "id, token")
     /// The same with the locales, for a message that has forms by locale.

@@ -37,9 +37,11 @@ struct DeactivationBatch: Sendable {
     }
 
     let marks: [RecordedDeactivation]
+    private let now: WallTime
 
-    init(_ marks: [RecordedDeactivation]) {
+    init(_ marks: [RecordedDeactivation], at now: WallTime) {
         self.marks = marks
+        self.now = now
     }
 
     /// The devices that must be read before the decision.
@@ -68,6 +70,8 @@ struct DeactivationBatch: Sendable {
     private func decide(_ mark: RecordedDeactivation, for id: DeviceID, in devices: inout DeviceChanges) {
         guard var change = devices[id], let before = change.after else {
             if mark.content.erases { return }
+            // The address of a Live Activity was removed a day after its end.
+            if mark.content.isEndOfActivity, mark.time + ActivityUpkeep.keeps <= now { return }
             var device = Device(id, app: mark.content.app, token: nil)
             device.deactivate(by: mark)
             var change = devices[id] ?? DeviceChange(new: device)

@@ -46,7 +46,10 @@ struct Device: ActiveRecord {
     /// paging needs it. No index contains `deactivatedAt`, and that of the users has the kind, too: SQLite would consider
     /// the others more selective than a list of users, which is wrong.
     static var indexes: [Index<Device>] {
-        [.unique(\.deviceId), Index(\.app), Index(\.app, \.kind), Index(\.user, \.app, \.kind)]
+        [
+            .unique(\.deviceId), Index(\.app), Index(\.app, \.kind), Index(\.user, \.app, \.kind),
+            Index(\.installation, \.app), Index(\.activity, \.app),
+        ]
     }
 
     static var tags: HasMany<Device, DeviceTag> { HasMany(\.device) }
@@ -167,6 +170,27 @@ extension Device {
             found += try Self.where(.isIn(\.deviceId, values: part)).all(in: snapshot)
         }
         return found
+    }
+
+    /// Returns a page of addresses of Live Activities, in the order of the index that has the others at its other end.
+    static func activities(_ which: ActivityState, since time: WallTime) -> Query<Device> {
+        let query = Self.where(\.activity > "").order(by: \.activity).limit(ActivityUpkeep.pageSize)
+        return switch which {
+        case .silent: query.where(\.deactivatedAt == nil && \.seenAt <= time)
+        case .ended: query.where(\.deactivatedAt <= time)
+        }
+    }
+
+    /// Returns the devices of installations. They are found by the name alone: an index of apps seems more selective to
+    /// SQLite than a list of names.
+    static func find(in installations: Set<Installation>, of snapshot: Snapshot) throws -> [Device] {
+        let names = Set(installations.map(\.name)).map(\.text)
+        var found: [Device] = []
+        for start in stride(from: 0, to: names.count, by: SQLiteRegistry.listLimit) {
+            let part = Array(names[start..<Swift.min(start + SQLiteRegistry.listLimit, names.count)])
+            found += try Self.where(.isIn(\.installation, values: part)).all(in: snapshot)
+        }
+        return found.filter { device in device.home.map { installations.contains($0) } ?? false }
     }
 
     /// - Parameter tags: the device's tags in any order.

@@ -34,17 +34,32 @@ struct DeviceChanges: Sendable {
     /// The ids of the changed devices, in the order of their first change. New rows are written in this order.
     private(set) var order: [DeviceID] = []
     private var ordered: Set<DeviceID> = []
+    /// The devices of each installation after the changes. Of the installations that were read, these are all.
+    private var members: [Installation: Set<DeviceID>] = [:]
 
-    /// Adds a device as it is stored.
+    /// Adds a device as it is stored. Each is added once.
     mutating func add(_ device: Device, tags: Set<ExactText> = []) {
         all[device.deviceId] = DeviceChange(stored: device, tags: tags)
+        if let home = device.home { members[home, default: []].insert(device.deviceId) }
     }
 
     subscript(id: DeviceID) -> DeviceChange? { all[id] }
 
+    /// Returns the devices of an installation in the order of their ids.
+    func devices(in installation: Installation) -> [Device] {
+        (members[installation] ?? []).sorted().compactMap { all[$0]?.after }
+    }
+
     mutating func put(_ change: DeviceChange, for id: DeviceID) {
+        move(id, from: all[id]?.after?.home, to: change.after?.home)
         all[id] = change
         if ordered.insert(id).inserted { order.append(id) }
+    }
+
+    private mutating func move(_ id: DeviceID, from old: Installation?, to new: Installation?) {
+        guard old != new else { return }
+        if let old { members[old]?.remove(id) }
+        if let new { members[new, default: []].insert(id) }
     }
 
     var isEmpty: Bool { order.isEmpty }

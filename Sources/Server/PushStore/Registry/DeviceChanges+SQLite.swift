@@ -3,9 +3,21 @@ import PushModel
 
 extension DeviceChanges {
     /// Reads the devices with these ids, and the tags of some of them.
-    init(_ ids: Set<DeviceID>, tagged: Set<DeviceID> = [], in transaction: Transaction) throws {
+    ///
+    /// - Parameter installations: The installations whose devices are read as well, with their tags, besides those of
+    ///   the devices with these ids; nil to read none.
+    init(
+        _ ids: Set<DeviceID>, tagged: Set<DeviceID> = [], installations: Set<Installation>? = nil,
+        in transaction: Transaction
+    ) throws {
         self.init()
-        let found = try Device.find(Array(ids), in: transaction)
+        var found = try Device.find(Array(ids), in: transaction)
+        var tagged = tagged
+        if let homes = installations?.union(found.compactMap(\.home)), !homes.isEmpty {
+            let members = try Device.find(in: homes, of: transaction)
+            tagged.formUnion(members.map(\.deviceId))
+            found += members.filter { !ids.contains($0.deviceId) }
+        }
         let wanted = tagged.isEmpty ? [] : found.filter { tagged.contains($0.deviceId) }
         let tags = try Device.tags.load(for: wanted, in: transaction)
         for device in found {

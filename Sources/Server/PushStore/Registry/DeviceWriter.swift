@@ -11,16 +11,25 @@ protocol DeviceWriter: RegistryEngine {
     var turn: WriteTurn { get }
     var calls: RegistrationCalls { get }
     var named: NamedAudiences { get }
+    var addressLimits: AddressLimits { get }
 
     /// Returns the time for a write, later than that of all earlier writes of this process.
     func stamp() -> WallTime
 
     /// Reads devices and the tags of some of them, lets `decide` change them, and stores the changes. Returns when they
     /// are durable. The caller has the turn.
+    ///
+    /// - Parameter installations: The installations whose devices are read, besides those of the devices; nil for none.
     func change<Outcome: Sendable>(
-        _ ids: Set<DeviceID>, tagged: Set<DeviceID>,
+        _ ids: Set<DeviceID>, tagged: Set<DeviceID>, installations: Set<Installation>?,
         _ decide: @escaping @Sendable (inout DeviceChanges) -> Outcome
     ) async throws -> (Outcome, DeviceChanges)
+
+    /// The addresses of Live Activities that updates have reached.
+    var updated: UpdatedDevices { get }
+
+    /// Returns at most a page of addresses of Live Activities.
+    func activities(_ which: ActivityState, since time: WallTime) async throws -> [DeviceID]
 
     /// Returns the devices with these ids that exist, in no particular order.
     func find(_ ids: [DeviceID]) async throws -> [Device]
@@ -65,9 +74,12 @@ extension DeviceWriter {
 
     /// Writes several waiting calls together, because a sync costs as much as a hundred registrations.
     private func write(_ group: [RegistrationCall]) async {
-        let batch = RegistrationBatch(group.map(\.devices), identities: identities, at: stamp())
+        let batch = RegistrationBatch(
+            group.map(\.devices), identities: identities, limits: addressLimits, at: stamp())
         do {
-            let (answers, changes) = try await change(batch.ids, tagged: batch.tagged) { devices in
+            let (answers, changes) = try await change(
+                batch.ids, tagged: batch.tagged, installations: batch.installations
+            ) { devices in
                 var batch = batch
                 return batch.decide(&devices)
             }
@@ -89,7 +101,7 @@ extension DeviceWriter {
 
     /// Publishes events of changes that are already stored. If the ledger does not accept them, the changes stay: a
     /// second registration would be answered `known` and would publish nothing.
-    private func publish(_ events: [EventDraft]) async {
+    func publish(_ events: [EventDraft]) async {
         guard !events.isEmpty else { return }
         if await note(events) == nil { lost(events: events.count) }
     }
@@ -101,7 +113,7 @@ extension DeviceWriter {
         let now = stamp()
         let changed = try await turn.take {
             let wanted = Set(ids)
-            let (changed, _) = try await change(wanted, tagged: []) { devices in
+            let (changed, _) = try await change(wanted, tagged: [], installations: nil) { devices in
                 var changed: [(DeviceID, AppID)] = []
                 for id in wanted {
                     guard var change = devices[id], var device = change.after, let end = device.deactivatedAt,

@@ -10,11 +10,15 @@ struct RegistrationBatch: Sendable {
     }
 
     private let calls: [[Named]]
+    private let limits: AddressLimits
     private let now: WallTime
     /// The devices that must be read before the decision.
     private(set) var ids: Set<DeviceID> = []
     /// Those of them whose tags must be read as well.
     private(set) var tagged: Set<DeviceID> = []
+    /// The installations that are stated. All of their devices must be read, and all of those of the installations to
+    /// which the devices belong.
+    private(set) var installations: Set<Installation> = []
     private var outcomes: [RegisteredDevice] = []
     private var events: [EventDraft] = []
 
@@ -24,8 +28,9 @@ struct RegistrationBatch: Sendable {
         let events: [EventDraft]
     }
 
-    init(_ calls: [[DeviceRegistration]], identities: Identities, at now: WallTime) {
+    init(_ calls: [[DeviceRegistration]], identities: Identities, limits: AddressLimits, at now: WallTime) {
         self.now = now
+        self.limits = limits
         self.calls = calls.map { call in
             call.map { one in
                 let id = identities.device(of: one.app, token: one.token)
@@ -40,6 +45,10 @@ struct RegistrationBatch: Sendable {
             if let replaced = named.replaced {
                 ids.insert(replaced)
                 tagged.formUnion([named.id, replaced])
+            }
+            if let installation = named.registration.place.installation, !installation.isEmpty {
+                installations.insert(Installation(app: named.registration.app.name, name: installation))
+                tagged.insert(named.id)
             }
         }
     }
@@ -60,31 +69,48 @@ struct RegistrationBatch: Sendable {
             return
         }
         let old = named.replaced.flatMap { devices[$0] }
-        if let replaced = named.replaced { retire(replaced, app: registration.app, in: &devices) }
         var draft =
             devices[id] ?? DeviceChange(new: Device(id, app: registration.app, token: registration.token))
-        var device = draft.after ?? Device(id, app: registration.app, token: registration.token)
-        // A device is also known if this batch has created it.
-        let isNew = device.seenAt == nil && draft.before == nil
-        let change: RegisteredDevice.Change = isNew ? .registered : device.isActive ? .known : .reactivated
+        let before = draft.after
+        var device = before ?? Device(id, app: registration.app, token: registration.token)
         device.token = KeptToken(registration.token)
-        device.user = Self.property(registration.user, old?.after?.user, device.user)
-        device.locale = Self.property(registration.locale, old?.after?.locale, device.locale)
+        device.place = Self.place(registration.place, old?.after?.place, device.place)
+        let siblings = siblings(of: device, before: before, named, in: devices)
+        guard siblings.hasRoom else {
+            outcomes.append(RegisteredDevice(id: id, change: .tooMany))
+            return
+        }
+        // The properties of an installation come before those that the address had alone.
+        let model = before.flatMap { $0.home != nil && $0.home == device.home ? $0 : nil } ?? siblings.model
+        let others = model.map { SharedProperties($0, tags: devices[$0.deviceId]?.tags ?? []) }
+        if let replaced = named.replaced { retire(replaced, app: registration.app, in: &devices) }
+        for sibling in siblings.replaced { retire(sibling.deviceId, app: registration.app, in: &devices) }
+        for sibling in siblings.leaving { Self.release(sibling.deviceId, in: &devices) }
         device.platform = Self.property(registration.platform, old?.after?.platform, device.platform)
         device.appVersion = Self.property(registration.appVersion, old?.after?.appVersion, device.appVersion)
-        device.timeZone = Self.property(registration.timeZone, old?.after?.timeZone, device.timeZone)
-        device.place = Self.place(registration.place, old?.after?.place, device.place)
-        if let tags = registration.tags {
-            draft.tags = Set(tags.map { ExactText($0) })
-        } else if let old {
-            draft.tags.formUnion(old.tags)
-        }
-        guard registration.purpose != .change else {
+        let shared = SharedProperties(of: registration, others: others, replaced: old, device, tags: draft.tags)
+        shared.set(in: &device)
+        draft.tags = shared.tags
+        if registration.namesShared { Self.share(shared, with: siblings.staying, in: &devices) }
+        if registration.purpose == .change {
             draft.after = device
             devices.put(draft, for: id)
             outcomes.append(RegisteredDevice(id: id, change: .known))
-            return
+        } else {
+            // A device is also known if this batch has created it.
+            let isNew = device.seenAt == nil && draft.before == nil
+            let change: RegisteredDevice.Change = isNew ? .registered : device.isActive ? .known : .reactivated
+            note(device, draft, of: registration.app, as: change, in: &devices)
         }
+    }
+
+    /// Stores a device that is there now.
+    private mutating func note(
+        _ device: Device, _ draft: DeviceChange, of app: AppID, as change: RegisteredDevice.Change,
+        in devices: inout DeviceChanges
+    ) {
+        var (device, draft) = (device, draft)
+        let id = device.deviceId
         let now = Self.time(now, of: device)
         device.registeredAt = device.registeredAt ?? now
         // A clock that was set back does not make a device older.
@@ -96,10 +122,45 @@ struct RegistrationBatch: Sendable {
         devices.put(draft, for: id)
         outcomes.append(RegisteredDevice(id: id, change: change))
         switch change {
-        case .registered: tell(.deviceRegistered, of: id, app: registration.app)
-        case .reactivated: tell(.deviceReactivated, of: id, app: registration.app)
-        case .known, .missing: break
+        case .registered: tell(.deviceRegistered, of: device, app: app)
+        case .reactivated: tell(.deviceReactivated, of: device, app: app)
+        case .known, .missing, .tooMany: break
         }
+    }
+
+    // MARK: Installations
+
+    /// Returns the other addresses of the installation to which a device will belong.
+    private func siblings(
+        of device: Device, before: Device?, _ named: Named, in devices: DeviceChanges
+    ) -> Siblings {
+        guard let home = device.home else { return Siblings() }
+        let others = devices.devices(in: home).filter { $0.deviceId != named.id && $0.deviceId != named.replaced }
+        if named.registration.purpose == .change { return Siblings(staying: others) }
+        return Siblings(
+            of: device, among: others, isMember: before.map { $0.isActive && $0.home == home } ?? false,
+            limit: limits.limit(of: named.registration.app))
+    }
+
+    /// Gives the properties of an installation to its other addresses.
+    private static func share(
+        _ properties: SharedProperties, with siblings: [Device], in devices: inout DeviceChanges
+    ) {
+        for sibling in siblings {
+            guard var draft = devices[sibling.deviceId], var device = draft.after else { continue }
+            guard SharedProperties(device, tags: draft.tags) != properties else { continue }
+            properties.set(in: &device)
+            draft.after = device
+            draft.tags = properties.tags
+            devices.put(draft, for: sibling.deviceId)
+        }
+    }
+
+    /// Takes an inactive address out of its installation.
+    private static func release(_ id: DeviceID, in devices: inout DeviceChanges) {
+        guard var draft = devices[id] else { return }
+        draft.after?.installation = nil
+        devices.put(draft, for: id)
     }
 
     /// How far the clocks of two nodes may differ, which both show the time of the database.
@@ -132,10 +193,11 @@ struct RegistrationBatch: Sendable {
         return place
     }
 
-    /// Deactivates a replaced device. Its user and tags move to the new token.
+    /// Deactivates a replaced device. Its user, its tags and its place in the installation move to the new token.
     private mutating func retire(_ id: DeviceID, app: AppID, in devices: inout DeviceChanges) {
         guard var draft = devices[id], var device = draft.after else { return }
         device.user = nil
+        device.installation = nil
         draft.tags = []
         if device.isActive {
             device.deactivatedAt = now
@@ -149,9 +211,10 @@ struct RegistrationBatch: Sendable {
 
     static let replaced = "replaced"
 
-    private mutating func tell(_ kind: EventKind, of id: DeviceID, app: AppID) {
+    private mutating func tell(_ kind: EventKind, of device: Device, app: AppID) {
         var event = EventDraft(kind, app: app)
-        event.device = id
+        event.device = device.deviceId
+        event.add("address_kind", text: device.place.kind?.rawValue)
         events.append(event)
     }
 }

@@ -16,6 +16,10 @@ package protocol RegistryEngine: DeviceRegistry, DeviceBook {
     /// that were applied before.
     func apply(_ segments: [LogSegment]) async throws
 
+    /// Ends the addresses of Live Activities that had no update for twelve hours, and removes those that ended a day ago.
+    /// Returns whether it is to be called again at once, because there may be more.
+    func tidyActivities() async throws -> Bool
+
     /// Waits for running operations and closes the files or connections. Later calls throw an error.
     func close() async
 }
@@ -41,6 +45,8 @@ package struct RegistryOptions: Sendable {
     /// The number of events after which the position in the log is stored even if none of them changed anything. At
     /// most so many events are read again after a crash. Default 100,000.
     package var markEvery: UInt64 = 100_000
+    /// How many addresses an installation of each app may have.
+    package var addressLimits = AddressLimits()
 
     package init() {}
 }

@@ -29,7 +29,7 @@ extension SQLiteRegistry {
             let marked = state.withLock { $0.marked }
             let isDue = number.map { $0 >= marked + options.markEvery } ?? false
             if !marks.isEmpty || isDue {
-                let batch = DeactivationBatch(marks)
+                let batch = DeactivationBatch(marks, at: now())
                 let (result, changes) = try await database.change(among: files) { transaction in
                     var changes = try DeviceChanges(batch.ids, in: transaction)
                     let result = batch.decide(&changes)

@@ -1,4 +1,5 @@
 package import PushModel
+import PushTime
 
 extension SQLiteRegistry {
     package func register(_ devices: [DeviceRegistration]) async throws -> [RegisteredDevice] {
@@ -15,14 +16,26 @@ extension SQLiteRegistry {
         try await end(devices, reason: Deactivation.removed, erasing: true)
     }
 
+    package func endActivity(_ activity: String, of app: AppID) async throws -> [DeviceID] {
+        try await end(activity: activity, of: app)
+    }
+
+    package func updated(_ devices: [DeviceID]) { updated.add(devices, at: now()) }
+
+    package func tidyActivities() async throws -> Bool { try await tidy() }
+
     // MARK: Access to the file
 
+    func activities(_ which: ActivityState, since time: WallTime) async throws -> [DeviceID] {
+        try await database.read { try Device.activities(which, since: time).all(in: $0).map(\.deviceId) }
+    }
+
     func change<Outcome: Sendable>(
-        _ ids: Set<DeviceID>, tagged: Set<DeviceID>,
+        _ ids: Set<DeviceID>, tagged: Set<DeviceID>, installations: Set<Installation>?,
         _ decide: @escaping @Sendable (inout DeviceChanges) -> Outcome
     ) async throws -> (Outcome, DeviceChanges) {
         let (outcome, changes) = try await database.change(among: files) { transaction in
-            var changes = try DeviceChanges(ids, tagged: tagged, in: transaction)
+            var changes = try DeviceChanges(ids, tagged: tagged, installations: installations, in: transaction)
             let outcome = decide(&changes)
             try changes.write(in: transaction)
             return (outcome, changes)

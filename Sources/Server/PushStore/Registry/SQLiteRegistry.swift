@@ -25,6 +25,7 @@ package final class SQLiteRegistry: RegistryEngine, DeviceWriter {
     let turn = WriteTurn(limit: 4096)
     let calls = RegistrationCalls()
     let named = NamedAudiences()
+    let updated = UpdatedDevices()
     let choices = TagChoices()
     /// The files that must keep their names. Without them, nothing is written.
     let files: OpenedFiles
@@ -38,6 +39,7 @@ package final class SQLiteRegistry: RegistryEngine, DeviceWriter {
         var stamp = WallTime.distantPast
     }
 
+    var addressLimits: AddressLimits { options.addressLimits }
     package var inactive: any DeviceSet { gone }
     package var ofOtherKinds: any DeviceSet { others }
     package var keys: any KeyBook { keyBook }
@@ -171,6 +173,8 @@ extension DeviceFilter {
         if let app { query = query.where(\.app == app.name) }
         if let user { query = query.where(\.user == user) }
         if let kind { query = query.where(\.kind == Device.number(of: kind)) }
+        if let installation { query = query.where(\.installation == installation) }
+        if let activity { query = query.where(\.activity == activity) }
         switch isActive {
         case true?: query = query.where(\.deactivatedAt == nil)
         case false?: query = query.where(\.deactivatedAt != nil)

@@ -10,11 +10,14 @@ package struct APNsCodec: ServiceCodec {
     private let usesToken: Bool
     /// One bit for each push type whose topic the app can have, which may already end in the suffix of another type.
     private let allowedTypes: UInt16
+    /// Whether the topic is the pass type id of passes in Wallet.
+    private let isForPasses: Bool
 
     package init(app: AppID, topic: String, usesToken: Bool) {
         self.app = app
         self.topic = topic
         self.usesToken = usesToken
+        isForPasses = topic.hasPrefix(PushOptions.passPrefix)
         allowedTypes = PushType.allCases.reduce(0) {
             $0 | (Topic.isValid($1.topic(of: topic), for: $1) ? 1 << UInt16($1.number) : 0)
         }
@@ -99,10 +102,11 @@ package struct APNsCodec: ServiceCodec {
         in payload: [UInt8], values: IndexedObject?, for options: MessageOptions
     ) throws(Rejection) -> [UInt8] {
         let type = PushType(options.type)
-        let checked = PushOptions(
+        var checked = PushOptions(
             .device(type), priority: Int(options.priority.rawValue), expiration: options.expiry.expiresAt,
             collapseID: options.collapseID?.text)
-        if let values, Self.isClean(payload, values, type: type), PayloadScreen.isClean(checked) { return [] }
+        if let values, isClean(payload, values, type: type), PayloadScreen.isClean(checked) { return [] }
+        if isForPasses { checked.topic = type.topic(of: topic) }
         return try Self.findings(in: payload, for: checked)
     }
 
@@ -112,10 +116,11 @@ package struct APNsCodec: ServiceCodec {
     /// the rest.
     static let maxFindings = 10
 
-    private static func isClean(_ bytes: [UInt8], _ values: IndexedObject, type: PushType) -> Bool {
+    private func isClean(_ bytes: [UInt8], _ values: IndexedObject, type: PushType) -> Bool {
         let (json, root) = (values.json, values.root)
-        return bytes.count <= type.payloadLimit && PayloadScreen(json, type: type).isClean(root)
-            && (json.next(root) - root <= shallowCount || JSONDocument.isObject(bytes))
+        return bytes.count <= type.payloadLimit
+            && PayloadScreen(json, type: type, isForPass: isForPasses).isClean(root)
+            && (json.next(root) - root <= Self.shallowCount || JSONDocument.isObject(bytes))
     }
 
     /// Returns all findings of a payload that did not pass the quick check.

@@ -86,6 +86,7 @@ extension KeyFile {
         if facts.kind == .providerKey {
             lines.append(.text("key id", facts.keyID ?? "unknown: the file name does not contain it"))
             lines.append(.text("expires", "never, unless it is revoked"))
+            lines.append(.text("scope", "not in the file: Apple's page of the keys has its environments and topics"))
         }
         if let kind = facts.keyKind { lines.append(.text("key", kind)) }
         return lines + [.text("fingerprint", "SHA-256 \(facts.fingerprint)")]
@@ -98,6 +99,7 @@ extension KeyFile {
             return """
                 name it in the configuration of an app:
                   credential: { key: \(name), key_id: "\(keyID ?? "…")", team_id: "…" }
+                If the key is for the whole team, consider one for the topics and the environment of the app alone.
                 The team id is on the membership page of Apple's developer site\(keyID == nil ? ", the key id next to the key" : "").
                 """
         case .certificate(let credential, let format):

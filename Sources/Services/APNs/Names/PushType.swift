@@ -4,6 +4,7 @@ package import PushModel
 /// priorities.
 package enum PushType: String, CaseIterable, Sendable {
     case alert, background, voip, complication, fileprovider, mdm, location, liveactivity, pushtotalk, widgets, controls
+    case accessory
 
     /// The index in tables, from 0, and the number of the message type.
     package var number: Int {
@@ -19,6 +20,7 @@ package enum PushType: String, CaseIterable, Sendable {
         case .pushtotalk: 8
         case .widgets: 9
         case .controls: 10
+        case .accessory: 11
         }
     }
 
@@ -34,6 +36,7 @@ package enum PushType: String, CaseIterable, Sendable {
         case .pushtotalk: ".voip-ptt"
         case .widgets: ".push-type.widgets"
         case .controls: ".push-type.controls"
+        case .accessory: ".push-type.accessory"
         }
     }
 
@@ -54,7 +57,7 @@ package enum PushType: String, CaseIterable, Sendable {
     /// The kind of the addresses of this type. A Live Activity is updated by an address of its own; another one starts it.
     package var kind: AddressKind {
         switch self {
-        case .alert, .background, .mdm: .alert
+        case .alert, .background, .mdm, .accessory: .alert
         case .voip: .voip
         case .complication: .complication
         case .fileprovider: .fileprovider

@@ -22,6 +22,7 @@ package struct Aps: Sendable, Equatable {
     /// The arguments for the placeholders of a website's URL, for Safari.
     package var urlArguments: [String]?
     package var liveActivity: LiveActivity?
+    package var accessory: AccessoryMessage?
 
     package init(alert: Alert? = nil, badge: Int64? = nil, sound: Sound? = nil, liveActivity: LiveActivity? = nil) {
         self.alert = alert
@@ -59,7 +60,30 @@ package struct Aps: Sendable, Equatable {
             if hasChangedContent { writer.member("content-changed", value: true) }
             writer.member("url-args", value: urlArguments.map { .array($0.map { .string($0) }) })
             liveActivity?.write(to: &writer)
+            accessory?.write(to: &writer)
         }
+    }
+}
+
+/// A message for an accessory, which only the accessory can read.
+package struct AccessoryMessage: Sendable, Equatable {
+    package var encryptedData: String
+    package var sessionIdentifier: String
+    package var keyID: String
+    package var messageIndex: String
+
+    package init(encryptedData: String, sessionIdentifier: String, keyID: String, messageIndex: String) {
+        self.encryptedData = encryptedData
+        self.sessionIdentifier = sessionIdentifier
+        self.keyID = keyID
+        self.messageIndex = messageIndex
+    }
+
+    func write(to writer: inout JSONWriter) {
+        writer.member("encryptedData", value: encryptedData)
+        writer.member("sessionIdentifier", value: sessionIdentifier)
+        writer.member("keyID", value: keyID)
+        writer.member("messageIndex", value: messageIndex)
     }
 }
 

@@ -93,7 +93,12 @@ extension PayloadFinding {
     func breaksRules(of type: PushType) -> Bool {
         switch code {
         case .noAps: type != .alert
-        case .wrongType, .outOfRange: type == .background && path == "aps.content-available"
+        case .wrongType, .outOfRange:
+            switch type {
+            case .background: path == "aps.content-available"
+            case .accessory: PayloadJudge.accessoryKeys.contains { path == "aps.\($0)" }
+            default: false
+            }
         default: code.isRuleOfPushType
         }
     }

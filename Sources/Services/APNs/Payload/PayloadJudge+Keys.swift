@@ -25,7 +25,8 @@ extension PayloadJudge {
         ("relevance-score", .number), ("filter-criteria", .string), ("content-changed", .bool), ("url-args", .strings),
         ("event", .words(["start", "update", "end"])), ("content-state", .object), ("timestamp", .time),
         ("stale-date", .time), ("dismissal-date", .time), ("attributes-type", .string), ("attributes", .object),
-        ("input-push-token", .one), ("input-push-channel", .string),
+        ("input-push-token", .one), ("input-push-channel", .string), ("encryptedData", .string),
+        ("sessionIdentifier", .string), ("keyID", .string), ("messageIndex", .string),
     ]
 
     private static let alertKeys: [(name: String, shape: ValueShape)] = [

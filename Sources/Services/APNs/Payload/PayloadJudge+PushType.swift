@@ -10,9 +10,11 @@ extension PayloadJudge {
         case .background: judgeBackground(aps)
         case .liveactivity: judgeActivity(aps)
         case .widgets, .controls: judgeContentChanged(aps)
+        case .accessory: judgeAccessory(aps)
         case .voip, .complication, .fileprovider, .mdm, .location, .pushtotalk: break
         }
         if type != .liveactivity { judgeForeignKeys(Self.activityKeys, in: aps, type: "liveactivity") }
+        if type != .accessory { judgeForeignKeys(Self.accessoryKeys, in: aps, type: "accessory") }
         if type != .widgets, type != .controls {
             judgeForeignKeys(["content-changed"], in: aps, type: "widgets and controls")
         }
@@ -22,6 +24,15 @@ extension PayloadJudge {
         "event", "content-state", "timestamp", "stale-date", "dismissal-date", "attributes-type", "attributes",
         "input-push-token", "input-push-channel",
     ]
+
+    /// What an accessory needs to read the message. Their content is opaque, also to the phone.
+    static let accessoryKeys: [StaticString] = ["encryptedData", "sessionIdentifier", "keyID", "messageIndex"]
+
+    private mutating func judgeAccessory(_ aps: JSONDocument.Position) {
+        for key in Self.accessoryKeys {
+            require(key, in: aps, prefix: "aps.", shape: .string, advice: "give what the accessory's session has")
+        }
+    }
 
     private mutating func judgeForeignKeys(_ keys: [StaticString], in aps: JSONDocument.Position, type: String) {
         for key in keys {
@@ -36,6 +47,8 @@ extension PayloadJudge {
     private func has(_ key: StaticString, in aps: JSONDocument.Position) -> Bool { document.value(key, in: aps) != nil }
 
     private mutating func judgeAlertPush(_ aps: JSONDocument.Position) {
+        // Wallet fetches the pass, whatever the notification has.
+        if options.isForPass { return }
         let isVisible = has("alert", in: aps) || has("badge", in: aps) || has("sound", in: aps)
         if !isVisible, has("content-available", in: aps) {
             findings.add(

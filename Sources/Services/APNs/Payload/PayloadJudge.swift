@@ -37,7 +37,8 @@ struct PayloadJudge {
 
     private mutating func judgeMissingAps() {
         switch options.pushType {
-        case .alert, .background, .liveactivity, .widgets, .controls:
+        case .alert where options.isForPass: break
+        case .alert, .background, .liveactivity, .widgets, .controls, .accessory:
             let keys = document.members(document.root).map { [document] in document.string($0.key) ?? "" }
             let near = keys.first { $0.lowercased() == "aps" }
             findings.add(

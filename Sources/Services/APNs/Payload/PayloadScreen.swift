@@ -9,10 +9,13 @@ import PushWire
 struct PayloadScreen {
     private let json: IndexedJSON
     private let type: PushType
+    /// Whether the notification is for a pass of Wallet, which has no `aps`.
+    private let isForPass: Bool
 
-    init(_ json: IndexedJSON, type: PushType) {
+    init(_ json: IndexedJSON, type: PushType, isForPass: Bool = false) {
         self.json = json
         self.type = type
+        self.isForPass = isForPass
     }
 
     /// Whether the values for header fields have no findings. The options of an envelope are valid at this point.
@@ -41,7 +44,8 @@ struct PayloadScreen {
             position = json.next(position + 1)
         }
         switch type {
-        case .mdm, .fileprovider: return false
+        case .mdm, .fileprovider, .accessory: return false
+        case .alert where isForPass && aps == nil: return true
         case .alert, .background, .liveactivity, .widgets, .controls: return aps.map { isCleanAps($0) } ?? false
         case .voip, .complication, .location, .pushtotalk: return aps.map { isCleanAps($0) } ?? true
         }
@@ -108,7 +112,7 @@ struct PayloadScreen {
             let word = json.inner(event)
             return word.equals("end")
                 || (word.equals("update") && !keys.contains(.dismissalDate))
-        case .voip, .complication, .fileprovider, .mdm, .location, .pushtotalk: return true
+        case .voip, .complication, .fileprovider, .mdm, .location, .pushtotalk, .accessory: return true
         }
     }
 

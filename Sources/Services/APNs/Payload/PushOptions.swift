@@ -45,6 +45,11 @@ package struct PushOptions: Sendable {
         }
     }
 
+    /// Whether the notification is for the passes of Wallet with a pass type id. Its payload is an empty object.
+    package var isForPass: Bool { topic?.hasPrefix(Self.passPrefix) ?? false }
+
+    static let passPrefix = "pass."
+
     /// The largest payload in bytes.
     package var payloadLimit: Int {
         switch target {

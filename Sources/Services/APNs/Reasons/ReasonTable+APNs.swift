@@ -50,7 +50,10 @@ extension ReasonTable {
             400, names: ["TopicDisallowed"], disposition: .drop, concern: .topic, isForbidden: true,
             meaning: "the credential may not send to this topic",
             advice:
-                "compare the app's topic and the push type with the topics of its key or certificate, then send again"),
+                """
+                compare the app's topic and the push type with the topics of its key or certificate, then send again; \
+                a topic-specific key has a list of topics
+                """),
         .init(
             400, names: ["DeviceTokenNotForTopic"], disposition: .deactivate, concern: .device, isMisdirected: true,
             meaning: "the token belongs to another app than the topic",
@@ -113,7 +116,10 @@ extension ReasonTable {
             403, names: ["BadEnvironmentKeyIdInToken", "BadEnvironmentKeyInToken"], disposition: .halt,
             concern: .credential,
             meaning: "the key is restricted to the other environment",
-            advice: "use a key of the app's environment, or set the environment to the one of the key"),
+            advice: """
+                use a key of the app's environment, or set the environment to the one of the key: team-scoped and \
+                topic-specific keys have one
+                """),
     ]
 
     private static let others: [KnownReason] = [

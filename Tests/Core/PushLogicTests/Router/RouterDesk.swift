@@ -15,6 +15,7 @@ final class RouterDesk {
     var records: [DeliveryRecord] = []
     var completed: [CompletedMessage] = []
     var candidates: [Deactivation] = []
+    var updated: [DeviceID] = []
     var pages: [RouterActions.PageRequest] = []
     var claims: [(messages: [MessageHandle], pages: [ClaimPage])] = []
     var loads: [RouterActions.LoadRequest] = []
@@ -52,6 +53,7 @@ final class RouterDesk {
             records += actions.earlierRecords + actions.records
             completed += actions.earlierCompleted + actions.completed
             candidates += actions.answers.flatMap(\.candidates)
+            updated += actions.updated
             for submission in actions.submissions {
                 out += submission.deliveries
                 taken += UInt64(submission.deliveries.count)

@@ -310,6 +310,38 @@ import Testing
         #expect(desk.candidates.map(\.device) == [F.device(0), F.device(1)])
     }
 
+    @Test func `A dead address of a Live Activity has ended with it`() {
+        let desk = Desk()
+        desk.accept(F.accepted(1, kind: .activity, to: F.tokens(0..<2)))
+        desk.machine.pageCame(
+            AudiencePage(devices: (0..<2).map { .init(id: F.device($0), token: F.token($0)) }, next: nil),
+            for: desk.pages[0].message)
+        desk.run()
+        let all = desk.out
+        desk.report([
+            (all[0], .rejected(gone, deactivates: .gone)),
+            (all[1], .rejected(Refusal(status: 400, reason: .badDeviceToken), deactivates: .misdirected)),
+        ])
+        #expect(desk.candidates.map(\.reason) == ["activity_ended", "BadDeviceToken"])
+        #expect(desk.candidates.map(\.isEndOfActivity) == [true, false])
+        #expect(desk.updated.isEmpty)
+        #expect(desk.candidates.map(\.evidence.milliseconds) == [77, F.second * 1000])
+    }
+
+    @Test func `Only an update that the push service has taken prolongs the address of a Live Activity`() {
+        let desk = Desk()
+        desk.accept(F.accepted(1, kind: .activity, to: F.tokens(0..<2)))
+        desk.machine.pageCame(
+            AudiencePage(devices: (0..<2).map { .init(id: F.device($0), token: F.token($0)) }, next: nil),
+            for: desk.pages[0].message)
+        desk.run()
+        desk.report([(desk.out[0], .sent(providerID: nil)), (desk.out[1], .expired)])
+        #expect(desk.updated == [F.device(0)])
+        desk.accept(F.accepted(2, to: F.tokens(2..<3)))
+        desk.endAll()
+        #expect(desk.updated == [F.device(0)] && desk.completed.count == 2)
+    }
+
     @Test func `A report of a delivery that is not at a gateway is ignored and counted`() {
         let desk = Desk()
         desk.accept(F.accepted(1, to: F.tokens(0..<1)))

@@ -30,6 +30,7 @@ enum EnvelopeExamples {
         case .background: wakes
         case .liveactivity: #"{"aps":{"event":"update","timestamp":1767000000,"content-state":{"score":[1,0]}}}"#
         case .widgets, .controls: #"{"aps":{"content-changed":true}}"#
+        case .accessory: #"{"aps":{"encryptedData":"e","sessionIdentifier":"s","keyID":"k","messageIndex":"1"}}"#
         case .fileprovider: #"{"container-identifier":"c"}"#
         case .mdm: #"{"mdm":"magic"}"#
         }

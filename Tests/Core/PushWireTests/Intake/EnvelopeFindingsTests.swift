@@ -40,6 +40,11 @@ import Testing
             (.liveactivity, aps(#""alert":"a""#), "aps.timestamp: it is missing"),
             (.widgets, aps(""), "aps.content-changed: without it nothing is reloaded"),
             (.controls, aps(#""content-changed":false"#), "aps.content-changed: without it nothing is reloaded"),
+            (.accessory, aps(#""encryptedData":"e""#), "aps.sessionIdentifier: it is missing"),
+            (
+                .accessory, aps(#""encryptedData":1,"sessionIdentifier":"s","keyID":"k","messageIndex":"7""#),
+                "aps.encryptedData: it is a number"
+            ),
             (.mdm, aps(""), "mdm: it is missing"), (.fileprovider, "{}", "container-identifier: it is missing"),
         ] as [(PushType, String, String)])
     func `A payload that violates the rules of its push type is rejected`(

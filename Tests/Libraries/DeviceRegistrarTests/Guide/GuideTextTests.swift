@@ -14,7 +14,7 @@ import Testing
         let examples = guide.components(separatedBy: "```swift\n").dropFirst().compactMap {
             $0.components(separatedBy: "```").first
         }
-        #expect(examples.count == 5)
+        #expect(examples.count == 6)
         for example in examples { #expect(source.contains(Self.words(example)), "not in any test:\n\(example)") }
     }
 

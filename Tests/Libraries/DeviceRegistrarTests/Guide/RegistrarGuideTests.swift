@@ -13,7 +13,7 @@ import Testing
         let scene = try await RegistrarScene()
         let (server, keyID, text) = (scene.server, scene.keyID, scene.secretText)
         let folder = URL(fileURLWithPath: scene.directory.path)
-        let deviceToken = Data(repeating: 7, count: 32)
+        let (deviceToken, callToken) = (Data(repeating: 7, count: 32), Data(repeating: 8, count: 32))
 
         guard let secret = KeySecret(text) else { throw SetupError.notASecret }
         let file = folder.appendingPathComponent("registrar.json")
@@ -43,5 +43,23 @@ import Testing
         await registrar.remove()
         await registrar.settle()
         #expect(await registrar.status == .unregistered)
+
+        var shared = configuration
+        shared.installation = "7c9e6679-7425-40de-944b-e07fc1f90ae7"
+        shared.file = folder.appendingPathComponent("installation.json")
+        let phone = try DeviceRegistrar(shared)
+        if let token = PushToken(deviceToken), let calls = PushToken(callToken) {
+            await phone.register(token, profile: DeviceProfile(user: "ada"))
+            await phone.register(calls, for: .voip)
+        }
+        await phone.settle()
+        let list = try await ChildProcess.run(
+            ChildProcess.carillon,
+            [
+                "devices", "list", "--installation", "7c9e6679-7425-40de-944b-e07fc1f90ae7", "--user", "ada", "--json",
+                "--data", "\(scene.directory.path)/data",
+            ]
+        ).output
+        #expect(list.split(separator: "\n").count == 2 && list.contains(#""kind":"voip""#), "\(list)")
     }
 }

@@ -211,6 +211,8 @@ import Testing
                 tags: ["a;b", "c\\", "\"x\",y"])
             odd.user = "O'Neil, \"Ada\""
             odd.registeredAt = 7
+            (odd.place.kind, odd.place.activity, odd.place.activityType) = (.activity, "order, 1", "Delivery")
+            (odd.place.installation, odd.timeZone) = ("phone \"1\"", "Europe/Berlin")
             scene.devices.put(odd)
             var gone = DeviceRecord(id: PipelineScene.id(8), app: PipelineScene.shop, token: PipelineScene.token(8))
             gone.deactivatedAt = 8
@@ -238,6 +240,7 @@ import Testing
                 )
                 let back = try await other.devices.device(odd.id)
                 #expect(back?.tags == odd.tags.sorted() && back?.user == odd.user)
+                #expect(back?.place == odd.place && back?.timeZone == odd.timeZone)
             }
         }
     }

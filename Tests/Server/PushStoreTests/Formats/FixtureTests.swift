@@ -10,7 +10,7 @@ import Testing
 @Suite(.waits) struct FixtureTests {
     @Test func `The fixtures of all releases are there`() {
         let names = Set(FormatFixture.all.map(\.name))
-        let made: Set = ["main-761ff57", "release-0.1.0", "ledger-3", "ledger-4"]
+        let made: Set = ["main-761ff57", "release-0.1.0", "ledger-3", "ledger-4", "registry-4"]
         #expect(names.isSuperset(of: made), "a fixture is never removed: \(names)")
     }
 
@@ -96,6 +96,7 @@ import Testing
                 #expect(found.locale == wanted.locale && found.platform == wanted.platform)
                 #expect(found.place.kind?.rawValue == wanted.kind)
                 #expect((found.place.activity, found.place.activityType) == (wanted.activity, wanted.activityType))
+                #expect((found.place.installation, found.timeZone) == (wanted.installation, wanted.timeZone))
                 if let token = found.token {
                     #expect(scene.identities.device(of: found.app, token: token) == found.id)
                 }

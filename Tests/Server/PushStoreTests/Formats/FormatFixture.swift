@@ -40,10 +40,13 @@ struct FormatFixture: Sendable, CustomTestStringConvertible {
             let kind: String?
             let activity: String?
             let activityType: String?
+            let installation: String?
+            let timeZone: String?
 
             enum CodingKeys: String, CodingKey {
-                case device, app, user, tags, active, reason, locale, platform, kind, activity
+                case device, app, user, tags, active, reason, locale, platform, kind, activity, installation
                 case activityType = "activity_type"
+                case timeZone = "time_zone"
             }
         }
 

@@ -122,6 +122,14 @@ import Testing
             PayloadTests.options(.controls)),
         Case(
             aps(#""content-changed":1"#), .ignored, .wrongType, "aps.content-changed", PayloadTests.options(.controls)),
+        Case("{}", .ignored, .noAps, "", PayloadTests.options(.accessory)),
+        Case(
+            aps(#""encryptedData":"e","sessionIdentifier":"s","keyID":"k""#), .ignored, .missingKey,
+            "aps.messageIndex", PayloadTests.options(.accessory)),
+        Case(
+            aps(#""encryptedData":"e","sessionIdentifier":"s","keyID":"k","messageIndex":7"#), .ignored, .wrongType,
+            "aps.messageIndex", PayloadTests.options(.accessory)),
+        Case(aps(#""alert":"a","keyID":"k""#), .ignored, .keyOfAnotherType, "aps.keyID"),
         Case("{}", .ignored, .missingKey, "mdm", PayloadTests.options(.mdm)),
         Case(#"{"mdm":7}"#, .ignored, .wrongType, "mdm", PayloadTests.options(.mdm)),
         Case(#"{"mdm":"M","aps":{}}"#, .ignored, .apsBesideMDM, "aps", PayloadTests.options(.mdm)),

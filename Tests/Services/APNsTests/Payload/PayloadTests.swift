@@ -129,7 +129,17 @@ import Testing
         Example(
             name: "controls", payload: Payload(aps: .contentChanged), options: options(.controls),
             json: #"{"aps":{"content-changed":true}}"#),
+        Example(name: "accessory", payload: Payload(aps: accessory), options: options(.accessory), json: accessoryJSON),
     ]
+
+    private static let accessory: Aps = {
+        var aps = Aps()
+        aps.accessory = AccessoryMessage(
+            encryptedData: "e", sessionIdentifier: "s", keyID: "k", messageIndex: "7")
+        return aps
+    }()
+    static let accessoryJSON =
+        #"{"aps":{"encryptedData":"e","sessionIdentifier":"s","keyID":"k","messageIndex":"7"}}"#
 
     @Test(arguments: examples) func `A payload has the documented form and no findings`(
         example: Example
@@ -163,7 +173,7 @@ import Testing
             .alert: "", .background: "", .voip: ".voip", .complication: ".complication",
             .fileprovider: ".pushkit.fileprovider", .mdm: "", .location: ".location-query",
             .liveactivity: ".push-type.liveactivity", .pushtotalk: ".voip-ptt", .widgets: ".push-type.widgets",
-            .controls: ".push-type.controls",
+            .controls: ".push-type.controls", .accessory: ".push-type.accessory",
         ]
         #expect(Set(expected.keys) == Set(PushType.allCases))
         for (type, suffix) in expected {

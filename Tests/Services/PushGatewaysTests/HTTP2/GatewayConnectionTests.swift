@@ -37,6 +37,8 @@ import Testing
             case .mdm: #"{"mdm":"magic"}"#
             case .liveactivity: #"{"aps":{"timestamp":1,"event":"update","content-state":{}}}"#
             case .widgets, .controls: #"{"aps":{"content-changed":true}}"#
+            case .accessory:
+                #"{"aps":{"encryptedData":"e","sessionIdentifier":"s","keyID":"k","messageIndex":"1"}}"#
             default: #"{"aps":{"alert":"Hello"}}"#
             }
         try await withSimulatedApple { apple in

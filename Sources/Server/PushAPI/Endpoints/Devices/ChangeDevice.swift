@@ -64,7 +64,17 @@ package struct ChangeDevice: Endpoint {
         guard let done = try await devices.register([device]).first, done.change != .missing else {
             throw Problem(.unknownDevice, detail: "there is no device \(input.device)")
         }
+        if done.change == .tooMany { throw Problem.invalid(.fullInstallation) }
         return Reply(DeviceChangeAnswer(done))
+    }
+}
+
+extension InputFault {
+    /// The fault of an address that an installation has no room for.
+    static var fullInstallation: InputFault {
+        InputFault(
+            .tooMany, at: .pointer("/installation"),
+            detail: "the installation has as many addresses as it may have (limits.addresses_per_installation)")
     }
 }
 

@@ -1,10 +1,12 @@
 import PushModel
 
-/// The properties of a device in a request. One that is absent keeps its value, and an empty text removes it.
+/// The properties of a device in a request. One that is absent keeps its value, and an empty text removes it. User, tags,
+/// locale and time zone are those of the whole installation, if the device belongs to one.
 struct DeviceProperties: Sendable {
     private let user: String?
     private let tags: [String]?
     private let locale: String?
+    private let timeZone: String?
     private let platform: String?
     private let appVersion: String?
 
@@ -17,6 +19,11 @@ struct DeviceProperties: Sendable {
             about: "All tags of the device, in a form separated by commas. Without the key, it keeps its tags.")
         let word = Form.text(0...DeviceInput.maxWordLength)
         locale = read.optional("locale", as: word, about: "The locale, such as de_AT. An empty text removes it.")
+        timeZone = read.optional(
+            "time_zone", as: word, about: "The time zone, such as Europe/Berlin. An empty text removes it.")
+        read.require(
+            timeZone.map(DeviceInput.isTimeZone) ?? true, at: "time_zone",
+            detail: "the name of a time zone is expected, such as Europe/Berlin")
         platform = read.optional("platform", as: word, about: "The platform, such as ios. An empty text removes it.")
         appVersion = read.optional(
             "app_version", as: word, about: "The version of the app. An empty text removes it.")
@@ -25,6 +32,7 @@ struct DeviceProperties: Sendable {
     /// Sets the properties of a registration.
     func set(in device: inout DeviceRegistration) {
         (device.user, device.locale, device.platform, device.appVersion) = (user, locale, platform, appVersion)
+        device.timeZone = timeZone
         device.tags = tags.map { tags in Set(tags.map { ExactText($0) }).map(\.text).sorted() }
     }
 }
@@ -44,5 +52,11 @@ extension AddressPlace {
         activityType = read.optional(
             "activity_type", as: name,
             about: "The type of the Live Activities, for addresses of the kinds activity and push_to_start.")
+        installation = read.optional(
+            "installation", as: .text(1...DeviceInput.maxInstallationLength),
+            about: """
+                The installation of the app, a name that the app chooses. User, tags, locale and time zone are those of \
+                the installation: what one of its addresses states applies to all.
+                """)
     }
 }

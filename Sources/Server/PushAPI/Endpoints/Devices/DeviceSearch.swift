@@ -8,6 +8,8 @@ package struct DeviceSearch: EndpointInput {
     let user: String?
     let tag: String?
     let kind: AddressKind?
+    let installation: String?
+    let activity: String?
     let isActive: Bool?
     let after: String?
     let limit: Int
@@ -18,6 +20,11 @@ package struct DeviceSearch: EndpointInput {
         tag = read.query("tag", as: .text(1...1024), about: "Only devices with this tag.")
         kind = read.query(
             "kind", as: .choice, about: "Only addresses of this kind; one that was not stated counts as alert.")
+        installation = read.query(
+            "installation", as: .text(1...DeviceInput.maxInstallationLength),
+            about: "Only addresses of this installation.")
+        activity = read.query(
+            "activity", as: .text(1...DeviceInput.maxActivityLength), about: "Only addresses of this Live Activity.")
         isActive = read.query("active", as: .flag, about: "Only devices that are active, or only others.")
         after = read.query("after", as: .text(1...1024), about: "The next of an earlier page.")
         limit =
@@ -31,6 +38,7 @@ package struct DeviceSearch: EndpointInput {
         filter.app = try caller.app(for: app)
         if let app { try apps.check(app) }
         (filter.user, filter.tag, filter.kind, filter.isActive) = (user, tag, kind, isActive)
+        (filter.installation, filter.activity) = (installation, activity)
         do {
             return try await devices.list(filter, after: after.map { AudienceCursor($0) }, limit: limit)
         } catch let fault as BadCursor {

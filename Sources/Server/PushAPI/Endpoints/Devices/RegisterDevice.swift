@@ -67,6 +67,7 @@ package struct RegisterDevice: Endpoint {
         guard let done = try await devices.register([device]).first else {
             throw Problem(.internal, detail: "the registry returned no result for the device")
         }
+        if done.change == .tooMany { throw Problem.invalid(.fullInstallation) }
         return Reply(DeviceChangeAnswer(done), status: done.change == .registered ? 201 : 200)
     }
 }

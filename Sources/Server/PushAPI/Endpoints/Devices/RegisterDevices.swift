@@ -109,7 +109,12 @@ package struct RegisterDevices: RawBodyEndpoint {
                 .internal, detail: "the registry returned \(done.count) results for \(taken.count) devices")
         }
         var next = done.makeIterator()
-        return answers.map { answer in answer ?? next.next().map { RegistrationAnswer($0) } }.compactMap { $0 }
+        return answers.map { answer in answer ?? next.next().map { Self.answer($0) } }.compactMap { $0 }
+    }
+
+    private static func answer(_ device: RegisteredDevice) -> RegistrationAnswer {
+        device.change == .tooMany
+            ? RegistrationAnswer(refused: .invalid(.fullInstallation)) : RegistrationAnswer(device)
     }
 
     private func device(

@@ -60,10 +60,10 @@ def event_kinds():
     serve.verb("devices", "add", "shop", token(1), "--user", "ada", "--tag", "beta")
     device = monitor.wait("device/registered")[0]["device"]
     serve.verb("devices", "deactivate", device, "--reason", "lost")
-    serve.verb("devices", "add", "shop", token(1))
+    serve.verb("devices", "add", "shop", token(1), "--kind", "alert")
     serve.verb("devices", "add", "shop", token(2), "--replaces", token(1))
     monitor.wait("device/reactivated")
-    other = json.loads(serve.verb("devices", "add", "shop", token(3), "--user", "bob", "--json"))["device"]
+    other = json.loads(serve.verb("devices", "add", "shop", token(3), "--user", "bob", "--kind", "alert", "--json"))["device"]
     serve.verb("devices", "remove", other)
     # Messages of each audience, with all options.
     soon = int(time.time()) + 3600

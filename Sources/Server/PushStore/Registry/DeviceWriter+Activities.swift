@@ -1,0 +1,100 @@
+import PushModel
+import PushTime
+
+/// The end of the addresses of Live Activities.
+extension DeviceWriter {
+    /// Ends the active addresses of an activity, and returns them.
+    func end(activity: String, of app: AppID) async throws -> [DeviceID] {
+        var filter = DeviceFilter()
+        (filter.app, filter.kind, filter.activity, filter.isActive) = (app, .activity, activity, true)
+        var ended: [DeviceID] = []
+        var cursor: AudienceCursor?
+        repeat {
+            let page = try await list(filter, after: cursor, limit: ActivityUpkeep.pageSize)
+            ended += try await end(page.devices.map(\.id), reason: Deactivation.activityEnded, erasing: false)
+            cursor = page.next
+        } while cursor != nil
+        return ended
+    }
+
+    /// Stores which addresses had an update, ends those that had none for long, and removes those that ended long ago.
+    /// Of each, it changes at most a page. Returns whether there may be more.
+    func tidy() async throws -> Bool {
+        let now = stamp()
+        let isMoreUpdated = try await storeUpdated()
+        let silent = try await activities(.silent, since: now - ActivityUpkeep.silence)
+        try await endSilent(silent, at: now)
+        let ended = try await activities(.ended, since: now - ActivityUpkeep.keeps)
+        try await erase(ended, at: now)
+        return isMoreUpdated || max(silent.count, ended.count) >= ActivityUpkeep.pageSize
+    }
+
+    private func storeUpdated() async throws -> Bool {
+        let some = updated.take(atMost: ActivityUpkeep.pageSize)
+        if some.isEmpty { return false }
+        do {
+            try await turn.take {
+                _ = try await change(Set(some.keys), tagged: [], installations: nil) { devices in
+                    for (id, time) in some {
+                        guard var change = devices[id], let device = change.after, device.isActive else { continue }
+                        guard device.activity != nil, time > device.lastSeen ?? .distantPast else { continue }
+                        change.after?.seenAt = time
+                        devices.put(change, for: id)
+                    }
+                }
+            }
+        } catch {
+            updated.add(some)
+            throw error
+        }
+        return some.count >= ActivityUpkeep.pageSize
+    }
+
+    /// Ends addresses. Two nodes may do this at the same time, and only one of them publishes the event.
+    private func endSilent(_ ids: [DeviceID], at now: WallTime) async throws {
+        guard !ids.isEmpty else { return }
+        let events = try await turn.take {
+            let (ended, _) = try await change(Set(ids), tagged: [], installations: nil) { devices in
+                var ended: [Deactivation] = []
+                for id in ids {
+                    guard var change = devices[id], var device = change.after, let app = AppID(device.app),
+                        ActivityUpkeep.isSilent(device, at: now)
+                    else { continue }
+                    (device.deactivatedAt, device.reason) = (now, Deactivation.activityEnded)
+                    device.evidence = now
+                    change.after = device
+                    devices.put(change, for: id)
+                    ended.append(.endOfActivity(at: id, app: app, evidence: now))
+                }
+                return ended
+            }
+            for end in ended { gone.insert(end.device) }
+            return ended.map { EventDraft.deactivated($0) }
+        }
+        await publish(events)
+    }
+
+    private func erase(_ ids: [DeviceID], at now: WallTime) async throws {
+        guard !ids.isEmpty else { return }
+        try await turn.take {
+            let (erased, _) = try await change(Set(ids), tagged: Set(ids), installations: nil) { devices in
+                var erased: [DeviceID] = []
+                for id in ids {
+                    guard var change = devices[id], let device = change.after,
+                        ActivityUpkeep.isForgotten(device, at: now)
+                    else { continue }
+                    change.after = nil
+                    change.tags = []
+                    change.isErased = true
+                    devices.put(change, for: id)
+                    erased.append(id)
+                }
+                return erased
+            }
+            for device in erased {
+                gone.remove(device)
+                others.remove(device)
+            }
+        }
+    }
+}

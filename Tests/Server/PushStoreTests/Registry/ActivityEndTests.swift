@@ -1,0 +1,105 @@
+import PushModel
+import PushTime
+import TestSupport
+import Testing
+
+@testable import PushStore
+
+/// The addresses of Live Activities end, whichever engine stores them.
+@Suite struct ActivityEndTests {
+    private typealias Scene = RegistryScene
+
+    private static func activity(_ number: Int, _ name: String = "order-1", app: AppID = Scene.shop)
+        -> DeviceRegistration
+    {
+        var registration = Scene.registration(number, app)
+        registration.place.kind = .activity
+        (registration.place.activity, registration.place.activityType) = (name, "Delivery")
+        return registration
+    }
+
+    private static func tidy(_ registry: any RegistryEngine) async throws {
+        while try await registry.tidyActivities() {}
+    }
+
+    @Test(arguments: RegistryKind.allCases)
+    func `The addresses of an activity end, and no others`(engine: RegistryKind) async throws {
+        try await Scene.open(on: engine) { registry, scene in
+            var same = Scene.registration(5)
+            same.place.kind = .voip
+            _ = try await registry.register([
+                Self.activity(1), Self.activity(2), Self.activity(3, "order-2"), Self.activity(4, app: Scene.news),
+                same,
+            ])
+            #expect(Set(try await registry.endActivity("order-1", of: Scene.shop)) == [Scene.id(1), Scene.id(2)])
+            #expect(try await registry.endActivity("order-1", of: Scene.shop).isEmpty)
+            #expect(try await registry.endActivity("order-9", of: Scene.shop).isEmpty)
+            let ended = scene.log.events.filter { $0.kind == .deviceDeactivated }
+            #expect(ended.count == 2 && ended.allSatisfy { $0.reason == "activity_ended" })
+            #expect(registry.inactive.contains(Scene.id(1)) && registry.inactive.contains(Scene.id(2)))
+            for device in [Scene.id(3), Scene.id(4, Scene.news), Scene.id(5)] {
+                #expect(!registry.inactive.contains(device))
+            }
+        }
+    }
+
+    @Test(arguments: RegistryKind.allCases)
+    func `An address ends twelve hours after its last update, and is removed a day later`(
+        engine: RegistryKind
+    ) async throws {
+        try await Scene.open(on: engine) { registry, scene in
+            let hour: Int64 = 3_600_000
+            let start = scene.now
+            _ = try await registry.register([Self.activity(1), Self.activity(2), Scene.registration(3)])
+            scene.now = start.adding(milliseconds: 11 * hour)
+            registry.updated([Scene.id(2), Scene.id(3), Scene.id(77)])
+            try await Self.tidy(registry)
+            #expect(registry.inactive.isEmpty)
+
+            scene.now = start.adding(milliseconds: 12 * hour + 1000)
+            try await Self.tidy(registry)
+            let first = try #require(try await registry.device(Scene.id(1)))
+            #expect(first.reason == "activity_ended" && registry.inactive.contains(Scene.id(1)))
+            #expect(try await registry.device(Scene.id(2))?.isActive == true)
+            try await Self.tidy(registry)
+            let ends = scene.log.events.filter { $0.kind == .deviceDeactivated }
+            #expect(ends.map(\.device) == [Scene.id(1)] && ends[0].reason == "activity_ended")
+
+            scene.now = start.adding(milliseconds: 23 * hour + 1000)
+            try await Self.tidy(registry)
+            #expect(try await registry.device(Scene.id(2))?.isActive == false)
+            #expect(try await registry.device(Scene.id(1)) != nil)
+
+            let count = scene.log.events.count
+            scene.now = start.adding(milliseconds: 36 * hour + 2000)
+            try await Self.tidy(registry)
+            #expect(try await registry.device(Scene.id(1)) == nil)
+            #expect(try await registry.device(Scene.id(2)) != nil)
+            #expect(!registry.inactive.contains(Scene.id(1)) && !registry.ofOtherKinds.contains(Scene.id(1)))
+            #expect(scene.log.events.count == count && registry.status.registered == 2)
+            // The other address is that of an alert, which no age ends.
+            #expect(try await registry.device(Scene.id(3))?.isActive == true)
+
+            // The log is read again: what was removed stays removed.
+            try await registry.apply(scene.log.segments)
+            #expect(try await registry.device(Scene.id(1)) == nil)
+            // It may come again.
+            #expect(try await registry.register([Self.activity(1)]).map(\.change) == [.registered])
+        }
+    }
+
+    @Test(arguments: RegistryKind.allCases)
+    func `Thousands of addresses end, page by page`(engine: RegistryKind) async throws {
+        try await Scene.open(on: engine) { registry, scene in
+            _ = try await registry.register((0..<2500).map { Self.activity($0, "match") })
+            scene.now += 13 * 3_600_000
+            #expect(try await registry.tidyActivities())
+            try await Self.tidy(registry)
+            #expect(registry.status.inactive == 2500)
+            scene.now += 24 * 3_600_000
+            try await Self.tidy(registry)
+            #expect(registry.status.registered == 0 && registry.inactive.isEmpty && registry.ofOtherKinds.isEmpty)
+            #expect(scene.log.events.count == 5000)
+        }
+    }
+}
