@@ -12,6 +12,10 @@ package enum DeliveryOutcome: Sendable, Equatable {
     case unknown(UnknownCause, isFinal: Bool)
     /// It was too late for an attempt.
     case expired
+    /// It was too late for an attempt, for a reason besides the time.
+    case expiredBecause(ExpiryReason)
+    /// A newer message for the same Live Activity takes its place.
+    case superseded(by: MessageID, seq: UInt64)
     /// It was never given to a gateway.
     case suppressed(Suppression)
 
@@ -22,6 +26,13 @@ package enum DeliveryOutcome: Sendable, Equatable {
         case duplicate
         /// The registry does not know the device id.
         case unknownDevice = "unknown_device"
+    }
+
+    package enum ExpiryReason: String, Sendable, CaseIterable {
+        /// No address of the Live Activity was registered in time, or the activity has ended.
+        case noAddress = "no_address"
+        /// A message that ends the Live Activity was accepted before.
+        case ended
     }
 
     /// The address is stated to be of another kind than the message. The push service was not asked.
@@ -49,7 +60,8 @@ package enum DeliveryOutcome: Sendable, Equatable {
         case .rejected: .rejected
         case .retry: nil
         case .unknown(_, let isFinal): isFinal ? .unknown : nil
-        case .expired: .expired
+        case .expired, .expiredBecause: .expired
+        case .superseded: .superseded
         case .suppressed: .suppressed
         }
     }
@@ -57,7 +69,7 @@ package enum DeliveryOutcome: Sendable, Equatable {
     /// Whether no other message with the same id is sent to the device. One that was not for the device leaves it free.
     package var holdsDevice: Bool {
         switch self {
-        case .sent, .retry, .unknown, .expired: true
+        case .sent, .retry, .unknown, .expired, .expiredBecause, .superseded: true
         case .rejected(let refusal, _): refusal.isAnswer
         case .suppressed: false
         }
@@ -68,7 +80,7 @@ package enum DeliveryOutcome: Sendable, Equatable {
         switch self {
         case .sent: true
         case .rejected(let refusal, _), .retry(let refusal, _): refusal.isAnswer
-        case .unknown, .expired, .suppressed: false
+        case .unknown, .expired, .expiredBecause, .superseded, .suppressed: false
         }
     }
 }
@@ -81,6 +93,8 @@ package enum FinalOutcome: UInt8, Sendable, CaseIterable {
     case suppressed = 4
     /// The request was written, never answered, and is not sent again.
     case unknown = 5
+    /// A newer message for the same Live Activity took its place.
+    case superseded = 6
 }
 
 /// The numbers of deliveries of a message by final outcome.
@@ -90,6 +104,7 @@ package struct OutcomeCounts: Sendable, Hashable {
     package var expired: UInt32 = 0
     package var suppressed: UInt32 = 0
     package var unknown: UInt32 = 0
+    package var superseded: UInt32 = 0
     /// Deliveries that were not sent because the message was cancelled. They have no events and no outcome of their own.
     package var cancelled: UInt32 = 0
 
@@ -100,6 +115,7 @@ package struct OutcomeCounts: Sendable, Hashable {
     /// The number of deliveries that have a ``FinalOutcome``.
     package var ended: UInt64 {
         UInt64(sent) + UInt64(rejected) + UInt64(expired) + UInt64(suppressed) + UInt64(unknown)
+            + UInt64(superseded)
     }
 
     package mutating func add(_ outcome: FinalOutcome) {
@@ -109,6 +125,7 @@ package struct OutcomeCounts: Sendable, Hashable {
         case .expired: expired += 1
         case .suppressed: suppressed += 1
         case .unknown: unknown += 1
+        case .superseded: superseded += 1
         }
     }
 }

@@ -12,6 +12,8 @@ package final class Message: Sendable {
     package let priority: PushPriority
     package let expiry: Expiry
     package let collapseID: CollapseID?
+    /// What the message does with Live Activities; nil for nearly all messages.
+    package let activity: ActivityPart?
     /// The forms of the message, if its words depend on the device; nil for nearly all messages.
     package let wording: Wording?
     /// The payload, unless it is put together when it is asked for.
@@ -47,10 +49,18 @@ package final class Message: Sendable {
     /// The approximate number of bytes in memory.
     package var size: Int { 512 + whole.count + (wording?.size ?? 0) }
 
+    /// Returns the same message with another payload.
+    func with(payload: [UInt8]) -> Message {
+        Message(
+            id: id, app: app, type: type, kind: kind, priority: priority, expiry: expiry, collapseID: collapseID,
+            payload: payload, activity: activity, onUnknown: onUnknown, notBefore: notBefore, traceparent: traceparent)
+    }
+
     package init(
         id: MessageID, app: AppID, type: MessageType = .alert, kind: AddressKind = .alert,
         priority: PushPriority? = nil,
-        expiry: Expiry = .unlimited, collapseID: CollapseID? = nil, payload: [UInt8], wording: Wording? = nil,
+        expiry: Expiry = .unlimited, collapseID: CollapseID? = nil, payload: [UInt8], activity: ActivityPart? = nil,
+        wording: Wording? = nil,
         onUnknown: UnknownPolicy = .resend, notBefore: UnixSeconds? = nil, traceparent: String? = nil
     ) {
         self.id = id
@@ -60,6 +70,7 @@ package final class Message: Sendable {
         self.priority = priority ?? type.defaultPriority
         self.expiry = expiry
         self.collapseID = collapseID
+        self.activity = activity
         self.wording = wording
         whole = payload
         variant = nil
@@ -85,6 +96,7 @@ package final class Message: Sendable {
         priority = message.priority
         expiry = message.expiry
         collapseID = message.collapseID
+        activity = message.activity
         self.wording = wording
         self.whole = whole
         self.variant = variant

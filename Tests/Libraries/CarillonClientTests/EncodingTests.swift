@@ -54,6 +54,27 @@ import Testing
                 + #""values":{"ada":{"m":"x","n":"1"},"bob":{"n":"2\""}}}"#)
     }
 
+    @Test func `A Live Activity is started, updated and ended`() throws {
+        let start = LiveActivity(
+            .start(type: "Delivery", attributes: ["name": "order-1"], input: .token), state: ["eta": 9], title: "A",
+            body: "B")
+        #expect(
+            try text(Push(id: "a", app: "shop", to: .user("ada"), start))
+                == #"{"id":"a","app":"shop","to":{"users":["ada"]},"live_activity":{"event":"start","type":"Delivery","#
+                + #""attributes":{"name":"order-1"},"input_push":"token","content_state":{"eta":9},"#
+                + #""alert":{"title":"A","body":"B"}}}"#)
+        var update = LiveActivity.update(state: ["eta": 5])
+        (update.staleAt, update.relevance) = (1_767_000_600, 0.5)
+        #expect(
+            try text(Push(id: "b", app: "shop", to: .activities(["order-1"]), update))
+                == #"{"id":"b","app":"shop","to":{"activities":["order-1"]},"live_activity":{"event":"update","#
+                + #""content_state":{"eta":5},"stale_at":1767000600,"relevance":0.5}}"#)
+        #expect(
+            try text(Push(id: "c", app: "shop", to: .activities(["order-1"]), .end(state: [:], dismissAt: 1)))
+                == #"{"id":"c","app":"shop","to":{"activities":["order-1"]},"live_activity":{"event":"end","#
+                + #""dismiss_at":1,"content_state":{}}}"#)
+    }
+
     @Test func `A payload that is not one JSON object is a frame of its own and cannot change the envelope`() throws {
         for payload in ["{}, \"to\": {\"all\":true}", "[]", "{", "{}\n", "", "{\"a\":1}}"] {
             let request = try EncodedRequest(

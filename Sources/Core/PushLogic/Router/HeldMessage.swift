@@ -3,7 +3,9 @@ import PushTime
 
 /// A message that is completely in memory.
 struct HeldMessage {
-    let accepted: AcceptedMessage
+    private(set) var accepted: AcceptedMessage
+    /// The Live Activity that the message is for; nil for nearly all messages.
+    private(set) var activity: UInt64?
     var counts: OutcomeCounts
     let lane: LaneID
     let cost: Int
@@ -24,6 +26,12 @@ struct HeldMessage {
         self.lane = lane
         cost = accepted.size
         begin = accepted.begin
+    }
+
+    /// Makes it a message to a Live Activity, whose payload says when it was accepted.
+    mutating func address(_ activity: UInt64, at time: UnixSeconds) {
+        self.activity = activity
+        accepted = accepted.stamped(at: time)
     }
 
     /// The only token of a message that needs no claim, because no other message with its id can have reached the

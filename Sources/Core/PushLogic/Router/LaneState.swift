@@ -19,6 +19,9 @@ struct LaneState {
     /// The numbers that were requested from disk, and those of them whose part was closed meanwhile.
     var loading: [UInt64] = []
     var overtaken: Set<UInt64> = []
+    /// Whether messages to Live Activities that waited when the ledger was opened are still to be looked at: until then it
+    /// is not known which of them are the newest, and none is sent.
+    var isIndexing = false
     /// The number of messages that are begun and not completely dispatched.
     var begun = 0
     /// The number of devices in `ready` messages, including those that are still requested for them.

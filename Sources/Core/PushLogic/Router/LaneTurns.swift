@@ -3,6 +3,7 @@
 /// - Of two priorities that wait, the higher one goes first, and the lower one gets one delivery in sixteen.
 /// - Brief messages go before broad ones; broad messages get one delivery in four.
 /// - First attempts go before further ones; further attempts get one delivery in four.
+/// - Messages to Live Activities and other brief ones of the highest priority take turns.
 ///
 /// Each share is a debt that grows while others are served. It is paid when it is worth a turn.
 package struct LaneTurns: Sendable {
@@ -17,7 +18,9 @@ package struct LaneTurns: Sendable {
 
         package var isEmpty: Bool { fresh | retries == 0 }
 
-        func contains(urgency: Int) -> Bool { (fresh | retries) >> (2 * urgency) & 3 != 0 }
+        func contains(urgency: Int) -> Bool {
+            (fresh | retries) >> (2 * urgency) & 3 != 0 || urgency == 0 && contains(.activities)
+        }
         func contains(_ lane: LaneKind) -> Bool { (fresh | retries) & lane.bit != 0 }
         func hasFresh(_ lane: LaneKind) -> Bool { fresh & lane.bit != 0 }
         func hasRetries(_ lane: LaneKind) -> Bool { retries & lane.bit != 0 }
@@ -46,7 +49,8 @@ package struct LaneTurns: Sendable {
     // The debts are tuples instead of arrays because they are read every few deliveries.
     private var owedToPriority = (0, 0, 0)
     private var owedToBroad = (0, 0, 0)
-    private var owedToRetries = (0, 0, 0, 0, 0, 0)
+    private var owedToRetries = (0, 0, 0, 0, 0, 0, 0)
+    private var wasOfActivities = false
 
     package init(quantum: Int = 128) {
         self.quantum = quantum
@@ -65,7 +69,10 @@ package struct LaneTurns: Sendable {
             limit = min(limit, self[priority: lower] / Self.lowerShare)
             break
         }
-        let brief = LaneKind(urgency: urgency, isBrief: true)
+        var brief = LaneKind(urgency: urgency, isBrief: true)
+        if urgency == 0, waiting.contains(.activities), !wasOfActivities || !waiting.contains(brief) {
+            brief = .activities
+        }
         let broad = LaneKind(urgency: urgency, isBrief: false)
         var lane = brief
         if !waiting.contains(brief) {
@@ -85,6 +92,7 @@ package struct LaneTurns: Sendable {
     package mutating func served(_ turn: Turn, count: Int, while waiting: Waiting) {
         let lane = turn.lane
         let urgency = lane.urgency
+        if urgency == 0, lane.isBrief { wasOfActivities = lane == .activities }
         self[priority: urgency] = max(0, self[priority: urgency] - count * Self.lowerShare)
         for lower in urgency + 1..<max(3, urgency + 1) where waiting.contains(urgency: lower) {
             self[priority: lower] += count
@@ -143,7 +151,8 @@ package struct LaneTurns: Sendable {
             case 2: owedToRetries.2
             case 3: owedToRetries.3
             case 4: owedToRetries.4
-            default: owedToRetries.5
+            case 5: owedToRetries.5
+            default: owedToRetries.6
             }
         }
         set {
@@ -153,7 +162,8 @@ package struct LaneTurns: Sendable {
             case 2: owedToRetries.2 = newValue
             case 3: owedToRetries.3 = newValue
             case 4: owedToRetries.4 = newValue
-            default: owedToRetries.5 = newValue
+            case 5: owedToRetries.5 = newValue
+            default: owedToRetries.6 = newValue
             }
         }
     }

@@ -26,7 +26,7 @@ struct MemoryBudget {
     }
 
     /// The share of the free pool that a lane may hold, in halves, by kind of lane.
-    private static let shares = [8, 4, 4, 2, 2, 1]
+    private static let shares = [8, 4, 4, 2, 2, 1, 4]
 
     private let maxMessages: Int
     private let maxBytes: Int

@@ -16,6 +16,8 @@ package struct RouterActions: Sendable {
         package let audience: Audience
         package let app: AppID
         package let kind: AddressKind
+        /// The type of the Live Activities that the devices are to start; nil if they are to start none.
+        package let activityType: String?
         package let wording: Wording?
         package let after: AudienceCursor?
         package let limit: Int

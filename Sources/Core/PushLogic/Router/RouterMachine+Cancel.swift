@@ -213,7 +213,8 @@ extension RouterMachine {
     /// so that the cost of one does not depend on how many wait.
     private mutating func markStale(_ seq: UInt64, in lane: Lane, since begin: WallTime?) {
         let app = index(of: lane.app)
-        let lane = LaneID(app: app, kind: LaneKind(lane.priority, isBroad: lane.isBroad))
+        let lane = LaneID(app: app, kind: LaneKind(lane))
+        if lane.kind == .activities { unpark(seq, in: lane) }
         // Otherwise the message was completed while the order was on its way.
         guard lanes[lane].isOnDisk else { return }
         if lanes[lane].stale.insert(seq).inserted {

@@ -74,6 +74,8 @@ extension RouterMachine {
             let end = end(of: message)
             if wall >= end {
                 expireReady(message)
+            } else if let successor = successor(of: message) {
+                endSearch(of: message, as: successor)
             } else if messages[message].fanOut != nil {
                 scanned += sendPage(of: message, limit: full - batch.count, until: end, to: &batch)
             } else if let token = messages[message].onlyToken {
@@ -155,7 +157,7 @@ extension RouterMachine {
         var scanned = 0
         while scanned < limit, let delivery = lanes[lane].retryQueue.popFirst() {
             scanned += 1
-            if expireIfDue(delivery) { continue }
+            if endIfLate(delivery) { continue }
             deliveries[delivery.handle].isOut = true
             deliveries[delivery.handle].givenAt = wall
             batch.append(delivery)

@@ -31,7 +31,8 @@ extension RouterMachine {
         let accepted = messages[message].accepted
         if accepted.audience.isDynamic {
             noteDrop(message)
-            complete(message, isExpired: accepted.counts.total == 0)
+            if let activity = messages[message].activity { countExpired(message, to: activity) }
+            complete(message, isExpired: messages[message].counts.total == 0)
             return true
         }
         if accepted.counts.total > 0 { return false }
@@ -61,7 +62,7 @@ extension RouterMachine {
                 for device in devices[range] where scan.insert(device) {
                     expireUnsent(message, device: device, token: nil)
                 }
-            case .users, .tags, .everyone: break
+            case .users, .tags, .everyone, .activities: break
             }
             if scan.isComplete {
                 _ = expiring.popFirst()
@@ -108,7 +109,7 @@ extension RouterMachine {
         }
         for _ in 0..<lanes[lane].retryQueue.count {
             guard let delivery = lanes[lane].retryQueue.popFirst() else { break }
-            if !expireIfDue(delivery) { lanes[lane].retryQueue.append(delivery) }
+            if !endIfLate(delivery) { lanes[lane].retryQueue.append(delivery) }
         }
         apps[lane.app].isDirty = true
     }
@@ -132,16 +133,21 @@ extension RouterMachine {
 extension RouterMachine {
     /// Requests the next part of one lane, unless a part is being read already.
     mutating func lookForExpired() {
-        guard lookedAt == nil, lanes.count > 0, !ledgerRetry.isDelayed(at: now) else { return }
+        guard look.lane == nil, lanes.count > 0, !ledgerRetry.isDelayed(at: now) else { return }
         for app in apps.all where hasDropped(app) { endDrop(of: app) }
         for offset in 1...lanes.count {
-            let lane = LaneID(position: (lastLooked.position + offset) % lanes.count)
+            let lane = LaneID(position: (look.last.position + offset) % lanes.count)
             guard !lanes[lane].spilled.isEmpty, lanes[lane].memory.loading == 0, isQuiet(lane) else { continue }
-            lastLooked = lane
-            lookedAt = lane
-            let limit = min(policy.look, max(1, policy.loadedBytes / 8 / lanes[lane].memory.typicalCost))
-            return load(lanes[lane].spilled.look(limit), into: lane)
+            look.last = lane
+            return lookFurther(in: lane)
         }
+    }
+
+    /// Requests the next part of a lane.
+    mutating func lookFurther(in lane: LaneID) {
+        look.lane = lane
+        let limit = min(policy.look, max(1, policy.loadedBytes / 8 / lanes[lane].memory.typicalCost))
+        load(lanes[lane].spilled.look(limit), into: lane)
     }
 
     /// Returns whether the lane cannot send for now. A lane that holds nothing may be blocked by others that use up the
@@ -153,12 +159,13 @@ extension RouterMachine {
 
     /// Ends the expired messages. The others stay on disk in their order.
     mutating func looked(at messages: [AcceptedMessage], of lane: LaneID, unread: [UInt64]) {
-        lookedAt = nil
+        look.lane = nil
         var rest: [UInt64] = []
         var ended = 0
         for message in messages {
             let held = HeldMessage(message, lane: lane)
             lanes[lane].memory.noteCost(held.cost)
+            if lanes[lane].isIndexing { noteActivity(of: message) }
             if isExpired(held) {
                 // A partly completed message is claimed first and expires then.
                 begin(add(held))
@@ -203,6 +210,7 @@ extension RouterMachine {
         if count > 0 {
             if apps[app].drop == nil { droppedApps += 1 }
             apps[app].drop = AppState.Drop(upTo: newest, at: wall.unixSeconds)
+            unparkAll(of: app)
         }
         sweepAt = now
         return count

@@ -6,16 +6,22 @@ extension RouterMachine {
     /// Begins a message.
     mutating func begin(_ message: MessageHandle) {
         let lane = messages[message].lane
+        if let activity = messages[message].activity, !mayBegin(message, to: activity) { return }
         if isExpired(message), expireWhole(message) { return }
         lanes[lane].begun += 1
         if messages[message].onlyToken != nil {
             lanes[lane].ready.append(message)
         } else {
-            let content = messages[message].accepted.message
-            messages[message].fanOut = FanOut(
-                for: messages[message].accepted.audience, kind: content.kind, wording: content.wording)
-            lookFurther(for: message)
+            search(for: message)
         }
+    }
+
+    /// Begins to look up the devices of a message.
+    mutating func search(for message: MessageHandle) {
+        let content = messages[message].accepted.message
+        messages[message].fanOut = FanOut(
+            for: messages[message].accepted.audience, kind: content.kind, wording: content.wording)
+        lookFurther(for: message)
     }
 
     /// Returns whether a lane may begin another message.
@@ -40,6 +46,7 @@ extension RouterMachine {
         case .tokens(let tokens): awaitPage(for: message, estimate: tokens.count)
         case .devices(let devices): awaitPage(for: message, estimate: devices.count)
         case .users(let users): awaitPage(for: message, estimate: 2 * users.count)
+        case .activities(let names): awaitPage(for: message, estimate: names.count)
         case .tags, .everyone: awaitPage(for: message, estimate: policy.page)
         }
     }
@@ -95,8 +102,8 @@ extension RouterMachine {
         actions.pages.append(
             RouterActions.PageRequest(
                 message: message, audience: accepted.audience, app: accepted.message.app,
-                kind: accepted.message.kind, wording: accepted.message.wording, after: query.after,
-                limit: policy.page))
+                kind: accepted.message.kind, activityType: accepted.message.activity?.type,
+                wording: accepted.message.wording, after: query.after, limit: policy.page))
     }
 
     /// Schedules the next request for a page after the registry failed. The delay grows with each failure; other
@@ -160,6 +167,7 @@ extension RouterMachine {
         endPageRequest(of: message)
         registryAnswered()
         guard messages[message].fanOut?.continueSearch(after: page.next) == true else { return settle(message) }
+        if let activity = messages[message].activity, !hasAddress(page, for: message, of: activity) { return }
 
         var found = FanOut.FoundPage()
         found.unsent = page.inactive.map { FanOut.Unsent($0, .suppressed(.inactive)) }
@@ -307,6 +315,10 @@ extension RouterMachine {
             lanes[lane].prepared -= page.count
             return dropFound(page, of: message)
         }
+        if let successor = successor(of: message) {
+            _ = messages[message].fanOut?.add(page)
+            return endSearch(of: message, as: successor)
+        }
         if messages[message].fanOut?.isAbandoned == true {
             _ = messages[message].fanOut?.add(page)
             expireRest(of: message)
@@ -350,6 +362,7 @@ extension RouterMachine {
     }
 
     private mutating func endWait(of message: MessageHandle) {
+        if messages[message].activity != nil { activityEnded(message) }
         queuedCount -= 1
         let (lane, begin) = (messages[message].lane, messages[message].begin)
         lanes[lane].waits.remove(begin, of: messages[message].accepted.seq)

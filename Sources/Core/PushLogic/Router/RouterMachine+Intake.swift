@@ -14,7 +14,9 @@ extension RouterMachine {
     package mutating func backlog(_ backlog: LedgerBacklog) {
         for (lane, seqs) in backlog.lanes where !seqs.isEmpty {
             let app = index(of: lane.app)
-            let lane = LaneID(app: app, kind: LaneKind(lane.priority, isBroad: lane.isBroad))
+            let isOfActivities = lane.isOfActivities
+            let lane = LaneID(app: app, kind: LaneKind(lane))
+            if isOfActivities { beginIndexing(lane) }
             var row = 0
             for seq in seqs {
                 lanes[lane].spilled.append(seq)
@@ -37,8 +39,7 @@ extension RouterMachine {
             return schedule.note(notBefore)
         }
         let app = index(of: accepted.message.app)
-        let kind = LaneKind(
-            accepted.message.priority, isBroad: Lane(of: accepted.message, to: accepted.audience).isBroad)
+        let kind = LaneKind(Lane(of: accepted.message, to: accepted.audience))
         let lane = LaneID(app: app, kind: kind)
         if droppedApps > 0, hasDropped(app) { endDrop(of: app) }
         queuedCount += 1
@@ -46,8 +47,9 @@ extension RouterMachine {
         let message = HeldMessage(accepted, lane: lane)
         let begin = message.begin
         lanes[lane].waits.add(begin, of: accepted.seq)
+        if kind == .activities { noteActivity(of: accepted) }
         guard
-            apps[app].hasGate, lanes[lane].spilled.isEmpty, lanes[lane].memory.loading == 0,
+            apps[app].hasGate, !lanes[lane].isIndexing, lanes[lane].spilled.isEmpty, lanes[lane].memory.loading == 0,
             hasRoom(lane, for: message.cost)
         else {
             lanes[lane].spilled.append(accepted.seq)
@@ -65,7 +67,8 @@ extension RouterMachine {
     /// Adds a message to those in memory.
     mutating func add(_ message: HeldMessage) -> MessageHandle {
         budget.hold(message.cost, in: &lanes[message.lane].memory)
-        return messages.add(message)
+        guard message.lane.kind == .activities else { return messages.add(message) }
+        return messages.add(addressed(message))
     }
 
     /// Removes a message from memory.
@@ -123,7 +126,7 @@ extension RouterMachine {
     /// Requests the next messages of a lane from disk if it has few in memory and there is room.
     mutating func loadIfNeeded(_ lane: LaneID) {
         guard
-            !lanes[lane].spilled.isEmpty, lanes[lane].memory.loading == 0,
+            !lanes[lane].spilled.isEmpty, !lanes[lane].isIndexing, lanes[lane].memory.loading == 0,
             lanes[lane].loaded.count < policy.loadBelow,
             !ledgerRetry.isDelayed(at: now)
         else { return }
@@ -157,8 +160,8 @@ extension RouterMachine {
         case .failure(let fault):
             // The other messages are requested again, at once if the damaged message is the only problem.
             let rest = seqs.filter { $0 != fault.damaged?.seq }
-            if lookedAt == lane { lanes[lane].spilled.pass(rest) } else { lanes[lane].spilled.putBack(rest) }
-            if lookedAt == lane { lookedAt = nil }
+            if look.lane == lane { lanes[lane].spilled.pass(rest) } else { lanes[lane].spilled.putBack(rest) }
+            if look.lane == lane { look.lane = nil }
             guard let one = fault.damaged, !overtaken.contains(one.seq), rest.count < seqs.count else {
                 return ledgerRetry.failed(fault.description, at: now, backoff: policy.retryBackoff)
             }
@@ -178,7 +181,7 @@ extension RouterMachine {
                 for message in messages { done.remove(message.seq) }
                 for seq in done { lanes[lane].waits.remove(nil, of: seq) }
             }
-            if lookedAt == lane { return looked(at: messages, of: lane, unread: unread) }
+            if look.lane == lane { return looked(at: messages, of: lane, unread: unread) }
             hold(messages, unread: unread, in: lane)
         }
     }

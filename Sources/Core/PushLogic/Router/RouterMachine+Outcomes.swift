@@ -47,17 +47,20 @@ extension RouterMachine {
         apps[app].unanswered.remove(givenAt)
         switch report.outcome {
         case nil where isStopped(delivery): dropDelivery(delivery)
-        case nil: retryNow(delivery)
+        case nil:
+            if let successor = successor(of: delivery) { return end(delivery, as: successor, of: app) }
+            retryNow(delivery)
         case .retry(let refusal, let delay)?:
             record(.retry(refusal, after: delay), of: delivery)
             if isStopped(delivery) { return dropDelivery(delivery) }
+            if let successor = successor(of: delivery) { return end(delivery, as: successor, of: app) }
             retry(delivery, after: delay, of: app)
         case .unknown(let cause, isFinal: false)?: answerLost(delivery, because: cause, of: app)
         case let outcome?:
             if case .rejected(let refusal, deactivates: let end?) = outcome {
                 candidates.append(candidate(after: refusal, as: end, of: delivery))
             } else if delivery.message.kind == .activity, case .sent = outcome {
-                actions.updated.append(deliveries[delivery.handle].device)
+                activityTaken(delivery, candidates: &candidates)
             }
             end(delivery, as: outcome, of: app)
         }
@@ -68,7 +71,7 @@ extension RouterMachine {
     private mutating func answerLost(_ delivery: Delivery, because cause: UnknownCause, of app: AppIndex) {
         let lost = deliveries[delivery.handle].lostAnswers + 1
         deliveries[delivery.handle].lostAnswers = lost
-        if lost >= policy.maxLostAnswers || isCancelled(delivery) {
+        if lost >= policy.maxLostAnswers || isCancelled(delivery) || successor(of: delivery) != nil {
             return end(delivery, as: .unknown(cause, isFinal: true), of: app)
         }
         record(.unknown(cause, isFinal: false), of: delivery)
@@ -77,6 +80,16 @@ extension RouterMachine {
         let spread = Double(delivery.deliveryID.low & 0xffff) / 65_536
         retry(
             delivery, after: policy.lostAnswerBackoff.delay(afterFailures: Int(lost), random: spread), of: app)
+    }
+
+    /// The push service has taken a message to a Live Activity: its address lives on, or ends with the activity.
+    private mutating func activityTaken(_ delivery: Delivery, candidates: inout [Deactivation]) {
+        let open = deliveries[delivery.handle]
+        guard delivery.message.activity?.event == .end else { return actions.updated.append(open.device) }
+        candidates.append(
+            Deactivation.endOfActivity(
+                at: open.device, app: delivery.message.app, evidence: open.givenAt, messageID: delivery.message.id,
+                deliveryID: delivery.deliveryID))
     }
 
     /// Ends a delivery for good.
@@ -136,15 +149,17 @@ extension RouterMachine {
     /// Queues a delivery whose retry is due, or ends it if it has expired.
     mutating func retryIsDue(_ delivery: Delivery) {
         apps[lane(of: delivery).app].retrying -= 1
-        if !expireIfDue(delivery) { retryNow(delivery) }
+        if !endIfLate(delivery) { retryNow(delivery) }
     }
 
-    /// Ends a delivery that waits to be sent again if it has expired. Returns whether it did.
-    mutating func expireIfDue(_ delivery: Delivery) -> Bool {
+    /// Ends a delivery that waits to be sent again if it has expired, or if a newer one takes its place. Returns whether it
+    /// did.
+    mutating func endIfLate(_ delivery: Delivery) -> Bool {
         let message = deliveries[delivery.handle].message
-        guard isExpired(message) else { return false }
-        noteDrop(message)
-        end(delivery, as: .expired, of: messages[message].lane.app)
+        let successor = successor(of: message)
+        guard successor != nil || isExpired(message) else { return false }
+        if successor == nil { noteDrop(message) }
+        end(delivery, as: successor ?? .expired, of: messages[message].lane.app)
         return true
     }
 

@@ -65,6 +65,8 @@ extension RouterMachine {
 
     /// Forgets the messages of parts that are not in memory.
     private mutating func forgetWaiting(in numbers: Set<Int>) {
+        queuedCount -= activities.unpark { numbers.contains(EventNumber.part(of: $0.seq)) }.count
+        activities.forget(parts: numbers)
         for lane in lanes.all {
             let isMeant = { (seq: UInt64) in numbers.contains(EventNumber.part(of: seq)) }
             if !lanes[lane].stale.isEmpty {

@@ -65,9 +65,9 @@ package struct RouterMachine: ~Copyable {
 
     var schedule = Schedule()
     var sweepAt: MonotonicTime?
-    /// The lane whose messages are being read to find expired ones, and the lane that was read last.
-    var lookedAt: LaneID?
-    var lastLooked = LaneID(position: 0)
+    /// What is read to find expired messages, and the newest ones of Live Activities.
+    var look = DiskLook()
+    var activities = ActivityTable()
     /// The number of apps whose waiting messages are being dropped.
     var droppedApps = 0
     /// The highest number of a message of each part so far.
@@ -173,6 +173,7 @@ package struct RouterMachine: ~Copyable {
         // While the ledger cannot write, expired messages wait too: their records would fill the memory.
         if mayWork {
             sweepIfDue()
+            if !activities.isQuiet(at: wall) { serveActivities() }
             if !expiring.isEmpty { expireSome() }
             askWhatWaits()
             askDue()
@@ -216,6 +217,11 @@ package struct RouterMachine: ~Copyable {
             if wait == .zero { at = max(ledgerRetry.until ?? at, now + .milliseconds(100)) }
             earliest = min(earliest, at)
         }
+        if fault == nil, activities.earliestEnd < .distantFuture {
+            // The wall clock may be set at any time.
+            let wait = max(0, activities.earliestEnd.milliseconds(since: wall))
+            earliest = min(earliest, now + min(.milliseconds(wait), .seconds(60)))
+        }
         if let sweepAt, mayWork { earliest = min(earliest, sweepAt) }
         return earliest == .distantFuture ? nil : earliest
     }
@@ -231,6 +237,7 @@ package struct RouterMachine: ~Copyable {
                 sweep(lane)
                 if isStalled(lane) { putBackUnsent(lane) }
             }
+            sweepActivities()
             lookForExpired()
             self.sweepAt = nil
         }

@@ -17,6 +17,9 @@ package struct RouterPolicy: Sendable, Equatable {
     /// keeps at most ``load`` unsent messages in memory.
     package var stalledAfter: Duration = .seconds(1)
 
+    /// How long a message to a Live Activity of which no address is known waits for one, unless it says so itself.
+    package var activityWait: Duration = .seconds(600)
+
     /// The number of devices that are looked up, claimed and prepared together.
     package var page = 1000
     /// The number of messages that are read back from disk together, and the number of loaded messages below which a

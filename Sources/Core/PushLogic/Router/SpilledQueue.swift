@@ -10,6 +10,9 @@ package struct SpilledQueue: Sendable {
     package var isEmpty: Bool { passed.isEmpty && rest.isEmpty }
     package var reservedBytes: Int { passed.reservedBytes + rest.reservedBytes }
 
+    /// Whether ``look(_:)`` would begin the next round.
+    var isLookedThrough: Bool { rest.isEmpty }
+
     /// Removes the numbers for which `isMeant` returns true, and returns how many it had.
     mutating func removeAll(where isMeant: (UInt64) -> Bool) -> Int {
         let before = count

@@ -6,16 +6,25 @@ package enum Audience: Hashable, Sendable {
     case users([String])
     case tags(TagExpression)
     case everyone
+    /// The addresses that update these Live Activities, by the names of the activities.
+    case activities([String])
 
     /// The largest number of names in one message.
     package static let maxNames = 100_000
+    /// The largest number of activities in one message, each of which becomes a message of its own.
+    package static let maxActivities = 1000
 
     /// Whether the registry determines the devices, which may differ at the next look.
     package var isDynamic: Bool {
         switch self {
         case .tokens, .devices: false
-        case .users, .tags, .everyone: true
+        case .users, .tags, .everyone, .activities: true
         }
+    }
+
+    /// Whether it names Live Activities.
+    package var isOfActivities: Bool {
+        if case .activities = self { true } else { false }
     }
 
     /// The number of names; nil if the registry determines the devices.
@@ -23,7 +32,7 @@ package enum Audience: Hashable, Sendable {
         switch self {
         case .tokens(let tokens): tokens.count
         case .devices(let devices): devices.count
-        case .users, .tags, .everyone: nil
+        case .users, .tags, .everyone, .activities: nil
         }
     }
 
@@ -32,7 +41,7 @@ package enum Audience: Hashable, Sendable {
         switch self {
         case .tokens(let tokens): tokens.reduce(0) { $0 + 48 + max(0, $1.byteCount - 32) }
         case .devices(let devices): devices.count * 16
-        case .users(let users): users.reduce(0) { $0 + 32 + $1.utf8.count }
+        case .users(let names), .activities(let names): names.reduce(0) { $0 + 32 + $1.utf8.count }
         case .tags, .everyone: 512
         }
     }

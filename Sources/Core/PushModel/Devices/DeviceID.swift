@@ -1,6 +1,8 @@
 /// The name of a device where its token must not appear: a keyed hash of app and token that never changes.
 package struct DeviceID: Hashable, Sendable, Comparable, CustomStringConvertible {
     package static let textLength = 32
+    /// No device.
+    package static let none = DeviceID(high: 0, low: 0)
 
     package let high: UInt64
     package let low: UInt64

@@ -14,6 +14,7 @@ package enum EventKind: UInt8, CaseIterable, Sendable {
     case deliverySuppressed = 21
     case deliveryDisplayed = 22
     case deliveryOpened = 23
+    case deliverySuperseded = 24
     case deviceRegistered = 32
     case deviceDeactivated = 33
     case deviceReactivated = 34
@@ -78,6 +79,7 @@ package enum EventKind: UInt8, CaseIterable, Sendable {
         case .deliverySuppressed: "suppressed"
         case .deliveryDisplayed: "displayed"
         case .deliveryOpened: "opened"
+        case .deliverySuperseded: "superseded"
         case .deviceRegistered: "registered"
         case .deviceDeactivated: "deactivated"
         case .deviceReactivated: "reactivated"

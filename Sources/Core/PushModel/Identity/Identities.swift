@@ -47,7 +47,14 @@ package struct Identities: Sendable {
         hash.add(UInt64(bitPattern: message.expiry.expiresAt ?? -1))
         hash.add(UInt64(bitPattern: message.notBefore?.value ?? -1))
         hash.add(message.collapseID?.text ?? "")
-        hash.add(message.payload)
+        if message.activity?.isStamped == true {
+            // The time of the payload is that of the acceptance, and not the producer's.
+            let (front, rest) = ActivityTimestamp.others(in: message.payload)
+            hash.add(Array(front))
+            hash.add(Array(rest))
+        } else {
+            hash.add(message.payload)
+        }
         message.wording?.hash(into: &hash)
         return hash.hash64()
     }
@@ -69,7 +76,16 @@ package struct Identities: Sendable {
         case .users(let users): return users.reduce(3) { $0 &+ hash($1) }
         case .tags(let expression): return hash(expression) &+ 4
         case .everyone: return 5
+        case .activities(let names): return names.reduce(6) { $0 &+ hash($1) }
         }
+    }
+
+    /// Returns a hash of a Live Activity of an app.
+    package func activity(of app: AppID, name: String) -> UInt64 {
+        var hash = SipHash(key: deviceKey)
+        hash.add(app.name)
+        hash.add(name)
+        return hash.hash64()
     }
 
     private func hash(_ expression: TagExpression) -> UInt64 {

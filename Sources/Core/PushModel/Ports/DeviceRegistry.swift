@@ -12,6 +12,16 @@ package protocol DeviceRegistry: AnyObject, Sendable {
         of audience: Audience, app: AppID, kind: AddressKind, wording: Wording?, after: AudienceCursor?, limit: Int
     ) async throws -> AudiencePage
 
+    /// Returns such a page for messages that start Live Activities of one type: of the devices, only those whose address
+    /// starts activities of this type.
+    func page(
+        of audience: Audience, app: AppID, kind: AddressKind, activityType: String?, after: AudienceCursor?, limit: Int
+    ) async throws -> AudiencePage
+
+    /// Calls the observer with the name of a Live Activity whenever an address of it was registered here, or on another
+    /// node. Any thread may call it.
+    func observeActivities(_ observer: @escaping @Sendable (AppID, String) -> Void)
+
     /// Returns when the devices were last registered or seen; nil for devices that are unknown.
     func lastSeen(_ devices: [DeviceID]) async throws -> [WallTime?]
 
@@ -39,6 +49,15 @@ package protocol DeviceRegistry: AnyObject, Sendable {
 }
 
 extension DeviceRegistry {
+    /// For registries without Live Activities.
+    package func page(
+        of audience: Audience, app: AppID, kind: AddressKind, activityType: String?, after: AudienceCursor?, limit: Int
+    ) async throws -> AudiencePage {
+        try await page(of: audience, app: app, kind: kind, after: after, limit: limit)
+    }
+
+    package func observeActivities(_ observer: @escaping @Sendable (AppID, String) -> Void) {}
+
     /// Returns one page of the active devices of an audience, for no message in particular.
     package func page(
         of audience: Audience, app: AppID, kind: AddressKind, after cursor: AudienceCursor?, limit: Int

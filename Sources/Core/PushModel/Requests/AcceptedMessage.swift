@@ -33,16 +33,28 @@ package struct AcceptedMessage: Sendable {
     /// The time since which the message waits: its acceptance, or a later time for which it was scheduled.
     package var begin: WallTime { max(acceptedAt, message.notBefore.map { WallTime($0) } ?? .distantPast) }
 
+    /// Returns the message with a time in the payload, if Carillon wrote the payload and it has another time.
+    package func stamped(at time: UnixSeconds) -> AcceptedMessage {
+        guard message.activity?.isStamped == true, !ActivityTimestamp.has(time, message.payload) else { return self }
+        return AcceptedMessage(
+            seq: seq, acceptedAt: acceptedAt, fingerprint: fingerprint,
+            message: message.with(payload: ActivityTimestamp.payload(message.payload, at: time)), audience: audience,
+            needsClaim: needsClaim, isScheduled: isScheduled, counts: counts)
+    }
+
     /// The approximate number of bytes in memory.
     package var size: Int { message.size + audience.size }
 }
 
-/// A lane of waiting messages: one app, one priority, and either few or many devices.
+/// A lane of waiting messages: one app, one priority, and either few or many devices. The messages to named Live Activities
+/// have one lane for each app, whatever their priority, so that they keep their order.
 package struct Lane: Hashable, Sendable {
     package let app: AppID
     package let priority: PushPriority
     /// Whether the messages are for more than ``briefLimit`` names, or for devices that the registry determines.
     package let isBroad: Bool
+    /// Whether the messages are for named Live Activities.
+    package let isOfActivities: Bool
 
     package static let briefLimit = 16
 
@@ -50,10 +62,23 @@ package struct Lane: Hashable, Sendable {
         self.app = app
         self.priority = priority
         self.isBroad = isBroad
+        isOfActivities = false
+    }
+
+    /// The lane of the messages to named Live Activities.
+    package init(activitiesOf app: AppID) {
+        self.app = app
+        priority = .ten
+        isBroad = false
+        isOfActivities = true
     }
 
     package init(of message: Message, to audience: Audience) {
-        self.init(
-            app: message.app, priority: message.priority, isBroad: (audience.named ?? .max) > Self.briefLimit)
+        if case .activities = audience {
+            self.init(activitiesOf: message.app)
+        } else {
+            self.init(
+                app: message.app, priority: message.priority, isBroad: (audience.named ?? .max) > Self.briefLimit)
+        }
     }
 }

@@ -26,6 +26,19 @@ package struct PartitionMap: Sendable, Equatable {
         self.rule = rule
     }
 
+    /// Returns the partition of a request. All messages to one Live Activity belong to that of its name, so that one node
+    /// orders them.
+    package func partition(of request: PushRequest) -> PartitionID {
+        guard case .activities(let names) = request.audience, let name = names.first else {
+            return partition(of: request.message.app, request.message.id)
+        }
+        var sum = CRC32()
+        sum.add(request.message.app.name)
+        sum.add(0)
+        sum.add(name)
+        return PartitionID(remainder: sum.value, of: count)
+    }
+
     package func partition(of app: AppID, _ message: MessageID) -> PartitionID {
         var sum = CRC32()
         if rule == .appAndID {

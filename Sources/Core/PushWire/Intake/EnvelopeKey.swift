@@ -2,7 +2,7 @@
 /// error is reported rather than ignored.
 enum EnvelopeKey: Int, CaseIterable {
     case id, app, to, pushType, priority, expiresAt, notBefore, collapseID, onUnknown, again, traceparent
-    case payload, alert, badge, sound, custom, image, link, category, thread, values
+    case payload, alert, badge, sound, custom, image, link, category, thread, values, liveActivity
 
     static let count = allCases.count
 
@@ -29,6 +29,7 @@ enum EnvelopeKey: Int, CaseIterable {
         case .category: "category"
         case .thread: "thread"
         case .values: "values"
+        case .liveActivity: "live_activity"
         }
     }
 
@@ -38,5 +39,5 @@ enum EnvelopeKey: Int, CaseIterable {
     static let table = WordTable(allCases.map(\.name))
 
     /// A position for each key; 0, the position of the whole envelope, if the key is absent.
-    typealias Positions = InlineArray<21, Int32>
+    typealias Positions = InlineArray<22, Int32>
 }

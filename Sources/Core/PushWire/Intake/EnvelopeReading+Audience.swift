@@ -3,10 +3,10 @@ import PushText
 
 extension EnvelopeReading {
     private enum Kind: Int, CaseIterable {
-        case tokens, devices, users, tags, all
+        case tokens, devices, users, tags, all, activities
     }
 
-    private static let kinds = WordTable(["tokens", "devices", "users", "tags", "all"])
+    private static let kinds = WordTable(["tokens", "devices", "users", "tags", "all", "activities"])
     private static let maxUserLength = 255
 
     func audience(for codec: any ServiceCodec) throws(Rejection) -> Audience {
@@ -17,7 +17,9 @@ extension EnvelopeReading {
                 "to is \(json.kind(to).name), not an object" + (isAll ? "; for all devices, give {\"all\": true}" : ""))
         }
         guard json.size(to) == 1 else {
-            throw bad("to must have exactly one of tokens, devices, users, tags and all; it has \(json.size(to)) keys")
+            throw bad(
+                "to must have exactly one of tokens, devices, users, tags, all and activities; it has "
+                    + "\(json.size(to)) keys")
         }
         guard let kind = json.withUTF8(of: to + 1, { Self.kinds.number(of: $0) }).flatMap(Kind.init(rawValue:)) else {
             let key = json.string(to + 1) ?? ""
@@ -36,6 +38,7 @@ extension EnvelopeReading {
         case .all:
             guard json.kind(value) == .true else { throw bad("all must be true, or be omitted") }
             return .everyone
+        case .activities: return .activities(try activities(try list("activities", at: value)))
         }
     }
 
@@ -119,7 +122,22 @@ extension EnvelopeReading {
         return devices
     }
 
+    private func activities(_ list: IndexedJSON.Position) throws(Rejection) -> [String] {
+        guard json.size(list) <= Audience.maxActivities else {
+            throw Rejection(
+                .tooMany,
+                detail: "\(json.size(list)) activities; one message names at most \(Audience.maxActivities)")
+        }
+        return try names(list, of: "activity", limit: ActivityPart.maxNameLength)
+    }
+
     private func users(_ list: IndexedJSON.Position) throws(Rejection) -> [String] {
+        try names(list, of: "user", limit: Self.maxUserLength)
+    }
+
+    private func names(
+        _ list: IndexedJSON.Position, of what: String, limit: Int
+    ) throws(Rejection) -> [String] {
         let count = json.size(list)
         var users: [String] = []
         users.reserveCapacity(count)
@@ -127,14 +145,13 @@ extension EnvelopeReading {
         var position = list + 1
         for number in 1...count {
             guard let user = json.string(position) else {
-                throw bad("user \(number) of \(count) is \(json.kind(position).name), not a string")
+                throw bad("\(what) \(number) of \(count) is \(json.kind(position).name), not a string")
             }
-            guard (1...Self.maxUserLength).contains(user.utf8.count) else {
-                throw bad(
-                    "user \(number) of \(count) is \(user.utf8.count) bytes; 1 to \(Self.maxUserLength) are allowed")
+            guard (1...limit).contains(user.utf8.count) else {
+                throw bad("\(what) \(number) of \(count) is \(user.utf8.count) bytes; 1 to \(limit) are allowed")
             }
             guard !ControlCharacters.occur(in: user.utf8) else {
-                throw bad("user \(number) of \(count) has a control character, which no registered user has")
+                throw bad("\(what) \(number) of \(count) has a control character, which no registered \(what) has")
             }
             // Bytes are compared: two Unicode spellings of one letter are two users.
             let hash = json.withUTF8(of: position) { text in

@@ -17,12 +17,16 @@ extension EnvelopeReading {
     static let maxDelay: Int64 = 366 * 86_400
 
     func options(for codec: any ServiceCodec) throws(Rejection) -> EnvelopeOptions {
+        let live = try activityOptions(for: codec)
         // Most envelopes name no type, and need no table.
-        let type = position(.pushType) == nil ? MessageType.alert : try type(among: codec.types)
+        let type = position(.pushType) == nil ? live?.0 ?? MessageType.alert : try type(among: codec.types)
+        if let live, type != live.0 {
+            throw Rejection(.badField, detail: "push_type is \(type.word); live_activity needs \(live.0.word)")
+        }
         try codec.check(type)
         // The ledger rejects expired messages, since it knows whether the message was accepted earlier.
         let expiry = try expiry()
-        let priority = try priority(of: type, for: codec)
+        let priority = try priority(of: type, otherwise: live?.1 ?? type.defaultPriority, for: codec)
         let notBefore = try start(before: expiry)
         return EnvelopeOptions(
             message: MessageOptions(type: type, priority: priority, expiry: expiry, collapseID: try collapseID()),
@@ -35,8 +39,10 @@ extension EnvelopeReading {
         try word(.pushType, of: types.words).map { types.all[$0] } ?? .alert
     }
 
-    private func priority(of type: MessageType, for codec: any ServiceCodec) throws(Rejection) -> PushPriority {
-        guard let number = try integer(.priority) else { return type.defaultPriority }
+    private func priority(
+        of type: MessageType, otherwise usual: PushPriority, for codec: any ServiceCodec
+    ) throws(Rejection) -> PushPriority {
+        guard let number = try integer(.priority) else { return usual }
         guard let priority = UInt8(exactly: number).flatMap(PushPriority.init(rawValue:)) else {
             throw Rejection(.badField, detail: "priority is \(number); it must be 10, 5 or 1")
         }

@@ -5,32 +5,42 @@ extension EnvelopeReading {
     struct JudgedPayload {
         let bytes: [UInt8]
         let kind: AddressKind
+        let activity: ActivityPart?
         /// The findings for the ack; empty for a payload without findings.
         let findings: [UInt8]
         /// The forms of a message whose words depend on the device.
         let wording: Wording?
 
+        /// - Parameter activity: What the message does with Live Activities, if it is not given by the payload alone.
         init(
-            _ bytes: [UInt8], values: IndexedObject?, for options: MessageOptions, codec: any ServiceCodec
+            _ bytes: [UInt8], values: IndexedObject?, activity: ActivityPart? = nil, for options: MessageOptions,
+            codec: any ServiceCodec
         ) throws(Rejection) {
             self.bytes = bytes
             findings = try codec.findings(in: bytes, values: values, for: options)
             kind = codec.kind(of: options.type, values: values)
+            self.activity = activity ?? codec.activity(of: options.type, values: values)
             wording = nil
         }
 
         init(_ form: Wording.Form, in wording: Wording?, kind: AddressKind, findings: [UInt8]) {
             (bytes, self.wording, self.kind, self.findings) = (form.payload, wording, kind, findings)
+            activity = nil
         }
     }
 
-    /// Returns the payload from its only source: frame 3, `payload`, or the plain fields.
+    /// Returns the payload from its only source: frame 3, `payload`, `live_activity`, or the plain fields.
     func payload(
         frame: ByteView?, to audience: Audience, for options: MessageOptions, codec: any ServiceCodec,
         index: inout JSONIndex
     ) throws(Rejection) -> JudgedPayload {
         let inline = position(.payload)
         let plain = EnvelopeKey.plain.first { position($0) != nil }
+        if let live = position(.liveActivity) {
+            let other = frame != nil ? "frame 3" : inline != nil ? "payload" : plain?.name
+            if let other { throw Self.givenTwice(as: EnvelopeKey.liveActivity.name, and: other) }
+            return try activityPayload(at: live, for: options, codec: codec, index: &index)
+        }
         if position(.values) != nil, position(.alert) == nil {
             throw Rejection(.badField, detail: "values: there is no alert that they belong to")
         }
@@ -58,19 +68,24 @@ extension EnvelopeReading {
         default:
             let first = frame == nil ? "payload" : "frame 3"
             let second = plain?.name ?? "payload"
-            throw Rejection(.badField, detail: "the payload is given twice, as \(first) and as \(second); give one")
+            throw Self.givenTwice(as: first, and: second)
         }
     }
 
+    private static func givenTwice(as first: String, and second: String) -> Rejection {
+        Rejection(.badField, detail: "the payload is given twice, as \(first) and as \(second); give one")
+    }
+
     func judged(
-        _ bytes: [UInt8], for options: MessageOptions, codec: any ServiceCodec, index: inout JSONIndex
+        _ bytes: [UInt8], activity: ActivityPart? = nil, for options: MessageOptions, codec: any ServiceCodec,
+        index: inout JSONIndex
     ) throws(Rejection) -> JudgedPayload {
         let text = ByteView.lending(bytes) { index.padded($0) }
         var object: IndexedObject?
         if index.read(text) == .json, let values = index.values(in: text), values.kind(0) == .object {
             object = IndexedObject(values, at: 0)
         }
-        return try JudgedPayload(bytes, values: object, for: options, codec: codec)
+        return try JudgedPayload(bytes, values: object, activity: activity, for: options, codec: codec)
     }
 
     /// Copies the bytes, unless they are too large.
@@ -90,7 +105,7 @@ extension EnvelopeReading {
 
     /// Returns the rejection of an envelope with more values than the index stores, if a payload is the reason.
     func tooLargeByFar() -> Rejection? {
-        for key in [EnvelopeKey.payload, .alert, .sound, .custom] {
+        for key in [EnvelopeKey.payload, .alert, .sound, .custom, .liveActivity] {
             guard let position = position(key), json.raw(position).count > Self.maxPayloadLength else { continue }
             return Rejection(
                 .payloadTooLarge,

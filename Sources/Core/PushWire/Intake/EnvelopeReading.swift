@@ -31,10 +31,13 @@ struct EnvelopeReading {
         let audience = try audience(for: app.codec)
         let judged = try self.payload(
             frame: payload, to: audience, for: options.message, codec: app.codec, index: &index)
+        if judged.activity != nil || audience.isOfActivities {
+            try check(judged.activity, to: audience, isScheduled: options.notBefore != nil)
+        }
         let message = Message(
             id: id, app: app.id, type: options.message.type, kind: judged.kind,
             priority: options.message.priority, expiry: options.message.expiry, collapseID: options.message.collapseID,
-            payload: judged.bytes, wording: judged.wording,
+            payload: judged.bytes, activity: judged.activity, wording: judged.wording,
             onUnknown: options.onUnknown, notBefore: options.notBefore, traceparent: options.traceparent)
         // The users of values are in order.
         let recipients = judged.wording?.values.map { .users($0.users) } ?? audience

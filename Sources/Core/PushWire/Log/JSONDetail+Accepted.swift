@@ -19,6 +19,9 @@ extension JSONDetail {
             append("tags", as: "audience", to: &bytes)
             append(expression, as: "tags", to: &bytes)
         case .everyone: append("all", as: "audience", to: &bytes)
+        case .activities(let names):
+            append("activities", as: "audience", to: &bytes)
+            append(names.prefix(maxUsers), as: "activities", to: &bytes)
         }
         append(request.message, to: &bytes)
         if let client = request.client { append(client, as: "client", to: &bytes) }

@@ -29,10 +29,29 @@ enum JSONDetail {
         DecimalText.append(UInt64(counts.suppressed), to: &bytes)
         bytes.append(",\"unknown\":")
         DecimalText.append(UInt64(counts.unknown), to: &bytes)
-        // Few messages are cancelled, so the member is left out if it is 0.
+        // Few messages are superseded or cancelled, so these members are left out if they are 0.
+        if counts.superseded > 0 {
+            bytes.append(",\"superseded\":")
+            DecimalText.append(UInt64(counts.superseded), to: &bytes)
+        }
         if counts.cancelled > 0 {
             bytes.append(",\"cancelled\":")
             DecimalText.append(UInt64(counts.cancelled), to: &bytes)
+        }
+        bytes.append(UInt8(ascii: "}"))
+    }
+
+    /// Appends the message that takes the place of an earlier one.
+    static func append(supersededBy id: MessageID, _ seq: UInt64, to bytes: inout [UInt8]) {
+        let shown = EventNumber.shown(seq)
+        appendKey("superseded_by", to: &bytes)
+        bytes.append("{\"message_id\":")
+        JSONText.appendQuoted(id.text, to: &bytes)
+        bytes.append(",\"seq\":")
+        DecimalText.append(shown.number, to: &bytes)
+        if shown.part > 0 {
+            bytes.append(",\"part\":")
+            DecimalText.append(UInt64(shown.part), to: &bytes)
         }
         bytes.append(UInt8(ascii: "}"))
     }

@@ -114,7 +114,8 @@ package struct LogWriter: Sendable {
     package mutating func add(_ record: DeliveryRecord, at now: WallTime) {
         let outcome = LoggedOutcome(record.outcome)
         let message = record.message
-        var fields = LogField.device
+        // A message to a Live Activity may end before any address of it is known.
+        var fields = record.device == .none ? 0 : LogField.device
         fields |= message === lastMessage ? LogField.sameMessage : LogField.messageID
         if record.deliveryID.high | record.deliveryID.low != 0 { fields |= LogField.deliveryID }
         if record.attempt > 0 { fields |= LogField.attempt }
@@ -127,8 +128,10 @@ package struct LogWriter: Sendable {
         if !outcome.details.isEmpty { fields |= LogField.details }
         beginEvent(outcome.kind, of: message.app, fields: fields, at: now)
         if fields & LogField.messageID != 0 { bytes.appendText(message.id.text) }
-        bytes.appendWord(record.device.high)
-        bytes.appendWord(record.device.low)
+        if fields & LogField.device != 0 {
+            bytes.appendWord(record.device.high)
+            bytes.appendWord(record.device.low)
+        }
         if fields & LogField.deliveryID != 0 {
             bytes.appendWord(record.deliveryID.high)
             bytes.appendWord(record.deliveryID.low)
@@ -311,6 +314,14 @@ private struct LoggedOutcome {
         case .expired:
             kind = .deliveryExpired
             isAnswered = false
+        case .expiredBecause(let cause):
+            kind = .deliveryExpired
+            reason = cause.rawValue
+            isAnswered = false
+        case .superseded(let id, let seq):
+            kind = .deliverySuperseded
+            isAnswered = false
+            JSONDetail.append(supersededBy: id, seq, to: &details)
         case .suppressed(let suppression):
             kind = .deliverySuppressed
             reason = suppression.rawValue

@@ -3,7 +3,7 @@ import PushTime
 
 /// The binary form of a message in the ledger until its deliveries have ended, and between the nodes of a cluster.
 ///
-///     flags u8, type u8, priority u8, [word, default priority u8], [kind u8], id, [expires], [not before], [collapse id], [traceparent], audience, payload, [wording]
+///     flags u8, type u8, priority u8, [word, default priority u8], [kind u8, [activity u8, [activity type]]], id, [expires], [not before], [collapse id], [traceparent], audience, payload, [wording]
 package enum MessageRecord {
     private static let expires: UInt8 = 1 << 0
     private static let notBefore: UInt8 = 1 << 1
@@ -34,7 +34,7 @@ package enum MessageRecord {
             bytes.appendText(message.type.word)
             bytes.append(message.type.defaultPriority.rawValue)
         }
-        if message.kind != .alert { bytes.append(message.kind.number) }
+        if message.kind != .alert { append(message.kind, message.activity, &bytes) }
         bytes.appendText(message.id.text)
         if let time = message.expiry.expiresAt { bytes.appendSigned(time) }
         if let time = message.notBefore { bytes.appendSigned(time.value) }
@@ -58,7 +58,7 @@ package enum MessageRecord {
         let urgency = reader.byte()
         guard let priority = PushPriority(rawValue: urgency & ~isWorded),
             let type = type(number, hasWord: flags & hasWord != 0, &reader),
-            let stated = flags & hasKind != 0 ? AddressKind(number: reader.byte()) : .alert,
+            let (stated, activity) = flags & hasKind != 0 ? kind(&reader) : (.alert, nil),
             let id = MessageID(accepted: reader.text())
         else { return nil }
         let expiresAt = flags & expires != 0 ? reader.signed() : nil
@@ -78,7 +78,8 @@ package enum MessageRecord {
         let message = Message(
             id: id, app: app, type: type, kind: kind, priority: priority,
             expiry: Expiry(expiresAt: expiresAt),
-            collapseID: collapseID, payload: payload, wording: wording, onUnknown: flags & drops != 0 ? .drop : .resend,
+            collapseID: collapseID, payload: payload, activity: activity, wording: wording,
+            onUnknown: flags & drops != 0 ? .drop : .resend,
             notBefore: notBefore, traceparent: traceparent)
         return Read(message: message, audience: audience, needsClaim: flags & needsClaim != 0)
     }
@@ -110,6 +111,33 @@ package enum MessageRecord {
         return PushPriority(rawValue: reader.byte()).map { MessageType(number, word: word, defaultPriority: $0) }
     }
 
+    // MARK: Kinds and activities
+
+    /// In the byte of the kind: what the message does with Live Activities follows.
+    private static let hasActivity: UInt8 = 1 << 7
+    private static let isStamped: UInt8 = 1 << 6
+    private static let hasActivityType: UInt8 = 1 << 7
+
+    /// Messages with an activity are for addresses of a kind of their own.
+    private static func append(_ kind: AddressKind, _ activity: ActivityPart?, _ bytes: inout [UInt8]) {
+        guard let activity else { return bytes.append(kind.number) }
+        bytes.append(kind.number | hasActivity)
+        bytes.append(
+            activity.event.rawValue | (activity.isStamped ? isStamped : 0)
+                | (activity.type == nil ? 0 : hasActivityType))
+        if let type = activity.type { bytes.appendText(type) }
+    }
+
+    private static func kind(_ reader: inout ByteReader) -> (AddressKind, ActivityPart?)? {
+        let byte = reader.byte()
+        guard let kind = AddressKind(number: byte & ~hasActivity) else { return nil }
+        guard byte & hasActivity != 0 else { return (kind, nil) }
+        let part = reader.byte()
+        guard let event = ActivityPart.Event(rawValue: part & ~(isStamped | hasActivityType)) else { return nil }
+        let type = part & hasActivityType != 0 ? reader.text() : nil
+        return (kind, ActivityPart(event, type: type, isStamped: part & isStamped != 0))
+    }
+
     // MARK: Audiences
 
     private static func append(_ audience: Audience, _ bytes: inout [UInt8]) {
@@ -137,6 +165,10 @@ package enum MessageRecord {
             append(expression, &bytes)
         case .everyone:
             bytes.append(4)
+        case .activities(let names):
+            bytes.append(5)
+            bytes.appendVarint(UInt64(names.count))
+            for name in names { bytes.appendText(name) }
         }
     }
 
@@ -160,6 +192,9 @@ package enum MessageRecord {
             return .users((0..<count).map { _ in reader.text() })
         case 3: return tags(&reader, depth: 0).map { .tags($0) }
         case 4: return .everyone
+        case 5:
+            guard let count = count(&reader) else { return nil }
+            return .activities((0..<count).map { _ in reader.text() })
         default: return nil
         }
     }

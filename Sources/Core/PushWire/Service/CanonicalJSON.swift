@@ -31,6 +31,9 @@ package struct CanonicalJSON {
     /// Appends a string that is not from the envelope, in quotation marks.
     package mutating func append(string text: String) { JSONText.appendQuoted(text, to: &bytes) }
 
+    /// Appends a number that is not from the envelope.
+    package mutating func append(number: Int64) { DecimalText.append(number, to: &bytes) }
+
     package mutating func append(key: String) {
         JSONText.appendQuoted(key, to: &bytes)
         bytes.append(UInt8(ascii: ":"))

@@ -40,6 +40,11 @@ package struct PlainContent {
     /// The texts of ``alert`` that contain values of the recipient; nil for a message without values.
     var substitution: Substitution?
 
+    /// Creates a content without fields.
+    package init(json: IndexedJSON) {
+        self.json = json
+    }
+
     /// Whether the texts contain values, so that the size of a payload is known when they are filled in.
     package var hasValues: Bool { substitution != nil }
 

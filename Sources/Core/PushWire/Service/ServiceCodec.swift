@@ -1,4 +1,5 @@
 package import PushModel
+package import PushTime
 
 /// What a push service makes of the addresses and messages of one app. It is asked once for each registration, address
 /// and message.
@@ -42,6 +43,21 @@ package protocol ServiceCodec: Sendable {
     /// equal bytes, independent of their order and white space.
     func payload(from content: PlainContent, for options: MessageOptions) throws(Rejection) -> [UInt8]
 
+    /// The type of messages about Live Activities; nil if the push service has none.
+    var activityType: MessageType? { get }
+
+    /// Builds a payload from the member `live_activity` of an envelope. Equal members give equal bytes, apart from the time.
+    ///
+    /// - Parameter time: The time of the payload, until that of the acceptance is known (``ActivityTimestamp``).
+    func payload(
+        fromActivity object: IndexedObject, at time: UnixSeconds, for options: MessageOptions
+    ) throws(Rejection) -> (bytes: [UInt8], activity: ActivityPart)
+
+    /// Returns what a message does with Live Activities; nil if it does nothing with them.
+    ///
+    /// - Parameter values: The values of a payload that the producer gave; nil if it is not a JSON object.
+    func activity(of type: MessageType, values: IndexedObject?) -> ActivityPart?
+
     /// Judges a payload as the push service will.
     ///
     /// - Parameter values: The values of the payload; nil if it is not a JSON object.
@@ -55,6 +71,21 @@ extension ServiceCodec {
     package var kinds: [AddressKind] { [.alert] }
 
     package func kind(of type: MessageType, values: IndexedObject?) -> AddressKind { .alert }
+
+    package var activityType: MessageType? { nil }
+
+    package func payload(
+        fromActivity object: IndexedObject, at time: UnixSeconds, for options: MessageOptions
+    ) throws(Rejection) -> (bytes: [UInt8], activity: ActivityPart) { throw withoutActivities }
+
+    package func activity(of type: MessageType, values: IndexedObject?) -> ActivityPart? { nil }
+
+    /// The rejection of `live_activity` for a push service that has no Live Activities.
+    var withoutActivities: Rejection {
+        Rejection(
+            .badPayload,
+            detail: "live_activity: \(plainRules.service) has no Live Activities; give alert or payload instead")
+    }
 
     package func address(pastedAs text: String) throws(AddressFault) -> Address { try address(givenAs: text) }
 

@@ -122,6 +122,8 @@ extension CarillonEvent {
         public static let deliveryExpired = Kind(rawValue: "delivery/expired")
         /// A notification does not have to be sent.
         public static let deliverySuppressed = Kind(rawValue: "delivery/suppressed")
+        /// A newer notification for the same Live Activity took the place of this one.
+        public static let deliverySuperseded = Kind(rawValue: "delivery/superseded")
         /// A device was registered for the first time.
         public static let deviceRegistered = Kind(rawValue: "device/registered")
         /// Nothing is sent to a device until it registers again.

@@ -14,6 +14,8 @@ public enum Audience: Sendable, Hashable {
     case tags(TagCondition)
     /// All active devices of the app.
     case all
+    /// The addresses of Live Activities, by the names of the activities. At most 1,000.
+    case activities([String])
 
     /// The devices of one user.
     public static func user(_ name: String) -> Audience { .users([name]) }
@@ -34,6 +36,7 @@ public enum Audience: Sendable, Hashable {
         case .all:
             json.key(plain: "all")
             json.bool(true)
+        case .activities(let names): Self.write(names, under: "activities", to: &json)
         }
         json.endObject()
     }
@@ -46,7 +49,7 @@ public enum Audience: Sendable, Hashable {
     /// The number of names, or of tags.
     var count: Int {
         switch self {
-        case .tokens(let names), .devices(let names), .users(let names): names.count
+        case .tokens(let names), .devices(let names), .users(let names), .activities(let names): names.count
         case .tags(let condition): condition.count
         case .all: 1
         }

@@ -73,6 +73,9 @@ extension EncodedRequest {
             json.key(plain: "payload")
             content.write(to: &json)
         case .plain(let content): content.write(to: &json)
+        case .liveActivity(let activity):
+            json.key(plain: "live_activity")
+            activity.write(to: &json)
         case .payload(let bytes):
             // Other bytes could change the envelope around them, or end the line of a batch.
             if !bytes.contains(UInt8(ascii: "\n")), JSONDocument.isObject(bytes) {

@@ -71,12 +71,22 @@ public struct Push: Sendable, Hashable {
         self.type = type
     }
 
+    /// Creates a message about a Live Activity: a start for users, tags or devices, an update or an end for activities.
+    public init(id: String, app: String, to audience: Audience, _ activity: LiveActivity) {
+        self.id = id
+        self.app = app
+        self.audience = audience
+        content = .liveActivity(activity)
+    }
+
     /// The content of a message.
     public enum Content: Sendable, Hashable {
         /// Content for Apple from typed values.
         case notification(Notification)
         /// Content for any push service.
         case plain(PlainNotification)
+        /// The start, an update or the end of a Live Activity.
+        case liveActivity(LiveActivity)
         /// A payload for the push service: a JSON object that is forwarded byte for byte.
         case payload([UInt8])
     }

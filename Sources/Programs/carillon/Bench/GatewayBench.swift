@@ -123,7 +123,7 @@ struct GatewayBench: Sendable {
                 case .unknown, .retry:
                     resent += 1
                     again.append(one.delivery.ticket)
-                case .rejected, .expired, .suppressed, nil:
+                case .rejected, .expired, .expiredBecause, .superseded, .suppressed, nil:
                     ended += 1
                 }
             }

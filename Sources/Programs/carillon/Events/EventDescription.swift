@@ -103,7 +103,8 @@ struct EventDescription {
             return "\(name)sent\(to), outcome unknown: \(ReasonDescription.unknown(reason)); \(next)\(attempt(event))"
         case "displayed": return "\(name)displayed\(device.map { " on device \($0)" } ?? "")"
         case "opened": return "\(name)opened\(device.map { " on device \($0)" } ?? "") by its user"
-        case "expired": return "\(name)not sent\(to): expired\(attempt(event))"
+        case "expired": return "\(name)not sent\(to): \(ReasonDescription.expiry(reason))\(attempt(event))"
+        case "superseded": return "\(name)not sent\(to): a newer message for the Live Activity takes its place"
         case "suppressed": return "\(name)not sent\(to): \(ReasonDescription.suppression(reason))"
         default: return name + rest(event)
         }

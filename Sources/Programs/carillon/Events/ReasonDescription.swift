@@ -48,6 +48,14 @@ enum ReasonDescription {
         }
     }
 
+    static func expiry(_ reason: String?) -> String {
+        switch reason.flatMap({ DeliveryOutcome.ExpiryReason(rawValue: $0) }) {
+        case .noAddress: "expired: no address of the Live Activity was registered in time, or it has ended"
+        case .ended: "expired: a message that ends the Live Activity was accepted before"
+        case nil: "expired"
+        }
+    }
+
     static func rejection(_ reason: String?) -> String {
         switch reason.flatMap({ RejectionReason(rawValue: $0) }) {
         case .badFrame: "the frames are invalid"

@@ -133,11 +133,13 @@ struct MessageTable {
     }
 
     private static let heading = [
-        "accepted", "app", "message", "state", "devices", "sent", "rejected", "expired", "suppressed", "unknown",
-        "cancelled",
+        "accepted", "app", "message", "state", "devices", "sent", "rejected", "expired", "suppressed", "superseded",
+        "unknown", "cancelled",
     ]
 
-    private static let outcomes: Set = ["devices", "sent", "rejected", "expired", "suppressed", "unknown", "cancelled"]
+    private static let outcomes: Set = [
+        "devices", "sent", "rejected", "expired", "suppressed", "superseded", "unknown", "cancelled",
+    ]
 
     func list(_ messages: [MessageSummary], in detail: TableDetail) -> String {
         let rows = messages.map { message in
@@ -145,8 +147,8 @@ struct MessageTable {
                 detail.time(message.acceptedAt), PlainText.line(message.app, limit: 64),
                 PlainText.line(message.id, limit: 60), message.state.rawValue,
                 message.devices.map { "\($0)" } ?? "-", "\(message.counts.sent)", "\(message.counts.rejected)",
-                "\(message.counts.expired)", "\(message.counts.suppressed)", "\(message.counts.unknown)",
-                "\(message.counts.cancelled)",
+                "\(message.counts.expired)", "\(message.counts.suppressed)", "\(message.counts.superseded)",
+                "\(message.counts.unknown)", "\(message.counts.cancelled)",
             ]
         }
         let table = detail.table(Self.heading, rows: rows, optional: Self.outcomes)
@@ -168,7 +170,7 @@ struct MessageTable {
         let counts = message.counts
         let outcomes: [(name: String, number: Int64)] = [
             ("sent", counts.sent), ("rejected", counts.rejected), ("expired", counts.expired),
-            ("suppressed", counts.suppressed), ("unknown", counts.unknown),
+            ("suppressed", counts.suppressed), ("superseded", counts.superseded), ("unknown", counts.unknown),
             ("cancelled", counts.cancelled),
         ].map { ($0, Int64(clamping: $1)) }
         var rows: [(name: String, text: String)] = [

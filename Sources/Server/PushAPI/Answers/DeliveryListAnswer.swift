@@ -5,7 +5,7 @@ package struct DeliveryListAnswer: JSONAnswer, Equatable {
     package struct Delivery: Codable, Sendable, Equatable {
         package var device: String?
         package var deliveryID: String?
-        /// `sent`, `rejected`, `expired`, `suppressed` or `unknown`.
+        /// `sent`, `rejected`, `expired`, `suppressed`, `superseded` or `unknown`.
         package var outcome: String
         package var status: UInt64?
         package var reason: String?

@@ -133,6 +133,7 @@ extension StatsAnswer.App {
         StatsAnswer.add(other.rejected, to: &rejected)
         StatsAnswer.add(other.expired, to: &expired)
         StatsAnswer.add(other.suppressed, to: &suppressed)
+        StatsAnswer.add(other.superseded, to: &superseded)
         StatsAnswer.add(other.cancelled, to: &cancelled)
         StatsAnswer.add(other.displayed, to: &displayed)
         StatsAnswer.add(other.opened, to: &opened)

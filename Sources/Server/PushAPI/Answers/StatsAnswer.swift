@@ -98,6 +98,7 @@ package struct StatsAnswer: JSONAnswer, Equatable {
         package var rejected: UInt64?
         package var expired: UInt64?
         package var suppressed: UInt64?
+        package var superseded: UInt64?
         package var cancelled: UInt64?
         /// The deliveries that apps have reported as displayed and as opened.
         package var displayed: UInt64?
@@ -128,7 +129,8 @@ package struct StatsAnswer: JSONAnswer, Equatable {
         }
 
         package enum CodingKeys: String, CodingKey {
-            case app, environment, state, connections, credit, queue, sent, rejected, expired, suppressed, retries
+            case app, environment, state, connections, credit, queue, sent, rejected, expired, suppressed, superseded,
+                retries
             case unknown, latency, waiting, scheduled, cancelled, displayed, opened
             case inFlight = "in_flight"
             case isBrakeOn = "brake_on"

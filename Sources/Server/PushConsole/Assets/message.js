@@ -74,7 +74,7 @@ function obstacleText({ detail, since_at: since, next_attempt_at: next }) {
 
 const outcomes = [
   ["sent", "Sent", "good"], ["rejected", "Rejected", "bad"], ["expired", "Expired", "warn"],
-  ["suppressed", "Suppressed", "idle"], ["cancelled", "Cancelled", "idle"], ["unknown", "Unknown", "warn"],
+  ["suppressed", "Suppressed", "idle"], ["superseded", "Superseded", "idle"], ["cancelled", "Cancelled", "idle"], ["unknown", "Unknown", "warn"],
 ];
 
 /** The deliveries that have ended, however. */

@@ -119,7 +119,8 @@ function apps({ stats, history }) {
 
 const outcomeNames = [
   ["sent", "Sent", "good"], ["rejected", "Rejected by the push service", "bad"], ["expired", "Expired", "warn"],
-  ["suppressed", "Suppressed: inactive or a duplicate", "idle"], ["cancelled", "Cancelled", "idle"],
+  ["suppressed", "Suppressed: inactive or a duplicate", "idle"],
+  ["superseded", "Superseded by a newer state of a Live Activity", "idle"], ["cancelled", "Cancelled", "idle"],
   ["unknown", "Outcome unknown", "warn"],
 ];
 const seenNames = [["displayed", "Displayed on devices", "good"], ["opened", "Opened by users", "good"]];

@@ -2,7 +2,7 @@
 
 import { now } from "./time.js";
 
-const outcomes = ["sent", "rejected", "expired", "suppressed", "cancelled", "unknown"];
+const outcomes = ["sent", "rejected", "expired", "suppressed", "superseded", "cancelled", "unknown"];
 export const maxSpan = 15 * 60 * 1000;
 const maxPoints = 500;
 // Longer without a value, the past is asked for again.

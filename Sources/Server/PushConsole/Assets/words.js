@@ -15,6 +15,10 @@ const suppressions = {
   inactive: "the device is inactive", duplicate: "this message was already processed for the device",
   unknown_device: "the registry has no device with this id",
 };
+const expiries = {
+  no_address: "no address of the Live Activity was registered in time, or it has ended",
+  ended: "a message that ends the Live Activity was accepted before",
+};
 const causes = {
   timeout: "timed out waiting for the response", connection_lost: "connection lost before the response",
   reset: "the push service reset the request", server_error: "the push service answered with an error of its own",
@@ -96,7 +100,9 @@ const sentences = {
     `Deferred by the push service: ${answered(event)}${retryText(event)}${attempt(event)}`,
   "delivery/unknown": (event) =>
     `Outcome unknown: ${causes[event.reason] ?? plain(event.reason)}; ${resendText(event)}${attempt(event)}`,
-  "delivery/expired": (event) => `Not sent: expired${attempt(event)}`,
+  "delivery/expired": (event) =>
+    `Not sent: expired${event.reason ? `, ${expiries[event.reason] ?? plain(event.reason)}` : ""}${attempt(event)}`,
+  "delivery/superseded": () => "Not sent: a newer message for the Live Activity takes its place",
   "delivery/suppressed": (event) => `Not sent: ${suppressions[event.reason] ?? plain(event.reason)}`,
   "delivery/displayed": () => "Displayed on the device",
   "delivery/opened": () => "Opened on the device",
@@ -135,7 +141,7 @@ export function sentence(event) {
 /** The sign of an event: its shape and color. */
 export function kindOf({ family, kind, state }) {
   if (["rejected", "failed"].includes(kind) || kind === "brake" && state !== "off") return "bad";
-  if (["retry", "unknown", "expired", "deactivated", "suppressed", "down", "expiring", "cancelled",
+  if (["retry", "unknown", "expired", "deactivated", "suppressed", "superseded", "down", "expiring", "cancelled",
     "goaway"].includes(kind)) return "warn";
   if (kind === "sent" || kind === "up" || kind === "reactivated" || kind === "completed"
     || family === "delivery") return "good";

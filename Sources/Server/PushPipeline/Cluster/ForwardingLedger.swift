@@ -27,7 +27,7 @@ package final class ForwardingLedger: Ledger {
         var orphans: [Int] = []
         var others: [NodeID: [Int]] = [:]
         for (place, request) in group.enumerated() {
-            switch table[map.partition(of: request.message.app, request.message.id)] {
+            switch table[map.partition(of: request)] {
             case .this: mine.append(place)
             case .nobody: orphans.append(place)
             case .other(let node, _): others[node, default: []].append(place)

@@ -87,7 +87,7 @@ final class PeerDesk {
     private func isOwned(_ app: AppID, _ id: MessageID) -> Bool { table[settings.map.partition(of: app, id)] == .this }
 
     private func accept(_ requests: [PushRequest], size: Int, _ number: UInt64, from peer: [UInt8]) {
-        let isMine = requests.map { isOwned($0.message.app, $0.message.id) }
+        let isMine = requests.map { table[settings.map.partition(of: $0)] == .this }
         let mine = zip(requests, isMine).filter(\.1).map(\.0)
         guard !mine.isEmpty else {
             return send(.items(requests.map { _ in .notOwned }), number, to: peer)

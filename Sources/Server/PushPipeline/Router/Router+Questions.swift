@@ -37,10 +37,7 @@ extension Router {
         Task.detached { [weak self, registry] in
             let result: PageResult
             do {
-                result = .page(
-                    try await registry.page(
-                        of: page.audience, app: page.app, kind: page.kind, wording: page.wording, after: page.after,
-                        limit: page.limit))
+                result = .page(try await registry.page(page))
             } catch let fault as AudienceFault {
                 result = .refused(fault.description)
             } catch let fault as BadCursor {
@@ -67,4 +64,17 @@ private enum PageResult {
     case refused(String)
     /// The query failed, and a retry may succeed.
     case failed(String)
+}
+
+extension DeviceRegistry {
+    fileprivate func page(_ asked: RouterActions.PageRequest) async throws -> AudiencePage {
+        if let type = asked.activityType {
+            return try await page(
+                of: asked.audience, app: asked.app, kind: asked.kind, activityType: type, after: asked.after,
+                limit: asked.limit)
+        }
+        return try await page(
+            of: asked.audience, app: asked.app, kind: asked.kind, wording: asked.wording, after: asked.after,
+            limit: asked.limit)
+    }
 }

@@ -60,6 +60,7 @@ package actor Router {
         machine = RouterMachine(
             settings.policy, identities: identities, inactive: registry.inactive, ofOtherKinds: registry.ofOtherKinds,
             now: MonotonicTime(nanoseconds: 0), wall: settings.wallClock())
+        registry.observeActivities { [weak self] app, name in self?.registered(name, of: app) }
     }
 
     // MARK: Any thread
@@ -109,6 +110,11 @@ package actor Router {
     /// Takes a report of an app's gateway: the deliveries that have ended, and the gateway's new credit.
     package nonisolated func report(_ report: GatewayReport) {
         enter { $0.machine.reported(report) }
+    }
+
+    /// Takes the name of a Live Activity of which an address was registered.
+    private nonisolated func registered(_ activity: String, of app: AppID) {
+        loop.executeUnlessStopped { self.assumeIsolated { $0.take { $0.machine.registered(activity, of: app) } } }
     }
 
     /// Sets or replaces the gateway of an app, or removes it with nil; then the app's messages wait. A replaced gateway

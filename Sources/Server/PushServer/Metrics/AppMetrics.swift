@@ -74,8 +74,8 @@ final class AppMetrics: Sendable {
             case .unknown: others.append((.unknown, nil))
             case .expired: others.append((.expired, nil))
             case nil: others.append((.returned, nil))
-            // A gateway never suppresses a delivery.
-            case .suppressed: break
+            // The router decides these.
+            case .suppressed, .superseded, .expiredBecause: break
             }
         }
         if accepted > 0 {

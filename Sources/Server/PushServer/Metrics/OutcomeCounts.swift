@@ -11,6 +11,7 @@ final class OutcomeCounts: Sendable {
         var unknown: UInt64 = 0
         var expired: UInt64 = 0
         var suppressed: UInt64 = 0
+        var superseded: UInt64 = 0
         /// Deliveries that were not sent because their message was cancelled.
         var cancelled: UInt64 = 0
         /// The histogram of the times from acceptance to response, with the buckets of ``OutcomeCounts/bounds``.
@@ -87,8 +88,9 @@ extension OutcomeCounts.App {
                 if refusal.isAnswer { measure(record, at: now, into: times) }
             case .retry: counts.retries += 1
             case .unknown: counts.unknown += 1
-            case .expired: counts.expired += 1
+            case .expired, .expiredBecause: counts.expired += 1
             case .suppressed: counts.suppressed += 1
+            case .superseded: counts.superseded += 1
             }
         }
     }

@@ -158,6 +158,7 @@ struct ServedStatistics: PipelineStatistics {
         app.rejected = counts.rejected
         app.expired = counts.expired
         app.suppressed = counts.suppressed
+        app.superseded = counts.superseded
         app.cancelled = counts.cancelled
         let seen = pipeline.seen.counts(of: served.app.id)
         (app.displayed, app.opened) = (seen.displayed, seen.opened)

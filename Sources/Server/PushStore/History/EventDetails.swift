@@ -57,6 +57,7 @@ package struct EventDetails {
         counts.rejected = count("rejected")
         counts.expired = count("expired")
         counts.suppressed = count("suppressed")
+        counts.superseded = count("superseded")
         counts.unknown = count("unknown")
         counts.cancelled = count("cancelled")
         return counts

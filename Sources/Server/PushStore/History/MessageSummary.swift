@@ -23,6 +23,8 @@ package struct MessageSummary: Codable, Sendable, Equatable {
         package var expired: UInt64 = 0
         package var suppressed: UInt64 = 0
         package var unknown: UInt64 = 0
+        /// The messages to Live Activities in whose place a newer one was sent.
+        package var superseded: UInt64 = 0
         /// The deliveries that were not sent because the message was cancelled.
         package var cancelled: UInt64 = 0
         /// The deliveries that apps have reported as displayed and as opened; left out if there are none.
@@ -30,7 +32,7 @@ package struct MessageSummary: Codable, Sendable, Equatable {
         package var opened: UInt64?
 
         /// The deliveries that have ended. Those that were displayed or opened are among the sent ones.
-        package var total: UInt64 { sent &+ rejected &+ expired &+ suppressed &+ unknown &+ cancelled }
+        package var total: UInt64 { sent &+ rejected &+ expired &+ suppressed &+ unknown &+ superseded &+ cancelled }
 
         static func += (left: inout Counts, right: Counts) {
             left.sent &+= right.sent
@@ -38,6 +40,7 @@ package struct MessageSummary: Codable, Sendable, Equatable {
             left.expired &+= right.expired
             left.suppressed &+= right.suppressed
             left.unknown &+= right.unknown
+            left.superseded &+= right.superseded
             left.cancelled &+= right.cancelled
         }
     }

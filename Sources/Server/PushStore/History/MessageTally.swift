@@ -55,6 +55,7 @@ package struct MessageTally: Sendable {
         case .deliveryRejected: ended.rejected += 1
         case .deliveryExpired: ended.expired += 1
         case .deliverySuppressed: ended.suppressed += 1
+        case .deliverySuperseded: ended.superseded += 1
         case .deliveryDisplayed: displayed += 1
         case .deliveryOpened: opened += 1
         case .deliveryRetry: retries += 1

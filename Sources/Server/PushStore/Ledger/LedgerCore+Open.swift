@@ -149,7 +149,7 @@ extension LedgerCore {
                     guard let head = unsafe MessageHead(bytes, at: index), head.app < apps.count else { continue }
                     // Until `readKeys` has read the key of the message, assume that it needs claims.
                     segment.add(index, claims: true)
-                    let lane = Lane(app: apps[head.app], priority: head.priority, isBroad: head.isBroad)
+                    let lane = head.lane(of: apps[head.app])
                     lanes[lane, default: []].append(first + UInt64(index))
                 }
             }

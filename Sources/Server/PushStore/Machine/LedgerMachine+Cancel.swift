@@ -111,7 +111,7 @@ extension LedgerMachine {
             seen = Set(minimumCapacity: tokens.count)
             for token in tokens { seen.insert(identities.device(of: app, token: token)) }
         case .devices(let devices): seen = Set(devices)
-        case .users, .tags, .everyone: return nil
+        case .users, .tags, .everyone, .activities: return nil
         }
         return seen.count
     }

@@ -40,10 +40,10 @@ struct MessageRowBuilder {
         }
         let message = request.message
         let app = place(of: message.app)
-        let isBroad = Lane(of: message, to: request.audience).isBroad
+        let lane = Lane(of: message, to: request.audience)
         heads.appendWord(
-            UInt64(bodies.count) | UInt64(message.priority.rawValue) << 32 | (isBroad ? 1 << 40 : 0)
-                | UInt64(app) << 48)
+            UInt64(bodies.count) | UInt64(lane.priority.rawValue) << 32 | (lane.isBroad ? 1 << 40 : 0)
+                | (lane.isOfActivities ? 1 << 41 : 0) | UInt64(app) << 48)
         claims.append(needsClaim)
         count += 1
         MessageRecord.append(message, to: request.audience, needsClaim: needsClaim, &bodies)
@@ -71,12 +71,17 @@ struct MessageRowBuilder {
 /// The position and lane of one message in a row.
 struct MessageHead {
     let offset: Int
-    let priority: PushPriority
-    let isBroad: Bool
+    private let priority: PushPriority
+    private let isBroad: Bool
+    private let isOfActivities: Bool
     let app: Int
 
-    /// The priority and the breadth as one value.
-    var lane: Int { Int(priority.rawValue) | (isBroad ? 1 << 8 : 0) }
+    /// What tells the lanes of an app apart, as one value.
+    var lane: Int { Int(priority.rawValue) | (isBroad ? 1 << 8 : 0) | (isOfActivities ? 1 << 9 : 0) }
+
+    func lane(of app: AppID) -> Lane {
+        isOfActivities ? Lane(activitiesOf: app) : Lane(app: app, priority: priority, isBroad: isBroad)
+    }
 
     /// Creates a head from its 8 bytes. Returns nil if the number belongs to a scheduled message or the bytes are
     /// invalid.
@@ -88,6 +93,7 @@ struct MessageHead {
         offset = Int(UInt32(truncatingIfNeeded: word))
         self.priority = priority
         isBroad = word >> 40 & 1 == 1
+        isOfActivities = word >> 41 & 1 == 1
         app = Int(word >> 48)
     }
 }

@@ -65,7 +65,7 @@ struct PartRestore: ~Copyable {
                 guard let head = unsafe MessageHead(bytes, at: index), head.app < apps.count else { continue }
                 // Until the key of the message is read, assume that it needs claims.
                 segment.add(index, claims: true)
-                let lane = Lane(app: apps[head.app], priority: head.priority, isBroad: head.isBroad)
+                let lane = head.lane(of: apps[head.app])
                 lanes[lane, default: []].append(first + UInt64(index))
             }
         }

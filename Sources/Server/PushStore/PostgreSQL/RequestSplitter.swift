@@ -21,7 +21,7 @@ struct RequestSplitter {
         parts.removeAll(keepingCapacity: true)
         var used: [Int] = []
         for request in requests {
-            let part = map.partition(of: request.message.app, request.message.id).number
+            let part = map.partition(of: request).number
             parts.append(part)
             if counts[part] == 0 { used.append(part) }
             counts[part] += 1

@@ -9,7 +9,7 @@ enum StoredSentRow {
             for record in deliveries {
                 switch record.outcome {
                 case .sent, .unknown: append(record.deliveryID, to: &bytes)
-                case .rejected, .retry, .expired, .suppressed: break
+                case .rejected, .retry, .expired, .expiredBecause, .superseded, .suppressed: break
                 }
             }
         }

@@ -62,7 +62,7 @@ extension PostgreSQLRow {
     }
 
     /// Returns the text of a `bytea`.
-    fileprivate func text(_ column: Int) throws -> String? {
+    func text(_ column: Int) throws -> String? {
         try optional(column, as: [UInt8].self).map { String(decoding: $0, as: UTF8.self) }
     }
 

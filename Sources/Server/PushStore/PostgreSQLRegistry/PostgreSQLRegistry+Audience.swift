@@ -16,6 +16,7 @@ extension PostgreSQLRegistry {
                 return try await page(ofUsers: users, in: app, kind, wording: wording, after: cursor, size: size)
             case .devices(let devices): return try await page(ofDevices: devices, app, kind, wording, cursor, size)
             case .tokens(let tokens): return try await page(ofTokens: tokens, app, kind, wording, cursor, size)
+            case .activities(let names): return try await page(ofActivities: names, in: app, after: cursor, size: size)
             }
         } catch let failure as PostgreSQLFailure {
             throw AudienceFault("the database cannot resolve the audience: \(failure)")
@@ -49,6 +50,29 @@ extension PostgreSQLRegistry {
             }
         }
         return try Self.page(results[0], in: wording, size: size)
+    }
+
+    /// Returns the addresses of Live Activities. If they have none that is active, the page names one that is not: then the
+    /// activities have ended.
+    private func page(
+        ofActivities names: [String], in app: AppID, after cursor: AudienceCursor?, size: Int
+    ) async throws -> AudiencePage {
+        let after = try cursor?.device()
+        let results = try await sessions.read { section in
+            section.call(RegistryStatements.activities) { parameters in
+                parameters.append(texts: names)
+                parameters.append(text: app.name)
+                parameters.append(after: after)
+                parameters.append(int8: Int64(size + 1))
+            }
+            section.call(RegistryStatements.inactiveOfActivities) { parameters in
+                parameters.append(texts: names)
+                parameters.append(text: app.name)
+            }
+        }
+        let page = try Self.page(results[0], in: nil, size: size)
+        guard page.devices.isEmpty, cursor == nil else { return page }
+        return AudiencePage(devices: [], inactive: try results[1].rows.map { try $0.deviceID(0) }, next: page.next)
     }
 
     // MARK: Names

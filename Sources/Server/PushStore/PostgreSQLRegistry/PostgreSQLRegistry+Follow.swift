@@ -83,6 +83,9 @@ extension PostgreSQLRegistry {
                 gone.remove(device)
             }
             if try row.value(2, as: Bool.self) { others.insert(device) } else { others.remove(device) }
+            if let app = try row.optional(3, as: String.self), let activity = try row.text(4) {
+                activityObserver.tell(app: app, activity: activity)
+            }
         }
     }
 

@@ -58,6 +58,7 @@ package final class PostgreSQLRegistry: RegistryEngine, DeviceWriter {
     let turn = WriteTurn(limit: 4096)
     let calls = RegistrationCalls()
     let named = NamedAudiences()
+    let activityObserver = ActivityObserver()
     let updated = UpdatedDevices()
     let choices = StoredTagChoices()
     let state = Locked(State())

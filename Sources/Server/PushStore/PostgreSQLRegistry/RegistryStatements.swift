@@ -173,17 +173,17 @@ enum RegistryStatements {
             """)
 
     /// The devices that transactions have changed that were not in an earlier snapshot, with their state now: whether they
-    /// are inactive, and whether they are of another kind than most.
+    /// are inactive, whether they are of another kind than most, and the Live Activity that they update.
     static let changes = PostgreSQLStatement(
         "registry-changes",
         sql: """
-            SELECT c.id, d.deactivated IS NOT NULL, coalesce(d.kind <> 0, false)
+            SELECT c.id, d.deactivated IS NOT NULL, coalesce(d.kind <> 0, false), d.app, d.activity
             FROM (
                 SELECT id FROM carillon.device_changes WHERE xact >= $1
                 UNION SELECT id FROM unnest($2::bigint[]) AS open (xact)
                     JOIN carillon.device_changes USING (xact) LIMIT $3) AS c
             LEFT JOIN LATERAL (
-                SELECT deactivated, kind FROM carillon.devices WHERE id = c.id LIMIT 1) AS d ON true
+                SELECT deactivated, kind, app, activity FROM carillon.devices WHERE id = c.id LIMIT 1) AS d ON true
             """,
         parameters: [.int8, .int8Array, .int8])
 
@@ -257,6 +257,24 @@ enum RegistryStatements {
                 """,
             parameters: [.text, .bytea, .int8, .int4])
     }
+
+    /// The active addresses of Live Activities.
+    static let activities = PostgreSQLStatement(
+        "addresses-of-activities",
+        sql: """
+            SELECT id, token FROM carillon.devices
+            WHERE activity = ANY($1) AND app = $2 AND id > $3 AND deactivated IS NULL ORDER BY id LIMIT $4
+            """,
+        parameters: [.byteaArray, .text, .bytea, .int8])
+
+    /// One address of Live Activities that has ended.
+    static let inactiveOfActivities = PostgreSQLStatement(
+        "inactive-addresses-of-activities",
+        sql: """
+            SELECT id FROM carillon.devices
+            WHERE activity = ANY($1) AND app = $2 AND deactivated IS NOT NULL LIMIT 1
+            """,
+        parameters: [.byteaArray, .text])
 
     /// The devices of users, user by user. The number of the user comes first, from 1.
     static let users = users("devices-of-users", columns: "id, token")

@@ -11,6 +11,7 @@ protocol DeviceWriter: RegistryEngine {
     var turn: WriteTurn { get }
     var calls: RegistrationCalls { get }
     var named: NamedAudiences { get }
+    var activityObserver: ActivityObserver { get }
     var addressLimits: AddressLimits { get }
 
     /// Returns the time for a write, later than that of all earlier writes of this process.
@@ -96,6 +97,9 @@ extension DeviceWriter {
             guard let device = change.after else { continue }
             if device.isActive { gone.remove(device.deviceId) } else { gone.insert(device.deviceId) }
             if device.kind == nil { others.remove(device.deviceId) } else { others.insert(device.deviceId) }
+            if device.isActive, let activity = device.activity {
+                activityObserver.tell(app: device.app, activity: activity)
+            }
         }
     }
 

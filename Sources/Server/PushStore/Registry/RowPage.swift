@@ -91,7 +91,7 @@ struct RowPage {
         return (rows, horizon == nil)
     }
 
-    private mutating func cut(to limit: Int) {
+    mutating func cut(to limit: Int) {
         guard devices.count > limit else { return }
         devices.removeLast(devices.count - limit)
         next = devices.last?.objectId

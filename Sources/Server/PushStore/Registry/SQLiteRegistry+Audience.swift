@@ -14,6 +14,7 @@ extension SQLiteRegistry {
             case .users(let users): return try await page(ofUsers: users, app, kind, wording, cursor, size)
             case .devices(let devices): return try await page(ofDevices: devices, app, kind, wording, cursor, size)
             case .tokens(let tokens): return try await page(ofTokens: tokens, app, kind, wording, cursor, size)
+            case .activities(let names): return try await page(ofActivities: names, app, cursor, size)
             }
         } catch let error as ActiveObjectError where error.isOfQuestion {
             throw AudienceFault(error.description)
@@ -58,6 +59,29 @@ extension SQLiteRegistry {
         }
         if next == nil { named.forget(users: users) }
         return AudiencePage(devices: devices, next: next)
+    }
+}
+
+extension SQLiteRegistry {
+    /// Returns the addresses of Live Activities in row order. If they have none that is active, the page names one that is
+    /// not: then the activities have ended.
+    private func page(
+        ofActivities names: [String], _ app: AppID, _ cursor: AudienceCursor?, _ size: Int
+    ) async throws -> AudiencePage {
+        let row = try cursor?.row() ?? 0
+        return try await database.read { snapshot in
+            let query = Device.where(\.app == app.name && .isIn(\.activity, values: names))
+            var page = RowPage(
+                devices: try query.where(\.deactivatedAt == nil && \.objectId > row).limit(size + 1).all(in: snapshot))
+            page.cut(to: size)
+            var inactive: [DeviceID] = []
+            if page.devices.isEmpty, row == 0 {
+                inactive = try query.where(\.deactivatedAt != nil).limit(1).all(in: snapshot).map(\.deviceId)
+            }
+            return AudiencePage(
+                devices: page.devices.compactMap { $0.addressed(in: nil) }, inactive: inactive,
+                next: page.next.map { AudienceCursor(row: $0) })
+        }
     }
 }
 

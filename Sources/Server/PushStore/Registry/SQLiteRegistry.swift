@@ -25,6 +25,7 @@ package final class SQLiteRegistry: RegistryEngine, DeviceWriter {
     let turn = WriteTurn(limit: 4096)
     let calls = RegistrationCalls()
     let named = NamedAudiences()
+    let activityObserver = ActivityObserver()
     let updated = UpdatedDevices()
     let choices = TagChoices()
     /// The files that must keep their names. Without them, nothing is written.

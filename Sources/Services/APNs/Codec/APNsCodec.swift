@@ -1,4 +1,5 @@
 package import PushModel
+package import PushTime
 package import PushWire
 
 /// What APNs makes of the addresses and messages of one app.
@@ -82,10 +83,39 @@ package struct APNsCodec: ServiceCodec {
 
     package func kind(of type: MessageType, values: IndexedObject?) -> AddressKind {
         let type = PushType(type)
-        guard type == .liveactivity, let values, let aps = values.json.member("aps", of: values.root),
-            let event = values.json.member("event", of: aps), values.json.string(event) == "start"
+        guard type == .liveactivity, let aps = Self.aps(of: values),
+            let event = aps.json.member("event", of: aps.root), aps.json.string(event) == "start"
         else { return type.kind }
         return .pushToStart
+    }
+
+    private static func aps(of values: IndexedObject?) -> IndexedObject? {
+        guard let values, let aps = values.json.member("aps", of: values.root), values.json.kind(aps) == .object else {
+            return nil
+        }
+        return IndexedObject(values.json, at: aps)
+    }
+
+    package var activityType: MessageType? { MessageType(.liveactivity) }
+
+    package func payload(
+        fromActivity object: IndexedObject, at time: UnixSeconds, for options: MessageOptions
+    ) throws(Rejection) -> (bytes: [UInt8], activity: ActivityPart) {
+        try ActivityPayload(object).rendered(at: time, limit: payloadLimit(of: options.type), of: options.type)
+    }
+
+    package func activity(of type: MessageType, values: IndexedObject?) -> ActivityPart? {
+        guard PushType(type) == .liveactivity, let aps = Self.aps(of: values),
+            let event = aps.json.member("event", of: aps.root)
+        else { return nil }
+        switch aps.json.string(event) {
+        case "start":
+            let type = aps.json.member("attributes-type", of: aps.root).flatMap { aps.json.string($0) }
+            return ActivityPart(.start, type: type, isStamped: false)
+        case "update": return ActivityPart(.update, isStamped: false)
+        case "end": return ActivityPart(.end, isStamped: false)
+        default: return nil
+        }
     }
 
     package func payloadLimit(of type: MessageType) -> Int { PushType(type).payloadLimit }

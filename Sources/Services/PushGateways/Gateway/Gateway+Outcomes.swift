@@ -210,7 +210,7 @@ extension Gateway {
         case .expired: counts.expired += 1
         case nil: counts.returned += 1
         // A gateway never suppresses a delivery.
-        case .suppressed: break
+        case .suppressed, .superseded, .expiredBecause: break
         }
         reports.append(DeliveryReport(of: delivery, outcome, latency: latency))
     }

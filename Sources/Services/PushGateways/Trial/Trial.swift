@@ -144,7 +144,7 @@ private final class TrialRun {
                 finish(refusal.status == 0 ? .dismissed(goAway) : .refused(refusal), latency: one.latency)
             case .unknown(let cause, _): finish(.unknown(cause))
             case .expired: finish(.expired)
-            case .suppressed, nil: break
+            case .suppressed, .superseded, .expiredBecause, nil: break
             }
         }
         for event in report.events { happened(event) }

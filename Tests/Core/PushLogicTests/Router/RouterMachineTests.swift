@@ -20,6 +20,8 @@ import Testing
             case .retry: "retry"
             case .unknown(_, let isFinal): isFinal ? "unknown" : "again"
             case .expired: "expired"
+            case .expiredBecause(let why): why.rawValue
+            case .superseded: "superseded"
             case .suppressed(let why): why.rawValue
             }
         }

@@ -426,7 +426,7 @@ private final class RouterWalk {
         switch message.audience {
         case .tokens(let tokens): Set(tokens.map { F.identities.device(of: message.message.app, token: $0) })
         case .devices(let devices): Set(devices)
-        case .users, .tags, .everyone: nil
+        case .users, .tags, .everyone, .activities: nil
         }
     }
 
@@ -737,7 +737,7 @@ private final class RouterWalk {
         switch message.audience {
         case .tokens(let tokens): expected = Set(tokens.map { F.identities.device(of: message.message.app, token: $0) })
         case .devices(let devices): expected = Set(devices)
-        case .users, .tags, .everyone:
+        case .users, .tags, .everyone, .activities:
             // The search for devices ended when the message expired.
             if let end = message.message.expiry.expiresAt, end == 0 || wall.seconds >= end { return }
             let app = message.message.app

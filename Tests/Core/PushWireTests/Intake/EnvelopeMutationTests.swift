@@ -142,6 +142,9 @@ import Testing
             #expect(devices.map(\.description) == named)
         case .tags: #expect(json.value("tags", in: to) != nil)
         case .everyone: #expect(json.value("all", in: to).flatMap { json.bool($0) } == true)
+        case .activities(let names):
+            let named = json.elements(try #require(json.value("activities", in: to))).map { json.string($0) }
+            #expect(Set(names) == Set(named))
         }
     }
 

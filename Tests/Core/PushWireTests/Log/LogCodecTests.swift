@@ -151,7 +151,7 @@ import Testing
         let whats: [DeliveryOutcome] =
             [
                 .sent(providerID: nil), .sent(providerID: "u"), .expired, .suppressed(.inactive),
-                .suppressed(.unknownDevice),
+                .suppressed(.unknownDevice), .expiredBecause(.noAddress), .superseded(by: MessageID("m-2")!, seq: 7),
             ]
             + refusals.map { .rejected($0, deactivates: nil) } + refusals.map { .retry($0, after: .milliseconds(3)) }
             + [.unknown(.timeout, isFinal: true), .unknown(.reset, isFinal: false)]
@@ -191,6 +191,12 @@ import Testing
             case .unknown(let cause, let isFinal):
                 #expect(line.text("reason") == cause.rawValue && line.number("resend") == (isFinal ? 0 : 1))
             case .expired: #expect(line.text("kind") == "expired" && line.number("latency_ms") == nil)
+            case .expiredBecause(let why):
+                #expect(line.text("kind") == "expired" && line.text("reason") == why.rawValue)
+            case .superseded:
+                #expect(line.text("kind") == "superseded" && line.number("latency_ms") == nil)
+                let successor = line.members["superseded_by"] as? [String: Any]
+                #expect(successor?["message_id"] as? String == "m-2" && successor?["seq"] as? Int == 7)
             case .suppressed(let why): #expect(line.text("reason") == why.rawValue && line.number("status") == nil)
             }
         }

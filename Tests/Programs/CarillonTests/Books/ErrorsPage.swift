@@ -59,6 +59,9 @@ enum ErrorsPage {
             + suppressed.map {
                 [code($0.rawValue), code("delivery.suppressed"), ReasonDescription.suppression($0.rawValue)]
             } + [[code(ReasonDescription.wrongKind), code("delivery.rejected"), ReasonDescription.meaningOfWrongKind]]
+            + DeliveryOutcome.ExpiryReason.allCases.map {
+                [code($0.rawValue), code("delivery.expired"), ReasonDescription.expiry($0.rawValue)]
+            }
         return """
             ## Deliveries without an answer
 

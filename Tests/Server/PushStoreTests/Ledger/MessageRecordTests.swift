@@ -42,6 +42,25 @@ import Testing
         #expect(Self.read(bytes)?.audience == .tokens(tokens))
     }
 
+    @Test func `What a message does with Live Activities is read back`() throws {
+        let parts = [
+            ActivityPart(.start, type: "Delivery", isStamped: true), ActivityPart(.update, isStamped: true),
+            ActivityPart(.end, isStamped: false),
+        ]
+        for part in parts {
+            let kind = part.event == .start ? AddressKind.pushToStart : .activity
+            let audience = part.event == .start ? Audience.users(["ada"]) : .activities(["order-1", "ordre-é"])
+            let message = Message(
+                id: try #require(MessageID("m")), app: LedgerScene.shop, kind: kind, payload: Array("{}".utf8),
+                activity: part)
+            var bytes: [UInt8] = []
+            MessageRecord.append(message, to: audience, needsClaim: true, &bytes)
+            let read = try #require(Self.read(bytes))
+            #expect(read.message.activity == part && read.message.kind == kind && read.audience == audience)
+            for count in 0..<bytes.count { #expect(Self.read(Array(bytes.prefix(count))) == nil) }
+        }
+    }
+
     /// Earlier versions wrote the length of an address in one byte.
     @Test func `A record of an earlier version is read`() throws {
         let token = [UInt8](repeating: 7, count: 100)

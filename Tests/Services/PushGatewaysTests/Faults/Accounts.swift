@@ -45,7 +45,7 @@ struct Accounts {
                 if times > 1 { faults.append("\(number) must not be sent again, but was accepted \(times) times") }
             case .rejected?, .expired?:
                 if times > unknown { faults.append("\(number) is reported as rejected, but Apple accepted it") }
-            case .retry?, .suppressed?:
+            case .retry?, .suppressed?, .superseded?, .expiredBecause?:
                 faults.append("\(number) ended with an outcome that is not final")
             }
         }

@@ -158,7 +158,7 @@ private final class Chaos: @unchecked Sendable {
         case .retry: "retry"
         case .unknown: "unknown"
         case .expired: "expired"
-        case .suppressed: "suppressed"
+        case .suppressed, .superseded, .expiredBecause: "decided by the router"
         case nil: "returned"
         }
     }

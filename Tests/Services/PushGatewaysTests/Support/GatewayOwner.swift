@@ -95,6 +95,7 @@ final class GatewayOwner {
         case .rejected(let refusal, let deactivates): end(number, .rejected(refusal, deactivates: deactivates))
         case .expired: end(number, .expired)
         case .suppressed(let reason): end(number, .suppressed(reason))
+        case .superseded, .expiredBecause: preconditionFailure("the router decides this, and no gateway")
         case .unknown(let cause, let isFinal):
             book.unknown[number] += 1
             if resendsUnknown { again(number) } else { end(number, .unknown(cause, isFinal: isFinal)) }

@@ -36,7 +36,7 @@ enum EnvelopeSchema {
 
     /// That one of the members that make a payload is there.
     private static let plainContent = JSONValue.array(
-        PlainField.allCases.map { ["required": [.string($0.rawValue)]] })
+        (PlainField.allCases.map(\.rawValue) + ["live_activity"]).map { ["required": [.string($0)]] })
 
     static let app: JSONValue = ["type": "string", "pattern": TextPattern.name, "description": "The app."]
 
@@ -89,6 +89,28 @@ enum EnvelopeSchema {
                 "additionalProperties": ["type": "object", "additionalProperties": ["type": "string"]],
                 "description": "For each of to.users, the values of the names in braces in the texts of alert.",
             ],
+            "live_activity": liveActivity,
+        ]
+    }
+
+    private static var liveActivity: JSONValue {
+        [
+            "type": "object", "required": ["event", "content_state"], "additionalProperties": false,
+            "description": "The start, an update or the end of a Live Activity.",
+            "properties": [
+                "event": ["type": "string", "enum": .array(ActivityPart.Event.allCases.map { .string("\($0)") })],
+                "type": text(128, about: "Of a start: the name of the type of its attributes."),
+                "attributes": ["type": "object", "description": "Of a start: the values that never change."],
+                "content_state": ["type": "object", "description": "What the activity shows."],
+                "alert": ["type": "object", "description": "Texts title, body and sound; a start needs them."],
+                "stale_at": seconds(about: "From then on the content is old."),
+                "relevance": ["type": "number", "description": "The place among the activities of the app."],
+                "input_push": [
+                    "type": ["string", "object"],
+                    "description": "Of a start: \"token\", or the channel for updates, {\"channel\": …}.",
+                ],
+                "dismiss_at": seconds(about: "Of an end: the device removes the activity then."),
+            ],
         ]
     }
 
@@ -109,6 +131,15 @@ enum EnvelopeSchema {
                     "description": "A tag, or {\"all\": […]}, {\"any\": […]} or {\"not\": …} of tags, nested.",
                 ],
                 "all": ["type": "boolean", "enum": [true], "description": "Every active device of the app."],
+                "activities": [
+                    "type": "array", "minItems": 1, "maxItems": .integer(Int64(Audience.maxActivities)),
+                    "items": [
+                        "type": "string", "minLength": 1,
+                        "maxLength": .integer(Int64(ActivityPart.maxNameLength)),
+                        "pattern": TextPattern.withoutControls,
+                    ],
+                    "description": "Live Activities by their names.",
+                ],
             ],
         ]
     }

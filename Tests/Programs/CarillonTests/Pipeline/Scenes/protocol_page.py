@@ -119,7 +119,18 @@ def event_kinds():
     # One app has a push service that asks for retries, the other one has no usable credential.
     for name, device, app in (("retried", token(1, "ee"), "shop"), ("expired", token(1), "late")):
         push_before_expiry(producer, 10, name, device, app=app, traceparent=TRACE)
-    monitor.completed("gone", "goaway", "retried", "expired")
+    # A newer state of a Live Activity takes the place of one that is to be sent again; another activity is not known.
+    serve.verb("devices", "add", "shop", token(9, "ee"), "--kind", "activity", "--activity", "order-1", "--activity-type",
+               "Delivery")
+    for name, activity in ("state-1", "order-1"), ("state-2", "order-1"), ("state-3", "order-2"):
+        answer = producer.push({
+            "id": name, "app": "shop", "to": {"activities": [activity]}, "traceparent": TRACE,
+            "expires_at": int(time.time()) + 10, "live_activity": {"event": "update", "content_state": {}}})
+        assert answer["status"] == "accepted", answer
+        while name == "state-1" and not any(event["message_id"] == name for event in monitor.of("delivery/retry")):
+            monitor.wait_for_heartbeat()
+    monitor.wait("delivery/superseded")
+    monitor.completed("gone", "goaway", "retried", "expired", "state-1", "state-2", "state-3")
     push("suppressed", token(1, "de"), traceparent=TRACE)
     push("flood", *(token(n, "bad0") for n in range(400)))
     monitor.completed("flood", "suppressed")

@@ -1,0 +1,150 @@
+import PushModel
+import PushTime
+
+/// The Live Activities for which messages wait.
+struct ActivityTable {
+    /// The messages to one activity. They end in the order of their numbers, because their lane keeps it.
+    struct State {
+        let app: AppIndex
+        /// The newest message. All older ones end without being sent.
+        var newest: Newest
+        /// The message that is looked up or sent.
+        var current: MessageHandle?
+        /// The newest message, if it is in memory and waits for the end of the current one.
+        var next: MessageHandle?
+        /// The newest message, if it is on disk again because no address of the activity is known.
+        var parked: Parked?
+        /// Whether no address was known when the registry was last asked.
+        var lacksAddress = false
+        /// Whether an address was registered while the current message was looked up.
+        var isRegistered = false
+    }
+
+    struct Newest {
+        let seq: UInt64
+        let id: MessageID
+        let isEnd: Bool
+    }
+
+    struct Parked {
+        let seq: UInt64
+        let lane: LaneID
+        let size: Int
+        /// The time at which it ends if there is no address by then.
+        let until: WallTime
+    }
+
+    /// The messages that wait for an address, of one app.
+    struct Waiting: Equatable {
+        var count = 0
+        var bytes = 0
+    }
+
+    private var states: [UInt64: State] = [:]
+    private(set) var waiting: [AppIndex: Waiting] = [:]
+    /// No message that waits for an address ends before this time.
+    private(set) var earliestEnd = WallTime.distantFuture
+    /// The number of lanes that are being indexed.
+    var indexing = 0
+    /// Whether a message is superseded of which deliveries may wait for another attempt.
+    var hasHurried = false
+    var clock = AcceptanceClock()
+
+    func isQuiet(at time: WallTime) -> Bool { indexing == 0 && !hasHurried && time < earliestEnd }
+
+    subscript(activity: UInt64) -> State? {
+        get { states[activity] }
+        set { states[activity] = newValue }
+    }
+
+    // MARK: Messages without an address
+
+    mutating func park(_ parked: Parked, of activity: UInt64) {
+        states[activity]?.parked = parked
+        states[activity]?.lacksAddress = true
+        earliestEnd = min(earliestEnd, parked.until)
+        waiting[parked.lane.app, default: Waiting()].count += 1
+        waiting[parked.lane.app, default: Waiting()].bytes += parked.size
+    }
+
+    /// Takes the message of an activity that waits for an address; nil if none does.
+    mutating func unpark(_ activity: UInt64) -> Parked? {
+        guard let parked = states[activity]?.parked.take() else { return nil }
+        waiting[parked.lane.app]?.count -= 1
+        waiting[parked.lane.app]?.bytes -= parked.size
+        return parked
+    }
+
+    /// Takes the messages for which `isMeant` returns true. It looks at all activities.
+    mutating func unpark(where isMeant: (Parked) -> Bool) -> [Parked] {
+        if !waiting.values.contains(where: { $0.count > 0 }) { return [] }
+        let activities = states.filter { $0.value.parked.map(isMeant) ?? false }.keys
+        return activities.compactMap { unpark($0) }.sorted { $0.seq < $1.seq }
+    }
+
+    /// Takes the messages that have waited for too long.
+    mutating func unpark(endedBy time: WallTime) -> [Parked] {
+        guard time >= earliestEnd else { return [] }
+        let ended = unpark { $0.until <= time }
+        earliestEnd = states.values.reduce(.distantFuture) { min($0, $1.parked?.until ?? .distantFuture) }
+        return ended
+    }
+
+    // MARK: Removal
+
+    /// Forgets an activity if nothing of it waits.
+    mutating func forgetIfIdle(_ activity: UInt64, after seq: UInt64) {
+        guard let state = states[activity], state.newest.seq <= seq, state.current == nil, state.next == nil,
+            state.parked == nil
+        else { return }
+        states[activity] = nil
+    }
+
+    /// Forgets the activities of an app for which nothing waits any more.
+    mutating func forget(_ app: AppIndex) {
+        if states.isEmpty { return }
+        states = states.filter { $0.value.app != app }
+    }
+
+    /// Forgets what is not in memory, of parts of the ledger that another process carries out from now on.
+    mutating func forget(parts: Set<Int>) {
+        if states.isEmpty { return }
+        states = states.filter {
+            $0.value.current != nil || $0.value.next != nil
+                || !parts.contains(EventNumber.part(of: $0.value.newest.seq))
+        }
+    }
+}
+
+/// The times of acceptance, by which devices tell what is newer. They never decrease in the order of acceptance, although
+/// the wall clock may be set back.
+struct AcceptanceClock {
+    /// The newest message that was accepted since the start, and the times of those, the earliest and the latest.
+    private var newest: UInt64?
+    private var earliest = UnixSeconds(.max)
+    private var latest = UnixSeconds(.min)
+    /// The first message that follows one with a later time, and the time that all from there on have at least.
+    private var floor: (since: UInt64, time: UnixSeconds)?
+
+    /// Takes the time of a message, in the order of acceptance. Those that waited when the ledger was opened may come
+    /// after newer ones.
+    mutating func note(_ time: UnixSeconds, of seq: UInt64) {
+        if newest.map({ seq > $0 }) ?? true {
+            if time < latest { raise(to: latest, since: seq) }
+            newest = seq
+            earliest = min(earliest, time)
+        } else if time > earliest {
+            raise(to: time, since: seq)
+        }
+        latest = max(latest, time)
+    }
+
+    private mutating func raise(to time: UnixSeconds, since seq: UInt64) {
+        floor = (min(floor?.since ?? seq, seq), max(floor?.time ?? time, time))
+    }
+
+    func time(_ time: UnixSeconds, of seq: UInt64) -> UnixSeconds {
+        guard let floor, seq >= floor.since else { return time }
+        return max(time, floor.time)
+    }
+}

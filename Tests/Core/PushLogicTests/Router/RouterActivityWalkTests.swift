@@ -1,0 +1,307 @@
+import PushModel
+import PushTime
+import TestSupport
+import TestTraits
+import Testing
+
+@testable import PushLogic
+
+/// Random walks of messages to Live Activities: with gateways that take, refuse, lose and return them, addresses that come
+/// and go, restarts at any moment, and a clock that is set back.
+@Suite struct RouterActivityWalkTests {
+    @Test func `No older state is sent after a newer one, and each message ends once`() {
+        var counts = OutcomeCounts()
+        for seed in UInt64(1)...RunKind.rounds(200, long: 5000) {
+            let walk = ActivityWalk(seed: seed)
+            for _ in 0..<150 where walk.fault == nil { walk.step() }
+            walk.recover()
+            if let fault = walk.fault {
+                Issue.record("seed \(seed): \(fault)")
+                return
+            }
+            counts.sent += walk.counts.sent
+            counts.superseded += walk.counts.superseded
+            counts.expired += walk.counts.expired
+            counts.unknown += walk.counts.unknown
+            counts.rejected += walk.counts.rejected
+        }
+        // The walks reach all outcomes.
+        #expect(
+            counts.sent > 100 && counts.superseded > 100 && counts.expired > 100 && counts.unknown > 10
+                && counts.rejected > 10, "\(counts)")
+    }
+}
+
+private final class ActivityWalk {
+    private typealias F = RouterFixtures
+
+    private var machine: RouterMachine
+    private var random: SeededRandom
+    private var now = F.begin
+    private var wall = WallTime(milliseconds: F.second * 1000)
+    private let names = ["one", "two", "three"]
+    /// The activities that have an address, and those that have ended.
+    private var addressed: Set<String> = []
+    private var ended: Set<String> = []
+    /// What is on disk.
+    private var waiting: [UInt64: AcceptedMessage] = [:]
+    private var tally: [UInt64: OutcomeCounts] = [:]
+    private var next: UInt64 = 1
+    private var out: [Delivery] = []
+    private var pages: [RouterActions.PageRequest] = []
+    private var loads: [RouterActions.LoadRequest] = []
+    private var claims: [([MessageHandle], [ClaimPage])] = []
+    private var taken: UInt64 = 0
+    /// The newest message of each activity that was given to the gateway, and the newest time that it had.
+    private var sent: [String: (seq: UInt64, time: String)] = [:]
+    private var credit = 2
+    private(set) var counts = OutcomeCounts()
+    private(set) var fault: String?
+
+    init(seed: UInt64) {
+        random = SeededRandom(seed: seed)
+        machine = Self.machine(now, wall)
+        start()
+    }
+
+    private static func machine(_ now: MonotonicTime, _ wall: WallTime) -> RouterMachine {
+        var policy = RouterPolicy()
+        policy.load = 3
+        policy.loadBelow = 4
+        policy.look = 2
+        policy.loadedMessages = 6
+        return RouterMachine(
+            policy, identities: F.identities, inactive: TestDevices(), ofOtherKinds: TestDevices(), now: now, wall: wall
+        )
+    }
+
+    private func start() {
+        machine.tick(now: now, wall: wall)
+        _ = machine.gateChanged(F.shop, isThere: true)
+        machine.reported(GatewayReport(app: F.shop, deliveries: [], credit: credit, taken: 0))
+    }
+
+    private func check(_ holds: Bool, _ text: @autoclosure () -> String) {
+        if !holds, fault == nil { fault = text() }
+    }
+
+    private func name(of message: AcceptedMessage) -> String {
+        if case .activities(let names) = message.audience { names[0] } else { "" }
+    }
+
+    // MARK: Steps
+
+    func step() {
+        machine.tick(now: now, wall: wall)
+        switch Int.random(in: 0..<24, using: &random) {
+        case 0...3: accept()
+        case 4...8: answerGateway()
+        case 9...11: answerPage()
+        case 12...13: answerLoad()
+        case 14...18: answerClaim()
+        case 19: pass(.seconds(Int64.random(in: 0...200, using: &random)))
+        case 20...21: changeAddresses()
+        case 22:
+            credit = Int.random(in: 0...3, using: &random)
+            machine.reported(GatewayReport(app: F.shop, deliveries: [], credit: credit, taken: taken))
+        default: if Int.random(in: 0..<6, using: &random) == 0 { restart() } else { setBack() }
+        }
+        run()
+    }
+
+    private func accept() {
+        let name = names.randomElement(using: &random)!
+        let event: ActivityPart.Event = Int.random(in: 0..<12, using: &random) == 0 ? .end : .update
+        let text = #"{"aps":{"timestamp":1700000000,"event":"update","content-state":{}}}"#
+        let message = Message(
+            id: MessageID("m-\(next)")!, app: F.shop, kind: .activity,
+            priority: Bool.random(using: &random) ? .ten : .five,
+            expiry: Expiry(expiresAt: Int.random(in: 0..<10, using: &random) == 0 ? wall.seconds + 100 : nil),
+            payload: Array(text.utf8), activity: ActivityPart(event, isStamped: true))
+        let accepted = AcceptedMessage(
+            seq: next, acceptedAt: wall, fingerprint: F.identities.message(of: F.shop, id: message.id),
+            message: message,
+            audience: .activities([name]), needsClaim: true)
+        waiting[next] = accepted
+        next += 1
+        machine.accepted([accepted])
+    }
+
+    private func answerGateway() {
+        guard let index = out.indices.randomElement(using: &random) else { return }
+        let delivery = out.remove(at: index)
+        let outcome: DeliveryOutcome? =
+            switch Int.random(in: 0..<8, using: &random) {
+            case 0: .retry(Refusal(status: 503, reason: nil), after: .seconds(30))
+            case 1: .unknown(.connectionLost, isFinal: false)
+            case 2: delivery.message.isWithdrawn ? nil : .sent(providerID: nil)
+            case 3: .rejected(Refusal(status: 400, reason: nil), deactivates: nil)
+            default: .sent(providerID: nil)
+            }
+        machine.reported(
+            GatewayReport(
+                app: F.shop, deliveries: [DeliveryReport(of: delivery, outcome, latency: .zero)], credit: credit,
+                taken: taken))
+    }
+
+    private func answerPage() {
+        guard let index = pages.indices.randomElement(using: &random) else { return }
+        let request = pages.remove(at: index)
+        guard case .activities(let names) = request.audience, let number = self.names.firstIndex(of: names[0]) else {
+            return check(false, "a page of another audience")
+        }
+        let device = AudiencePage.Device(id: F.device(number), token: F.token(number))
+        let isThere = addressed.contains(names[0])
+        machine.pageCame(
+            AudiencePage(
+                devices: isThere ? [device] : [], inactive: !isThere && ended.contains(names[0]) ? [device.id] : [],
+                next: nil), for: request.message)
+    }
+
+    private func answerLoad() {
+        guard !loads.isEmpty else { return }
+        let load = loads.removeFirst()
+        let read = load.seqs.compactMap { seq in
+            waiting[seq].map { message in
+                AcceptedMessage(
+                    seq: seq, acceptedAt: message.acceptedAt, fingerprint: message.fingerprint,
+                    message: Message(
+                        id: message.message.id, app: F.shop, kind: .activity, priority: message.message.priority,
+                        expiry: message.message.expiry, payload: message.message.payload,
+                        activity: message.message.activity),
+                    audience: message.audience, needsClaim: true, counts: tally[seq] ?? OutcomeCounts())
+            }
+        }
+        machine.loaded(.success(read), lane: load.lane, seqs: load.seqs)
+    }
+
+    private func answerClaim() {
+        guard !claims.isEmpty else { return }
+        let (messages, pages) = claims.removeFirst()
+        machine.claimed(pages.map { $0.devices.map { _ in .new } }, for: messages)
+    }
+
+    private func changeAddresses() {
+        let name = names.randomElement(using: &random)!
+        if addressed.contains(name) {
+            guard Int.random(in: 0..<5, using: &random) == 0 else { return }
+            addressed.remove(name)
+            if Bool.random(using: &random) { ended.insert(name) }
+        } else {
+            ended.remove(name)
+            addressed.insert(name)
+            machine.registered(name, of: F.shop)
+        }
+    }
+
+    private func pass(_ duration: Duration) {
+        now = now + duration
+        wall = wall.adding(milliseconds: duration.wholeMilliseconds)
+        machine.tick(now: now, wall: wall)
+    }
+
+    private func setBack() {
+        if Int.random(in: 0..<10, using: &random) == 0 { wall = wall.adding(milliseconds: -50_000) }
+    }
+
+    /// What was in flight is unknown to the next process, and waits on disk as before.
+    private func restart() {
+        machine = Self.machine(now, wall)
+        (out, pages, loads, claims, taken) = ([], [], [], [], 0)
+        start()
+        machine.backlog(
+            LedgerBacklog(
+                lanes: waiting.isEmpty ? [] : [(Lane(activitiesOf: F.shop), waiting.keys.sorted())],
+                times: waiting.keys.sorted().map { ($0, waiting[$0]!.acceptedAt) }))
+        // A clock that was set back before the restart is not remembered.
+        for name in sent.keys { sent[name]?.time = "" }
+    }
+
+    // MARK: What the machine does
+
+    private func run() {
+        var goesOn = true
+        var rounds = 0
+        while goesOn, fault == nil {
+            rounds += 1
+            if rounds > 1000 { return check(false, "the machine does not come to rest") }
+            machine.tick(now: now, wall: wall)
+            let (actions, hasMore) = machine.run()
+            goesOn = hasMore
+            for record in actions.earlierRecords + actions.records { note(record) }
+            for completed in actions.earlierCompleted + actions.completed { note(completed) }
+            for submission in actions.submissions { for delivery in submission.deliveries { note(delivery) } }
+            pages += actions.pages
+            loads += actions.loads
+            if !actions.claims.isEmpty { claims.append((actions.claimants, actions.claims)) }
+        }
+    }
+
+    private func note(_ record: DeliveryRecord) {
+        check(waiting[record.seq] != nil, "\(record.seq) has an outcome after its end")
+        if let final = record.outcome.final {
+            tally[record.seq, default: OutcomeCounts()].add(final)
+            counts.add(final)
+        }
+        if case .superseded(_, let newer) = record.outcome {
+            check(newer > record.seq, "\(record.seq) is superseded by the older \(newer)")
+        }
+    }
+
+    private func note(_ completed: CompletedMessage) {
+        guard waiting.removeValue(forKey: completed.seq) != nil else {
+            return check(false, "\(completed.seq) is completed twice")
+        }
+        check(completed.counts == tally[completed.seq] ?? OutcomeCounts(), "\(completed.seq): \(completed.counts)")
+        check(completed.counts.total == 1, "\(completed.seq) ended \(completed.counts.total) times")
+        tally[completed.seq] = nil
+    }
+
+    private func note(_ delivery: Delivery) {
+        let id = delivery.message.id.text
+        guard let seq = UInt64(id.dropFirst(2)), let message = waiting[seq] else {
+            return check(false, "\(id) is sent after its end")
+        }
+        let name = name(of: message)
+        let time = String(decoding: delivery.message.payload[20..<30], as: UTF8.self)
+        check(
+            !out.contains { other in
+                waiting[UInt64(other.message.id.text.dropFirst(2))!].map { self.name(of: $0) } == name
+            },
+            "two messages to \(name) are in flight")
+        if let last = sent[name] {
+            check(seq >= last.seq, "\(seq) to \(name) is sent after \(last.seq)")
+            check(time >= last.time, "\(seq) to \(name) has the time \(time) after \(last.time)")
+        }
+        sent[name] = (seq, time)
+        taken += 1
+        out.append(delivery)
+    }
+
+    /// Lets everything go well until nothing waits.
+    func recover() {
+        credit = 100
+        var rounds = 0
+        while fault == nil, !waiting.isEmpty, rounds < 2000 {
+            rounds += 1
+            machine.tick(now: now, wall: wall)
+            machine.reported(GatewayReport(app: F.shop, deliveries: [], credit: credit, taken: taken))
+            run()
+            while !pages.isEmpty { answerPage() }
+            while !loads.isEmpty { answerLoad() }
+            while !claims.isEmpty { answerClaim() }
+            let all = out
+            out = []
+            machine.reported(
+                GatewayReport(
+                    app: F.shop,
+                    deliveries: all.map { DeliveryReport(of: $0, .sent(providerID: nil), latency: .zero) },
+                    credit: credit, taken: taken))
+            run()
+            pass(.seconds(20))
+            run()
+        }
+        check(waiting.isEmpty, "\(waiting.keys.sorted()) never end")
+        if fault == nil { check(machine.leftovers() == [], "\(machine.leftovers())") }
+    }
+}

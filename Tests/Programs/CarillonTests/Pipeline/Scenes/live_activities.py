@@ -1,0 +1,110 @@
+"""Live Activities from start to end, against phones that the simulator plays."""
+import json, os
+from harness import main, Monitor, Producer, Scene
+
+LONG = os.environ.get("CARILLON_LONG") is not None
+START = {"type": "Delivery", "attributes": {"name": "order-1"}, "alert": {"title": "On its way", "body": "Soon"}}
+
+
+def live(name, to, event, state=None, **more):
+    return {"id": name, "app": "shop", "to": to,
+            "live_activity": {"event": event, "content_state": {} if state is None else state, **more}}
+
+
+def phone(scene, *types):
+    """Returns the tokens of a new phone by kind."""
+    answer = scene.simulator.ask("/phones", "POST", json.dumps(
+        {"app": "com.example.shop", "kinds": ["alert"], "activity_types": list(types)}))
+    answer = json.loads(answer)
+    return answer["phone"], {one.get("activity_type", one["kind"]): one["token"] for one in answer["tokens"]}
+
+
+def activities(scene):
+    return [json.loads(line) for line in scene.simulator.ask("/activities?limit=10000").splitlines()]
+
+
+def register(serve, token, name):
+    return serve.verb("devices", "add", "shop", token, "--kind", "activity", "--activity", name, "--activity-type", "Delivery")
+
+
+def life():
+    """An activity is started, updated before and after its token is known, and ended; then nothing goes to it."""
+    scene = Scene()
+    serve = scene.serve()
+    producer, monitor = Producer(serve), Monitor(serve)
+    _, tokens = phone(scene, "Delivery", "Match")
+    serve.verb("devices", "add", "shop", tokens["alert"], "--user", "ada")
+    for kind in "Delivery", "Match":
+        serve.verb("devices", "add", "shop", tokens[kind], "--kind", "push_to_start", "--activity-type", kind, "--user", "ada")
+    assert producer.push(live("start", {"users": ["ada"]}, "start", {"eta": 9}, **START))["status"] == "accepted"
+    assert monitor.completed("start")["start"]["sent"] == 1
+    (activity,) = activities(scene)
+    assert activity["name"] == "order-1" and activity["content_state"] == {"eta": 9}, activity
+    # The backend is faster than the app.
+    to = {"activities": ["order-1"]}
+    assert producer.push(live("early-1", to, "update", {"eta": 8}))["status"] == "accepted"
+    assert producer.push(live("early-2", to, "update", {"eta": 7}))["status"] == "accepted"
+    assert monitor.completed("early-1")["early-1"]["superseded"] == 1
+    register(serve, activity["token"], "order-1")
+    assert monitor.completed("early-2")["early-2"]["sent"] == 1
+    (activity,) = activities(scene)
+    assert activity["content_state"] == {"eta": 7} and activity["updates"]["shown"] == 1, activity
+    assert producer.push(live("end", to, "end", {"eta": 0}))["status"] == "accepted"
+    assert monitor.completed("end")["end"]["sent"] == 1
+    (ended,) = monitor.wait("device/deactivated")
+    assert ended["reason"] == "activity_ended", ended
+    (activity,) = activities(scene)
+    assert activity["state"] == "ended", activity
+    assert producer.push(live("late", to, "update"))["status"] == "accepted"
+    assert monitor.completed("late")["late"]["expired"] == 1
+    assert monitor.of("delivery/expired")[-1]["reason"] == "no_address"
+    assert len(scene.simulator.received()) == 3
+    serve.stop()
+
+
+def outage():
+    """While Apple refuses everything, and with two kills: each activity gets its newest state once, and nothing older."""
+    count, rounds = (10_000, 60) if LONG else (200, 8)
+    kills = {rounds // 3, 2 * rounds // 3}
+    scene = Scene("--streams", "100")
+    serve = scene.serve()
+    with open(scene.path("addresses.jsonl"), "w") as file:
+        for n in range(count):
+            if n % 20 == 0:
+                number, _ = phone(scene)
+            answer = scene.simulator.ask("/activities", "POST", json.dumps(
+                {"phone": number, "type": "Delivery", "attributes": {"name": f"order-{n}"}, "content_state": {"n": -1}}))
+            file.write(json.dumps({
+                "app": "shop", "token": json.loads(answer)["token"], "kind": "activity", "activity": f"order-{n}",
+                "activity_type": "Delivery"}) + "\n")
+    serve.verb("devices", "import", scene.path("addresses.jsonl"))
+    scene.simulator.faults({"answer": {"status": 503, "reason": "ServiceUnavailable"}})
+    accepted = []
+    for number in range(rounds):
+        producer = Producer(serve)
+        for first in range(0, count, 1000):
+            names = [f"{number}-{n}" for n in range(first, min(count, first + 1000))]
+            statuses = producer.batch([
+                live(name, {"activities": [f"order-{name.split('-')[1]}"]}, "update", {"n": number}) for name in names])
+            assert all(status["status"] == "accepted" for status in statuses), statuses[0]
+            accepted += names
+        producer.close()
+        if number in kills:
+            serve.kill()
+            serve = scene.serve()
+    scene.simulator.faults()
+    monitor = Monitor(serve, since=0)
+    done = monitor.completed(*accepted)
+    for name in accepted:
+        counts = {outcome: n for outcome, n in done[name].items() if n}
+        assert counts == ({"sent": 1} if name.startswith(f"{rounds - 1}-") else {"superseded": 1}), (name, counts)
+    shown = activities(scene)
+    assert len(shown) == count
+    for activity in shown:
+        updates = {key: n for key, n in activity["updates"].items() if n}
+        assert activity["content_state"] == {"n": rounds - 1} and updates == {"shown": 1}, activity
+    print(f"{len(accepted)} updates of {count} activities")
+    serve.stop()
+
+
+main({"life": life, "outage": outage})
