@@ -43,7 +43,9 @@ def earlier_versions():
             assert (status["status"], status["seq"]) == ("duplicate", pushed["seq"]), (name, pushed, status)
         found = {d["device"]: d for d in map(json.loads, serve.verb("devices", "list", "--json").splitlines())}
         for device in facts["devices"]:
-            assert {k: found[device["device"]].get(k) for k in device} == device, (name, device)
+            # The address of a Live Activity has ended, which nobody has updated for twelve hours.
+            kept = {k: v for k, v in device.items() if k != "active" or device.get("kind") != "activity"}
+            assert {k: found[device["device"]].get(k) for k in kept} == kept, (name, device)
         keys = {json.loads(line)["name"] for line in serve.verb("keys", "api", "list", "--json").splitlines()}
         assert keys == {key["name"] for page in facts["keys"] for key in page["keys"]}, (name, keys)
         # The secret of a key is sealed with api.key.
