@@ -57,12 +57,12 @@ import Testing
             let all = try await scene.run("messages")
             #expect(
                 all.output == """
-                      accepted                  app   message  state      devices  sent  rejected  expired  suppressed  unknown  cancelled
-                      2026-01-01T00:00:02.000Z  shop  new      waiting    1        0     0         0        0           0        0
-                      -                         shop  bad      rejected   -        0     0         0        0           0        0
-                      2026-01-01T00:00:02.000Z  news  going    sending    5        1     0         0        0           1        0
-                      2026-01-01T00:00:01.000Z  shop  late     expired    -        0     0         0        0           0        0
-                      2026-01-01T00:00:00.000Z  shop  done     completed  3        2     1         0        0           0        0
+                      accepted                  app   message  state      devices  sent  rejected  expired  suppressed  superseded  unknown  cancelled
+                      2026-01-01T00:00:02.000Z  shop  new      waiting    1        0     0         0        0           0           0        0
+                      -                         shop  bad      rejected   -        0     0         0        0           0           0        0
+                      2026-01-01T00:00:02.000Z  news  going    sending    5        1     0         0        0           0           1        0
+                      2026-01-01T00:00:01.000Z  shop  late     expired    -        0     0         0        0           0           0        0
+                      2026-01-01T00:00:00.000Z  shop  done     completed  3        2     1         0        0           0           0        0
 
                     """)
             #expect(all.status == 0 && all.errors == "")
@@ -72,7 +72,7 @@ import Testing
                 open.output.hasPrefix(
                     """
                     {"acceptances":1,"accepted_at":1767225602000,"app":"shop","counts":{"cancelled":0,"expired":0,"rejected":0,"sent":0,\
-                    "suppressed":0,"unknown":0},"devices":1,"duplicates":0,"message_id":"new","retries":0,"seq":16,\
+                    "superseded":0,"suppressed":0,"unknown":0},"devices":1,"duplicates":0,"message_id":"new","retries":0,"seq":16,\
                     "state":"waiting","whole":true}
 
                     """), "\(open.output)")
