@@ -81,16 +81,16 @@ import Testing
             for case let path as String in all where path.hasSuffix(".swift") {
                 let text = try String(contentsOf: root.appendingPathComponent("\(target)/\(path)"), encoding: .utf8)
                 files += 1
-                var isGuarded = false
+                var guarded: [String] = []
                 for line in text.split(separator: "\n") {
-                    if line.hasPrefix("#if canImport(FoundationNetworking)") { isGuarded = true }
-                    if line.hasPrefix("#endif") { isGuarded = false }
+                    for module in ["FoundationNetworking", "ActivityKit"]
+                    where line.hasPrefix("#if canImport(\(module))") { guarded = [module] }
+                    if line.hasPrefix("#endif") { guarded = [] }
                     guard line.contains("import "), let module = line.split(separator: " ").last,
                         line.hasPrefix("import ") || line.hasPrefix("public import ")
                             || line.hasPrefix("package import ")
                     else { continue }
-                    let allowed =
-                        ["Foundation", "Dispatch", "RequestQueue"] + (isGuarded ? ["FoundationNetworking"] : [])
+                    let allowed = ["Foundation", "Dispatch", "RequestQueue"] + guarded
                     #expect(allowed.contains(String(module)), "\(target)/\(path): \(line)")
                 }
             }
