@@ -24,33 +24,33 @@ struct ActivityTable {
         let seq: UInt64
         let id: MessageID
         let isEnd: Bool
+
+        init(_ accepted: AcceptedMessage) {
+            seq = accepted.seq
+            id = accepted.message.id
+            isEnd = accepted.message.activity?.event == .end
+        }
     }
 
     struct Parked {
         let seq: UInt64
         let lane: LaneID
-        let size: Int
         /// The time at which it ends if there is no address by then.
         let until: WallTime
     }
 
-    /// The messages that wait for an address, of one app.
-    struct Waiting: Equatable {
-        var count = 0
-        var bytes = 0
-    }
-
     private var states: [UInt64: State] = [:]
-    private(set) var waiting: [AppIndex: Waiting] = [:]
+    /// The number of messages of each app that wait for an address.
+    private(set) var waiting: [AppIndex: Int] = [:]
     /// No message that waits for an address ends before this time.
     private(set) var earliestEnd = WallTime.distantFuture
     /// The number of lanes that are being indexed.
     var indexing = 0
     /// Whether a message is superseded of which deliveries may wait for another attempt.
-    var hasHurried = false
+    var hasSuperseded = false
     var clock = AcceptanceClock()
 
-    func isQuiet(at time: WallTime) -> Bool { indexing == 0 && !hasHurried && time < earliestEnd }
+    func isQuiet(at time: WallTime) -> Bool { indexing == 0 && !hasSuperseded && time < earliestEnd }
 
     subscript(activity: UInt64) -> State? {
         get { states[activity] }
@@ -63,21 +63,19 @@ struct ActivityTable {
         states[activity]?.parked = parked
         states[activity]?.lacksAddress = true
         earliestEnd = min(earliestEnd, parked.until)
-        waiting[parked.lane.app, default: Waiting()].count += 1
-        waiting[parked.lane.app, default: Waiting()].bytes += parked.size
+        waiting[parked.lane.app, default: 0] += 1
     }
 
     /// Takes the message of an activity that waits for an address; nil if none does.
     mutating func unpark(_ activity: UInt64) -> Parked? {
         guard let parked = states[activity]?.parked.take() else { return nil }
-        waiting[parked.lane.app]?.count -= 1
-        waiting[parked.lane.app]?.bytes -= parked.size
+        waiting[parked.lane.app, default: 1] -= 1
         return parked
     }
 
     /// Takes the messages for which `isMeant` returns true. It looks at all activities.
     mutating func unpark(where isMeant: (Parked) -> Bool) -> [Parked] {
-        if !waiting.values.contains(where: { $0.count > 0 }) { return [] }
+        if !waiting.values.contains(where: { $0 > 0 }) { return [] }
         let activities = states.filter { $0.value.parked.map(isMeant) ?? false }.keys
         return activities.compactMap { unpark($0) }.sorted { $0.seq < $1.seq }
     }
@@ -100,10 +98,10 @@ struct ActivityTable {
         states[activity] = nil
     }
 
-    /// Forgets the activities of an app for which nothing waits any more.
-    mutating func forget(_ app: AppIndex) {
-        if states.isEmpty { return }
-        states = states.filter { $0.value.app != app }
+    /// Forgets the activities of apps for which nothing waits any more.
+    mutating func forget(where isIdle: (AppIndex) -> Bool) {
+        guard states.contains(where: { isIdle($0.value.app) }) else { return }
+        states = states.filter { !isIdle($0.value.app) }
     }
 
     /// Forgets what is not in memory, of parts of the ledger that another process carries out from now on.

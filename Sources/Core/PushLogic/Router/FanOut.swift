@@ -66,9 +66,10 @@ struct FanOut {
     /// The page after it, ready to be sent. It is empty while the current page is.
     private(set) var next: [AudiencePage.Device] = []
 
-    init(for audience: Audience, kind: AddressKind, wording: Wording? = nil) {
+    /// - Parameter asksForNamed: Whether the registry is asked about devices that the audience names by their tokens.
+    init(for audience: Audience, asksForNamed: Bool = false) {
         source =
-            if case .tokens(let tokens) = audience, kind == .alert, wording == nil {
+            if case .tokens(let tokens) = audience, !asksForNamed {
                 .names(AudienceScan(count: tokens.count))
             } else {
                 .registry(after: nil)

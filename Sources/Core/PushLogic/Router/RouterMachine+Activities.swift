@@ -26,20 +26,19 @@ extension RouterMachine {
     mutating func noteActivity(of accepted: AcceptedMessage) {
         guard let activity = activity(of: accepted), let app = apps.index(of: accepted.message.app) else { return }
         activities.clock.note(accepted.acceptedAt.unixSeconds, of: accepted.seq)
-        let isEnd = accepted.message.activity?.event == .end
-        let newest = ActivityTable.Newest(seq: accepted.seq, id: accepted.message.id, isEnd: isEnd)
+        let newest = ActivityTable.Newest(accepted)
         guard var state = activities[activity] else {
             activities[activity] = ActivityTable.State(app: app, newest: newest)
             return
         }
         // Nothing but another end takes the place of an end.
-        guard accepted.seq > state.newest.seq, isEnd || !state.newest.isEnd else { return }
+        guard accepted.seq > state.newest.seq, newest.isEnd || !state.newest.isEnd else { return }
         state.newest = newest
         activities[activity] = state
         if let current = state.current {
             // A gateway gives back what it has not given to a connection.
             messages[current].accepted.message.withdraw()
-            activities.hasHurried = true
+            activities.hasSuperseded = true
         }
         // An older message that waits for an address is read again, and ends.
         unpark(activity)
@@ -64,10 +63,7 @@ extension RouterMachine {
         }
         let accepted = messages[message].accepted
         if activities[activity] == nil, let app = apps.index(of: accepted.message.app) {
-            activities[activity] = ActivityTable.State(
-                app: app,
-                newest: ActivityTable.Newest(
-                    seq: accepted.seq, id: accepted.message.id, isEnd: accepted.message.activity?.event == .end))
+            activities[activity] = ActivityTable.State(app: app, newest: ActivityTable.Newest(accepted))
         }
         guard let state = activities[activity] else { return true }
         if accepted.seq > state.newest.seq {
@@ -123,9 +119,9 @@ extension RouterMachine {
     /// Leaves a message on disk until an address of its activity is registered.
     private mutating func park(_ message: MessageHandle, of activity: UInt64) {
         let lane = messages[message].lane
+        // To whole seconds, so that all that end within one are found by one look at the activities.
         let parked = ActivityTable.Parked(
-            seq: messages[message].accepted.seq, lane: lane, size: messages[message].cost,
-            until: lastMoment(of: message))
+            seq: messages[message].accepted.seq, lane: lane, until: WallTime(lastMoment(of: message).roundedUp))
         activities.park(parked, of: activity)
         activities[activity]?.current = nil
         lanes[lane].begun -= 1
@@ -217,7 +213,7 @@ extension RouterMachine {
     /// Ends deliveries whose message is superseded and that wait for another attempt, and messages that have waited too
     /// long for an address, and looks at what waited on disk when the ledger was opened.
     mutating func serveActivities() {
-        if exchange(&activities.hasHurried, with: false), retries.count > 0 {
+        if exchange(&activities.hasSuperseded, with: false), retries.count > 0 {
             var waiting = RetryHeap()
             swap(&waiting, &retries)
             let ended = waiting.removeAll { successor(of: $0) != nil }
@@ -242,12 +238,11 @@ extension RouterMachine {
 
     /// Forgets activities for which nothing waits.
     mutating func sweepActivities() {
-        for app in apps.all {
+        let waiting = activities.waiting
+        let lanes = lanes
+        activities.forget { app in
             let lane = LaneID(app: app, kind: .activities)
-            guard lanes[lane].memory.held == 0, !lanes[lane].isOnDisk, activities.waiting[app]?.count ?? 0 == 0 else {
-                continue
-            }
-            activities.forget(app)
+            return lanes[lane].memory.held == 0 && !lanes[lane].isOnDisk && waiting[app] ?? 0 == 0
         }
     }
 }

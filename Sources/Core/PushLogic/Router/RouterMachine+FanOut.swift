@@ -18,9 +18,8 @@ extension RouterMachine {
 
     /// Begins to look up the devices of a message.
     mutating func search(for message: MessageHandle) {
-        let content = messages[message].accepted.message
-        messages[message].fanOut = FanOut(
-            for: messages[message].accepted.audience, kind: content.kind, wording: content.wording)
+        let accepted = messages[message].accepted
+        messages[message].fanOut = FanOut(for: accepted.audience, asksForNamed: accepted.message.asksForNamed)
         lookFurther(for: message)
     }
 

@@ -114,7 +114,7 @@ package actor Router {
 
     /// Takes the name of a Live Activity of which an address was registered.
     private nonisolated func registered(_ activity: String, of app: AppID) {
-        loop.executeUnlessStopped { self.assumeIsolated { $0.take { $0.machine.registered(activity, of: app) } } }
+        answer { $0.machine.registered(activity, of: app) }
     }
 
     /// Sets or replaces the gateway of an app, or removes it with nil; then the app's messages wait. A replaced gateway

@@ -6,11 +6,28 @@ import PushWire
 /// The payload of a message about a Live Activity, rendered from the member `live_activity` of an envelope.
 struct ActivityPayload {
     private let json: IndexedJSON
-    private let root: IndexedJSON.Position
+    private let members: [Member: IndexedJSON.Position]
 
-    init(_ object: IndexedObject) {
+    /// Finds the members, and refuses unknown ones.
+    init(_ object: IndexedObject) throws(Rejection) {
         json = object.json
-        root = object.root
+        var members: [Member: IndexedJSON.Position] = [:]
+        var key = object.root + 1
+        for _ in 0..<json.size(object.root) {
+            let name = json.string(key) ?? ""
+            guard let member = Member(rawValue: name) else {
+                let near = NearestWord.to(name, in: Member.allCases.map(\.rawValue))
+                throw Rejection(
+                    .badPayload,
+                    detail: "/live_activity/\(JSONPointer.escaped(PlainText.name(name))): there is no such member"
+                        + (near.map { "; did you mean \($0)?" } ?? ""))
+            }
+            guard members.updateValue(key + 1, forKey: member) == nil else {
+                throw Self.fault(member, "is given twice")
+            }
+            key = json.next(key + 1)
+        }
+        self.members = members
     }
 
     /// The members of `live_activity`, each with the events that have it.
@@ -31,7 +48,9 @@ struct ActivityPayload {
         at time: UnixSeconds, limit: Int, of type: MessageType
     ) throws(Rejection) -> (bytes: [UInt8], activity: ActivityPart) {
         let event = try event()
-        try checkMembers(for: event)
+        for member in Member.allCases where members[member] != nil && !member.fits(event) {
+            throw Self.fault(member, "does not belong to event \(event)")
+        }
         var text = CanonicalJSON(PlainContent(json: json), limit: limit)
         text.append(ActivityTimestamp.front)
         text.append(number: ActivityTimestamp.number(time))
@@ -59,38 +78,19 @@ struct ActivityPayload {
     // MARK: Members
 
     private func event() throws(Rejection) -> ActivityPart.Event {
-        guard let position = position(.event) else { throw missing(.event, "start, update or end") }
+        guard let position = members[.event] else { throw missing(.event, "start, update or end") }
         guard let word = json.string(position),
             let event = ActivityPart.Event.allCases.first(where: { "\($0)" == word })
-        else { throw fault(.event, "must be start, update or end") }
+        else { throw Self.fault(.event, "must be start, update or end") }
         return event
-    }
-
-    /// Refuses unknown members, and those that the event does not have.
-    private func checkMembers(for event: ActivityPart.Event) throws(Rejection) {
-        var key = root + 1
-        var seen: Set<Member> = []
-        for _ in 0..<json.size(root) {
-            let name = json.string(key) ?? ""
-            guard let member = Member(rawValue: name) else {
-                let near = NearestWord.to(name, in: Member.allCases.map(\.rawValue))
-                throw Rejection(
-                    .badPayload,
-                    detail: "/live_activity/\(JSONPointer.escaped(PlainText.name(name))): there is no such member"
-                        + (near.map { "; did you mean \($0)?" } ?? ""))
-            }
-            guard seen.insert(member).inserted else { throw fault(member, "is given twice") }
-            guard member.fits(event) else { throw fault(member, "does not belong to event \(event)") }
-            key = json.next(key + 1)
-        }
     }
 
     /// Appends what only a start has, and returns the type of the activity.
     private func appendStart(to text: inout CanonicalJSON) throws(Rejection) -> String {
-        guard let type = position(.type) else { throw missing(.type, "the name of the type of the attributes") }
+        guard let type = members[.type] else { throw missing(.type, "the name of the type of the attributes") }
         guard let name = json.string(type), (1...ActivityPart.maxNameLength).contains(name.utf8.count),
             !ControlCharacters.occur(in: name.utf8)
-        else { throw fault(.type, "must be a text of 1 to \(ActivityPart.maxNameLength) bytes") }
+        else { throw Self.fault(.type, "must be a text of 1 to \(ActivityPart.maxNameLength) bytes") }
         try append(type, as: "attributes-type", to: &text)
         guard let attributes = try object(.attributes) else {
             throw missing(.attributes, "the values that never change, an object")
@@ -102,11 +102,11 @@ struct ActivityPayload {
 
     /// Appends how the activity is to be updated.
     private func appendInput(to text: inout CanonicalJSON) throws(Rejection) {
-        guard let input = position(.inputPush) else { return }
+        guard let input = members[.inputPush] else { return }
         if json.kind(input).isString, json.string(input) == "token" { return text.append(#","input-push-token":1"#) }
         guard json.kind(input) == .object, json.size(input) == 1, let channel = json.member("channel", of: input),
             let id = json.string(channel).flatMap({ ChannelID($0) })
-        else { throw fault(.inputPush, #"must be "token" or {"channel": the id of a channel}"#) }
+        else { throw Self.fault(.inputPush, #"must be "token" or {"channel": the id of a channel}"#) }
         text.append(#","input-push-channel":"#)
         text.append(string: id.text)
     }
@@ -140,41 +140,27 @@ struct ActivityPayload {
     }
 
     private func date(_ member: Member) throws(Rejection) -> IndexedJSON.Position? {
-        guard let position = position(member) else { return nil }
+        guard let position = members[member] else { return nil }
         guard let time = json.integer(position), (0...Int64(UInt32.max)).contains(time) else {
-            throw fault(member, "must be a whole number of seconds since 1970")
+            throw Self.fault(member, "must be a whole number of seconds since 1970")
         }
         return position
     }
 
     private func relevance() throws(Rejection) -> IndexedJSON.Position? {
-        guard let position = position(.relevance) else { return nil }
+        guard let position = members[.relevance] else { return nil }
         switch json.kind(position) {
         case .integer, .fraction: return position
-        default: throw fault(.relevance, "must be a number")
+        default: throw Self.fault(.relevance, "must be a number")
         }
     }
 
     private func object(_ member: Member) throws(Rejection) -> IndexedJSON.Position? {
-        guard let position = position(member) else { return nil }
+        guard let position = members[member] else { return nil }
         guard json.kind(position) == .object else {
-            throw fault(member, "is \(json.kind(position).name), not an object")
+            throw Self.fault(member, "is \(json.kind(position).name), not an object")
         }
         return position
-    }
-
-    private func position(_ member: Member) -> IndexedJSON.Position? {
-        switch member {
-        case .event: json.member("event", of: root)
-        case .type: json.member("type", of: root)
-        case .attributes: json.member("attributes", of: root)
-        case .contentState: json.member("content_state", of: root)
-        case .alert: json.member("alert", of: root)
-        case .staleAt: json.member("stale_at", of: root)
-        case .relevance: json.member("relevance", of: root)
-        case .inputPush: json.member("input_push", of: root)
-        case .dismissAt: json.member("dismiss_at", of: root)
-        }
     }
 
     private func append(
@@ -185,9 +171,11 @@ struct ActivityPayload {
         try text.append(position, of: "live_activity")
     }
 
-    private func missing(_ member: Member, _ what: String) -> Rejection { fault(member, "is missing: \(what)") }
+    private func missing(_ member: Member, _ what: String) -> Rejection {
+        Self.fault(member, "is missing: \(what)")
+    }
 
-    private func fault(_ member: Member, _ problem: String) -> Rejection {
+    private static func fault(_ member: Member, _ problem: String) -> Rejection {
         Rejection(.badPayload, detail: "/live_activity/\(member.rawValue): it \(problem)")
     }
 }

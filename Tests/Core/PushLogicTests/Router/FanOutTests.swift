@@ -32,7 +32,7 @@ import Testing
     }
 
     @Test func `One page is sent while the next one waits, and the message ends with the last one`() {
-        var fanOut = FanOut(for: .everyone, kind: .alert)
+        var fanOut = FanOut(for: .everyone)
         #expect(fanOut.canLookFurther && !fanOut.isAllDispatched)
         find(0..<3, next: "a", in: &fanOut)
         let isCurrent = fanOut.add(page(0..<3))
@@ -50,7 +50,7 @@ import Testing
     }
 
     @Test func `A message is not complete while its last page is being claimed`() {
-        var fanOut = FanOut(for: .everyone, kind: .alert)
+        var fanOut = FanOut(for: .everyone)
         fanOut.beginPage(reserving: 1)
         _ = fanOut.endPage()
         _ = fanOut.continueSearch(after: nil)
@@ -62,7 +62,7 @@ import Testing
     }
 
     @Test func `A step can only be ended while it is under way`() {
-        var fanOut = FanOut(for: .everyone, kind: .alert)
+        var fanOut = FanOut(for: .everyone)
         let page = fanOut.endPage()
         let claim = fanOut.endClaim()
         let retry = fanOut.pageFailed("locked", answers: 0, at: F.begin, backoff: Backoff())
@@ -73,11 +73,11 @@ import Testing
     }
 
     @Test func `The search of an expired message ends at once, or with the page that is being prepared`() {
-        var idle = FanOut(for: .everyone, kind: .alert)
+        var idle = FanOut(for: .everyone)
         idle.abandonSearch()
         #expect(idle.isExhausted && !idle.isAbandoned && idle.isAllDispatched)
 
-        var paging = FanOut(for: .everyone, kind: .alert)
+        var paging = FanOut(for: .everyone)
         paging.beginPage(reserving: 1)
         paging.abandonSearch()
         #expect(paging.isAbandoned && !paging.isAllDispatched && paging.pageQuery != nil)
@@ -85,7 +85,7 @@ import Testing
         let isWanted = paging.continueSearch(after: AudienceCursor("a"))
         #expect(!isWanted && paging.isAllDispatched)
 
-        var claiming = FanOut(for: .everyone, kind: .alert)
+        var claiming = FanOut(for: .everyone)
         find(0..<1, next: "a", in: &claiming)
         claiming.beginClaim(of: found(1..<2))
         claiming.abandonSearch()
@@ -96,7 +96,7 @@ import Testing
     }
 
     @Test func `The devices that are left can be removed`() {
-        var fanOut = FanOut(for: .everyone, kind: .alert)
+        var fanOut = FanOut(for: .everyone)
         _ = fanOut.add(page(0..<3))
         _ = fanOut.add(page(3..<5))
         _ = fanOut.finish(1)
@@ -106,7 +106,7 @@ import Testing
     }
 
     @Test func `Named tokens are scanned in parts, and each device is found once`() {
-        var fanOut = FanOut(for: F.tokens(0..<5), kind: .alert)
+        var fanOut = FanOut(for: F.tokens(0..<5))
         guard var scan = fanOut.takeScan() else {
             Issue.record("there is no scan")
             return
@@ -128,7 +128,7 @@ import Testing
     }
 
     @Test func `A request that fails alone waits for its own delay, and others are repeated at once`() {
-        var fanOut = FanOut(for: .everyone, kind: .alert)
+        var fanOut = FanOut(for: .everyone)
         fanOut.beginPage(reserving: 1)
         let later = F.begin + .seconds(5)
         for answers in 0..<2 as Range<UInt64> {

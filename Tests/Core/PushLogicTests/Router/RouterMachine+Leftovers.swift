@@ -23,7 +23,7 @@ extension RouterMachine {
         check("queued", queuedCount)
         check("look", look.lane == nil ? 0 : 1)
         check("indexing", activities.indexing)
-        check("parked", activities.waiting.values.reduce(0) { $0 + $1.count + $1.bytes })
+        check("parked", activities.waiting.values.reduce(0) { $0 + $1 })
         check("droppedApps", droppedApps)
         check("surplus", surplus)
         check("budget", budget.held + budget.bytes)
