@@ -1,7 +1,7 @@
 /// The result of one attempt to deliver. A connection reports exactly one for each delivery that it was given.
 package enum AttemptResult: Sendable, Equatable {
-    /// The provider accepted it: status 200. `providerID` is its name in the delivery log of the sandbox.
-    case accepted(providerID: String?)
+    /// The provider accepted it: status 200. `providerID` is its name at the service.
+    case accepted(providerID: ProviderID?)
     /// The provider answered with a status other than 200.
     case refused(Refusal)
     /// The provider certainly did not process it: to send it again cannot cause a duplicate.

@@ -1,8 +1,8 @@
 /// What became of a delivery. The gateway reports it, the router counts and records it, and the event states it.
 package enum DeliveryOutcome: Sendable, Equatable {
     /// The provider accepted it. The name is not "delivered", because status 200 means acceptance only. `providerID` is
-    /// its name in the delivery log of the sandbox.
-    case sent(providerID: String?)
+    /// its name at the push service.
+    case sent(providerID: ProviderID?)
     /// A permanent failure. `deactivates`: the address is dead or wrong, and the registry decides about the device.
     case rejected(Refusal, deactivates: DeviceEnd?)
     /// A temporary refusal: the delivery is sent again, no earlier than after this pause.

@@ -157,7 +157,7 @@ struct RegistryBenchmark {
     private func readAndDeactivate(in registry: any RegistryEngine, _ figures: Figures) async throws {
         try await cost("last seen, 500 at once", figures) {
             for start in stride(from: 0, to: 10_000, by: 500) {
-                _ = try await registry.lastSeen(devices(start..<start + 500))
+                _ = try await registry.sightings(of: devices(start..<start + 500))
             }
             return 10_000
         }

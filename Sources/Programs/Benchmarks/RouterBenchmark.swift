@@ -177,5 +177,5 @@ private final class IdleRegistry: DeviceRegistry {
     ) async throws -> AudiencePage {
         AudiencePage(devices: [], next: nil)
     }
-    func lastSeen(_ devices: [DeviceID]) async throws -> [WallTime?] { devices.map { _ in nil } }
+    func sightings(of devices: [DeviceID]) async throws -> [Sighting?] { devices.map { _ in nil } }
 }

@@ -39,7 +39,7 @@ import Testing
             throw CancellationError()
         }
 
-        func lastSeen(_ devices: [DeviceID]) async throws -> [WallTime?] { devices.map { _ in nil } }
+        func sightings(of devices: [DeviceID]) async throws -> [Sighting?] { devices.map { _ in nil } }
     }
 
     private static let app = AppID("shop")!

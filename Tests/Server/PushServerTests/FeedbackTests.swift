@@ -113,6 +113,33 @@ import Testing
         }
     }
 
+    @Test func `A device that has replaced the refused address is alive`() async throws {
+        try await Scene.run { scene in
+            let (old, new) = (Self.replaceable("old"), Self.replaceable("new"))
+            let id = Self.identities.device(of: Self.shop, token: new)
+            #expect(Self.identities.device(of: Self.shop, token: old) == id)
+            _ = try await scene.registry.register([DeviceRegistration(app: Self.shop, token: new)])
+            scene.report([Self.candidate(of: id, refused: old)])
+            let spared = await scene.settled(taken: 1)
+            #expect(spared.alive == 1 && spared.deactivated == 0)
+            scene.report([Self.candidate(of: id, refused: new)])
+            let dead = await scene.settled(taken: 2)
+            #expect(dead.alive == 1 && dead.deactivated == 1)
+            #expect(scene.ledger.deactivated == [id])
+        }
+    }
+
+    /// Returns an address that names its device by its first four bytes.
+    private static func replaceable(_ rest: String) -> Address {
+        Address(bytes: Array("app:\(rest)".utf8), identifiedByFirst: 4)!
+    }
+
+    private static func candidate(of device: DeviceID, refused: Address) -> Deactivation {
+        var candidate = Deactivation(of: device, app: shop, reason: "gone", evidence: start + 100)
+        candidate.refused = refused
+        return candidate
+    }
+
     @Test func `A token that nobody registered is told of too, once`() async throws {
         try await Scene.run { scene in
             scene.report([Self.candidate(1), Self.candidate(1, at: Self.start + 200), Self.candidate(1)])

@@ -122,7 +122,7 @@ package struct ShownEvent: Sendable {
         device = entry.event.device
         reason = entry.reason
         status = entry.event.status
-        providerID = details?.text("apns_unique_id")
+        providerID = details?.text("provider_id") ?? details?.text("apns_unique_id")
         type = details?.request.pushType
         isResent = details?.flag("resend")
     }

@@ -122,9 +122,11 @@ extension RouterMachine {
                 at: device, app: message.app, evidence: evidence, messageID: message.id,
                 deliveryID: delivery.deliveryID)
         }
-        return Deactivation(
+        var candidate = Deactivation(
             of: device, app: message.app, reason: refusal.reason?.rawValue, evidence: evidence, messageID: message.id,
             deliveryID: delivery.deliveryID, isMisdirected: end == .misdirected)
+        if end == .replaceable { candidate.refused = delivery.token }
+        return candidate
     }
 
     // MARK: Another attempt

@@ -15,6 +15,9 @@ package struct Deactivation: Sendable, Equatable {
     package let isMisdirected: Bool
     /// Whether the registry erases the device with all of its data.
     package let erases: Bool
+    /// The address that was refused, if the device may have another one by now, which is then alive. It is looked at
+    /// before the event is written, and not stored.
+    package var refused: Address?
 
     package init(
         of device: DeviceID, app: AppID, reason: String?, evidence: WallTime, messageID: MessageID? = nil,

@@ -1,5 +1,3 @@
-package import PushTime
-
 /// The durable store of devices, as the pipeline uses it.
 package protocol DeviceRegistry: AnyObject, Sendable {
     /// Returns one page of the active devices of an audience that messages for a kind of address may be sent to. `after`
@@ -22,8 +20,8 @@ package protocol DeviceRegistry: AnyObject, Sendable {
     /// node. Any thread may call it.
     func observeActivities(_ observer: @escaping @Sendable (AppID, String) -> Void)
 
-    /// Returns when the devices were last registered or seen; nil for devices that are unknown.
-    func lastSeen(_ devices: [DeviceID]) async throws -> [WallTime?]
+    /// Returns what was last heard of the devices; nil for devices that are unknown.
+    func sightings(of devices: [DeviceID]) async throws -> [Sighting?]
 
     /// Marks devices as inactive before the event that deactivates them is published. Whether they stay inactive is
     /// decided when the event is applied. Returns the devices that were not marked before.

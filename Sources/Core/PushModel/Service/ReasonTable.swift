@@ -8,6 +8,8 @@ package struct ReasonTable: Sendable {
     package let credentialAdvice: String
     /// Whether the service may have delivered a notification that it answered with a status of 500 or more.
     private let isUncertain: Bool
+    /// Whether a device may replace its address and stay the same device.
+    private let replacesAddresses: Bool
     private let byName: [String: Int]
     private let meaning: StatusMeaning
     private var change: Change?
@@ -16,14 +18,16 @@ package struct ReasonTable: Sendable {
     ///   - credentialAdvice: What to do about a refused credential if the reason is not in the table.
     ///   - isUncertain: Whether the service may have delivered a notification that it answered with a status of 500 or
     ///     more, and has no id by which it knows a repetition.
+    ///   - replacesAddresses: Whether a device may replace its address and stay the same device.
     ///   - meaning: What a status means if the reason is not in the table.
     package init(
         _ all: [KnownReason], credentialAdvice: String = "check the app's credential", isUncertain: Bool = false,
-        meaning: @escaping StatusMeaning = ReasonTable.ofStatus
+        replacesAddresses: Bool = false, meaning: @escaping StatusMeaning = ReasonTable.ofStatus
     ) {
         self.all = all
         self.credentialAdvice = credentialAdvice
         self.isUncertain = isUncertain
+        self.replacesAddresses = replacesAddresses
         self.meaning = meaning
         byName = Dictionary(
             all.indices.flatMap { index in all[index].names.map { ($0, index) } },
@@ -79,7 +83,8 @@ package struct ReasonTable: Sendable {
     /// How a refusal ends its device; nil if the device stays.
     package func end(of refusal: Refusal) -> DeviceEnd? {
         guard disposition(of: refusal) == .deactivate else { return nil }
-        return known(refusal.reason)?.isMisdirected == true ? .misdirected : .gone
+        if known(refusal.reason)?.isMisdirected == true { return .misdirected }
+        return replacesAddresses ? .replaceable : .gone
     }
 
     /// Whether the push service itself failed, so that any other push would have ended the same way. Only such refusals
@@ -124,8 +129,10 @@ package struct ReasonTable: Sendable {
 
 /// Why a device ends after a refusal.
 package enum DeviceEnd: Sendable, Equatable {
-    /// The address is no longer in use.
+    /// The address is no longer in use, and its device has no other one.
     case gone
+    /// The address is no longer in use. The device may have replaced it by another one.
+    case replaceable
     /// The address is not one of this app. If the app is set up for another environment or topic, the service says so of
     /// every address.
     case misdirected

@@ -7,6 +7,13 @@ enum JSONDetail {
         JSONText.appendQuoted(text, to: &bytes)
     }
 
+    static func append(_ provider: ProviderID, to bytes: inout [UInt8]) {
+        switch provider.member {
+        case .providerID: append(provider.text, as: "provider_id", to: &bytes)
+        case .apnsUniqueID: append(provider.text, as: "apns_unique_id", to: &bytes)
+        }
+    }
+
     static func append(_ number: Int64, as name: StaticString, to bytes: inout [UInt8]) {
         appendKey(name, to: &bytes)
         DecimalText.append(number, to: &bytes)

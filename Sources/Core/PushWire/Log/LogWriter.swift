@@ -296,7 +296,7 @@ private struct LoggedOutcome {
         case .sent(let providerID):
             kind = .deliverySent
             status = 200
-            if let providerID { JSONDetail.append(providerID, as: "apns_unique_id", to: &details) }
+            if let providerID { JSONDetail.append(providerID, to: &details) }
         case .rejected(let refusal, _):
             kind = .deliveryRejected
             isAnswered = refusal.isAnswer

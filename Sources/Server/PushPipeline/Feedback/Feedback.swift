@@ -249,8 +249,8 @@ package actor Feedback: FeedbackSink {
         let wanted = unknown(of: suspects)
         counts.known += UInt64(suspects.count - wanted.count)
         guard !wanted.isEmpty else { return }
-        let seen = try await registry.lastSeen(wanted.map(\.device))
-        let dead = confirmed(zip(wanted, seen), mayBeHeld: mayBeHeld)
+        let sightings = try await registry.sightings(of: wanted.map(\.device))
+        let dead = confirmed(zip(wanted, sightings), mayBeHeld: mayBeHeld)
         guard !dead.isEmpty else { return }
         // A provider's clock may be ahead. The registry limits the evidence to the time of the event, so the same limit
         // applies to what is remembered here. Otherwise a device that registers again would seem to be recorded
@@ -286,20 +286,21 @@ package actor Feedback: FeedbackSink {
 
     /// Returns the suspects that are to be deactivated. The brake and the registry may have changed during the lookup.
     private func confirmed(
-        _ suspects: some Sequence<(Deactivation, WallTime?)>, mayBeHeld: Bool
+        _ suspects: some Sequence<(Deactivation, Sighting?)>, mayBeHeld: Bool
     ) -> [Deactivation] {
         var dead: [Deactivation] = []
-        for (suspect, seen) in suspects {
+        for (suspect, sighting) in suspects {
+            let seen = sighting?.seen
             if mayBeHeld, brakes.isStopped(suspect.app), !suspect.isEndOfActivity {
                 counts.held += 1
-            } else if let seen, seen > suspect.evidence {
+            } else if let sign = Self.signOfLife(of: suspect, in: sighting) {
                 counts.alive += 1
                 log.info(
-                    "device stays active: registered or seen after the time at which the push service reported it gone",
+                    "device stays active: \(sign)",
                     [
                         LogKey("app"): suspect.app.name, LogKey("device"): "\(suspect.device)",
                         .reason: suspect.reason ?? "-", LogKey("gone_since_ms"): suspect.evidence.milliseconds,
-                        LogKey("last_seen_ms"): seen.milliseconds,
+                        LogKey("last_seen_ms"): seen?.milliseconds ?? 0,
                     ])
             } else if registry.inactive.contains(suspect.device)
                 || recorded.contains(suspect.device, since: seen ?? .distantPast, now: loop.now)
@@ -310,6 +311,15 @@ package actor Feedback: FeedbackSink {
             }
         }
         return dead
+    }
+
+    /// Returns why a suspect is alive; nil if nothing says so.
+    private static func signOfLife(of suspect: Deactivation, in sighting: Sighting?) -> String? {
+        if let refused = suspect.refused, let address = sighting?.address, address != refused {
+            return "it has another address by now than the one that the push service reported gone"
+        }
+        guard let seen = sighting?.seen, seen > suspect.evidence else { return nil }
+        return "registered or seen after the time at which the push service reported it gone"
     }
 
     // MARK: From the feedback service

@@ -12,9 +12,7 @@ struct DeviceRow: Sendable {
     /// Reads a row with ``RegistryStatements/columns``.
     init(_ row: PostgreSQLRow) throws {
         guard let app = AppID(try row.value(1, as: String.self)) else { throw Self.damaged("app name") }
-        let token = unsafe try row.withBytes(2) { unsafe KeptToken(columnBytes: $0) }
-        guard let token else { throw Self.damaged("token") }
-        var device = Device(try row.deviceID(0), app: app, token: token.token)
+        var device = Device(try row.deviceID(0), app: app, token: try row.keptToken(2).token)
         device.user = try row.text(3)
         device.locale = try row.text(4)
         device.platform = try row.text(5)
@@ -66,6 +64,12 @@ extension PostgreSQLRow {
         try optional(column, as: [UInt8].self).map { String(decoding: $0, as: UTF8.self) }
     }
 
+    func keptToken(_ column: Int) throws -> KeptToken {
+        let kept = unsafe try withBytes(column) { unsafe KeptToken(columnBytes: $0) }
+        guard let kept else { throw DeviceRow.damaged("token") }
+        return kept
+    }
+
     func time(_ column: Int) throws -> WallTime? {
         try optional(column, as: Int64.self).map { WallTime(milliseconds: $0) }
     }
@@ -75,9 +79,7 @@ extension PostgreSQLRow {
     func addressed(
         id: Int, token: Int, locale: Int, of user: String? = nil, in wording: Wording?
     ) throws -> AudiencePage.Device? {
-        let kept = unsafe try withBytes(token) { unsafe KeptToken(columnBytes: $0) }
-        guard let kept else { throw DeviceRow.damaged("token") }
-        guard let token = kept.token else { return nil }
+        guard let token = try keptToken(token).token else { return nil }
         guard let wording else { return AudiencePage.Device(id: try deviceID(id), token: token) }
         guard let variant = wording.variant(locale: try text(locale), user: user) else { return nil }
         return AudiencePage.Device(id: try deviceID(id), token: token, variant: variant)

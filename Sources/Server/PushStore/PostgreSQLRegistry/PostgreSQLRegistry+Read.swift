@@ -1,17 +1,19 @@
 package import PushModel
 import PushPostgreSQL
-package import PushTime
+import PushTime
 
 extension PostgreSQLRegistry {
-    package func lastSeen(_ devices: [DeviceID]) async throws -> [WallTime?] {
+    package func sightings(of devices: [DeviceID]) async throws -> [Sighting?] {
         let wanted = Set(devices)
         guard !wanted.isEmpty else { return [] }
         let results = try await sessions.read { section in
-            section.call(RegistryStatements.seen) { $0.append(ids: wanted) }
+            section.call(RegistryStatements.sightings) { $0.append(ids: wanted) }
         }
-        var seen: [DeviceID: WallTime] = [:]
-        for row in results[0].rows { seen[try row.deviceID(0)] = try row.time(1) }
-        return devices.map { seen[$0] }
+        var sightings: [DeviceID: Sighting] = [:]
+        for row in results[0].rows {
+            sightings[try row.deviceID(0)] = Sighting(seen: try row.time(1), address: try row.keptToken(2).token)
+        }
+        return devices.map { sightings[$0] }
     }
 
     func find(_ ids: [DeviceID]) async throws -> [Device] { try await rows(ids).map(\.device) }

@@ -223,9 +223,9 @@ enum RegistryStatements {
         parameters: [.textArray, .byteaArray])
 
     /// The last time at which the devices were certainly active.
-    static let seen = PostgreSQLStatement(
-        "seen-devices",
-        sql: "SELECT id, greatest(seen, registered) FROM carillon.devices WHERE id = ANY($1)",
+    static let sightings = PostgreSQLStatement(
+        "sightings",
+        sql: "SELECT id, greatest(seen, registered), token FROM carillon.devices WHERE id = ANY($1)",
         parameters: [.byteaArray])
 
     /// Addresses of Live Activities that are active and were not seen since. The order makes the server use their index.

@@ -135,16 +135,18 @@ package final class SQLiteRegistry: RegistryEngine, DeviceWriter {
 
     // MARK: Lookup
 
-    package func lastSeen(_ devices: [DeviceID]) async throws -> [WallTime?] {
+    package func sightings(of devices: [DeviceID]) async throws -> [Sighting?] {
         let writes = unknown.writes
         let wanted = Array(Set(devices.filter { !unknown.contains($0) }))
         guard !wanted.isEmpty else { return devices.map { _ in nil } }
         let found = try await database.read { snapshot in
-            try Device.find(wanted, in: snapshot).map { ($0.deviceId, $0.lastSeen) }
+            try Device.find(wanted, in: snapshot).map {
+                ($0.deviceId, Sighting(seen: $0.lastSeen, address: $0.token.token))
+            }
         }
-        let seen = Dictionary(found) { one, _ in one }
-        unknown.add(wanted.filter { seen[$0] == nil }, readAfter: writes)
-        return devices.map { seen[$0] ?? nil }
+        let sightings = Dictionary(found) { one, _ in one }
+        unknown.add(wanted.filter { sightings[$0] == nil }, readAfter: writes)
+        return devices.map { sightings[$0] }
     }
 
     package func device(_ id: DeviceID) async throws -> DeviceRecord? {

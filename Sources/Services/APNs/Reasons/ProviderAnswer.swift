@@ -49,7 +49,9 @@ package struct ProviderAnswer: Sendable, Equatable {
     package static let maxRetryAfter = 86_400
 
     /// Returns `apns-unique-id`, the name of an accepted notification in the sandbox's delivery log.
-    package static func providerID(_ field: String) -> String? { word(field) }
+    package static func providerID(_ field: String) -> ProviderID? {
+        word(field).map { ProviderID($0, member: .apnsUniqueID) }
+    }
 
     private static func word(_ text: String) -> String? {
         guard (1...maxReasonLength).contains(text.utf8.count), text.utf8.allSatisfy({ (0x20..<0x7f).contains($0) })

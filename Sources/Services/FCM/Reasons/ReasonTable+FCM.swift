@@ -9,7 +9,7 @@ extension ReasonTable {
     package static let fcm = ReasonTable(
         aboutDevices + aboutMessages + aboutQuotas + aboutService + aboutCredentials,
         credentialAdvice: "check the service account, its role and the project in the Google Cloud console",
-        isUncertain: true
+        isUncertain: true, replacesAddresses: true
     ) { status in
         switch status {
         case 401: (.renewTokenOnce, .credential)

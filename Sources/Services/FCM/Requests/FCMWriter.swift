@@ -79,7 +79,9 @@ final class FCMWriter: RequestWriter {
     }
 
     func result(of response: HTTP2Response) -> AttemptResult {
-        if response.status == 200 { return .accepted(providerID: unsafe Self.name(in: Array(response.body))) }
+        if response.status == 200 {
+            return .accepted(providerID: unsafe Self.name(in: Array(response.body)).map { ProviderID($0) })
+        }
         let retryAfter = response.field("retry-after").flatMap { RetryAfter.seconds($0, now: wallClock()) }
         return .refused(
             Refusal(

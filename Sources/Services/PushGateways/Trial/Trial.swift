@@ -138,7 +138,7 @@ private final class TrialRun {
         guard done != nil else { return }
         for one in report.deliveries {
             switch one.outcome {
-            case .sent(let providerID): finish(.accepted(providerID: providerID), latency: one.latency)
+            case .sent(let providerID): finish(.accepted(providerID: providerID?.text), latency: one.latency)
             case .rejected(let refusal, _), .retry(let refusal, _):
                 // A status of 0 means that there was no response: the notification was returned too often.
                 finish(refusal.status == 0 ? .dismissed(goAway) : .refused(refusal), latency: one.latency)

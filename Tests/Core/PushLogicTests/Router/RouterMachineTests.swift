@@ -312,6 +312,16 @@ import Testing
         #expect(desk.candidates.map(\.device) == [F.device(0), F.device(1)])
     }
 
+    @Test func `An address that the device may have replaced is named in the candidate`() {
+        let desk = Desk()
+        desk.accept(F.accepted(1, to: F.tokens(0..<2)))
+        let all = desk.out
+        desk.report([
+            (all[0], .rejected(gone, deactivates: .replaceable)), (all[1], .rejected(gone, deactivates: .gone)),
+        ])
+        #expect(desk.candidates.map(\.refused) == [F.token(0), nil])
+    }
+
     @Test func `A dead address of a Live Activity has ended with it`() {
         let desk = Desk()
         desk.accept(F.accepted(1, kind: .activity, to: F.tokens(0..<2)))

@@ -49,7 +49,7 @@ import Testing
         let message = Message(id: MessageID("m1")!, app: shop, payload: [], traceparent: "00-a")
         var writer = LogWriter(next: 7)
         writer.begin(time: 1000, reserving: 0)
-        writer.add(record(message, .sent(providerID: "u")), at: 1000)
+        writer.add(record(message, .sent(providerID: ProviderID("u", member: .apnsUniqueID))), at: 1000)
         writer.add(record(message, .retry(Refusal(status: 503, reason: nil), after: .seconds(2)), attempt: 2), at: 1001)
         var text = EventText()
         var lines: [UInt8] = []
@@ -150,7 +150,7 @@ import Testing
         ]
         let whats: [DeliveryOutcome] =
             [
-                .sent(providerID: nil), .sent(providerID: "u"), .expired, .suppressed(.inactive),
+                .sent(providerID: nil), .sent(providerID: ProviderID("u")), .expired, .suppressed(.inactive),
                 .suppressed(.unknownDevice), .expiredBecause(.noAddress), .superseded(by: MessageID("m-2")!, seq: 7),
             ]
             + refusals.map { .rejected($0, deactivates: nil) } + refusals.map { .retry($0, after: .milliseconds(3)) }
@@ -183,7 +183,7 @@ import Testing
             switch record.outcome {
             case .sent(let id):
                 #expect(line.text("kind") == "sent" && line.number("status") == 200 && line.number("latency_ms") == 100)
-                #expect(line.text("apns_unique_id") == id)
+                #expect(line.text("provider_id") == id?.text && line.text("apns_unique_id") == nil)
             case .rejected(let refusal, _), .retry(let refusal, _):
                 #expect(line.number("status") == Int64(max(0, refusal.status)))
                 #expect(line.text("reason") == refusal.reason?.rawValue)

@@ -71,7 +71,7 @@ struct LogSamples {
             case 2: .unknown(.connectionLost, isFinal: Bool.random(using: &random))
             case 3: .expired
             case 4: .suppressed(.duplicate)
-            case 5: .sent(providerID: "unique")
+            case 5: .sent(providerID: ProviderID("unique", member: .apnsUniqueID))
             default: .sent(providerID: nil)
             }
         let hasID = Int.random(in: 0..<5, using: &random) > 0

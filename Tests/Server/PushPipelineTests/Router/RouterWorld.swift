@@ -117,7 +117,7 @@ final class FakeRegistry: DeviceRegistry {
         return AudiencePage(devices: devices, next: end < count.withLock { $0 } ? AudienceCursor("\(end)") : nil)
     }
 
-    func lastSeen(_ devices: [DeviceID]) async throws -> [WallTime?] { devices.map { _ in nil } }
+    func sightings(of devices: [DeviceID]) async throws -> [Sighting?] { devices.map { _ in nil } }
 }
 
 /// Keeps deliveries in order until the test reports their results.

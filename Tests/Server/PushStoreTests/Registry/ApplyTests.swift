@@ -95,7 +95,7 @@ import Testing
             let registry = try await scene.open()
             await registry.close()
             await #expect(throws: (any Error).self) { _ = try await registry.register([Scene.registration(1)]) }
-            await #expect(throws: (any Error).self) { _ = try await registry.lastSeen([Scene.id(1)]) }
+            await #expect(throws: (any Error).self) { _ = try await registry.sightings(of: [Scene.id(1)]).map { $0?.seen } }
         }
     }
 
@@ -261,7 +261,7 @@ import Testing
     {
         try await Scene.run(on: kind) { scene in
             var registry = try await scene.open()
-            let before = try await registry.lastSeen([Scene.id(1)])
+            let before = try await registry.sightings(of: [Scene.id(1)]).map { $0?.seen }
             #expect(before == [nil])
             scene.log.note([Scene.deactivated(Scene.id(1), evidence: 5)], at: scene.now)
             try await registry.apply(scene.log.segments)

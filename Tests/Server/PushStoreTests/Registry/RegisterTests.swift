@@ -264,14 +264,14 @@ import Testing
         try await Scene.open(on: kind) { registry, scene in
             _ = try await registry.register([Scene.registration(1)])
             let ids = [Scene.id(1), Scene.id(2), Scene.id(1)]
-            let first = try await registry.lastSeen(ids)
+            let first = try await registry.sightings(of: ids).map { $0?.seen }
             #expect(first == [1_000_000, nil, 1_000_000])
             if let unknown = (registry as? SQLiteRegistry)?.unknown {
                 #expect(unknown.contains(Scene.id(2)) && !unknown.contains(Scene.id(1)))
             }
             scene.now += 3
             _ = try await registry.register([Scene.registration(2)])
-            let second = try await registry.lastSeen(ids)
+            let second = try await registry.sightings(of: ids).map { $0?.seen }
             #expect(second == [1_000_000, 1_000_003, 1_000_000])
         }
     }
@@ -290,7 +290,7 @@ import Testing
             #expect(registry.status.inactive == 2)
             let back = try await registry.register([Scene.registration(1), Scene.registration(2)])
             #expect(back.map(\.change) == [.reactivated, .reactivated])
-            let seen = try await registry.lastSeen([Scene.id(1), Scene.id(2)])
+            let seen = try await registry.sightings(of: [Scene.id(1), Scene.id(2)]).map { $0?.seen }
             #expect(try #require(seen[0]) == near + 1)
             #expect(try #require(seen[1]) < near)
         }

@@ -84,7 +84,7 @@ import Testing
         let records = try await registry.list(DeviceFilter(), after: nil, limit: 100).devices
         let known = Dictionary(uniqueKeysWithValues: records.map { ($0.id, $0) })
         #expect(known.count == mirror.count)
-        let seen = try await registry.lastSeen((0..<13).map { Scene.id($0) })
+        let seen = try await registry.sightings(of: (0..<13).map { Scene.id($0) }).map { $0?.seen }
         for number in 0..<13 {
             let (record, expected) = (known[Scene.id(number)], mirror[number])
             #expect(record?.user == expected?.user && record?.isActive == expected?.isActive)

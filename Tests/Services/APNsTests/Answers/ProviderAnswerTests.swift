@@ -50,7 +50,7 @@ import Testing
 
     @Test func `A unique id is short printable ASCII`() {
         let id = "6e22c1d2-0fbb-4b1c-9c3b-0a7b0f2b0a11"
-        #expect(ProviderAnswer.providerID(id) == id)
+        #expect(ProviderAnswer.providerID(id) == ProviderID(id, member: .apnsUniqueID))
         for wrong in ["", "a\u{0}", "é", String(repeating: "a", count: 65)] {
             #expect(ProviderAnswer.providerID(wrong) == nil)
         }

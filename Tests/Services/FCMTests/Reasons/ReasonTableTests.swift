@@ -142,7 +142,7 @@ import Testing
         let ending = ReasonTable.fcm.all.filter { $0.disposition == .deactivate }
         #expect(Set(ending.map { $0.names[0] }) == ["UNREGISTERED", "INVALID_TOKEN", "SENDER_ID_MISMATCH"])
         #expect(ReasonTable.fcm.misdirected == .senderIDMismatch)
-        #expect(ReasonTable.fcm.end(of: Refusal(status: 404, reason: .unregistered)) == .gone)
+        #expect(ReasonTable.fcm.end(of: Refusal(status: 404, reason: .unregistered)) == .replaceable)
         #expect(ReasonTable.fcm.end(of: Refusal(status: 404, reason: nil)) == nil)
     }
 

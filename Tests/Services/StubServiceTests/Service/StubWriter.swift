@@ -33,7 +33,9 @@ final class StubWriter: RequestWriter {
     }
 
     func result(of response: HTTP2Response) -> AttemptResult {
-        if (200..<300).contains(response.status) { return .accepted(providerID: response.field("location")) }
+        if (200..<300).contains(response.status) {
+            return .accepted(providerID: response.field("location").map { ProviderID($0) })
+        }
         let reason = Self.reason(in: String(decoding: response.body, as: UTF8.self))
         return .refused(
             Refusal(
