@@ -364,6 +364,8 @@ if Context.environment["CARILLON_PART"] == "memory" {
         "PushStoreTests", "PushLogicTests", "CarillonClientTests", "JSON5Tests", "PushConfigurationTests",
         "PushAPITests", "PushConsoleTests", "PushServerTests", "CarillonTests", "RequestQueueTests",
         "DeviceRegistrarTests", "StubServiceTests", "FCMTests",
+        // The simulator is a program for tests, and runs sanitized within those of the gateways.
+        "PushSimulatorTests",
     ]
     let programs: Set = ["carillon", "Benchmarks", "ClientDriver"]
     for target in package.targets {
