@@ -107,8 +107,18 @@ package struct OutcomeCounts: Sendable, Hashable {
     package var superseded: UInt32 = 0
     /// Deliveries that were not sent because the message was cancelled. They have no events and no outcome of their own.
     package var cancelled: UInt32 = 0
+    /// Those among `suppressed` whose users get the message in an app of its family that comes first. They have no events
+    /// and no outcome of their own.
+    package var preferred: UInt32 = 0
 
     package init() {}
+
+    /// Counts devices whose users get the message in an app that comes first.
+    package mutating func addPreferred(_ count: Int) {
+        let count = UInt32(clamping: count)
+        suppressed = UInt32(clamping: UInt64(suppressed) + UInt64(count))
+        preferred = UInt32(clamping: UInt64(preferred) + UInt64(count))
+    }
 
     package var total: UInt64 { ended + UInt64(cancelled) }
 

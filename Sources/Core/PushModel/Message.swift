@@ -16,6 +16,9 @@ package final class Message: Sendable {
     package let activity: ActivityPart?
     /// The forms of the message, if its words depend on the device; nil for nearly all messages.
     package let wording: Wording?
+    /// The apps in which a user gets the message rather than in this one, the first one first; empty for nearly all
+    /// messages.
+    package let preferred: [PreferredApp]
     /// The payload, unless it is put together when it is asked for.
     private let whole: [UInt8]
     /// The variant of a message with values; nil for all others.
@@ -53,14 +56,15 @@ package final class Message: Sendable {
     func with(payload: [UInt8]) -> Message {
         Message(
             id: id, app: app, type: type, kind: kind, priority: priority, expiry: expiry, collapseID: collapseID,
-            payload: payload, activity: activity, onUnknown: onUnknown, notBefore: notBefore, traceparent: traceparent)
+            payload: payload, activity: activity, preferred: preferred, onUnknown: onUnknown, notBefore: notBefore,
+            traceparent: traceparent)
     }
 
     package init(
         id: MessageID, app: AppID, type: MessageType = .alert, kind: AddressKind = .alert,
         priority: PushPriority? = nil,
         expiry: Expiry = .unlimited, collapseID: CollapseID? = nil, payload: [UInt8], activity: ActivityPart? = nil,
-        wording: Wording? = nil,
+        wording: Wording? = nil, preferred: [PreferredApp] = [],
         onUnknown: UnknownPolicy = .resend, notBefore: UnixSeconds? = nil, traceparent: String? = nil
     ) {
         self.id = id
@@ -72,6 +76,7 @@ package final class Message: Sendable {
         self.collapseID = collapseID
         self.activity = activity
         self.wording = wording
+        self.preferred = preferred
         whole = payload
         variant = nil
         self.onUnknown = onUnknown
@@ -83,7 +88,8 @@ package final class Message: Sendable {
         }
         let first = Message(
             id: id, app: app, type: type, kind: kind, priority: priority, expiry: expiry, collapseID: collapseID,
-            payload: payload, onUnknown: onUnknown, notBefore: notBefore, traceparent: traceparent)
+            payload: payload, preferred: preferred, onUnknown: onUnknown, notBefore: notBefore,
+            traceparent: traceparent)
         localized = wording.forms.dropFirst().map { Message(first, in: wording, whole: $0.payload, variant: nil) }
     }
 
@@ -98,6 +104,7 @@ package final class Message: Sendable {
         collapseID = message.collapseID
         activity = message.activity
         self.wording = wording
+        preferred = message.preferred
         self.whole = whole
         self.variant = variant
         localized = []

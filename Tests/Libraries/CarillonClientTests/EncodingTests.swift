@@ -86,6 +86,20 @@ import Testing
         #expect(inside.payload == nil && inside.isLine)
     }
 
+    @Test func `A push to a family has its order and its payloads`() throws {
+        var push = Push(
+            id: "a", app: "all", to: .user("ada"),
+            payloads: ["fcm": Array("{}".utf8), "apns": Array(#"{"aps":{}}"#.utf8)])
+        push.prefer = ["ios", "web"]
+        let text = String(decoding: try EncodedRequest(push).envelope, as: UTF8.self)
+        #expect(
+            text
+                == #"{"id":"a","app":"all","to":{"users":["ada"]},"prefer":["ios","web"],"payloads":{"apns":{"aps":{}},"fcm":{}}}"#
+        )
+        push.content = .payloads(["fcm": Array("{}}".utf8)])
+        #expect(throws: PushRefusal.self) { try EncodedRequest(push) }
+    }
+
     @Test func `An id that an ack could not name is refused before it is sent`() {
         for id in ["", String(repeating: "é", count: 65)] {
             #expect(throws: PushRefusal.self) { try EncodedRequest(Push(id: id, app: "shop", to: .all, alert: "x")) }
@@ -109,6 +123,16 @@ import Testing
         (
             #"{"id":"a","status":"accepted","seq":7,"findings":[{"code":"c","path":"p","detail":"d"}]}"#,
             .accepted(7, [PushFinding(code: "c", path: "p", detail: "d")])
+        ),
+        (
+            #"{"id":"a","status":"accepted","seq":7,"apps":{"ios":"accepted","web":"duplicate"},"findings":[{"code":"c","path":"p","detail":"d","app":"ios"}]}"#,
+            .accepted(
+                7, [PushFinding(code: "c", path: "p", detail: "d", app: "ios")],
+                apps: ["ios": .accepted, "web": .duplicate])
+        ),
+        (
+            #"{"id":"a","status":"duplicate","seq":7,"apps":{"ios":"duplicate"}}"#,
+            .duplicate(7, [], apps: ["ios": .duplicate])
         ),
     ])
     func `An ack is read`(_ text: String, _ verdict: AckStatus.Verdict) {

@@ -49,6 +49,27 @@ import Testing
         }
     }
 
+    @Test func `The count of a family is that of its apps, for keys of all of them`() async throws {
+        try await StoreScene.run { scene in
+            try await Self.fill(scene, count: 7)
+            var other = DeviceRegistration(app: StoreScene.news, token: Address(words: (1, 2, 3, 4)))
+            other.user = "ada"
+            _ = try await scene.registry.register([other])
+            let body = #"{"app":"all","to":{"users":["ada"]}}"#
+            for apps in [nil, "news,shop"] as [String?] {
+                let answer = try await scene.send("POST", "/v1/audience", body, roles: "observe", apps: apps)
+                let found = try JSONDecoder().decode(AudienceAnswer.self, from: Data(answer.body))
+                #expect(answer.status == 200 && found.count == 5 && found.isComplete, "\(answer.text)")
+                #expect(found.devices.count == 5)
+            }
+            let refused = try await scene.send("POST", "/v1/audience", body, roles: "observe", apps: "shop")
+            #expect(refused.status == 403 && !refused.text.contains("news"), "\(refused.text)")
+            let tokens = try await scene.send(
+                "POST", "/v1/audience", #"{"app":"all","to":{"tokens":["00"]}}"#, roles: "observe")
+            #expect(tokens.status == 422 && tokens.text.contains("belong to a single app"), "\(tokens.text)")
+        }
+    }
+
     @Test func `A count ends at its limit and says so`() async throws {
         try await StoreScene.run { scene in
             try await Self.fill(scene, count: 5000)

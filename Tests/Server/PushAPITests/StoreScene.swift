@@ -16,7 +16,7 @@ final class StoreScene: Sendable {
     static let apps = AppCatalog(
         [(shop, "production"), (news, "sandbox")].map { id, environment in
             AppCatalog.App(id: id, codec: APNsCodec.unconfigured, environment: environment)
-        }, others: APNsCodec.unconfigured)
+        }, families: [Family(AppID("all")!, members: [shop, news])], others: APNsCodec.unconfigured)
 
     let directory: TemporaryDirectory
     let ledger: SQLiteLedger

@@ -36,6 +36,9 @@ package struct DedupeGroup: ~Copyable {
         accepted.reserveCapacity(count)
     }
 
+    /// Counts a request that is refused with another one.
+    package mutating func countRefused() { refusedCount &+= 1 }
+
     /// Adds a message and returns its number.
     mutating func add(_ key: AcceptedKey) -> UInt64 {
         let seq = first &+ UInt64(accepted.count)

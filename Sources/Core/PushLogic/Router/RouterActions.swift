@@ -19,6 +19,8 @@ package struct RouterActions: Sendable {
         /// The type of the Live Activities that the devices are to start; nil if they are to start none.
         package let activityType: String?
         package let wording: Wording?
+        /// The apps in which users get the message rather than in this one.
+        package let preferred: [PreferredApp]
         package let after: AudienceCursor?
         package let limit: Int
     }

@@ -102,7 +102,8 @@ extension RouterMachine {
             RouterActions.PageRequest(
                 message: message, audience: accepted.audience, app: accepted.message.app,
                 kind: accepted.message.kind, activityType: accepted.message.activity?.type,
-                wording: accepted.message.wording, after: query.after, limit: policy.page))
+                wording: accepted.message.wording, preferred: accepted.message.preferred,
+                after: query.after, limit: policy.page))
     }
 
     /// Schedules the next request for a page after the registry failed. The delay grows with each failure; other
@@ -166,6 +167,7 @@ extension RouterMachine {
         endPageRequest(of: message)
         registryAnswered()
         guard messages[message].fanOut?.continueSearch(after: page.next) == true else { return settle(message) }
+        messages[message].counts.addPreferred(page.outranked)
         if let activity = messages[message].activity, !hasAddress(page, for: message, of: activity) { return }
 
         var found = FanOut.FoundPage()

@@ -56,6 +56,10 @@ package struct Identities: Sendable {
             hash.add(message.payload)
         }
         message.wording?.hash(into: &hash)
+        for preferred in message.preferred {
+            hash.add(UInt64(preferred.kind.number))
+            hash.add(preferred.app.name)
+        }
         return hash.hash64()
     }
 

@@ -16,6 +16,12 @@ package protocol DeviceRegistry: AnyObject, Sendable {
         of audience: Audience, app: AppID, kind: AddressKind, activityType: String?, after: AudienceCursor?, limit: Int
     ) async throws -> AudiencePage
 
+    /// Returns those of these devices whose user has an active address in one of these apps, if the audience includes
+    /// that address.
+    func outranked(
+        _ devices: [DeviceID], of audience: Audience, by preferred: [PreferredApp]
+    ) async throws -> Set<DeviceID>
+
     /// Calls the observer with the name of a Live Activity whenever an address of it was registered here, or on another
     /// node. Any thread may call it.
     func observeActivities(_ observer: @escaping @Sendable (AppID, String) -> Void)
@@ -53,6 +59,11 @@ extension DeviceRegistry {
     ) async throws -> AudiencePage {
         try await page(of: audience, app: app, kind: kind, after: after, limit: limit)
     }
+
+    /// For registries without users.
+    package func outranked(
+        _ devices: [DeviceID], of audience: Audience, by preferred: [PreferredApp]
+    ) async throws -> Set<DeviceID> { [] }
 
     package func observeActivities(_ observer: @escaping @Sendable (AppID, String) -> Void) {}
 
@@ -130,17 +141,28 @@ package struct AudiencePage: Sendable {
     package let unknown: [DeviceID]
     /// The devices among named ones that are stated to be of another kind. Their deliveries are rejected.
     package let ofOtherKinds: [Device]
+    /// The number of devices that were left out because their users get the message in a preferred app.
+    package let outranked: Int
     /// The cursor of the next page; nil on the last page.
     package let next: AudienceCursor?
 
     package init(
         devices: [Device], inactive: [DeviceID] = [], unknown: [DeviceID] = [], ofOtherKinds: [Device] = [],
-        next: AudienceCursor?
+        outranked: Int = 0, next: AudienceCursor?
     ) {
         self.devices = devices
         self.inactive = inactive
         self.unknown = unknown
         self.ofOtherKinds = ofOtherKinds
+        self.outranked = outranked
         self.next = next
+    }
+
+    /// Returns the page without these devices.
+    package func without(_ devices: Set<DeviceID>) -> AudiencePage {
+        let left = self.devices.filter { !devices.contains($0.id) }
+        return AudiencePage(
+            devices: left, inactive: inactive, unknown: unknown, ofOtherKinds: ofOtherKinds,
+            outranked: self.devices.count - left.count, next: next)
     }
 }

@@ -9,6 +9,10 @@ package struct PushRequest: Sendable {
     package let findings: [UInt8]
     /// The configured name of the client that sent the request; nil without CURVE.
     package var client: String?
+    /// The requests to the other members, if this one is to the first member of a family; nil for a single app.
+    package var fellows: FellowRequests?
+    /// Whether the request before this one is to a member of the same family: all of them are stored, or none.
+    package var isJoined = false
 
     package init(_ message: Message, to audience: Audience, again: Bool = false, findings: [UInt8] = []) {
         self.message = message
@@ -18,7 +22,26 @@ package struct PushRequest: Sendable {
     }
 
     /// The approximate number of bytes in memory.
-    package var size: Int { message.size + audience.size }
+    package var size: Int { message.size + audience.size + (fellows?.size ?? 0) }
+}
+
+/// The requests to the members of a family after the first one. The ledger gets them behind that one, as requests of
+/// their own.
+package final class FellowRequests: Sendable {
+    package let family: Family
+    /// The requests, in the order of the members.
+    package let others: [PushRequest]
+
+    package init(_ family: Family, others: [PushRequest]) {
+        self.family = family
+        self.others = others.map { request in
+            var request = request
+            request.isJoined = true
+            return request
+        }
+    }
+
+    fileprivate var size: Int { others.reduce(0) { $0 + $1.size } }
 }
 
 /// Why a request is rejected: a closed set, which the ack uses.
@@ -63,4 +86,6 @@ package enum Acceptance: Sendable, Equatable {
     /// Nothing was stored, because the ledger cannot write or already remembers the maximum number of ids; the same
     /// request may be accepted later. The text for people names the cause, such as a full disk.
     case failed(String)
+    /// Nothing was stored, because a request to another member of the family could not be.
+    case withheld
 }

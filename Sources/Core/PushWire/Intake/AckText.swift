@@ -2,18 +2,26 @@ package import PushModel
 
 /// The acks that intake sends: each is one JSON object without a newline.
 package enum AckText {
-    package static func accepted(id: MessageID, seq: UInt64, findings: [UInt8] = [], to bytes: inout [UInt8]) {
+    /// - Parameters:
+    ///   - apps: The statuses of the members of a family, as a JSON object; empty for a single app.
+    ///   - findings: The findings, as a JSON array; empty without findings.
+    package static func accepted(
+        id: MessageID, seq: UInt64, apps: [UInt8] = [], findings: [UInt8] = [], to bytes: inout [UInt8]
+    ) {
         begin(id: id.text, in: &bytes)
         bytes.append(#","status":"accepted","seq":"#)
         append(seq, to: &bytes)
-        end(findings: findings, in: &bytes)
+        end(apps: apps, findings: findings, in: &bytes)
     }
 
-    package static func duplicate(id: MessageID, seq: UInt64, findings: [UInt8] = [], to bytes: inout [UInt8]) {
+    /// The parameters are those of ``accepted(id:seq:apps:findings:to:)``.
+    package static func duplicate(
+        id: MessageID, seq: UInt64, apps: [UInt8] = [], findings: [UInt8] = [], to bytes: inout [UInt8]
+    ) {
         begin(id: id.text, in: &bytes)
         bytes.append(#","status":"duplicate","seq":"#)
         append(seq, to: &bytes)
-        end(findings: findings, in: &bytes)
+        end(apps: apps, findings: findings, in: &bytes)
     }
 
     package static func cancelled(id: MessageID, _ counts: CancelCounts, to bytes: inout [UInt8]) {
@@ -57,7 +65,11 @@ package enum AckText {
         }
     }
 
-    private static func end(findings: [UInt8], in bytes: inout [UInt8]) {
+    private static func end(apps: [UInt8], findings: [UInt8], in bytes: inout [UInt8]) {
+        if !apps.isEmpty {
+            bytes.append(#","apps":"#)
+            bytes.append(contentsOf: apps)
+        }
         if !findings.isEmpty {
             bytes.append(#","findings":"#)
             bytes.append(contentsOf: findings)

@@ -5,26 +5,41 @@ package struct AppFacts: Sendable {
     package let id: AppID
     /// What the app's push service makes of addresses and messages.
     package let codec: any ServiceCodec
+    /// The word of the push service in `payloads`; empty if it has none.
+    package let service: String
 
-    package init(id: AppID, codec: any ServiceCodec) {
+    package init(id: AppID, codec: any ServiceCodec, service: String = "") {
         self.id = id
         self.codec = codec
+        self.service = service
     }
 }
 
-/// The apps, indexed by the bytes of their names, so that a look-up creates no `String`.
+/// The apps and their families, indexed by the bytes of their names, so that a look-up creates no `String`.
 package struct AppTable: Sendable {
     package let apps: [AppFacts]
+    private let families: [(family: Family, members: [AppFacts])]
+    /// Why messages to families cannot be accepted; nil if they can.
+    let familyFault: String?
     private let names: [[UInt8]]
-    /// A hash table of app numbers plus one, with 0 for an empty slot. At least half of the slots are empty.
+    /// A hash table of the numbers of names plus one, with 0 for an empty slot. At least half of the slots are empty.
     private let slots: [UInt32]
 
-    /// Creates a table. If two apps have the same name, the first is found.
-    package init(_ apps: [AppFacts]) {
+    /// Creates a table. If two apps have the same name, the first is found. A family is left out unless all its members
+    /// are among the apps.
+    ///
+    /// - Parameter familyFault: Why messages to families cannot be accepted; nil if they can.
+    package init(_ apps: [AppFacts], families: [Family] = [], familyFault: String? = nil) {
         self.apps = apps
-        names = apps.map { Array($0.id.name.utf8) }
+        self.familyFault = familyFault
+        let known = Dictionary(apps.map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first })
+        self.families = families.compactMap { family in
+            let members = family.members.compactMap { known[$0] }
+            return members.isEmpty || members.count < family.members.count ? nil : (family, members)
+        }
+        names = (apps.map(\.id) + self.families.map(\.family.name)).map { Array($0.name.utf8) }
         var size = 8
-        while size < 2 * apps.count { size *= 2 }
+        while size < 2 * names.count { size *= 2 }
         var slots = [UInt32](repeating: 0, count: size)
         for (number, name) in names.enumerated() {
             var slot = ByteView.lending(name) { $0.hash() } & (size - 1)
@@ -39,7 +54,14 @@ package struct AppTable: Sendable {
     }
 
     /// Returns the number of the app with this name, or nil.
-    func number(of name: ByteView) -> Int? {
+    func number(of name: ByteView) -> Int? { place(of: name).flatMap { $0 < apps.count ? $0 : nil } }
+
+    /// Returns the family with this name and its members, or nil.
+    func family(of name: ByteView) -> (family: Family, members: [AppFacts])? {
+        place(of: name).flatMap { $0 < apps.count ? nil : families[$0 - apps.count] }
+    }
+
+    private func place(of name: ByteView) -> Int? {
         guard (1...64).contains(name.count) else { return nil }
         var slot = name.hash() & (slots.count - 1)
         while slots[slot] != 0 {

@@ -2,7 +2,7 @@
 /// error is reported rather than ignored.
 enum EnvelopeKey: Int, CaseIterable {
     case id, app, to, pushType, priority, expiresAt, notBefore, collapseID, onUnknown, again, traceparent
-    case payload, alert, badge, sound, custom, image, link, category, thread, values, liveActivity
+    case payload, alert, badge, sound, custom, image, link, category, thread, values, liveActivity, prefer, payloads
 
     static let count = allCases.count
 
@@ -30,6 +30,8 @@ enum EnvelopeKey: Int, CaseIterable {
         case .thread: "thread"
         case .values: "values"
         case .liveActivity: "live_activity"
+        case .prefer: "prefer"
+        case .payloads: "payloads"
         }
     }
 
@@ -39,5 +41,5 @@ enum EnvelopeKey: Int, CaseIterable {
     static let table = WordTable(allCases.map(\.name))
 
     /// A position for each key; 0, the position of the whole envelope, if the key is absent.
-    typealias Positions = InlineArray<22, Int32>
+    typealias Positions = InlineArray<24, Int32>
 }

@@ -8,11 +8,14 @@ package struct EnvelopeFault: Error, Sendable, Equatable {
     package let rejection: Rejection
     /// Nil if the envelope names no known app.
     package let app: AppID?
+    /// The family that the envelope names; nil for an app.
+    package let family: Family?
 
-    package init(id: String?, rejection: Rejection, app: AppID?) {
+    package init(id: String?, rejection: Rejection, app: AppID?, family: Family? = nil) {
         self.id = id
         self.rejection = rejection
         self.app = app
+        self.family = family
     }
 }
 
@@ -103,7 +106,8 @@ package final class EnvelopeReader {
             // Finds the id if it precedes the error.
             reading.gatherMembers()
         }
-        throw EnvelopeFault(id: reading.idAsGiven, rejection: rejection, app: reading.namedApp)
+        throw EnvelopeFault(
+            id: reading.idAsGiven, rejection: rejection, app: reading.namedApp, family: reading.namedFamily)
     }
 
     /// Returns the rejection of invalid JSON. ``JSONDocument`` parses the text again to find position and cause.

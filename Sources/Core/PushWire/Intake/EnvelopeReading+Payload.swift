@@ -48,12 +48,7 @@ extension EnvelopeReading {
         case (let frame?, nil, nil):
             return try judged(try copy(frame, for: options, codec: codec), for: options, codec: codec, index: &index)
         case (nil, let inline?, nil):
-            guard json.kind(inline) == .object else {
-                throw Rejection(.badPayload, detail: "payload is \(json.kind(inline).name), not an object")
-            }
-            let bytes = try copy(json.raw(inline), for: options, codec: codec)
-            // The index of the envelope already has the values.
-            return try JudgedPayload(bytes, values: IndexedObject(json, at: inline), for: options, codec: codec)
+            return try exactPayload(at: inline, called: "payload", for: options, codec: codec)
         case (nil, nil, _?):
             let content = try content(by: codec.plainRules)
             if isWorded(content) {
@@ -70,6 +65,18 @@ extension EnvelopeReading {
             let second = plain?.name ?? "payload"
             throw Self.givenTwice(as: first, and: second)
         }
+    }
+
+    /// Returns a payload that the envelope has byte for byte.
+    func exactPayload(
+        at position: IndexedJSON.Position, called name: String, for options: MessageOptions, codec: any ServiceCodec
+    ) throws(Rejection) -> JudgedPayload {
+        guard json.kind(position) == .object else {
+            throw Rejection(.badPayload, detail: "\(name) is \(json.kind(position).name), not an object")
+        }
+        let bytes = try copy(json.raw(position), for: options, codec: codec)
+        // The index of the envelope already has the values.
+        return try JudgedPayload(bytes, values: IndexedObject(json, at: position), for: options, codec: codec)
     }
 
     private static func givenTwice(as first: String, and second: String) -> Rejection {

@@ -26,7 +26,16 @@ struct EnvelopeReading {
     mutating func request(payload: ByteView?, index: inout JSONIndex) throws(Rejection) -> PushRequest {
         try gather()
         let id = try messageID()
-        let app = try app()
+        guard let position = position(.app) else { throw Rejection(.missingField, detail: "app is missing") }
+        try requireString(.app, at: position)
+        guard let number = json.withUTF8(of: position, { apps.number(of: $0) }) else {
+            return try familyRequest(id, at: position, payload: payload, index: &index)
+        }
+        for key in [EnvelopeKey.prefer, .payloads] where self.position(key) != nil {
+            throw Rejection(
+                .badField, detail: "\(key.name) is for a family of apps, and \(apps.apps[number].id) is an app")
+        }
+        let app = apps.apps[number]
         let options = try options(for: app.codec)
         let audience = try audience(for: app.codec)
         let judged = try self.payload(
@@ -34,10 +43,17 @@ struct EnvelopeReading {
         if judged.activity != nil || audience.isOfActivities {
             try check(judged.activity, to: audience, isScheduled: options.notBefore != nil)
         }
+        return request(id, to: app.id, audience, judged, options)
+    }
+
+    func request(
+        _ id: MessageID, to app: AppID, _ audience: Audience, _ judged: JudgedPayload, _ options: EnvelopeOptions,
+        preferred: [PreferredApp] = []
+    ) -> PushRequest {
         let message = Message(
-            id: id, app: app.id, type: options.message.type, kind: judged.kind,
+            id: id, app: app, type: options.message.type, kind: judged.kind,
             priority: options.message.priority, expiry: options.message.expiry, collapseID: options.message.collapseID,
-            payload: judged.bytes, activity: judged.activity, wording: judged.wording,
+            payload: judged.bytes, activity: judged.activity, wording: judged.wording, preferred: preferred,
             onUnknown: options.onUnknown, notBefore: options.notBefore, traceparent: options.traceparent)
         // The users of values are in order.
         let recipients = judged.wording?.values.map { .users($0.users) } ?? audience
@@ -117,6 +133,11 @@ struct EnvelopeReading {
         return json.withUTF8(of: position) { apps.number(of: $0) }.map { apps.apps[$0].id }
     }
 
+    var namedFamily: Family? {
+        guard let position = position(.app), json.kind(position).isString else { return nil }
+        return json.withUTF8(of: position) { apps.family(of: $0)?.family }
+    }
+
     private func messageID() throws(Rejection) -> MessageID {
         guard let position = position(.id) else { throw Rejection(.missingField, detail: "id is missing") }
         try requireString(.id, at: position)
@@ -126,16 +147,6 @@ struct EnvelopeReading {
             .badField,
             detail: count == 0
                 ? "id is empty" : count > 128 ? "id has \(count) bytes; 128 are allowed" : "id has a control character")
-    }
-
-    private func app() throws(Rejection) -> AppFacts {
-        guard let position = position(.app) else { throw Rejection(.missingField, detail: "app is missing") }
-        try requireString(.app, at: position)
-        guard let number = json.withUTF8(of: position, { apps.number(of: $0) }) else {
-            throw Rejection(
-                .unknownApp, detail: "there is no app \"\(PlainText.name(json.string(position) ?? ""))\"")
-        }
-        return apps.apps[number]
     }
 
     // MARK: Types

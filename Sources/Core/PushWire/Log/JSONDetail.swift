@@ -36,7 +36,7 @@ enum JSONDetail {
         DecimalText.append(UInt64(counts.suppressed), to: &bytes)
         bytes.append(",\"unknown\":")
         DecimalText.append(UInt64(counts.unknown), to: &bytes)
-        // Few messages are superseded or cancelled, so these members are left out if they are 0.
+        // Few messages are superseded, cancelled or sent to families, so these members are left out if they are 0.
         if counts.superseded > 0 {
             bytes.append(",\"superseded\":")
             DecimalText.append(UInt64(counts.superseded), to: &bytes)
@@ -44,6 +44,10 @@ enum JSONDetail {
         if counts.cancelled > 0 {
             bytes.append(",\"cancelled\":")
             DecimalText.append(UInt64(counts.cancelled), to: &bytes)
+        }
+        if counts.preferred > 0 {
+            bytes.append(",\"preferred\":")
+            DecimalText.append(UInt64(counts.preferred), to: &bytes)
         }
         bytes.append(UInt8(ascii: "}"))
     }

@@ -3,7 +3,7 @@ import PushTime
 
 /// The binary form of a message in the ledger until its deliveries have ended, and between the nodes of a cluster.
 ///
-///     flags u8, type u8, priority u8, [word, default priority u8], [kind u8, [activity u8, [activity type]]], id, [expires], [not before], [collapse id], [traceparent], audience, payload, [wording]
+///     flags u8, type u8, priority u8, [word, default priority u8], [kind u8, [activity u8, [activity type]]], id, [expires], [not before], [collapse id], [traceparent], audience, payload, [wording], [preferred]
 package enum MessageRecord {
     private static let expires: UInt8 = 1 << 0
     private static let notBefore: UInt8 = 1 << 1
@@ -15,6 +15,8 @@ package enum MessageRecord {
     private static let hasKind: UInt8 = 1 << 7
     /// A bit of the byte of the priority, which earlier versions do not take. A message with it has a ``Wording``.
     private static let isWorded: UInt8 = 1 << 6
+    /// Another bit of that byte. A message with it has preferred apps.
+    private static let hasPreferred: UInt8 = 1 << 5
 
     package static func append(_ message: Message, to audience: Audience, needsClaim: Bool, _ bytes: inout [UInt8]) {
         var flags: UInt8 = 0
@@ -29,7 +31,9 @@ package enum MessageRecord {
         if message.kind != .alert { flags |= hasKind }
         bytes.append(flags)
         bytes.append(message.type.number)
-        bytes.append(message.priority.rawValue | (message.wording == nil ? 0 : isWorded))
+        bytes.append(
+            message.priority.rawValue | (message.wording == nil ? 0 : isWorded)
+                | (message.preferred.isEmpty ? 0 : hasPreferred))
         if !isEarly {
             bytes.appendText(message.type.word)
             bytes.append(message.type.defaultPriority.rawValue)
@@ -43,6 +47,7 @@ package enum MessageRecord {
         append(audience, &bytes)
         bytes.appendBytes(message.payload)
         if let wording = message.wording { append(wording, to: &bytes) }
+        if !message.preferred.isEmpty { append(message.preferred, to: &bytes) }
     }
 
     package struct Read {
@@ -56,7 +61,7 @@ package enum MessageRecord {
         let flags = reader.byte()
         let number = reader.byte()
         let urgency = reader.byte()
-        guard let priority = PushPriority(rawValue: urgency & ~isWorded),
+        guard let priority = PushPriority(rawValue: urgency & ~(isWorded | hasPreferred)),
             let type = type(number, hasWord: flags & hasWord != 0, &reader),
             let (stated, activity) = flags & hasKind != 0 ? kind(&reader) : (.alert, nil),
             let id = MessageID(accepted: reader.text())
@@ -72,6 +77,11 @@ package enum MessageRecord {
             guard let read = readWording(&reader, payload: payload, audience: audience) else { return nil }
             wording = read
         }
+        var preferred: [PreferredApp] = []
+        if urgency & hasPreferred != 0 {
+            guard let read = readPreferred(&reader) else { return nil }
+            preferred = read
+        }
         if reader.isBroken { return nil }
         // Before records had kinds, messages went to all addresses that were named, and to those without a stated kind.
         let kind = flags & hasKind == 0 && !audience.isDynamic && isEarly(type) ? earlyKinds[Int(type.number)] : stated
@@ -79,7 +89,7 @@ package enum MessageRecord {
             id: id, app: app, type: type, kind: kind, priority: priority,
             expiry: Expiry(expiresAt: expiresAt),
             collapseID: collapseID, payload: payload, activity: activity, wording: wording,
-            onUnknown: flags & drops != 0 ? .drop : .resend,
+            preferred: preferred, onUnknown: flags & drops != 0 ? .drop : .resend,
             notBefore: notBefore, traceparent: traceparent)
         return Read(message: message, audience: audience, needsClaim: flags & needsClaim != 0)
     }

@@ -153,10 +153,10 @@ public final class CarillonClient: Sendable {
 extension ProducerMachine.Outcome {
     func receipt() throws(PushError) -> PushReceipt {
         switch self {
-        case .answered(.accepted(let number, let findings)):
-            return PushReceipt(.accepted, number: number, findings: findings)
-        case .answered(.duplicate(let number, let findings)):
-            return PushReceipt(.duplicate, number: number, findings: findings)
+        case .answered(.accepted(let number, let findings, let apps)):
+            return PushReceipt(.accepted, number: number, findings: findings, apps: apps)
+        case .answered(.duplicate(let number, let findings, let apps)):
+            return PushReceipt(.duplicate, number: number, findings: findings, apps: apps)
         case .answered(.rejected(let refusal)): throw .refused(refusal)
         case .answered(.busy(let pause)): throw .busy(retryAfter: pause)
         case .answered(.cancelled), .answered(.tooLate):

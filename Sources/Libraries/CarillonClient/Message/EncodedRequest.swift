@@ -66,9 +66,26 @@ extension EncodedRequest {
             json.key(plain: "again")
             json.bool(true)
         }
+        if !push.prefer.isEmpty {
+            json.key(plain: "prefer")
+            json.beginArray()
+            for app in push.prefer { json.string(app) }
+            json.endArray()
+        }
         json.member("traceparent", value: push.traceparent)
-        var frame: [UInt8]?
-        switch push.content {
+        let frame = try Self.write(push.content, to: &json)
+        json.endObject()
+        guard json.bytes.count <= Self.maxEnvelope, (frame?.count ?? 0) <= Self.maxEnvelope else {
+            throw PushRefusal(
+                .badFrame, detail: "the message has \(json.bytes.count + (frame?.count ?? 0)) bytes; 32 MiB are allowed"
+            )
+        }
+        self.init(.push, id: push.id, app: push.app, envelope: json.bytes, payload: frame)
+    }
+
+    /// Writes the content, or returns it if it is a frame of its own.
+    private static func write(_ content: Push.Content, to json: inout JSONWriter) throws(PushRefusal) -> [UInt8]? {
+        switch content {
         case .notification(let content):
             json.key(plain: "payload")
             content.write(to: &json)
@@ -82,16 +99,25 @@ extension EncodedRequest {
                 json.key(plain: "payload")
                 json.raw(bytes)
             } else {
-                frame = bytes
+                return bytes
             }
+        case .payloads(let payloads): try write(payloads, to: &json)
+        }
+        return nil
+    }
+
+    /// Writes payloads by push service. Other bytes than an object could change the envelope around them.
+    private static func write(_ payloads: [String: [UInt8]], to json: inout JSONWriter) throws(PushRefusal) {
+        json.key(plain: "payloads")
+        json.beginObject()
+        for (service, bytes) in payloads.sorted(by: { $0.key < $1.key }) {
+            guard !bytes.contains(UInt8(ascii: "\n")), JSONDocument.isObject(bytes) else {
+                throw PushRefusal(.badPayload, detail: "the payload for \(service) is not a JSON object on one line")
+            }
+            json.key(service)
+            json.raw(bytes)
         }
         json.endObject()
-        guard json.bytes.count <= Self.maxEnvelope, (frame?.count ?? 0) <= Self.maxEnvelope else {
-            throw PushRefusal(
-                .badFrame, detail: "the message has \(json.bytes.count + (frame?.count ?? 0)) bytes; 32 MiB are allowed"
-            )
-        }
-        self.init(.push, id: push.id, app: push.app, envelope: json.bytes, payload: frame)
     }
 
     /// Encodes the request to cancel a message.

@@ -1,4 +1,4 @@
-/// A message for devices of one app.
+/// A message for devices of one app, or of a family of apps.
 ///
 /// ```swift
 /// var push = Push(id: "order-4711-shipped", app: "shop", to: .user("ada"), alert: "It is on its way")
@@ -11,7 +11,7 @@
 public struct Push: Sendable, Hashable {
     /// The name of the message in its app: 1 to 128 bytes without control characters.
     public var id: String
-    /// The name of an app in the configuration of Carillon.
+    /// The name of an app, or of a family of apps, in the configuration of Carillon.
     public var app: String
     /// The devices that the message is for.
     public var audience: Audience
@@ -31,6 +31,9 @@ public struct Push: Sendable, Hashable {
     public var onUnknown = OnUnknown.resend
     /// Whether a known id is sent to devices that joined its users or tags later.
     public var again = false
+    /// For a family: the apps in the order in which a user is looked for. Each user gets the message only in the first app
+    /// that reaches them; those that are not named come after. Empty: in all apps.
+    public var prefer: [String] = []
     /// The W3C trace context. Carillon repeats it in events.
     public var traceparent: String?
 
@@ -71,6 +74,18 @@ public struct Push: Sendable, Hashable {
         self.type = type
     }
 
+    /// Creates a message for a family with payloads by push service, such as `apns` and `fcm`. Each is a JSON object, which
+    /// is forwarded byte for byte.
+    public init(
+        id: String, app: String, to audience: Audience, payloads: [String: [UInt8]], type: PushType = .alert
+    ) {
+        self.id = id
+        self.app = app
+        self.audience = audience
+        content = .payloads(payloads)
+        self.type = type
+    }
+
     /// Creates a message about a Live Activity: a start for users, tags or devices, an update or an end for activities.
     public init(id: String, app: String, to audience: Audience, _ activity: LiveActivity) {
         self.id = id
@@ -89,6 +104,8 @@ public struct Push: Sendable, Hashable {
         case liveActivity(LiveActivity)
         /// A payload for the push service: a JSON object that is forwarded byte for byte.
         case payload([UInt8])
+        /// For a family: a payload for each push service.
+        case payloads([String: [UInt8]])
     }
 
     /// The urgency of a message.

@@ -3,8 +3,8 @@ import PushWire
 /// One status of an ack.
 struct AckStatus: Equatable {
     enum Verdict: Equatable {
-        case accepted(Int64, [PushFinding])
-        case duplicate(Int64, [PushFinding])
+        case accepted(Int64, [PushFinding], apps: [String: PushReceipt.Status] = [:])
+        case duplicate(Int64, [PushFinding], apps: [String: PushReceipt.Status] = [:])
         case rejected(PushRefusal)
         case busy(Duration)
         case cancelled(sent: Int64, cancelled: Int64)
@@ -82,8 +82,8 @@ extension AckStatus {
         func text(_ name: StaticString) -> String? { json.value(name, in: json.root).flatMap { json.string($0) } }
         let verdict: Verdict
         switch status {
-        case "accepted": verdict = .accepted(integer("seq"), findings(of: json))
-        case "duplicate": verdict = .duplicate(integer("seq"), findings(of: json))
+        case "accepted": verdict = .accepted(integer("seq"), findings(of: json), apps: apps(of: json))
+        case "duplicate": verdict = .duplicate(integer("seq"), findings(of: json), apps: apps(of: json))
         case "rejected":
             let reason = PushRefusal.Reason(rawValue: text("reason") ?? "")
             verdict = .rejected(PushRefusal(reason, detail: text("detail") ?? "Carillon refuses the message"))
@@ -96,13 +96,26 @@ extension AckStatus {
         return AckStatus(key: IDKey(id), verdict: verdict)
     }
 
+    /// Returns the statuses of the members of a family; none for a single app.
+    private static func apps(of json: JSONDocument) -> [String: PushReceipt.Status] {
+        guard let list = json.value("apps", in: json.root), json.kind(list) == .object else { return [:] }
+        var apps: [String: PushReceipt.Status] = [:]
+        for member in json.members(list).prefix(64) {
+            guard let name = json.string(member.key), let status = json.string(member.value) else { continue }
+            apps[name] = status == "duplicate" ? .duplicate : .accepted
+        }
+        return apps
+    }
+
     private static func findings(of json: JSONDocument) -> [PushFinding] {
         guard let list = json.value("findings", in: json.root) else { return [] }
         func text(_ name: StaticString, of finding: JSONDocument.Position) -> String {
             json.value(name, in: finding).flatMap { json.string($0) } ?? ""
         }
-        return json.elements(list).prefix(16).map {
-            PushFinding(code: text("code", of: $0), path: text("path", of: $0), detail: text("detail", of: $0))
+        return json.elements(list).prefix(160).map {
+            PushFinding(
+                code: text("code", of: $0), path: text("path", of: $0), detail: text("detail", of: $0),
+                app: json.value("app", in: $0).flatMap { json.string($0) })
         }
     }
 }

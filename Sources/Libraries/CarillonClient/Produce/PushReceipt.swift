@@ -16,11 +16,16 @@ public struct PushReceipt: Sendable, Hashable {
     public let number: Int64?
     /// Mistakes that do no harm, such as a misspelt key in the payload.
     public let findings: [PushFinding]
+    /// For a push to a family, the status in each of its apps; empty for a single app.
+    public let apps: [String: Status]
 
-    init(_ status: Status, number: Int64? = nil, findings: [PushFinding] = []) {
+    init(
+        _ status: Status, number: Int64? = nil, findings: [PushFinding] = [], apps: [String: Status] = [:]
+    ) {
         self.status = status
         self.number = number
         self.findings = findings
+        self.apps = apps
     }
 }
 
@@ -32,6 +37,15 @@ public struct PushFinding: Sendable, Hashable {
     public let path: String
     /// One English sentence for people.
     public let detail: String
+    /// The app of a family; nil for a push to a single app.
+    public let app: String?
+
+    init(code: String, path: String, detail: String, app: String? = nil) {
+        self.code = code
+        self.path = path
+        self.detail = detail
+        self.app = app
+    }
 }
 
 /// What a cancellation did.

@@ -24,6 +24,9 @@ struct SendVia {
             "tags", value: "JSON",
             about: "all devices with these tags: beta, or '{\"all\":[\"beta\",{\"not\":\"ios\"}]}'"),
         Option("all", about: "all devices of the app"),
+        Option(
+            "prefer", value: "APP",
+            about: "of a family: each user gets it only in the first of these apps that reaches them", mayRepeat: true),
         Option("again", about: "with a known id: send to devices that have joined the audience since"),
         Option(
             "server-key", value: "Z85", about: "the public key of the server, if it has security.curve; with --key-file"
@@ -122,6 +125,7 @@ struct SendVia {
         members["priority"] = try SendOrder.priority(arguments).map { .integer(Int64($0.rawValue)) }
         members["expires_at"] = try SendOrder.expiresAt(arguments, now: .current()).map { .integer($0) }
         members["collapse_id"] = .text(arguments.text("collapse-id"))
+        if arguments.has("prefer") { members["prefer"] = .texts(arguments.texts("prefer")) }
         if arguments.has("again") { members["again"] = true }
         members.merge(plain ?? [:]) { first, _ in first }
         envelope = JSONValue.object(members).bytes

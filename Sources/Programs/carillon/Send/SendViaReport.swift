@@ -70,6 +70,7 @@ struct SendViaReport {
         let color: Terminal.Color = code == .done ? .green : code == .tryAgain ? .yellow : .red
         var rows = [("id", PlainText.line(id.text)), ("app", app.name), ("via", endpoint)]
         if case .integer(let seq)? = end.status?["seq"] { rows.append(("seq", "\(seq)")) }
+        for (app, status) in apps { rows.append((PlainText.line(app, limit: 64), status)) }
         if end.attempts > 1 { rows.append(("sent", "\(end.attempts) times")) }
         rows.append(("took", PlainText.milliseconds(took)))
         for finding in findings { rows.append(("will be ignored", PlainText.line(finding))) }
@@ -78,6 +79,14 @@ struct SendViaReport {
         return terminal.colored(word, in: color) + ": " + meaning + "\n"
             + PlainText.rows(rows.map { (name: $0.0, text: $0.1) }, on: terminal)
             + (advice.map { "\nNext: \($0).\n" } ?? "")
+    }
+
+    /// The statuses of the members of a family; none for a single app.
+    private var apps: [(String, String)] {
+        guard case .object(let apps)? = end.status?["apps"] else { return [] }
+        return apps.sorted { $0.key < $1.key }.compactMap { app, status in
+            if case .string(let word) = status { (app, PlainText.line(word, limit: 40)) } else { nil }
+        }
     }
 
     var isAccepted: Bool { outcome == "accepted" }
@@ -97,6 +106,7 @@ struct SendViaReport {
             "outcome": .string(outcome), "exit_code": .integer(Int64(code.rawValue)), "meaning": .string(meaning),
             "advice": .text(advice), "message_id": .string(id.text), "app": .string(app.name), "via": .string(endpoint),
             "seq": end.status?["seq"], "reason": end.status?["reason"], "detail": end.status?["detail"],
+            "apps": end.status?["apps"],
             "findings": end.status?["findings"], "notes": notes.isEmpty ? nil : .texts(notes),
             "retry_after_ms": end.status?["retry_after_ms"], "attempts": .integer(Int64(end.attempts)),
             "took_ms": .milliseconds(took),

@@ -28,6 +28,7 @@ extension Configuration {
         draft.checkCluster(in: root)
         draft.checkOpenHTTP(in: root.section("http"))
         draft.readApps(in: root)
+        draft.readFamilies(in: root)
         draft.checkLegacyRegistration(in: root.section("http").section("legacy_registration"))
         let clients = root.section("security").named("clients")
         draft.readClients(clients, in: root)

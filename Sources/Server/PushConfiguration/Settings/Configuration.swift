@@ -21,6 +21,8 @@ package struct Configuration: Sendable, Equatable {
     package var security = Security()
     /// The apps, sorted by id.
     package var apps: [App] = []
+    /// The families of apps, sorted by name.
+    package var families: [Family] = []
     package var log = Log()
     package var receipts = ReceiptRules()
 

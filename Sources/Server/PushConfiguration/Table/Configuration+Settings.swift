@@ -9,10 +9,14 @@ extension Configuration {
             + apps.flatMap { app in
                 AppDraft.settings.texts(of: AppDraft(app), beside: AppDraft(), below: ["apps", app.id.name])
             }
+            + families.flatMap { family in
+                FamilyDraft.settings(named: family.name.name).texts(
+                    of: FamilyDraft(family), beside: FamilyDraft(), below: ["families"])
+            }
     }
 
-    /// The paths of all settings, with `*` for the names of apps and clients.
+    /// The paths of all settings, with `*` for the names of apps, families and clients.
     package static let settingPaths: [[String]] =
         ConfigurationDraft.settings.map(\.path) + ClientDraft.settings.map { ["security", "clients", "*"] + $0.path }
-        + AppDraft.settings.map { ["apps", "*"] + $0.path }
+        + AppDraft.settings.map { ["apps", "*"] + $0.path } + [["families", "*"]]
 }

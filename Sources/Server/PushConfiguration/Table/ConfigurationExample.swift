@@ -10,6 +10,7 @@ struct ConfigurationExample {
     let draft: ConfigurationDraft
     let clients: [(name: String, draft: ClientDraft)]
     let apps: [(name: String, comment: String, draft: AppDraft)]
+    let families: [(name: String, draft: FamilyDraft)]
 
     init() {
         var draft = ConfigurationDraft(Configuration())
@@ -38,6 +39,9 @@ struct ConfigurationExample {
                     publicKey: try? CurvePublicKey(z85: "rq:rM>}U?@Lns47E1%kR.o@n%FcmmsL/@{H8]yf7"), observe: true)
             ),
         ]
+        var everywhere = FamilyDraft()
+        everywhere.members = ["shop", "android"]
+        families = [("everywhere", everywhere)]
         apps = [
             ("shop", "An app with a key that signs provider tokens.", Self.shop),
             ("news", "An app with a certificate and its key in one file, PKCS#12 or PEM.", Self.news),
@@ -121,7 +125,7 @@ struct ConfigurationExample {
         // This file does not start as it is, because it names files that you have to
         // create; `carillon check` lists the missing ones. Carillon needs an app with
         // its credential, and nothing else: leave out store, cluster, http.tls, security,
-        // receipts and the apps that you do not have.
+        // receipts, families and the apps that you do not have.
         //
         // SIGHUP reloads this file. A changed setting applies
         // - at once [live],

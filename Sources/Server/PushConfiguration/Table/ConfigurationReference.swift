@@ -32,6 +32,9 @@ package struct ConfigurationReference {
             reference.add(
                 AppDraft.settings, of: app.draft, default: AppDraft(), path: ["apps", app.name], pattern: ["apps", "*"])
         }
+        for (name, family) in example.families {
+            reference.add(FamilyDraft.settings(named: name), of: family, path: ["families"], pattern: ["families"])
+        }
         reference.output = ConfigurationExample.introduction
         reference.documented = []
         let comments = Dictionary(uniqueKeysWithValues: example.apps.map { (["apps", $0.name], $0.comment) })

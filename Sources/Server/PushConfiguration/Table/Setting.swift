@@ -4,7 +4,7 @@
 /// changes at a reload and `Config/carillon.json5` all follow from it.
 struct Setting<Owner>: Sendable {
     /// The path in the object of the owner, such as `gateway`, `idle` in an app.
-    let path: [String]
+    private(set) var path: [String]
     /// The time at which a changed value takes effect.
     let reload: Reload
     /// The comment in `Config/carillon.json5`.
@@ -52,6 +52,13 @@ struct Setting<Owner>: Sendable {
         self.init(
             path, at: field, as: codec.optional, applies: reload, requirement: requirement,
             documentation: documentation)
+    }
+
+    /// Returns the setting for a key that the user chooses, which may have dots.
+    func named(_ key: String) -> Setting {
+        var setting = self
+        setting.path = [key]
+        return setting
     }
 
     /// Reads the value below `root`, the section of the owner. Without one, the owner keeps the value that it has.

@@ -120,5 +120,11 @@ struct SettingBlock: Sendable {
             "apps.*.limits",
             documentation: "The limits of this app. Above them, intake answers `busy` to this app only."),
         SettingBlock("apps.*.receipts", documentation: "The app in the App Store."),
+        SettingBlock(
+            "families",
+            documentation: """
+                Names for several apps at once, such as those of one product on all platforms. A message to a family \
+                goes to each of its members. See Documentation/Families.md. Default: none.
+                """),
     ]
 }

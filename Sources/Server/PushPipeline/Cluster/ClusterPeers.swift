@@ -197,7 +197,9 @@ package actor ClusterPeers {
         var start = 0
         for (index, request) in requests.enumerated() {
             ForwardedCall.append(request, to: &bytes)
-            guard bytes.count >= settings.maxMessageBytes || index == requests.count - 1 else { continue }
+            let isLast = index == requests.count - 1
+            // The requests to a family stay together.
+            guard isLast || (bytes.count >= settings.maxMessageBytes && !requests[index + 1].isJoined) else { continue }
             let places = Array(start...index)
             send(PeerNumber.accept, bytes, count: places.count, to: node) { [weak self] outcome in
                 switch outcome {

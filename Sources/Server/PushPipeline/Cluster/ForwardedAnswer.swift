@@ -62,6 +62,7 @@ enum ForwardedAnswer: Equatable {
             bytes.append(4)
             bytes.appendText(String(reason.prefix(maxText)))
         case .notOwned: bytes.append(5)
+        case .done(.withheld): bytes.append(6)
         }
     }
 
@@ -131,6 +132,7 @@ enum ForwardedAnswer: Equatable {
         case 3: .done(.expired)
         case 4: .done(.failed(reader.text()))
         case 5: .notOwned
+        case 6: .done(.withheld)
         default: nil
         }
     }

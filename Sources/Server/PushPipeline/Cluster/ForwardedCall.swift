@@ -6,12 +6,16 @@ import PushWire
 enum ForwardedCall {
     private static let isAgain: UInt8 = 1
     private static let hasClient: UInt8 = 2
+    /// The request before it is to a member of the same family.
+    private static let isJoined: UInt8 = 4
 
     // MARK: Requests
 
     /// Appends a request. What only the ack of the producer needs stays with the node that sends the ack.
     static func append(_ request: PushRequest, to bytes: inout [UInt8]) {
-        bytes.append((request.again ? isAgain : 0) | (request.client == nil ? 0 : hasClient))
+        bytes.append(
+            (request.again ? isAgain : 0) | (request.client == nil ? 0 : hasClient)
+                | (request.isJoined ? isJoined : 0))
         bytes.appendText(request.message.app.name)
         if let client = request.client { bytes.appendText(client) }
         MessageRecord.append(request.message, to: request.audience, needsClaim: false, &bytes)
@@ -23,11 +27,14 @@ enum ForwardedCall {
         var requests: [PushRequest] = []
         while !reader.isAtEnd {
             let flags = reader.byte()
-            guard flags & ~(isAgain | hasClient) == 0, let app = AppID(reader.text()) else { return nil }
+            guard flags & ~(isAgain | hasClient | isJoined) == 0, flags & isJoined == 0 || !requests.isEmpty,
+                let app = AppID(reader.text())
+            else { return nil }
             let client = flags & hasClient != 0 ? reader.text() : nil
             guard let record = MessageRecord.read(&reader, app: app), !reader.isBroken else { return nil }
             var request = PushRequest(record.message, to: record.audience, again: flags & isAgain != 0)
             request.client = client
+            request.isJoined = flags & isJoined != 0
             requests.append(request)
         }
         return reader.isBroken || requests.isEmpty ? nil : requests

@@ -73,7 +73,23 @@ struct AppQuotas {
         return nil
     }
 
-    /// Called when the ledger has answered these requests; `acceptances` has the same order.
+    /// Undoes ``admit(_:at:run:share:load:)`` for a message that is not handed to the ledger.
+    mutating func release(_ message: Message) {
+        let place = place(of: message.app)
+        entries[place].unanswered -= 1
+        if message.notBefore != nil { entries[place].unansweredLater -= 1 }
+    }
+
+    /// Called when the ledger has answered these requests; `answers` has the same order.
+    mutating func answered(_ requests: [PushRequest], _ answers: GroupAcceptances, at now: UnixSeconds) {
+        answered(requests, answers.all, at: now)
+        for (index, request) in requests.enumerated() {
+            guard let fellows = request.fellows else { continue }
+            answered(fellows.others, Array(answers.members(of: index).dropFirst()), at: now)
+        }
+    }
+
+    /// `acceptances` has the same order as the requests.
     mutating func answered(_ requests: [PushRequest], _ acceptances: [Acceptance], at now: UnixSeconds) {
         // Most groups contain requests of one app only.
         var (unanswered, later, new) = (0, 0, 0)
@@ -99,6 +115,11 @@ struct AppQuotas {
     }
 
     /// Counts an answered message as unanswered again, because it is retried later.
+    mutating func hold(_ request: PushRequest) {
+        hold(request.message)
+        for other in request.fellows?.others ?? [] { hold(other.message) }
+    }
+
     mutating func hold(_ message: Message) {
         let place = place(of: message.app)
         entries[place].unanswered += 1

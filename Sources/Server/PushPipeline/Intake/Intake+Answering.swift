@@ -7,7 +7,8 @@ import PushWire
 /// Turns the replies of the ledger into acks for producers.
 extension Intake {
     /// Called when the ledger has replied to a group.
-    func answered(_ group: RequestGroup, _ acceptances: [Acceptance]) {
+    func answered(_ group: RequestGroup, _ answers: GroupAcceptances) {
+        let acceptances = answers.all
         precondition(
             acceptances.count == group.requests.count,
             "the ledger gave \(acceptances.count) answers to \(group.requests.count) requests")
@@ -24,27 +25,27 @@ extension Intake {
                 }
                 switch entry.answer {
                 case .one:
-                    let outcome = write(acceptances[next], of: group.requests[next], to: &answer)
+                    let outcome = write(answers, at: next, of: group.requests[next], to: &answer)
                     next += 1
                     unsafe send("ack/1", outcome, to: entry.receiver, of: group, identities)
                 case .batch(let number):
                     let lines = group.batches[number]
                     lines.write(to: &answer) {
-                        _ = write(acceptances[next + $0], of: group.requests[next + $0], to: &$1)
+                        _ = write(answers, at: next + $0, of: group.requests[next + $0], to: &$1)
                     }
                     next += lines.requestCount
                     unsafe send("ack-batch/1", .lines, to: entry.receiver, of: group, identities)
                 case .none:
-                    settle(acceptances[next], of: group.requests[next])
+                    settle(answers, at: next, of: group.requests[next])
                     next += 1
                 }
             }
         }
         tally.attribute(since: run.since, to: group.client(run.caller))
-        quotas.answered(group.requests, acceptances, at: wallClock().unixSeconds)
+        quotas.answered(group.requests, answers, at: wallClock().unixSeconds)
         // The quotas count held requests as unanswered again: they are handed to the ledger later without another
         // check.
-        for request in held[heldBefore...] { quotas.hold(request.message) }
+        for request in held[heldBefore...] { quotas.hold(request) }
         unanswered -= group.requests.count - (held.count - heldBefore)
         unansweredBytes -= group.byteCount
         feelPressure()
@@ -76,20 +77,30 @@ extension Intake {
     }
 
     private func write(
-        _ acceptance: Acceptance, of request: PushRequest, to text: inout [UInt8]
+        _ answers: GroupAcceptances, at index: Int, of request: PushRequest, to text: inout [UInt8]
     ) -> DirectAnswer.Outcome {
         let id = request.message.id
+        let acceptance = answers.all[index]
         switch acceptance {
         case .accepted(let seq):
             tally.accepted += 1
-            AckText.accepted(id: id, seq: seq, findings: request.findings, to: &text)
+            AckText.accepted(
+                id: id, seq: seq, apps: apps(answers.members(of: index), of: request), findings: request.findings,
+                to: &text)
             return .accepted
         case .duplicate(let seq):
             tally.duplicate += 1
-            AckText.duplicate(id: id, seq: seq, findings: request.findings, to: &text)
+            AckText.duplicate(
+                id: id, seq: seq, apps: apps(answers.members(of: index), of: request), findings: request.findings,
+                to: &text)
             return .duplicate
-        case .conflict(let seq): return reject(Self.conflict(seq), request, &text)
-        case .expired: return reject(expired(request.message), request, &text)
+        case .conflict, .expired:
+            return reject(rejection(answers, at: index, of: request), request, &text)
+        case .withheld:
+            tally.busy += 1
+            let wait = Self.retryAfterFault.wholeMilliseconds
+            AckText.busy(id: id.text, retryAfterMS: wait, to: &text)
+            return .busy(retryAfterMilliseconds: wait)
         case .failed(let reason):
             tally.busy += 1
             tally.failed += 1
@@ -100,27 +111,54 @@ extension Intake {
         }
     }
 
+    /// Returns the statuses of the members of the family that a request is to, as the JSON object of the ack; empty for
+    /// a single app.
+    private func apps(_ members: [Acceptance], of request: PushRequest) -> [UInt8] {
+        guard let fellows = request.fellows else { return [] }
+        var text: [UInt8] = []
+        for (app, acceptance) in zip(fellows.family.members, members) {
+            text.append(text.isEmpty ? "{" : ",")
+            JSONText.appendQuoted(app.name, to: &text)
+            if case .duplicate = acceptance { text.append(#":"duplicate""#) } else { text.append(#":"accepted""#) }
+        }
+        text.append(UInt8(ascii: "}"))
+        return text
+    }
+
+    /// Returns why a request is not accepted. For a family, the reason names the first member that is the cause.
+    private func rejection(
+        _ answers: GroupAcceptances, at index: Int, of request: PushRequest
+    ) -> (rejection: Rejection, app: AppID) {
+        let acceptance = answers.all[index]
+        let rejection =
+            if case .conflict(let seq) = acceptance { Self.conflict(seq) } else { expired(request.message) }
+        guard let family = request.fellows?.family,
+            let place = answers.members(of: index).firstIndex(of: acceptance), place < family.members.count
+        else { return (rejection, request.message.app) }
+        let app = family.members[place]
+        return (Rejection(rejection.reason, detail: "\(app): \(rejection.detail)"), app)
+    }
+
     private func reject(
-        _ rejection: Rejection, _ request: PushRequest, _ text: inout [UInt8]
+        _ rejected: (rejection: Rejection, app: AppID), _ request: PushRequest, _ text: inout [UInt8]
     ) -> DirectAnswer.Outcome {
         let id = request.message.id.text
-        AckText.rejected(id: id, rejection, to: &text)
-        tell(EnvelopeFault(id: id, rejection: rejection, app: request.message.app), of: request.client)
-        return .rejected(rejection.reason)
+        AckText.rejected(id: id, rejected.rejection, to: &text)
+        tell(EnvelopeFault(id: id, rejection: rejected.rejection, app: rejected.app), of: request.client)
+        return .rejected(rejected.rejection.reason)
     }
 
     /// Handles the reply to a request from PULL, which has no ack.
-    private func settle(_ acceptance: Acceptance, of request: PushRequest) {
-        func reject(_ rejection: Rejection) {
-            tell(
-                EnvelopeFault(id: request.message.id.text, rejection: rejection, app: request.message.app),
-                of: request.client)
-        }
-        switch acceptance {
+    private func settle(_ answers: GroupAcceptances, at index: Int, of request: PushRequest) {
+        switch answers.all[index] {
         case .accepted: tally.accepted += 1
         case .duplicate: tally.duplicate += 1
-        case .conflict(let seq): reject(Self.conflict(seq))
-        case .expired: reject(expired(request.message))
+        case .conflict, .expired:
+            let rejected = rejection(answers, at: index, of: request)
+            tell(
+                EnvelopeFault(id: request.message.id.text, rejection: rejected.rejection, app: rejected.app),
+                of: request.client)
+        case .withheld: held.append(request)
         case .failed(let text):
             tally.failed += 1
             sayFailure(text)

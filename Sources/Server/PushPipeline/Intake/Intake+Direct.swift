@@ -20,9 +20,9 @@ extension Intake {
             }
             do throws(EnvelopeFault) {
                 let request = unsafe try read(bytes, nil, from: caller)
-                if let quota = admit(request.message, canWait: true) {
-                    sayBusy(request.message.id, quota.retryAfter, to: &answer)
-                    return send(.busy(retryAfterMilliseconds: quota.retryAfter.wholeMilliseconds), to: reply)
+                if let quota = admit(request, canWait: true) {
+                    sayBusy(request.message.id, quota.quota.retryAfter, to: &answer)
+                    return send(.busy(retryAfterMilliseconds: quota.quota.retryAfter.wholeMilliseconds), to: reply)
                 }
                 group.add(request, reply: reply)
                 weigh(1, bytes.count)

@@ -52,8 +52,8 @@ extension Intake {
         }
         do throws(EnvelopeFault) {
             let request = unsafe try read(envelope, payload, from: frames.caller)
-            if let quota = admit(request.message, canWait: true) {
-                sayBusy(request.message.id, quota.retryAfter, to: &answer)
+            if let quota = admit(request, canWait: true) {
+                sayBusy(request.message.id, quota.quota.retryAfter, to: &answer)
                 unsafe say("ack/1", to: frames.identity, via: frames.route)
                 return
             }
@@ -98,8 +98,8 @@ extension Intake {
             case .success(let request):
                 if isFull {
                     lines.say { sayBusy(request.message.id, wait, to: &$0) }
-                } else if let quota = admit(request.message, canWait: true) {
-                    lines.say { sayBusy(request.message.id, quota.retryAfter, to: &$0) }
+                } else if let quota = admit(request, canWait: true) {
+                    lines.say { sayBusy(request.message.id, quota.quota.retryAfter, to: &$0) }
                 } else {
                     group.addLine(request)
                     lines.asked()
@@ -158,8 +158,8 @@ extension Intake {
         tally.bytes += UInt64(size)
         do throws(EnvelopeFault) {
             let request = unsafe try read(envelope, payload, from: frames.caller)
-            if let quota = admit(request.message, canWait: false) {
-                tell(overQuota(request, quota), of: request.client)
+            if let quota = admit(request, canWait: false) {
+                tell(overQuota(request, quota.quota, of: quota.app), of: request.client)
             } else {
                 group.add(request)
                 weigh(1, size)
@@ -179,8 +179,8 @@ extension Intake {
                 pull?.took(lines: 1)
                 switch allow(result, caller) {
                 case .success(let request):
-                    if let quota = admit(request.message, canWait: false) {
-                        tell(overQuota(request, quota), of: request.client)
+                    if let quota = admit(request, canWait: false) {
+                        tell(overQuota(request, quota.quota, of: quota.app), of: request.client)
                     } else {
                         group.add(request)
                         unanswered += 1
@@ -201,21 +201,21 @@ extension Intake {
     func read(
         _ envelope: UnsafeRawBufferPointer, _ payload: UnsafeRawBufferPointer?, from caller: Caller
     ) throws(EnvelopeFault) -> PushRequest {
-        var request = unsafe try reader.read(envelope, payload: payload, now: now)
-        if let refusal = caller.refusal(for: request.message.app) {
-            throw EnvelopeFault(id: request.message.id.text, rejection: refusal, app: request.message.app)
+        do throws(EnvelopeFault) {
+            var request = unsafe try reader.read(envelope, payload: payload, now: now)
+            if let fault = caller.fault(of: request) { throw fault }
+            request.client = caller.name
+            return request
+        } catch {
+            throw caller.mayKnow(error)
         }
-        request.client = caller.name
-        return request
     }
 
     func allow(
         _ result: Result<PushRequest, EnvelopeFault>, _ caller: Caller
     ) -> Result<PushRequest, EnvelopeFault> {
-        guard case .success(var request) = result else { return result }
-        if let refusal = caller.refusal(for: request.message.app) {
-            return .failure(EnvelopeFault(id: request.message.id.text, rejection: refusal, app: request.message.app))
-        }
+        guard case .success(var request) = result else { return result.mapError(caller.mayKnow) }
+        if let fault = caller.fault(of: request) { return .failure(fault) }
         request.client = caller.name
         return .success(request)
     }
@@ -231,13 +231,27 @@ extension Intake {
         return caller
     }
 
+    /// Counts a request against the quotas of its app, or of all members of its family. Returns nil if they have room,
+    /// or else the first app without, and the limit that it has reached; then nothing is counted.
+    func admit(_ request: PushRequest, canWait: Bool) -> (quota: AppQuota, app: AppID)? {
+        if let quota = admit(request.message, canWait: canWait) { return (quota, request.message.app) }
+        guard let fellows = request.fellows else { return nil }
+        for (index, other) in fellows.others.enumerated() {
+            guard let quota = admit(other.message, canWait: canWait) else { continue }
+            quotas.release(request.message)
+            for admitted in fellows.others[..<index] { quotas.release(admitted.message) }
+            return (quota, other.message.app)
+        }
+        return nil
+    }
+
     /// Counts the message against the quotas of its app. Returns nil if the app has room, or else the limit that it has
     /// reached.
     ///
     /// - Parameter canWait: whether the producer can send the request again (ROUTER). A request from PULL would be
     ///   lost, so it is admitted while the pipeline is crowded, and the PULL socket is paused when the pipeline is
     ///   full.
-    func admit(_ message: Message, canWait: Bool) -> AppQuota? {
+    private func admit(_ message: Message, canWait: Bool) -> AppQuota? {
         let isCrowded = canWait && backlogNow + unanswered >= limits.backlog
         let share = isCrowded ? limits.backlog / quotas.appCount : nil
         let quota = quotas.admit(message, at: now, run: runNumber, share: share, load: load)
@@ -254,8 +268,7 @@ extension Intake {
         AckText.busy(id: id.text, retryAfterMS: wait.wholeMilliseconds, to: &text)
     }
 
-    private func overQuota(_ request: PushRequest, _ quota: AppQuota) -> EnvelopeFault {
-        let app = request.message.app
+    private func overQuota(_ request: PushRequest, _ quota: AppQuota, of app: AppID) -> EnvelopeFault {
         return EnvelopeFault(
             id: request.message.id.text,
             rejection: Rejection(.tooMany, detail: quota.detail(app, quotas.limits(of: app))),

@@ -307,9 +307,9 @@ package actor Intake {
         // A busy tick brings about as many requests as the one before.
         self.group.reserve(group.requests.count)
         tally.groups += 1
-        let split = ActivitySplit(group.requests)
+        let split = RequestSplit(group.requests)
         ledger.accept(split?.requests ?? group.requests) { answers in
-            let acceptances = split?.joined(answers) ?? answers
+            let acceptances = split?.joined(answers) ?? GroupAcceptances(all: answers)
             // After `stop` the loop may have ended, and nobody needs the reply.
             self.loop.executeUnlessStopped { self.assumeIsolated { $0.answered(group, acceptances) } }
         }

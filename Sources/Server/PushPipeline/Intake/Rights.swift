@@ -1,4 +1,5 @@
 package import PushModel
+import PushWire
 
 /// The rights of each client, by the user id that the ZAP handler gave to its connections: the client's public key.
 package struct Rights: Sendable, Equatable {
@@ -52,6 +53,40 @@ enum Caller {
         case .client(let client): client.name
         case .direct(let sender): sender.name
         }
+    }
+
+    /// Returns nil if the caller may send the request, or else why not.
+    func fault(of request: PushRequest) -> EnvelopeFault? {
+        let app = request.message.app
+        if let fellows = request.fellows {
+            return refusal(for: fellows.family).map {
+                EnvelopeFault(id: request.message.id.text, rejection: $0, app: nil)
+            }
+        }
+        return refusal(for: app).map { EnvelopeFault(id: request.message.id.text, rejection: $0, app: app) }
+    }
+
+    /// Returns a fault as the caller may know it. One that concerns a family names its members, and is told only to those
+    /// who may push to all of them.
+    func mayKnow(_ fault: EnvelopeFault) -> EnvelopeFault {
+        guard let family = fault.family, let refusal = refusal(for: family) else { return fault }
+        return EnvelopeFault(id: fault.id, rejection: refusal, app: nil)
+    }
+
+    /// Returns nil if the caller may push to all members of a family, or else the rejection. It names only members to
+    /// which the caller may push.
+    private func refusal(for family: Family) -> Rejection? {
+        let refusals = family.members.map { refusal(for: $0) }
+        guard refusals.contains(where: { $0 != nil }) else { return nil }
+        if case .stranger = self { return refusal(for: family.name) }
+        let allowed = zip(family.members, refusals).filter { $0.1 == nil }.map(\.0.name)
+        let who = if case .client = self { "client \(name ?? "-")" } else { "the key \(name ?? "-")" }
+        return Rejection(
+            .forbidden,
+            detail: "\(who) may not push to all \(family.members.count) members of the family \(family.name): "
+                + (allowed.isEmpty
+                    ? "its apps include none of them"
+                    : "its apps include only \(allowed.joined(separator: ", "))"))
     }
 
     /// Returns nil if the caller may push to `app`, or else the rejection.

@@ -67,7 +67,15 @@ private enum PageResult {
 }
 
 extension DeviceRegistry {
+    /// Returns a page without the devices whose users get the message in another app of the family.
     fileprivate func page(_ asked: RouterActions.PageRequest) async throws -> AudiencePage {
+        let page = try await wholePage(asked)
+        if asked.preferred.isEmpty || page.devices.isEmpty { return page }
+        return page.without(
+            try await outranked(page.devices.map(\.id), of: asked.audience, by: asked.preferred))
+    }
+
+    private func wholePage(_ asked: RouterActions.PageRequest) async throws -> AudiencePage {
         if let type = asked.activityType {
             return try await page(
                 of: asked.audience, app: asked.app, kind: asked.kind, activityType: type, after: asked.after,

@@ -17,6 +17,13 @@ struct Stores: Sendable {
     let node: ServedNode?
     let addressLimits: AddressLimits
 
+    /// Why messages to families cannot be accepted; nil if they can.
+    var familyFault: String? {
+        guard let shared = ledger as? PostgreSQLLedger, shared.map.rule != .id else { return nil }
+        return "the database was set up by an earlier version and keeps the messages of different apps apart, so that "
+            + "a message to several cannot be stored at once; send to each app, or set up a new database"
+    }
+
     struct Dependencies: Sendable {
         let directory: String
         /// The version of the program, which other nodes show.

@@ -68,8 +68,10 @@ final class OutcomeCounts: Sendable {
                 apps[app, default: App()].count(rest[..<next], at: now)
                 rest = rest[next...]
             }
-            for message in completed where message.counts.cancelled > 0 {
+            for message in completed where message.counts.cancelled > 0 || message.counts.preferred > 0 {
                 apps[message.message.app, default: App()].counts.cancelled += UInt64(message.counts.cancelled)
+                // These have no records.
+                apps[message.message.app, default: App()].counts.suppressed += UInt64(message.counts.preferred)
             }
         }
     }

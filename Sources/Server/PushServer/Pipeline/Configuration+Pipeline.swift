@@ -42,11 +42,11 @@ extension IntakeSettings {
     /// The settings of the sockets for producers.
     init(
         _ configuration: Configuration, _ admission: PipelineAdmission, limits: ConnectionLimits, node: ServedNode?,
-        log: Logger
+        familyFault: String?, log: Logger
     ) {
         self.init(
             router: configuration.intake.router.endpoint, pull: configuration.intake.pull.endpoint,
-            apps: configuration.appTable)
+            apps: configuration.appTable(familyFault: familyFault))
         self.security = admission.security.of(.router)
         self.log = log
         rights = configuration.security.directory.rights
@@ -111,8 +111,10 @@ extension Configuration {
         apps.map { AppCatalog.App(id: $0.id, codec: $0.codec, environment: $0.identity("environment")) }
     }
 
-    var appTable: AppTable {
+    /// - Parameter familyFault: Why the store cannot take messages to families; nil if it can.
+    func appTable(familyFault: String?) -> AppTable {
         AppTable(
-            apps.map { AppFacts(id: $0.id, codec: $0.codec) })
+            apps.map { AppFacts(id: $0.id, codec: $0.codec, service: $0.serviceName) }, families: families,
+            familyFault: familyFault)
     }
 }

@@ -161,7 +161,8 @@ final class Pipeline: Sendable {
         intake = Intake(
             on: dependencies.front, context: admission.intake, ledger: front,
             settings: IntakeSettings(
-                configuration, admission, limits: dependencies.limits, node: stores.node, log: log),
+                configuration, admission, limits: dependencies.limits, node: stores.node,
+                familyFault: stores.familyFault, log: log),
             backlog: { router.unfinished }, load: { ledger.load(of: $0) }, wallClock: { clock.now })
         follower = RegistryFollower(registry, log: ledger) { error in
             log.warning("registry cannot apply device events, retrying", [.error: "\(error)"])
@@ -296,7 +297,7 @@ final class Pipeline: Sendable {
         ledger.keep(configuration.ledgerRetention)
         router.expire(after: configuration.intake.expireAfter)
         refusedHandshakes.directory = directory
-        intake.update(apps: configuration.appTable, rights: directory.rights)
+        intake.update(apps: configuration.appTable(familyFault: stores.familyFault), rights: directory.rights)
         intake.update(limits: configuration.appLimits, window: configuration.dedupe.window)
         stores.addressLimits.replaceAll(with: configuration.addressLimits)
         await bus.replaceObservers(configuration.observers)

@@ -19,7 +19,8 @@ struct ServedParts: Sendable {
     let receipts: ServedReceipts
 
     init(on base: RunBase) async throws {
-        apps = AppCatalog(base.configuration.catalog, others: PushServices.unconfigured)
+        apps = AppCatalog(
+            base.configuration.catalog, families: base.configuration.families, others: PushServices.unconfigured)
         let pipeline = try await Self.pipeline(on: base, metrics: metrics)
         self.pipeline = pipeline
         base.services.add { _ in await pipeline.close() }

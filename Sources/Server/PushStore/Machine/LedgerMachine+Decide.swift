@@ -12,7 +12,17 @@ extension LedgerMachine {
         var cancels = group.cancels[...]
         for (place, batch) in group.requests.enumerated() {
             try decide(&cancels, before: place, in: &decided, lookup)
-            for index in 0..<batch.count { decided.replies.append(try decide(batch[index], in: &decided, lookup)) }
+            var index = 0
+            while index < batch.count {
+                var end = index + 1
+                while end < batch.count, batch[end].isJoined { end += 1 }
+                if end == index + 1 {
+                    decided.replies.append(try decide(batch[index], in: &decided, lookup))
+                } else {
+                    try decide((index..<end).map { batch[$0] }, in: &decided, lookup)
+                }
+                index = end
+            }
         }
         try decide(&cancels, before: .max, in: &decided, lookup)
     }
@@ -27,16 +37,62 @@ extension LedgerMachine {
         }
     }
 
+    /// Decides on the requests to the members of a family. If one of them cannot be accepted, none is.
+    private mutating func decide<Lookup: LedgerLookup>(
+        _ requests: [PushRequest], in decided: inout DecidedGroup, _ lookup: Lookup
+    ) throws(Lookup.Failure) {
+        var replies: [Acceptance] = []
+        var newCount = 0
+        var isRefused = false
+        for request in requests {
+            let facts = facts(of: request, at: decided.time)
+            let decision = try dedupe.foresee(facts, after: newCount, in: decided.dedupe) {
+                (seq) throws(Lookup.Failure) in try lookup.key(of: seq)
+            }
+            switch decision {
+            case nil, .new:
+                newCount += 1
+                replies.append(.withheld)
+            case .duplicate(let earlier)?, .unverified(let earlier)?: replies.append(.duplicate(seq: earlier))
+            case .conflict(let earlier)?:
+                isRefused = true
+                replies.append(.conflict(seq: earlier))
+            case .expired?:
+                isRefused = true
+                replies.append(.expired)
+            case .refused?:
+                isRefused = true
+                decided.dedupe.countRefused()
+                replies.append(.failed(limitReached))
+            }
+        }
+        if isRefused {
+            decided.replies += replies
+        } else {
+            for request in requests { decided.replies.append(try decide(request, in: &decided, lookup)) }
+        }
+    }
+
+    private func facts(of request: PushRequest, at now: WallTime) -> DedupeRequest {
+        let message = request.message
+        let fingerprint = identities.message(of: message.app, id: message.id)
+        return DedupeRequest(
+            fingerprint: fingerprint.value, content: identities.content(of: message),
+            audience: identities.audience(of: request.audience, app: message.app, message: fingerprint),
+            namedCount: request.audience.named, isDynamic: request.audience.isDynamic, again: request.again,
+            isExpired: message.expiry.isPast(at: now))
+    }
+
+    private var limitReached: String {
+        "dedupe.limit reached: \(storeName) remembers \(dedupe.rememberedCount) message ids and deliveries; raise "
+            + "dedupe.limit, shorten dedupe.window, or send fewer messages"
+    }
+
     private mutating func decide<Lookup: LedgerLookup>(
         _ request: PushRequest, in decided: inout DecidedGroup, _ lookup: Lookup
     ) throws(Lookup.Failure) -> Acceptance {
         let message = request.message
-        let fingerprint = identities.message(of: message.app, id: message.id)
-        let facts = DedupeRequest(
-            fingerprint: fingerprint.value, content: identities.content(of: message),
-            audience: identities.audience(of: request.audience, app: message.app, message: fingerprint),
-            namedCount: request.audience.named, isDynamic: request.audience.isDynamic, again: request.again,
-            isExpired: message.expiry.isPast(at: decided.time))
+        let facts = facts(of: request, at: decided.time)
         let decision = try dedupe.decide(facts, in: &decided.dedupe) { (seq) throws(Lookup.Failure) in
             try lookup.key(of: seq)
         }
@@ -51,9 +107,7 @@ extension LedgerMachine {
         case .conflict(let earlier): return .conflict(seq: earlier)
         case .expired: return .expired
         case .refused:
-            return .failed(
-                "dedupe.limit reached: \(storeName) remembers \(dedupe.rememberedCount) message ids and "
-                    + "deliveries; raise dedupe.limit, shorten dedupe.window, or send fewer messages")
+            return .failed(limitReached)
         }
     }
 

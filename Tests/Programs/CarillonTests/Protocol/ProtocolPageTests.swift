@@ -35,8 +35,9 @@ import Testing
         let finding = PayloadFinding(
             severity: .ignored, code: .unknownKey, path: "aps.x", problem: "p", advice: "a", offset: nil)
         var acks = Array(repeating: [UInt8](), count: 6)
-        AckText.accepted(id: id, seq: 1, findings: PayloadFinding.ack([finding]), to: &acks[0])
-        AckText.duplicate(id: id, seq: 1, findings: PayloadFinding.ack([finding]), to: &acks[1])
+        let apps = Array(#"{"ios":"accepted"}"#.utf8)
+        AckText.accepted(id: id, seq: 1, apps: apps, findings: PayloadFinding.ack([finding]), to: &acks[0])
+        AckText.duplicate(id: id, seq: 1, apps: apps, findings: PayloadFinding.ack([finding]), to: &acks[1])
         AckText.rejected(id: "m-1", Rejection(.badFrame, detail: "d"), to: &acks[2])
         AckText.busy(id: "m-1", retryAfterMS: 1, to: &acks[3])
         AckText.cancelled(id: id, CancelCounts(sent: 1, cancelled: 2), to: &acks[4])

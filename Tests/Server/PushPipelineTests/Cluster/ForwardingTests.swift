@@ -295,7 +295,7 @@ extension Acceptance {
     var number: UInt64 {
         switch self {
         case .accepted(let seq), .duplicate(let seq): seq
-        case .conflict, .expired, .failed: 0
+        case .conflict, .expired, .failed, .withheld: 0
         }
     }
 }

@@ -80,8 +80,10 @@ final class IntakeLedger: Ledger {
     private func decide(_ group: [PushRequest]) -> [Acceptance] {
         state.withLock { state in
             if let text = state.failsWith { return group.map { _ in .failed(text) } }
-            return group.map { request in
+            let withheld = Self.withheld(of: group, state.known)
+            return group.enumerated().map { place, request in
                 let message = request.message
+                if withheld.contains(place) { return .withheld }
                 let key = "\(message.app)/\(message.id)"
                 if let known = state.known[key] {
                     return known.payload == message.payload ? .duplicate(seq: known.seq) : .conflict(seq: known.seq)
@@ -92,6 +94,23 @@ final class IntakeLedger: Ledger {
                 return .accepted(seq: state.seq)
             }
         }
+    }
+
+    /// Returns the places of the new requests to families of which another member is in conflict.
+    private static func withheld(
+        of group: [PushRequest], _ known: [String: (seq: UInt64, payload: [UInt8])]
+    ) -> Set<Int> {
+        var withheld: Set<Int> = []
+        var start = 0
+        for end in 1..<(group.count + 1) where end == group.count || !group[end].isJoined {
+            let old = (start..<end).map { known["\(group[$0].message.app)/\(group[$0].message.id)"] }
+            let isRefused = zip(start..<end, old).contains { place, old in
+                old.map { $0.payload != group[place].message.payload } ?? false
+            }
+            if isRefused { for (place, old) in zip(start..<end, old) where old == nil { withheld.insert(place) } }
+            start = end
+        }
+        return withheld
     }
 
     var cancels: [CancelRequest] { state.withLock { $0.cancels } }

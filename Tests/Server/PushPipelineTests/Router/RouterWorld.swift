@@ -95,6 +95,10 @@ final class FakeRegistry: DeviceRegistry {
     let count = Locked(0)
     let failing = Locked(0)
     let pages = Locked(0)
+    /// The numbers of the devices whose users get messages in a preferred app.
+    let outranked = Locked<Set<Int>>([])
+    /// The questions about them.
+    let questions = Locked<[(count: Int, preferred: [PreferredApp])]>([])
 
     var inactive: any DeviceSet { gone }
     let ofOtherKinds: any DeviceSet = NoDevices()
@@ -115,6 +119,20 @@ final class FakeRegistry: DeviceRegistry {
             return AudiencePage.Device(id: RouterWorld.identities.device(of: app, token: token), token: token)
         }
         return AudiencePage(devices: devices, next: end < count.withLock { $0 } ? AudienceCursor("\(end)") : nil)
+    }
+
+    func outranked(
+        _ devices: [DeviceID], of audience: Audience, by preferred: [PreferredApp]
+    ) async throws -> Set<DeviceID> {
+        questions.withLock { $0.append((devices.count, preferred)) }
+        let shop = AppID("shop")!
+        let all = outranked.withLock { numbers in
+            Set(
+                numbers.map {
+                    RouterWorld.identities.device(of: shop, token: RouterWorld.token(1_000_000 + $0))
+                })
+        }
+        return all.intersection(devices)
     }
 
     func sightings(of devices: [DeviceID]) async throws -> [Sighting?] { devices.map { _ in nil } }
@@ -220,11 +238,12 @@ final class RouterWorld: Sendable {
 
     func message(
         _ seq: UInt64, app: AppID? = nil, to audience: Audience, priority: PushPriority = .ten,
-        expiresAt: Int64? = nil, notBefore: Int64? = nil, counts: OutcomeCounts = OutcomeCounts()
+        expiresAt: Int64? = nil, notBefore: Int64? = nil, counts: OutcomeCounts = OutcomeCounts(),
+        preferred: [PreferredApp] = []
     ) -> AcceptedMessage {
         let message = Message(
             id: MessageID("m\(seq)")!, app: app ?? shop, priority: priority, expiry: Expiry(expiresAt: expiresAt),
-            payload: [1],
+            payload: [1], preferred: preferred,
             notBefore: notBefore.map { UnixSeconds($0) })
         return AcceptedMessage(
             seq: seq, acceptedAt: WallTime(milliseconds: Self.begin * 1000), fingerprint: MessageFingerprint(seq),

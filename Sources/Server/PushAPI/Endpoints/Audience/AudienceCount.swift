@@ -44,5 +44,15 @@ package struct AudienceCount: Sendable {
 }
 
 extension AudienceAnswer {
+    /// Adds the devices of another app.
+    mutating func add(_ other: AudienceAnswer) {
+        count += other.count
+        isComplete = isComplete && other.isComplete
+        devices += other.devices.prefix(max(0, AudienceCount.shown - devices.count))
+        inactive += other.inactive
+        unknown += other.unknown
+        ofOtherKinds += other.ofOtherKinds
+    }
+
     fileprivate var examined: Int { count + inactive + unknown + ofOtherKinds }
 }

@@ -34,6 +34,7 @@ package struct CountAudience: RawBodyEndpoint {
 
     package func answer(_ input: NoInput, body: [UInt8], for caller: Caller) async throws -> Reply<AudienceAnswer> {
         let (app, to, type) = try Self.members(of: try RequestInput.document(body))
+        if let family = apps.family(app) { return Reply(try await count(to, type: type, of: family, for: caller)) }
         try caller.check(app)
         try apps.check(app)
         do {
@@ -43,6 +44,29 @@ package struct CountAudience: RawBodyEndpoint {
         } catch let fault as AudienceFault {
             throw Problem.invalid(InputFault(.badValue, at: .pointer("/to"), detail: fault.description))
         }
+    }
+
+    /// Counts the devices of all members. The first ones are those of the first members.
+    private func count(
+        _ to: JSONValue, type: String?, of family: Family, for caller: Caller
+    ) async throws -> AudienceAnswer {
+        guard family.members.allSatisfy({ caller.has($0) }) else { throw Self.noRight(for: family.name, caller) }
+        let request = try request(to, type: type, app: family.name, family)
+        var sum = AudienceAnswer(count: 0, isComplete: true, devices: [], inactive: 0, unknown: 0, ofOtherKinds: 0)
+        do {
+            for request in [request] + (request.fellows?.others ?? []) {
+                let message = request.message
+                sum.add(try await audiences.count(request.audience, app: message.app, kind: message.kind))
+            }
+        } catch let fault as AudienceFault {
+            throw Problem.invalid(InputFault(.badValue, at: .pointer("/to"), detail: fault.description))
+        }
+        return sum
+    }
+
+    private static func noRight(for app: AppID, _ caller: Caller) -> Problem {
+        do throws(Problem) { try caller.check(app) } catch { return error }
+        return Problem(.forbidden, detail: "the key \(caller.name) has no right for all apps of \"\(app)\"")
     }
 
     private static func members(of document: JSONDocument) throws(Problem) -> (AppID, JSONValue, type: String?) {
@@ -59,12 +83,15 @@ package struct CountAudience: RawBodyEndpoint {
     }
 
     /// Reads an audience by the rules of messages, as a part of a message.
-    private func request(_ to: JSONValue, type: String?, app: AppID) throws(Problem) -> PushRequest {
+    private func request(
+        _ to: JSONValue, type: String?, app: AppID, _ family: Family? = nil
+    ) throws(Problem) -> PushRequest {
         let members: [String: JSONValue?] = [
             "id": "audience", "app": .string(app.name), "to": to, "alert": "-", "push_type": .text(type),
         ]
         let envelope = JSONValue.object(members.compactMapValues { $0 })
-        let reader = EnvelopeReader(apps: AppTable([AppFacts(id: app, codec: apps.codec(of: app))]))
+        let facts = (family?.members ?? [app]).map { AppFacts(id: $0, codec: apps.codec(of: $0)) }
+        let reader = EnvelopeReader(apps: AppTable(facts, families: family.map { [$0] } ?? []))
         do throws(EnvelopeFault) {
             return try reader.read(envelope.bytes, now: UnixSeconds(0))
         } catch {

@@ -19,24 +19,36 @@ package final class AppCatalog: Sendable {
 
     /// Nil if every app is known.
     private let apps: Locked<[AppID: App]?>
+    private let families = Locked<[AppID: Family]>([:])
     private let others: any ServiceCodec
 
     /// Creates a catalog.
     ///
     /// - Parameters:
     ///   - apps: The apps; nil if every app is known, as where there is no configuration.
+    ///   - families: The families of these apps.
     ///   - others: Reads the addresses of apps that are no longer in the configuration, whose devices can still be
     ///     found and removed.
-    package init(_ apps: [App]?, others: any ServiceCodec) {
+    package init(_ apps: [App]?, families: [Family] = [], others: any ServiceCodec) {
         self.apps = Locked(apps.map(Self.byID))
         self.others = others
+        set(families)
     }
 
     /// Replaces the apps by those of a new configuration.
-    package func update(_ new: [App]) {
+    package func update(_ new: [App], families: [Family] = []) {
         let new = Self.byID(new)
         apps.withLock { $0 = new }
+        set(families)
     }
+
+    private func set(_ new: [Family]) {
+        let new = Dictionary(new.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
+        families.withLock { $0 = new }
+    }
+
+    /// Returns the family with this name; nil if there is none.
+    func family(_ name: AppID) -> Family? { families.withLock { $0[name] } }
 
     private static func byID(_ apps: [App]) -> [AppID: App] {
         Dictionary(apps.map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first })

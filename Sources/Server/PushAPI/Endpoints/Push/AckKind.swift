@@ -15,6 +15,11 @@ package enum AckKind: WrittenKind {
                 "status": ["type": "string", "enum": ["accepted", "duplicate", "rejected", "busy"]],
                 "seq": ["type": "integer", "description": "The number of the message in the event log."],
                 "part": ["type": "integer", "description": "The part of the log in a cluster; left out if it is 0."],
+                "apps": [
+                    "type": "object",
+                    "additionalProperties": ["type": "string", "enum": ["accepted", "duplicate"]],
+                    "description": "For a family: the status of each member.",
+                ],
                 "reason": [
                     "type": "string", "enum": .array(RejectionReason.allCases.map { .string($0.rawValue) }),
                     "description": "The reason of a rejection.",
@@ -22,11 +27,12 @@ package enum AckKind: WrittenKind {
                 "detail": ["type": "string", "description": "The reason of a rejection, for people."],
                 "retry_after_ms": ["type": "integer", "description": "The time to wait before the next attempt."],
                 "findings": [
-                    "type": "array", "maxItems": 10,
+                    "type": "array",
                     "items": [
                         "type": "object", "required": ["code", "path", "detail"],
                         "properties": [
                             "code": ["type": "string"], "path": ["type": "string"], "detail": ["type": "string"],
+                            "app": ["type": "string", "description": "For a family: the member."],
                         ],
                     ],
                     "description": "Parts of an accepted payload that the push service may ignore or reject.",

@@ -36,9 +36,11 @@ enum EnvelopeSchema {
 
     /// That one of the members that make a payload is there.
     private static let plainContent = JSONValue.array(
-        (PlainField.allCases.map(\.rawValue) + ["live_activity"]).map { ["required": [.string($0)]] })
+        (PlainField.allCases.map(\.rawValue) + ["live_activity", "payloads"]).map { ["required": [.string($0)]] })
 
-    static let app: JSONValue = ["type": "string", "pattern": TextPattern.name, "description": "The app."]
+    static let app: JSONValue = [
+        "type": "string", "pattern": TextPattern.name, "description": "The app, or a family of apps.",
+    ]
 
     private static var options: [String: JSONValue] {
         [
@@ -63,6 +65,10 @@ enum EnvelopeSchema {
             "again": [
                 "type": "boolean", "default": false,
                 "description": "Looks up users, tags or all once more for a known id, for devices that joined.",
+            ],
+            "prefer": [
+                "type": "array", "minItems": 1, "maxItems": .integer(Int64(Family.maxMembers)), "items": app,
+                "description": "Of a family: each user gets it in the first of these apps that reaches them.",
             ],
             "traceparent": text(128, about: "W3C trace context; repeated in events."),
         ]
@@ -90,6 +96,10 @@ enum EnvelopeSchema {
                 "description": "For each of to.users, the values of the names in braces in the texts of alert.",
             ],
             "live_activity": liveActivity,
+            "payloads": [
+                "type": "object", "additionalProperties": ["type": "object"],
+                "description": "Of a family: payloads by push service, such as apns, instead of the other members.",
+            ],
         ]
     }
 
