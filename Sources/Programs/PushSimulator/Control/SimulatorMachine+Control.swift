@@ -21,7 +21,7 @@ extension SimulatorMachine {
         ("/phones", ["GET", "POST", "DELETE"]), ("/phones/NUMBER", ["GET", "DELETE"]),
         ("/activities", ["GET", "POST"]), ("/activities/NUMBER", ["GET"]), ("/activities/NUMBER/dismiss", ["POST"]),
         ("/feedback", ["GET", "POST", "DELETE"]),
-        ("/store/sign", ["POST"]), ("/store/notifications", ["POST"]),
+        ("/store/sign", ["POST"]), ("/store/notifications", ["POST"]), ("/subscriptions", ["GET", "POST", "DELETE"]),
     ]
 
     /// Returns a path as it is in ``methods``, and the token or number in it.
@@ -71,6 +71,10 @@ extension SimulatorMachine {
         case (_, "/store/sign"), (_, "/store/notifications"):
             throw ControlError(
                 "this simulator signs nothing", status: 404, advice: "start it with `carillon simulate`")
+        case (_, "/subscriptions"):
+            throw ControlError(
+                "this simulator has no push service of browsers", status: 404,
+                advice: "start it with `carillon simulate --webpush-port 2444`")
         case ("GET", "/state"):
             _ = try ControlQuery(request.query, keys: [])
             return state(now: now)
@@ -215,7 +219,7 @@ extension SimulatorMachine {
     }
 
     /// Returns each rule of a script as JSON, so that GET shows the rules as they were sent.
-    private static func sources(_ tree: JSONTree) -> [[UInt8]] {
+    static func sources(_ tree: JSONTree) -> [[UInt8]] {
         guard let rules = tree["rules"]?.elements else { return [] }
         return rules.map { rule in
             var text = JSONText()

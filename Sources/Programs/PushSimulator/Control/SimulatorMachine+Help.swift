@@ -73,6 +73,9 @@ extension SimulatorMachine {
                                    "product_id", "transaction_id",
                                    "original_transaction_id",
                                    "app_account_token"}
+        POST   /subscriptions     make a push subscription, with --webpush-port;
+                                  GET /webpush/ lists what else there is for Web Push
+        GET    /fcm/              what there is for FCM, with --fcm-port
 
         A fault rule: { on: "request", match: {…}, times: 3, latency: "20ms", EFFECT }
           on       request (default), connect, binary, binary_connect, feedback

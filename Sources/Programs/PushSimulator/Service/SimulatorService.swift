@@ -47,6 +47,8 @@ package final class SimulatorService {
     private var storeServer: HTTP1Server?
     /// The simulated FCM, whose requests the control port answers; nil without one.
     package var fcm: FCMService?
+    /// The simulated push service of browsers, whose requests the control port answers; nil without one.
+    package var webPush: WebPushService?
     var storeRandom: SeededRandom
     var receipts = ReceiptDesk()
     private var sessions: [ObjectIdentifier: any SimulatorSession] = [:]
@@ -129,6 +131,8 @@ package final class SimulatorService {
         sessions = [:]
         fcm?.stop()
         fcm = nil
+        webPush?.stop()
+        webPush = nil
         let servers = [control.take(), storeServer.take()].compactMap { $0 }
         guard !servers.isEmpty else {
             loop.execute { [box = LoopBound(whenDone, on: loop)] in box.wrapped() }
@@ -218,6 +222,8 @@ package final class SimulatorService {
             controlStore(control, signature: signature) { self.respond($0, with: responder) }
         } else if let fcm, control.path.hasPrefix("/fcm/") {
             respond(fcm.control(control), with: responder)
+        } else if let webPush, WebPushMachine.isOwn(control.path) {
+            respond(webPush.machine.control(control), with: responder)
         } else {
             respond(machine.control(control, now: .current()), with: responder)
         }

@@ -23,6 +23,7 @@ struct SimulateVerb {
             Option(
                 "fcm-token-port", value: "P",
                 about: "the HTTPS port that gives access tokens for it (any free port)"),
+            Option("webpush-port", value: "P", about: "the HTTP/2 port of a push service of browsers (none)"),
             Option("control-port", value: "P", about: "the HTTP port for received requests, faults and devices (8474)"),
             Option("data", value: "DIR", about: "the directory for its certificates and keys (./simulator)"),
             Option(
@@ -54,6 +55,10 @@ struct SimulateVerb {
                 "carillon simulate --fcm-port 2443",
                 "simulate Firebase Cloud Messaging as well; its service account is simulator/firebase.json"
             ),
+            (
+                "carillon simulate --webpush-port 2444",
+                "simulate Web Push as well; POST /subscriptions on the control port makes subscriptions"
+            ),
             ("curl http://127.0.0.1:8474/received", "show the requests that a running simulator received"),
         ]
     ) { arguments in
@@ -71,12 +76,14 @@ struct SimulateVerb {
         let loop = EventLoop(name: "simulator")
         let stop = Latch()
         let fcm = try Self.fcm(arguments, files: files, host: options.host)
+        let webPush = try Self.webPush(arguments, files: files, host: options.host)
         let service: LoopBound<SimulatorService>
         do {
             service = try await loop.run {
                 let service = try SimulatorService(on: loop, options: options, script: script)
                 do {
                     service.fcm = try fcm?.open(on: loop)
+                    service.webPush = try webPush.map { try WebPushService(on: loop, options: $0) }
                 } catch {
                     service.stop()
                     throw error
@@ -164,6 +171,17 @@ struct SimulateVerb {
         options.port = port
         options.tokenPort = try arguments.port("fcm-token-port") ?? 0
         return FCM(account: account, options: options)
+    }
+
+    /// Returns the options of the simulated push service of browsers; nil without `--webpush-port`.
+    private static func webPush(
+        _ arguments: Arguments, files: SimulatorFiles, host: String
+    ) throws -> WebPushService.Options? {
+        guard let port = try arguments.port("webpush-port") else { return nil }
+        var options = WebPushService.Options(identity: files.server)
+        options.host = host
+        options.port = port
+        return options
     }
 
     /// Adds the key that `--key` names, so that a user can test an existing configuration unchanged.

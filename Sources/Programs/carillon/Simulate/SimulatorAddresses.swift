@@ -12,6 +12,8 @@ struct SimulatorAddresses: Sendable {
     let store: HostPort?
     /// The port of FCM, if it is simulated.
     let fcm: HostPort?
+    /// The port of the push service of browsers, if it is simulated.
+    let webPush: HostPort?
 
     init(_ service: SimulatorService, host: String) {
         provider = HostPort(host: host, port: service.providerAddress?.port ?? 0)
@@ -20,6 +22,7 @@ struct SimulatorAddresses: Sendable {
         control = HostPort(host: host, port: service.controlPort ?? 0)
         store = service.storePort.map { HostPort(host: host, port: $0) }
         fcm = service.fcm.map { HostPort(host: host, port: $0.port) }
+        webPush = service.webPush.map { HostPort(host: host, port: $0.port) }
     }
 
     func json(_ files: SimulatorFiles) -> String {
@@ -28,7 +31,7 @@ struct SimulatorAddresses: Sendable {
         let members = fcm.map { "\"fcm\":\($0.port),\"service_account\":\(account)," } ?? ""
         return "{\"provider\":\(provider.port),\"binary\":\(binary.port),\"feedback\":\(feedback.port),"
             + "\"control\":\(control.port),\(store.map { "\"store\":\($0.port)," } ?? "")"
-            + members + "\"ca\":\(quoted(files.authorityPath)),"
+            + members + "\(webPush.map { "\"webpush\":\($0.port)," } ?? "")\"ca\":\(quoted(files.authorityPath)),"
             + "\"key\":\(quoted(files.providerKeyPath)),\"key_id\":\"\(SimulatorFiles.keyID)\","
             + "\"team_id\":\"\(SimulatorFiles.teamID)\",\"certificate\":\(quoted(files.clientPath))}\n"
     }
@@ -54,6 +57,7 @@ struct SimulatorAddresses: Sendable {
                 ["service account", "\(files.directory)/\(SimulatorAccount.name)"],
             ]
         }
+        if let webPush { stores.append(["Web Push", "https://\(webPush)"]) }
         return output.colored("A simulated Apple push service is listening.", in: .bold) + "\n"
             + output.table(["what", "where"], rows: rows + stores)
             + (files.made.isEmpty ? "" : "Created: \(files.made.joined(separator: ", ")).\n")

@@ -1,0 +1,60 @@
+private import COpenSSL
+
+/// AES-128-GCM for single messages that arrive whole, without additional data.
+package enum AES128GCM {
+    package static let keyLength = 16
+    package static let nonceLength = 12
+    package static let tagLength = 16
+
+    /// Encrypts a message. The tag follows the encrypted bytes.
+    package static func seal(_ message: [UInt8], key: [UInt8], nonce: [UInt8]) -> [UInt8] {
+        precondition(key.count == keyLength && nonce.count == nonceLength, "a key or nonce has the wrong length")
+        let context = ContextHandle()
+        var sealed = [UInt8](repeating: 0, count: message.count)
+        var tag = [UInt8](repeating: 0, count: tagLength)
+        var length: CInt = 0
+        let isSealed =
+            unsafe EVP_EncryptInit_ex2(context.pointer, EVP_aes_128_gcm(), key, nonce, nil) == 1
+            && EVP_EncryptUpdate(context.pointer, &sealed, &length, message, CInt(clamping: message.count)) == 1
+            && EVP_EncryptFinal_ex(context.pointer, &tag, &length) == 1
+            && EVP_CIPHER_CTX_ctrl(context.pointer, EVP_CTRL_AEAD_GET_TAG, CInt(tagLength), &tag) == 1
+        precondition(isSealed, "OpenSSL refuses AES-128-GCM")
+        return sealed + tag
+    }
+
+    /// Decrypts a message with its tag. Returns nil if the key or the nonce is another one, or if a byte was changed.
+    package static func open(_ sealed: [UInt8], key: [UInt8], nonce: [UInt8]) -> [UInt8]? {
+        guard key.count == keyLength, nonce.count == nonceLength, sealed.count >= tagLength else { return nil }
+        let encrypted = Array(sealed.dropLast(tagLength))
+        var tag = Array(sealed.suffix(tagLength))
+        let context = ContextHandle()
+        OpenSSLErrors.clear()
+        defer { OpenSSLErrors.clear() }
+        var message = [UInt8](repeating: 0, count: encrypted.count)
+        var rest = [UInt8](repeating: 0, count: tagLength)
+        var length: CInt = 0
+        let isOpen =
+            unsafe EVP_DecryptInit_ex2(context.pointer, EVP_aes_128_gcm(), key, nonce, nil) == 1
+            && EVP_DecryptUpdate(context.pointer, &message, &length, encrypted, CInt(clamping: encrypted.count)) == 1
+            && EVP_CIPHER_CTX_ctrl(context.pointer, EVP_CTRL_AEAD_SET_TAG, CInt(tagLength), &tag) == 1
+            && EVP_DecryptFinal_ex(context.pointer, &rest, &length) == 1
+        if isOpen { return message }
+        wipe(&message)
+        return nil
+    }
+}
+
+/// An owner of an OpenSSL cipher context.
+@safe
+private struct ContextHandle: ~Copyable {
+    let pointer: OpaquePointer
+
+    init() {
+        guard let pointer = unsafe EVP_CIPHER_CTX_new() else { fatalError("out of memory") }
+        unsafe self.pointer = pointer
+    }
+
+    deinit {
+        unsafe EVP_CIPHER_CTX_free(pointer)
+    }
+}
