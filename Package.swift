@@ -84,7 +84,7 @@ let rooms: KeyValuePairs<String, [Target]> = [
         // The actors that hold sessions to a push service.
         .target(
             name: "PushGateways",
-            dependencies: ["PushModel", "PushLogic", "PushTransport", "PushLoop", "PushText"],
+            dependencies: ["PushModel", "PushLogic", "PushTransport", "PushLoop", "PushTime", "PushText"],
             swiftSettings: settingsOverC),
         .target(
             name: "APNs",
@@ -96,6 +96,12 @@ let rooms: KeyValuePairs<String, [Target]> = [
             name: "FCM",
             dependencies: [
                 "PushModel", "PushWire", "PushGateways", "PushTransport", "PushLoop", "PushTime",
+            ], swiftSettings: settingsOverC),
+        .target(
+            name: "WebPush",
+            dependencies: [
+                "PushModel", "PushWire", "PushLogic", "PushGateways", "PushTransport", "PushLoop", "PushTime",
+                "PushText", "PushThread", "PushRandom",
             ], swiftSettings: settingsOverC),
     ],
     // What is kept on disk, what runs between producers and gateways, and the server put together.
@@ -114,8 +120,8 @@ let rooms: KeyValuePairs<String, [Target]> = [
         .target(
             name: "PushConfiguration",
             dependencies: [
-                "APNs", "FCM", "PushPipeline", "PushGateways", "PushLogic", "PushWire", "PushModel", "PushText",
-                "PushTransport", "PushPostgreSQL", "PushLoop", "JSON5", "Receipts",
+                "APNs", "FCM", "WebPush", "PushPipeline", "PushGateways", "PushLogic", "PushWire", "PushModel",
+                "PushText", "PushTransport", "PushPostgreSQL", "PushLoop", "JSON5", "Receipts",
             ], swiftSettings: settings),
         .target(
             name: "PushAPI",
@@ -146,7 +152,7 @@ let rooms: KeyValuePairs<String, [Target]> = [
             dependencies: [
                 "APNs", "PushServer", "PushAPI", "PushConfiguration", "PushStore", "PushGateways", "PushLogic",
                 "PushWire", "PushModel", "PushTime", "PushText", "PushRandom", "PushSimulator", "PushTransport",
-                "PushPostgreSQL", "PushLoop", "PushThread", "PushSQLite", "Receipts",
+                "PushPostgreSQL", "PushLoop", "PushThread", "PushSQLite", "Receipts", "WebPush",
             ], swiftSettings: settings),
         .executableTarget(
             name: "Benchmarks",
@@ -263,6 +269,12 @@ let rooms: KeyValuePairs<String, [Target]> = [
                 "PushModel",
                 "PushTransport", "PushLoop", "PushRandom", "PushTime", "TestSupport", "TestTraits",
             ], swiftSettings: settings),
+        .testTarget(
+            name: "WebPushTests",
+            dependencies: [
+                "WebPush", "PushGateways", "PushWire", "PushModel", "PushTransport", "PushLoop", "PushRandom",
+                "PushTime", "TestSupport", "TestTraits",
+            ], swiftSettings: settings),
         // A push service of the tests alone: what it needs must be enough for any other. So it names no service.
         .testTarget(
             name: "StubServiceTests",
@@ -290,8 +302,8 @@ let rooms: KeyValuePairs<String, [Target]> = [
         .testTarget(
             name: "PushConfigurationTests",
             dependencies: [
-                "APNs", "FCM", "PushConfiguration", "PushModel", "PushTransport", "JSON5", "TestSupport", "TestTraits",
-                "ServerTestSupport", "PushText", "Receipts",
+                "APNs", "FCM", "WebPush", "PushConfiguration", "PushModel", "PushWire", "PushTransport", "JSON5",
+                "TestSupport", "TestTraits", "ServerTestSupport", "PushText", "Receipts",
             ], swiftSettings: settings),
         .testTarget(
             name: "PushAPITests",

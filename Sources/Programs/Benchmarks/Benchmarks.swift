@@ -25,6 +25,9 @@ enum Benchmarks {
             run: IntakeBenchmark.run),
         Case(name: "stages", about: "the cost of each stage of a delivery", run: StageBenchmark.run),
         Case(name: "access", about: "the checks of HTTP requests by their keys [requests]", run: AccessBenchmark.run),
+        Case(
+            name: "encryption", about: "the encryption of messages for browsers [messages]",
+            run: EncryptionBenchmark.run),
         Case(name: "envelopes", about: "parsing of envelopes, writing of acks", run: EnvelopeBenchmark.run),
         Case(
             name: "receipts", about: "the verification of signed data of the App Store [texts]",

@@ -120,6 +120,25 @@ import Testing
         let credential: Credential?
     }
 
+    @Test func `A VAPID key is made once, readable only by its owner, and its public key is shown`() async throws {
+        struct Made: Decodable {
+            let public_key: String
+            let file: String
+        }
+        let made = try await keys(["vapid", "vapid.pem", "--json"])
+        #expect(made.status == 0)
+        let publicKey = try JSONDecoder().decode(Made.self, from: Data(made.output.utf8)).public_key
+        #expect(Base64URL.decode(publicKey)?.count == 65)
+        let attributes = try FileManager.default.attributesOfItem(atPath: "\(directory.path)/vapid.pem")
+        #expect((attributes[.posixPermissions] as? Int) == 0o600)
+        let before = try Data(contentsOf: URL(filePath: "\(directory.path)/vapid.pem"))
+        let again = try await keys(["vapid", "vapid.pem"])
+        #expect(again.status != 0 && again.errors.contains("already exists"))
+        #expect(try Data(contentsOf: URL(filePath: "\(directory.path)/vapid.pem")) == before)
+        let shown = try await keys(["show", "vapid.pem"])
+        #expect(shown.status == 0 && shown.output.contains(publicKey) && shown.output.contains("VAPID"))
+    }
+
     @Test func `A provider key is shown as text and as JSON`() async throws {
         _ = try directory.write("AuthKey_ABC123DEFG.p8", containing: key.pem)
         let words = try await keys(["show", "AuthKey_ABC123DEFG.p8"])

@@ -141,6 +141,7 @@ import Testing
         ("{}", 422, "invalid", "/token: the value is missing"),
         (#"{"token":"xyz"}"#, 422, "invalid", "/token: the value is invalid"),
         (#"{"token":5}"#, 422, "invalid", "a string is expected"),
+        (#"{"token":{"endpoint":"https://a.example"}}"#, 422, "invalid", "it is an object, not a string"),
         (#"{"token":"aa","environment":"sandbox"}"#, 422, "invalid", "uses the environment production"),
         (#"{"token":"aa","environment":"moon"}"#, 422, "invalid", "uses the environment production"),
         (#"{"token":"aa","replaces":"AA"}"#, 422, "invalid", "the same as the new one"),

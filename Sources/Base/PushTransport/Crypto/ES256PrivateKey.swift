@@ -106,6 +106,9 @@ package final class ES256PublicKey: Sendable {
     /// The key as PEM of its SubjectPublicKeyInfo.
     package var pem: String { String(decoding: key.publicPEM, as: UTF8.self) }
 
+    /// The 65 bytes of the uncompressed point, as in the `k` parameter of VAPID.
+    package var point: [UInt8] { key.uncompressedPoint }
+
     /// The SHA-256 digest of the key's SubjectPublicKeyInfo in DER. It identifies the key in texts without showing it.
     package var fingerprint: Digest256 { SHA256.hash(key.publicDER) }
 
@@ -168,6 +171,22 @@ private enum ES256Signature {
 }
 
 extension KeyHandle {
+    /// The point of a key on P-256, whatever form the file of the key has it in.
+    fileprivate var uncompressedPoint: [UInt8] {
+        var point = [UInt8](repeating: 0, count: 65)
+        point[0] = 4
+        unsafe point.withUnsafeMutableBufferPointer { point in
+            for (index, name) in [OSSL_PKEY_PARAM_EC_PUB_X, OSSL_PKEY_PARAM_EC_PUB_Y].enumerated() {
+                var number: OpaquePointer?
+                guard unsafe EVP_PKEY_get_bn_param(pointer, name, &number) == 1,
+                    unsafe BN_bn2binpad(number, point.baseAddress! + 1 + 32 * index, 32) == 32
+                else { fatalError("OpenSSL does not give the coordinates of a key") }
+                unsafe BN_free(number)
+            }
+        }
+        return point
+    }
+
     fileprivate convenience init(publicKey block: PEMBlock, name: String) throws(CryptoError) {
         let bio = MemoryBIO(block.text)
         OpenSSLErrors.clear()

@@ -85,7 +85,7 @@ extension EnvelopeReading {
             {
                 tokens.append(token)
             }
-            position += 1
+            position = json.next(position)
         }
         return tokens
     }
@@ -94,6 +94,7 @@ extension EnvelopeReading {
         at position: IndexedJSON.Position, of codec: any ServiceCodec
     ) throws(AddressFault) -> Address {
         if json.isPlainString(position) { return try codec.address(json.inner(position)) }
+        if json.kind(position) == .object { return try codec.address(object: json.raw(position)) }
         guard json.kind(position).isString else {
             throw AddressFault("is \(json.kind(position).name), not a string")
         }

@@ -34,6 +34,15 @@ package struct CredentialFileDescription: Sendable {
         case begins(WallTime)
         /// The end of its validity.
         case ends(WallTime)
+
+        /// The name by which a description has a fact once.
+        var name: String {
+            switch self {
+            case .text(let name, _): name
+            case .begins: "valid from"
+            case .ends: "expires"
+            }
+        }
     }
 
     /// The content, such as "a provider key (PEM)".
@@ -43,12 +52,23 @@ package struct CredentialFileDescription: Sendable {
     package let next: String
     /// The members in JSON, besides the name of the file.
     package let members: [String: JSONValue]
+    /// Whether the file is certainly one of this service, so that no other one has to describe it.
+    package var isCertain = true
 
     package init(content: String, facts: [Fact], next: String, members: [String: JSONValue]) {
         self.content = content
         self.facts = facts
         self.next = next
         self.members = members
+    }
+
+    /// Returns the description of a file that another service can use, too, as it describes it: a key of one kind may
+    /// serve several. Facts and members of the same name are those of this description.
+    package func or(_ other: CredentialFileDescription) -> CredentialFileDescription {
+        let names = Set(facts.map(\.name))
+        return CredentialFileDescription(
+            content: "\(content), or \(other.content)", facts: facts + other.facts.filter { !names.contains($0.name) },
+            next: "\(next)\n\nOr: \(other.next)", members: other.members.merging(members) { $1 })
     }
 
     /// Returns a path as a string literal for the configuration.

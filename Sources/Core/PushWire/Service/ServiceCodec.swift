@@ -10,6 +10,9 @@ package protocol ServiceCodec: Sendable {
     /// Reads an address from its text in an envelope or a file.
     func address(_ text: ByteView) throws(AddressFault) -> Address
 
+    /// Reads an address from a JSON object in an envelope or a registration.
+    func address(object text: ByteView) throws(AddressFault) -> Address
+
     /// Reads an address from any of the texts that apps send in a registration.
     func address(givenAs text: String) throws(AddressFault) -> Address
 
@@ -87,7 +90,18 @@ extension ServiceCodec {
             detail: "live_activity: \(plainRules.service) has no Live Activities; give alert or payload instead")
     }
 
+    /// The addresses of most push services are texts.
+    package func address(object text: ByteView) throws(AddressFault) -> Address {
+        throw AddressFault("is an object, not a string")
+    }
+
     package func address(pastedAs text: String) throws(AddressFault) -> Address { try address(givenAs: text) }
+
+    /// Reads an address from the text of a JSON object.
+    package func address(object text: String) throws(AddressFault) -> Address {
+        let read = ByteView.lending(text) { view in Result { () throws(AddressFault) in try address(object: view) } }
+        return try read.get()
+    }
 
     /// Reads an address from its text in an envelope or a file.
     package func address(_ text: String) throws(AddressFault) -> Address {

@@ -53,15 +53,27 @@ extension Form where Value == DeliveryID {
 extension Form where Value == AddressText {
     /// An address, in any of the forms in which apps send those of their push service.
     package static var address: Form<AddressText> {
-        .parsed(
+        @Sendable func read(_ text: String, isObject: Bool, _ faults: inout InputFaults) -> AddressText? {
+            if let address = AddressText(text, isObject: isObject) { return address }
+            faults.add(.badValue, detail: "the value is invalid: it has 1 to \(AddressText.maxLength) bytes")
+            return nil
+        }
+        return Form(
             schema: [
-                "type": "string", "minLength": 1, "maxLength": .integer(Int64(AddressText.maxLength)),
+                "type": ["string", "object"], "minLength": 1, "maxLength": .integer(Int64(AddressText.maxLength)),
                 "description": """
                 The token of an app at APNs: hexadecimal digits in either case, with or without spaces and angle \
-                brackets, or base64 or base64url. A text of hexadecimal digits only is never read as base64.
+                brackets, or base64 or base64url. A text of hexadecimal digits only is never read as base64. Of an app \
+                for browsers: the subscription, as an object or as its text.
                 """,
-            ], example: AddressText("00")!, rule: "has 1 to \(AddressText.maxLength) bytes"
-        ) { AddressText($0) }
+            ], example: AddressText("00")!, text: { read($0, isObject: false, &$1) }
+        ) { document, position, faults in
+            if document.kind(position) == .object {
+                return read(String(decoding: document.text(position), as: UTF8.self), isObject: true, &faults)
+            }
+            guard let text = document.text(position, or: &faults) else { return nil }
+            return read(text, isObject: false, &faults)
+        }
     }
 }
 

@@ -9,6 +9,8 @@ package struct CredentialAnswer: JSONAnswer, Equatable {
         case certificate
         /// An account with a key that signs requests for access tokens.
         case serviceAccount = "service_account"
+        /// A key that identifies the app to the push services of browsers.
+        case vapid
     }
 
     package enum State: String, Codable, Sendable, SchemaChoice {

@@ -27,6 +27,8 @@ package struct DeviceInput: Sendable, Equatable {
     package var activityType: String?
     package var installation: String?
     package var timeZone: String?
+    /// The addresses that are JSON objects, by their keys.
+    private var objects: Set<String> = []
 
     /// The keys, in the order of help texts and files.
     package static let keys = [
@@ -49,8 +51,11 @@ package struct DeviceInput: Sendable, Equatable {
             ]
         }
         let token: JSONValue = [
-            "type": "string", "minLength": 1, "maxLength": .integer(Int64(AddressText.maxLength)),
-            "description": "The token of an app at APNs: 1 to 100 bytes in hexadecimal digits.",
+            "type": ["string", "object"], "minLength": 1, "maxLength": .integer(Int64(AddressText.maxLength)),
+            "description": """
+            The token of an app at APNs: 1 to 100 bytes in hexadecimal digits. Of an app for browsers: the subscription, \
+            as an object or as its text.
+            """,
         ]
         return [
             "type": "object", "required": ["app", "token"], "additionalProperties": false,
@@ -109,6 +114,9 @@ package struct DeviceInput: Sendable, Equatable {
             guard Self.keys.contains(key) else { throw Self.unknown(key, others: ignoring) }
             if key == "tags" {
                 tags = try Self.texts(document, at: member.value)
+            } else if key == "token" || key == "replaces", document.kind(member.value) == .object {
+                objects.insert(key)
+                set(key, to: String(decoding: document.text(member.value), as: UTF8.self))
             } else {
                 guard let text = document.string(member.value) else {
                     throw DeviceFault("\(key) is a string, not \(document.kind(member.value).name)")
@@ -159,7 +167,7 @@ package struct DeviceInput: Sendable, Equatable {
         }
         guard let token else { throw DeviceFault("token is missing: the address of the device") }
         let codec = codec(id)
-        var device = DeviceRegistration(app: id, token: try Self.address(token, of: codec, named: "token"))
+        var device = DeviceRegistration(app: id, token: try address(token, of: codec, named: "token"))
         device.user = try Self.text(user, named: "user", upTo: Self.maxUserLength)
         device.locale = try Self.text(locale, named: "locale", upTo: Self.maxWordLength)
         device.platform = try Self.text(platform, named: "platform", upTo: Self.maxWordLength)
@@ -177,7 +185,7 @@ package struct DeviceInput: Sendable, Equatable {
             throw DeviceFault("time_zone is not the name of a time zone, such as Europe/Berlin")
         }
         if let replaces {
-            let old = try Self.address(replaces, of: codec, named: "replaces")
+            let old = try address(replaces, of: codec, named: "replaces")
             guard old != device.token else { throw DeviceFault("replaces is the same token as token") }
             device.replaces = old
         }
@@ -215,11 +223,11 @@ package struct DeviceInput: Sendable, Equatable {
             }
     }
 
-    private static func address(
+    private func address(
         _ text: String, of codec: any ServiceCodec, named name: String
     ) throws(DeviceFault) -> Address {
         do throws(AddressFault) {
-            return try codec.address(text)
+            return objects.contains(name) ? try codec.address(object: text) : try codec.address(text)
         } catch {
             throw DeviceFault("\(name) is not a device token: it \(error.problem)")
         }

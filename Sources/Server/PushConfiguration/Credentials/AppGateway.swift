@@ -76,6 +76,7 @@ package struct AppGateway: Sendable {
         var settings = GatewaySettings(
             app: app.id, endpoint: hostPort, reasons: app.reasons, resolver: resolver,
             connect: connect(resolver: resolver, permit: permit))
+        if let lookUp = service.connector.lookUp { settings.lookUp = lookUp }
         settings.permit = permit
         settings.deliveriesPerMinute = app.deliveriesPerMinute
         settings.policy.minimum = app.gateway.connections.lowerBound

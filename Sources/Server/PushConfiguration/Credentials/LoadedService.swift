@@ -4,11 +4,13 @@ package import PushGateways
 package import PushLoop
 import PushModel
 package import PushTransport
+package import WebPush
 
 /// The credential of an app, as its push service has read and checked it. A further service has a case.
 package enum LoadedService: Sendable {
     case apns(LoadedAPNs)
     case fcm(LoadedFCM)
+    case webPush(LoadedWebPush)
 
     /// Reads and checks the files of an app. It blocks, so do not call it on an event loop.
     init(_ app: Configuration.App, contexts: TLSContexts) throws {
@@ -21,6 +23,8 @@ package enum LoadedService: Sendable {
                     let trust = FCMSettings.isHostOfGoogle(host) ? .system : app.endpoint.trust
                     return try contexts.client(trust, alpn: [])
                 })
+        case .webPush(let settings):
+            self = .webPush(try LoadedWebPush(settings) { try contexts.client(.system, alpn: ["h2"]) })
         }
     }
 
@@ -28,6 +32,7 @@ package enum LoadedService: Sendable {
         switch self {
         case .apns(let loaded): loaded
         case .fcm(let loaded): loaded
+        case .webPush(let loaded): loaded
         }
     }
 
@@ -36,6 +41,8 @@ package enum LoadedService: Sendable {
         switch self {
         case .apns(let loaded): loaded.tokens(from: tokens.apns)
         case .fcm(let loaded): loaded.tokens(from: tokens.fcm)
+        // Tokens belong to an origin, and connections sign them themselves.
+        case .webPush: nil
         }
     }
 }

@@ -8,6 +8,9 @@ extension AppDraft {
         "gateway.feedback.interval", "broadcast.send", "broadcast.manage", "receipts.app_apple_id",
     ]
     static let onlyFCM = ["credential.service_account", "quota.per_minute"]
+    static let onlyWebPush = [
+        "credential.vapid", "credential.subject", "origins", "private_networks", "navigate", "title",
+    ]
 
     /// Reports settings of another push service.
     func reject(_ settings: [String], of service: String, in section: ConfigurationSection) {

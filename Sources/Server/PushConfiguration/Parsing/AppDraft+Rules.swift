@@ -18,10 +18,16 @@ extension AppDraft {
         switch service {
         case .apns:
             reject(Self.onlyFCM, of: "fcm", in: section)
+            reject(Self.onlyWebPush, of: "webpush", in: section)
             given = apns(in: section)
         case .fcm:
             reject(Self.onlyAPNs, of: "apns", in: section)
+            reject(Self.onlyWebPush, of: "webpush", in: section)
             given = fcm(in: section)
+        case .webpush:
+            reject(Self.onlyAPNs, of: "apns", in: section)
+            reject(Self.onlyFCM, of: "fcm", in: section)
+            given = webPush(in: section)
         }
         guard let parts = given, let id else { return nil }
         return Configuration.App(

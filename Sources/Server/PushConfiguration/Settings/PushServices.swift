@@ -3,10 +3,11 @@ import FCM
 package import PushLoop
 package import PushModel
 package import PushWire
+import WebPush
 
 /// The push services that Carillon can send to, one line for each.
 package enum PushServices {
-    package static let all: [PushService] = [.apns, .fcm]
+    package static let all: [PushService] = [.apns, .fcm, .webPush]
 
     /// Reads the addresses of apps that are not in the configuration.
     package static let unconfigured: any ServiceCodec = all[0].codec
@@ -35,22 +36,28 @@ package enum PushServices {
     }
 
     /// What to check if a push service rejects too many addresses of an app, where nothing says which service it is.
-    package static let misdirection = all.map(\.description.misdirection).joined(separator: "; or ")
+    package static let misdirection = all.filter {
+        $0.reasons.misdirected != nil
+    }.map(\.description.misdirection).joined(separator: "; or ")
 
-    /// Describes a file of a credential. It blocks.
+    /// Describes a file of a credential, as each service that can use it does. It blocks.
     ///
     /// - Throws: the error of the first service if the file is not one of any service.
     package static func describeCredential(
         in path: String, password: String?, at now: WallTime
     ) throws -> CredentialFileDescription {
         var first: (any Error)?
+        var description: CredentialFileDescription?
         for service in all {
             do {
-                return try service.readCredential(path, password, now)
+                let read = try service.readCredential(path, password, now)
+                description = description?.or(read) ?? read
+                if read.isCertain { break }
             } catch {
                 first = first ?? error
             }
         }
-        throw first!
+        guard let description else { throw first! }
+        return description
     }
 }

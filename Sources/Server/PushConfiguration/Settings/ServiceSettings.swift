@@ -3,11 +3,13 @@ package import FCM
 package import PushGateways
 package import PushModel
 package import PushWire
+package import WebPush
 
 /// The settings of an app that belong to its push service.
 package enum ServiceSettings: Sendable, Equatable {
     case apns(APNsSettings)
     case fcm(FCMSettings)
+    case webPush(WebPushSettings)
 }
 
 /// What the app's push service gives for this app. A further service has a case in each.
@@ -16,7 +18,7 @@ extension Configuration.App {
     package var apns: APNsSettings? {
         switch service {
         case .apns(let settings): settings
-        case .fcm: nil
+        case .fcm, .webPush: nil
         }
     }
 
@@ -25,6 +27,7 @@ extension Configuration.App {
         switch service {
         case .apns: .apns
         case .fcm: .fcm
+        case .webPush: .webPush
         }
     }
 
@@ -33,6 +36,7 @@ extension Configuration.App {
         switch service {
         case .apns(let settings): settings.description
         case .fcm: .fcm
+        case .webPush: .webPush
         }
     }
 
@@ -41,6 +45,7 @@ extension Configuration.App {
         switch service {
         case .apns(let settings): settings.identity
         case .fcm(let settings): settings.identity
+        case .webPush(let settings): settings.identity
         }
     }
 
@@ -51,14 +56,14 @@ extension Configuration.App {
     package var wireProtocol: String {
         switch service {
         case .apns(let settings): settings.wireProtocol.rawValue
-        case .fcm: "http2"
+        case .fcm, .webPush: "http2"
         }
     }
 
     /// The largest number of deliveries that the push service takes in a minute; nil if it has no such limit.
     package var deliveriesPerMinute: Int? {
         switch service {
-        case .apns: nil
+        case .apns, .webPush: nil
         case .fcm(let settings): settings.perMinute
         }
     }
@@ -68,6 +73,7 @@ extension Configuration.App {
         switch service {
         case .apns(let settings): settings.credential.paths
         case .fcm(let settings): [settings.serviceAccount]
+        case .webPush(let settings): [settings.vapid]
         }
     }
 
@@ -76,6 +82,7 @@ extension Configuration.App {
         switch service {
         case .apns(let settings): settings.credential.source
         case .fcm(let settings): settings.source
+        case .webPush(let settings): settings.source
         }
     }
 
@@ -86,6 +93,7 @@ extension Configuration.App {
         switch service {
         case .apns(let settings): settings.credential.label(fingerprint: facts?.fingerprint)
         case .fcm(let settings): settings.label(account: facts?.subject)
+        case .webPush(let settings): settings.label(fingerprint: facts?.fingerprint)
         }
     }
 
@@ -94,6 +102,7 @@ extension Configuration.App {
         switch service {
         case .apns(let settings): settings.probe(of: id, at: endpoint.host)
         case .fcm: .fcm(of: id)
+        case .webPush: .webPush
         }
     }
 
@@ -102,6 +111,7 @@ extension Configuration.App {
         switch service {
         case .apns: PushEnvironment.isHostOfApple(endpoint.host)
         case .fcm: FCMSettings.isHostOfGoogle(endpoint.host)
+        case .webPush(let settings): settings.origins.endpoint == nil
         }
     }
 
@@ -112,6 +122,7 @@ extension Configuration.App {
             let usesToken = if case .key = settings.credential { true } else { false }
             return APNsCodec(app: id, topic: settings.topic.text, usesToken: usesToken)
         case .fcm: return FCMCodec()
+        case .webPush(let settings): return WebPushCodec(app: id, settings: settings)
         }
     }
 

@@ -3,13 +3,16 @@ import PushLogic
 extension AppDraft {
     /// All settings of an app, in the order of the file.
     static let settings: [Setting<AppDraft>] =
-        identity + credentials + gateways + feedbacks + endpoints + broadcasts + quotas + limited + receipts
+        identity + credentials + gateways + feedbacks + endpoints + browsers + broadcasts + quotas + limited
+        + receipts
 
     private static let identity: [Setting<AppDraft>] = [
         // The devices of an app have addresses of its push service.
         Setting(
             "service", at: \.service, as: .choice, applies: .restart,
-            documentation: #"The push service: "apns" (Apple), or "fcm" (Firebase Cloud Messaging)."#),
+            documentation: """
+                The push service: "apns" (Apple), "fcm" (Firebase Cloud Messaging), or "webpush" (browsers).
+                """),
         // Apple binds a connection to the bundle ids of its credential (Documentation/Protocols.md, "TLS and
         // connections").
         Setting(
@@ -42,6 +45,12 @@ extension AppDraft {
         Setting(
             "credential.service_account", atOptional: \.credential.serviceAccount, as: .path, applies: .perConnection,
             documentation: "The JSON file of the service account that sends through FCM. It names the project."),
+        Setting(
+            "credential.vapid", atOptional: \.credential.vapid, as: .path, applies: .perConnection,
+            documentation: "The PEM file with the VAPID key, for browsers. `carillon keys vapid FILE` makes one."),
+        Setting(
+            "credential.subject", atOptional: \.credential.subject, as: .text, applies: .perConnection,
+            documentation: #"The contact that push services of browsers get, "mailto:…" or "https://…"."#),
     ]
 
     private static let gateways: [Setting<AppDraft>] = [
@@ -105,6 +114,26 @@ extension AppDraft {
                 A PEM file with the root certificates, or "system" for those of the system. Required for hosts other \
                 than those of the push service.
                 """),
+    ]
+
+    private static let browsers: [Setting<AppDraft>] = [
+        Setting(
+            "origins", atOptional: \.webPush.origins, as: .texts, applies: .perConnection,
+            documentation: """
+                The push services of browsers to which the app sends: host names, with `*.` in front for all names below, \
+                and with a port if it is not 443. Default: those of Chrome, Firefox, Edge and Safari.
+                """),
+        Setting(
+            "private_networks", atOptional: \.webPush.privateNetworks, as: .texts, applies: .perConnection,
+            documentation: """
+                The private networks in which origins may be, such as 10.0.0.0/8. Default: none.
+                """),
+        Setting(
+            "navigate", atOptional: \.webPush.navigate, as: .text, applies: .perConnection,
+            documentation: "The page that a notification without a link opens in a browser."),
+        Setting(
+            "title", atOptional: \.webPush.title, as: .text, applies: .perConnection,
+            documentation: "The title of notifications in browsers that have none. Default: the name of the app."),
     ]
 
     // The verbs `channels` and `send` use these hosts, and read them when they start. Gateways do not connect to them.

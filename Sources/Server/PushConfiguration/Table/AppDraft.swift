@@ -3,6 +3,7 @@ import PushModel
 import PushPipeline
 import PushTransport
 import PushWire
+import WebPush
 
 /// The settings of an app as they are written, before the rules that combine several of them.
 ///
@@ -10,7 +11,7 @@ import PushWire
 struct AppDraft: Sendable {
     /// The push services by their names in the file.
     enum Service: String, Sendable, CaseIterable {
-        case apns, fcm
+        case apns, fcm, webpush
     }
 
     var service = Service.apns
@@ -28,6 +29,7 @@ struct AppDraft: Sendable {
     var appAppleID: Int?
     /// The number of messages a minute, for push services that count them.
     var perMinute: Int?
+    var webPush = WebPush()
 
     /// The parts of all forms of a credential.
     struct Credential: Sendable {
@@ -37,6 +39,16 @@ struct AppDraft: Sendable {
         var certificate: String?
         var passwordFile: String?
         var serviceAccount: String?
+        var vapid: String?
+        var subject: String?
+    }
+
+    /// What only apps for browsers have.
+    struct WebPush: Sendable {
+        var origins: [String]?
+        var privateNetworks: [String]?
+        var navigate: String?
+        var title: String?
     }
 
     struct Connections: Sendable {
@@ -74,7 +86,18 @@ struct AppDraft: Sendable {
             service = .fcm
             credential.serviceAccount = fcm.serviceAccount
             perMinute = fcm.perMinute
+        case .webPush(let settings): copy(settings)
         }
+    }
+
+    private mutating func copy(_ settings: WebPushSettings) {
+        service = .webpush
+        credential.vapid = settings.vapid
+        credential.subject = settings.subject
+        webPush = WebPush(
+            origins: settings.origins.patterns,
+            privateNetworks: settings.origins.privateNetworks.map(\.description), navigate: settings.navigate,
+            title: settings.title)
     }
 
     private mutating func copy(_ apns: APNsSettings) {

@@ -3,6 +3,7 @@ import FCM
 import PushModel
 import PushTransport
 import PushWire
+import WebPush
 
 /// The configuration in `Config/carillon.json5`: all defaults, and apps, clients and files that show each setting.
 struct ConfigurationExample {
@@ -56,6 +57,9 @@ struct ConfigurationExample {
                 "android", "An app at Firebase Cloud Messaging, with the service account that sends for its project.",
                 Self.android
             ),
+            (
+                "web", "An app for browsers, with the VAPID key with whose public half its pages subscribe.", Self.web
+            ),
         ]
     }
 
@@ -64,6 +68,15 @@ struct ConfigurationExample {
         draft.service = .fcm
         draft.credential = AppDraft.Credential(serviceAccount: "firebase.json")
         draft.perMinute = FCMSettings.defaultPerMinute
+        return draft
+    }
+
+    private static var web: AppDraft {
+        var draft = AppDraft()
+        draft.service = .webpush
+        draft.credential = AppDraft.Credential(vapid: "vapid.pem", subject: "mailto:ops@example.com")
+        draft.webPush = AppDraft.WebPush(
+            origins: OriginRules.browsers, privateNetworks: [], navigate: "https://shop.example.com/", title: "Shop")
         return draft
     }
 

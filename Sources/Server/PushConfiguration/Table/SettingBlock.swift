@@ -15,8 +15,8 @@ struct SettingBlock: Sendable {
         let paths: [[String]]
         let reload: Reload
 
-        init(key: String, orPath other: [String]? = nil, reload: Reload) {
-            paths = [[key]] + (other.map { [$0] } ?? [])
+        init(key: String, orPaths others: [[String]] = [], reload: Reload) {
+            paths = [[key]] + others
             self.reload = reload
         }
 
@@ -92,13 +92,15 @@ struct SettingBlock: Sendable {
         SettingBlock(
             "apps",
             documentation: """
-                An app is one credential at one push service: a bundle id in one environment, or a Firebase project. \
+                An app is one credential at one push service: a bundle id in one environment, a Firebase project, or a VAPID key. \
                 The key is the app id. A reload may \
                 add and remove apps. [live]
                 """),
         SettingBlock(
-            "apps.*", presence: Presence(key: "topic", orPath: ["credential", "service_account"], reload: .live)),
-        SettingBlock("apps.*.credential", documentation: "The credential, in one of four forms. Required."),
+            "apps.*",
+            presence: Presence(
+                key: "topic", orPaths: [["credential", "service_account"], ["credential", "vapid"]], reload: .live)),
+        SettingBlock("apps.*.credential", documentation: "The credential, in one of five forms. Required."),
         SettingBlock(
             "apps.*.gateway.connections",
             documentation: """

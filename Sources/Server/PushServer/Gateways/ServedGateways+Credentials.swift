@@ -57,6 +57,7 @@ extension CredentialAnswer.Kind {
         case .providerKey: self = .key
         case .certificate: self = .certificate
         case .serviceAccount: self = .serviceAccount
+        case .vapid: self = .vapid
         }
     }
 }

@@ -158,7 +158,7 @@ actor ServedGateways {
         var settings = loaded.gateway.settings(
             resolver: dependencies.resolver, permit: dependencies.pipeline.permit)
         settings.wallClock = { [clock = dependencies.pipeline.clock] in clock.now }
-        settings.lookUp = lookUps.lookUp
+        if loaded.gateway.service.connector.lookUp == nil { settings.lookUp = lookUps.lookUp }
         settings.policy.minimum = connections.lowerBound
         settings.policy.maximum = connections.upperBound
         // The gateway's own loop comes first, so that the first connection needs no hop between loops.

@@ -9,9 +9,12 @@ extension KeyFile {
         members["key_kind"] = keyKind.map { .string($0) }
         members["expires_in_ms"] = facts?.notAfter.map { .integer($0.milliseconds - now.milliseconds) }
         members["credential"] = facts?.value
-        return CredentialFileDescription(
+        var description = CredentialFileDescription(
             content: "\(content) (\(format.rawValue))", facts: lines,
             next: next(CredentialFileDescription.quoted(path), at: now), members: members)
+        // Other services have keys of this kind, too. The name of a file from Apple has the id of the key.
+        if case .providerKey(_, let keyID) = self { description.isCertain = keyID != nil }
+        return description
     }
 
     private var format: Format {

@@ -19,6 +19,9 @@ package struct FCMCodec: ServiceCodec {
         if text.contains("…") || text.contains("...") {
             throw AddressFault("is a shortened token; let the app print the whole token, or its installation id")
         }
+        if text.drop(while: \.isWhitespace).first == "{" {
+            throw AddressFault("is an object; give the registration token or the installation id alone")
+        }
         let bare = text.filter { !$0.isWhitespace && $0 != "\"" && $0 != "'" }
         guard !bare.isEmpty else {
             throw AddressFault("is empty; give the registration token or the installation id as the app shows it")

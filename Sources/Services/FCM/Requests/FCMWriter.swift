@@ -16,6 +16,9 @@ final class FCMWriter: RequestWriter {
     /// The same for the forms of the last message that has some by locale.
     private(set) var forms: [PreparedBody] = []
 
+    /// What Google asks for after an exceeded quota, if the answer has no such field, in seconds.
+    private static let afterQuota = 60
+
     /// - Parameter authority: The value of `:authority`: the host name, with the port if it is not 443.
     init(
         authority: String, project: ProjectID, token: ProviderToken?,
@@ -86,7 +89,7 @@ final class FCMWriter: RequestWriter {
         return .refused(
             Refusal(
                 status: response.status, reason: unsafe FCMAnswer(response.body).reason,
-                retryAfter: retryAfter ?? (response.status == 429 ? RetryAfter.afterQuota : nil)))
+                retryAfter: retryAfter ?? (response.status == 429 ? Self.afterQuota : nil)))
     }
 
     /// FCM gives no reason for the end of a connection that would mean anything to a gateway.

@@ -8,6 +8,8 @@ package struct CredentialSummary: Sendable, Equatable {
         case certificate
         /// An account with a key that signs requests for access tokens.
         case serviceAccount = "service_account"
+        /// A key that identifies the app to the push services of browsers.
+        case vapid
     }
 
     package let kind: Kind
@@ -28,8 +30,8 @@ package struct CredentialSummary: Sendable, Equatable {
         self.fingerprint = fingerprint
     }
 
-    /// Whether requests carry a token that ends.
-    package var usesTokens: Bool { kind != .certificate }
+    /// Whether requests carry a token that ends, which the gateway gets.
+    package var usesTokens: Bool { kind == .providerKey || kind == .serviceAccount }
 }
 
 /// The credential of an app as the configuration names it, before its files are read.

@@ -16,6 +16,10 @@ package protocol ServiceConnector: Sendable {
     /// Returns the closure that makes the app's connections.
     func connect(_ settings: ConnectionSettings) -> GatewaySettings.Connect
 
+    /// How a gateway finds the addresses of the push service; nil for the addresses of its host. A service whose
+    /// connections lead to many hosts answers by itself.
+    var lookUp: GatewaySettings.LookUp? { get }
+
     /// Returns the request that sends a notification to a device.
     ///
     /// - Parameters:
@@ -24,6 +28,10 @@ package protocol ServiceConnector: Sendable {
     func preview(
         of message: Message, deliveryID: DeliveryID, to endpoint: String, tokenSize size: String
     ) -> RequestPreview
+}
+
+extension ServiceConnector {
+    package var lookUp: GatewaySettings.LookUp? { nil }
 }
 
 /// What the connections of every push service need, besides what belongs to the service.

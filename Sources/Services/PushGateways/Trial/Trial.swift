@@ -140,8 +140,10 @@ private final class TrialRun {
             switch one.outcome {
             case .sent(let providerID): finish(.accepted(providerID: providerID?.text), latency: one.latency)
             case .rejected(let refusal, _), .retry(let refusal, _):
-                // A status of 0 means that there was no response: the notification was returned too often.
-                finish(refusal.status == 0 ? .dismissed(goAway) : .refused(refusal), latency: one.latency)
+                // A status of 0 means that there was no response: the notification was returned too often, or the gateway
+                // of the service itself has refused it for a reason of its own.
+                let isReturned = refusal.status == 0 && trial.settings.reasons.known(refusal.reason) == nil
+                finish(isReturned ? .dismissed(goAway) : .refused(refusal), latency: one.latency)
             case .unknown(let cause, _): finish(.unknown(cause))
             case .expired: finish(.expired)
             case .suppressed, .superseded, .expiredBecause, nil: break

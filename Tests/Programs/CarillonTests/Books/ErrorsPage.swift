@@ -39,13 +39,14 @@ enum ErrorsPage {
         // The pages that say what a status means without a reason.
         let pages = [
             "Apple": "[Protocols](Protocols.md#a7-status-and-reason)", "Google": "[FCM](FCM.md#what-the-answers-mean)",
+            "the browser's push service": "[Web Push](WebPush.md#what-the-answers-mean)",
         ]
         return """
             ## Answers of \(owner)
 
             The `reason` of `delivery.rejected`, `delivery.retry` and `device.deactivated`,
-            with \(owner)'s status. Another word of \(owner) keeps its name in events, and the
-            status decides (\(pages[owner] ?? owner)).
+            with the status of \(owner). Another word of it keeps its name in events, and
+            the status decides (\(pages[owner] ?? owner)).
 
             \(table(["reason", "status", "meaning", "what to do", "Carillon"], rows))
             """

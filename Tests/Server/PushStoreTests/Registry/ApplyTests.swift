@@ -95,7 +95,7 @@ import Testing
             let registry = try await scene.open()
             await registry.close()
             await #expect(throws: (any Error).self) { _ = try await registry.register([Scene.registration(1)]) }
-            await #expect(throws: (any Error).self) { _ = try await registry.sightings(of: [Scene.id(1)]).map { $0?.seen } }
+            await #expect(throws: (any Error).self) { _ = try await registry.sightings(of: [Scene.id(1)]) }
         }
     }
 

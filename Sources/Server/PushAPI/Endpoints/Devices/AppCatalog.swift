@@ -81,7 +81,7 @@ package final class AppCatalog: Sendable {
     /// Reads an address of an app from the member of a body.
     func address(_ text: AddressText, of app: AppID, at member: String) throws(Problem) -> Address {
         do throws(AddressFault) {
-            return try codec(of: app).address(givenAs: text.text)
+            return try text.address(of: codec(of: app))
         } catch {
             throw .invalid(
                 InputFault(.badValue, at: .pointer("/\(member)"), detail: "the value is invalid: it \(error.problem)"))

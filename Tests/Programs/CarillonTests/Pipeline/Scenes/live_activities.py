@@ -1,6 +1,6 @@
 """Live Activities from start to end, against phones that the simulator plays."""
 import json, os
-from harness import main, Monitor, Producer, Scene
+from harness import control, main, Monitor, Producer, Scene, until
 
 LONG = os.environ.get("CARILLON_LONG") is not None
 START = {"type": "Delivery", "attributes": {"name": "order-1"}, "alert": {"title": "On its way", "body": "Soon"}}
@@ -55,8 +55,11 @@ def life():
     assert ended["reason"] == "activity_ended", ended
     (activity,) = activities(scene)
     assert activity["state"] == "ended", activity
+    # Until the registry has applied the event, the address is one that is not sent to.
+    until(lambda: not control(serve, "GET", f"/v1/devices/{ended['device']}")[1]["active"])
     assert producer.push(live("late", to, "update"))["status"] == "accepted"
-    assert monitor.completed("late")["late"]["expired"] == 1
+    late = monitor.completed("late")["late"]
+    assert late["expired"] == 1, late
     assert monitor.of("delivery/expired")[-1]["reason"] == "no_address"
     assert len(scene.simulator.received()) == 3
     serve.stop()

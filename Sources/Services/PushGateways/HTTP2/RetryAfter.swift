@@ -1,15 +1,13 @@
-import PushTime
+package import PushTime
 import PushTransport
 
 /// The field `retry-after`: a number of seconds or a date (RFC 9110, section 10.2.3).
-enum RetryAfter {
+package enum RetryAfter {
     /// A longer time is cut to a day, so that the peer does not control the sender's schedule.
-    static let max = 86_400
-    /// What Google asks for after an exceeded quota, if the answer has no such field.
-    static let afterQuota = 60
+    package static let max = 86_400
 
     /// Returns the number of seconds to wait; nil if the field has another form.
-    static func seconds(_ field: String, now: WallTime) -> Int? {
+    package static func seconds(_ field: String, now: WallTime) -> Int? {
         guard let first = field.utf8.first else { return nil }
         guard (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(first) else {
             guard let date = HTTP1Date.seconds(field) else { return nil }

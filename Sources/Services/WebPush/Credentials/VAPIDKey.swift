@@ -1,0 +1,43 @@
+package import PushTransport
+
+/// The key pair that identifies an app to the push services of browsers (VAPID, RFC 8292). A browser binds each
+/// subscription to the public key with which it was made. The private key is never printed.
+package struct VAPIDKey: Hashable, Sendable, CustomStringConvertible {
+    let key: ES256PrivateKey
+    /// The public key in base64url, as `applicationServerKey` of the page has it.
+    package let publicKey: String
+    /// The SHA-256 digest of the public key in DER.
+    package let fingerprint: Digest256
+
+    /// Reads a PEM file with a private key on the curve P-256. It blocks.
+    package init(file path: String) throws(VAPIDKeyError) {
+        do {
+            self.init(try ES256PrivateKey(pem: .file(path)))
+        } catch {
+            throw VAPIDKeyError("\(error); \(Self.advice)")
+        }
+    }
+
+    package init(_ key: ES256PrivateKey) {
+        self.key = key
+        publicKey = Base64URL.encode(key.publicKey.point)
+        fingerprint = key.publicKey.fingerprint
+    }
+
+    private static let advice = "make a key with 'carillon keys vapid FILE', a PEM file with a P-256 private key"
+
+    package static func == (left: VAPIDKey, right: VAPIDKey) -> Bool { left.fingerprint == right.fingerprint }
+
+    package func hash(into hasher: inout Hasher) { hasher.combine(fingerprint) }
+
+    package var description: String { "VAPID key \(publicKey)" }
+}
+
+/// Why a file is not a VAPID key that can be used.
+package struct VAPIDKeyError: Error, Hashable, Sendable, CustomStringConvertible {
+    package let description: String
+
+    init(_ description: String) {
+        self.description = description
+    }
+}
