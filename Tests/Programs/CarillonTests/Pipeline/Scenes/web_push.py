@@ -83,6 +83,8 @@ def fates():
         if len(taken) == 2:
             assert taken[1]["replaces"] == taken[0]["number"], taken
     assert len({event["device"] for event in monitor.of("device/deactivated")}) == len(gone)
+    named = {event.get("provider_id") for event in monitor.of("delivery/sent")}
+    assert None not in named and len(named) == COUNT - len(gone), named
     # Those that have ended get nothing more.
     scene.simulator.ask("/webpush/received", "DELETE")
     rules(scene)
