@@ -52,6 +52,22 @@ package enum Expiry: Hashable, Sendable {
         if case .at(let time) = self { now >= WallTime(time) } else { false }
     }
 
+    /// Returns the seconds for which a push service may keep a message; 0 means now or never.
+    ///
+    /// - Parameters:
+    ///   - now: The time in seconds since 1970.
+    ///   - unlimited: The seconds for a message without a time of its own.
+    ///   - longest: The longest time that the push service takes.
+    package func timeToLive(at now: Int64, unlimited: Int64, longest: Int64) -> Int64 {
+        switch self {
+        case .unlimited: return unlimited
+        case .singleAttempt: return 0
+        case .at(let time):
+            let (left, isOutOfRange) = time.value.subtractingReportingOverflow(now)
+            return isOutOfRange ? 0 : min(max(0, left), longest)
+        }
+    }
+
     /// Returns the time from which on it is too late for an attempt.
     ///
     /// - Parameters:

@@ -14,4 +14,15 @@ package struct ProviderID: Sendable, Equatable {
         self.text = text
         self.member = member
     }
+
+    /// The longest name that is kept.
+    private static let maxLength = 128
+
+    /// Takes the last part of a path; nil if there is none, if it is long, or if it has other than printable characters.
+    package init?(lastPartOf path: some StringProtocol) {
+        guard let part = path.utf8.split(separator: UInt8(ascii: "/")).last, part.count <= Self.maxLength,
+            part.allSatisfy({ (0x21..<0x7f).contains($0) })
+        else { return nil }
+        self.init(String(decoding: part, as: UTF8.self))
+    }
 }

@@ -13,8 +13,6 @@ package struct SimulatorMachine: ~Copyable {
     package internal(set) var phones: PhoneBook
     package internal(set) var channels = ChannelBook()
     var faults: Faults
-    /// The active fault rules as JSON, as the control port received them.
-    var faultSources: [[UInt8]] = []
     package internal(set) var log: ReceivedLog
     package internal(set) var feedback = FeedbackList()
     var random: SeededRandom

@@ -9,7 +9,7 @@ package enum AES128GCM {
     /// Encrypts a message. The tag follows the encrypted bytes.
     package static func seal(_ message: [UInt8], key: [UInt8], nonce: [UInt8]) -> [UInt8] {
         precondition(key.count == keyLength && nonce.count == nonceLength, "a key or nonce has the wrong length")
-        let context = ContextHandle()
+        let context = CipherHandle()
         var sealed = [UInt8](repeating: 0, count: message.count)
         var tag = [UInt8](repeating: 0, count: tagLength)
         var length: CInt = 0
@@ -27,7 +27,7 @@ package enum AES128GCM {
         guard key.count == keyLength, nonce.count == nonceLength, sealed.count >= tagLength else { return nil }
         let encrypted = Array(sealed.dropLast(tagLength))
         var tag = Array(sealed.suffix(tagLength))
-        let context = ContextHandle()
+        let context = CipherHandle()
         OpenSSLErrors.clear()
         defer { OpenSSLErrors.clear() }
         var message = [UInt8](repeating: 0, count: encrypted.count)
@@ -41,20 +41,5 @@ package enum AES128GCM {
         if isOpen { return message }
         wipe(&message)
         return nil
-    }
-}
-
-/// An owner of an OpenSSL cipher context.
-@safe
-private struct ContextHandle: ~Copyable {
-    let pointer: OpaquePointer
-
-    init() {
-        guard let pointer = unsafe EVP_CIPHER_CTX_new() else { fatalError("out of memory") }
-        unsafe self.pointer = pointer
-    }
-
-    deinit {
-        unsafe EVP_CIPHER_CTX_free(pointer)
     }
 }

@@ -12,8 +12,7 @@ package final class AgreementKey: Sendable {
     /// Generates a new key.
     package static func generate() throws(CryptoError) -> AgreementKey {
         let key = try KeyHandle.newP256()
-        // The encoded public key ends with the point.
-        return AgreementKey(key, publicPoint: key.publicDER.suffix(pointLength))
+        return AgreementKey(key, publicPoint: key.uncompressedPoint)
     }
 
     /// Creates a key from its parts. Returns nil unless these are 32 bytes and the 65 bytes of the point that belongs to
@@ -63,20 +62,4 @@ package final class AgreementKey: Sendable {
 extension AgreementKey: CustomReflectable {
     /// A mirror without children, because a key must not be shown.
     package var customMirror: Mirror { Mirror(self, children: EmptyCollection(), displayStyle: .class) }
-}
-
-extension KeyHandle {
-    /// Reads an uncompressed point on P-256; nil if the bytes are none.
-    fileprivate convenience init?(point: [UInt8]) {
-        guard point.count == AgreementKey.pointLength, point[0] == 4,
-            let head = Hex.decode("3059301306072a8648ce3d020106082a8648ce3d030107034200")
-        else { return nil }
-        let bytes = head + point
-        let key = unsafe bytes.withUnsafeBufferPointer { bytes in
-            var position = bytes.baseAddress
-            return unsafe d2i_PUBKEY(nil, &position, bytes.count)
-        }
-        guard let key = unsafe key else { return nil }
-        unsafe self.init(owning: key)
-    }
 }

@@ -73,21 +73,14 @@ package final class ES256PublicKey: Sendable {
 
     /// Creates a key from the 65 bytes of an uncompressed point, as in the `k` parameter of VAPID.
     package convenience init(point: [UInt8]) throws(CryptoError) {
-        // The DER prefix of a P-256 SubjectPublicKeyInfo, up to the point.
-        let head = Hex.decode("3059301306072a8648ce3d020106082a8648ce3d030107034200") ?? []
         guard point.count == 65, point[0] == 4 else {
             throw CryptoError(.wrongKeyKind, message: "an uncompressed P-256 point has 65 bytes and begins with 4")
         }
-        let bytes = head + point
         OpenSSLErrors.clear()
-        let key = unsafe bytes.withUnsafeBufferPointer { bytes in
-            var position = bytes.baseAddress
-            return unsafe d2i_PUBKEY(nil, &position, bytes.count)
-        }
-        guard let key = unsafe key else {
+        guard let key = KeyHandle(point: point) else {
             throw CryptoError(.wrongKeyKind, message: "not a point on P-256: \(OpenSSLErrors.drain().text)")
         }
-        unsafe try self.init(checking: KeyHandle(owning: key), name: "the given point")
+        try self.init(checking: key, name: "the given point")
     }
 
     private convenience init(checking key: KeyHandle, name: String) throws(CryptoError) {
@@ -172,7 +165,7 @@ private enum ES256Signature {
 
 extension KeyHandle {
     /// The point of a key on P-256, whatever form the file of the key has it in.
-    fileprivate var uncompressedPoint: [UInt8] {
+    var uncompressedPoint: [UInt8] {
         var point = [UInt8](repeating: 0, count: 65)
         point[0] = 4
         unsafe point.withUnsafeMutableBufferPointer { point in
@@ -185,6 +178,21 @@ extension KeyHandle {
             }
         }
         return point
+    }
+
+    /// Reads an uncompressed point on P-256; nil if the bytes are none.
+    convenience init?(point: [UInt8]) {
+        // The DER prefix of a P-256 SubjectPublicKeyInfo, up to the point.
+        guard point.count == 65, point[0] == 4,
+            let head = Hex.decode("3059301306072a8648ce3d020106082a8648ce3d030107034200")
+        else { return nil }
+        let bytes = head + point
+        let key = unsafe bytes.withUnsafeBufferPointer { bytes in
+            var position = bytes.baseAddress
+            return unsafe d2i_PUBKEY(nil, &position, bytes.count)
+        }
+        guard let key = unsafe key else { return nil }
+        unsafe self.init(owning: key)
     }
 
     fileprivate convenience init(publicKey block: PEMBlock, name: String) throws(CryptoError) {

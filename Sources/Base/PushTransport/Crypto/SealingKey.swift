@@ -95,18 +95,3 @@ extension SealingKey: CustomStringConvertible, CustomDebugStringConvertible, Cus
     package var debugDescription: String { "<secret>" }
     package var customMirror: Mirror { Mirror(self, children: EmptyCollection(), displayStyle: .struct) }
 }
-
-/// An owner of an OpenSSL cipher context.
-@safe
-private struct CipherHandle: ~Copyable {
-    let pointer: OpaquePointer
-
-    init() {
-        guard let pointer = unsafe EVP_CIPHER_CTX_new() else { fatalError("out of memory") }
-        unsafe self.pointer = pointer
-    }
-
-    deinit {
-        unsafe EVP_CIPHER_CTX_free(pointer)
-    }
-}

@@ -1,6 +1,5 @@
 import JSON5
 package import PushLoop
-import PushText
 
 extension SimulatorMachine {
     /// Answers one request to the control port.
@@ -12,26 +11,27 @@ extension SimulatorMachine {
         }
     }
 
-    /// The paths with their methods, for the errors about unknown paths and methods.
-    private static let methods: [(path: String, methods: [String])] = [
-        ("/", ["GET"]), ("/state", ["GET"]), ("/received", ["GET", "DELETE"]), ("/counts", ["GET"]),
-        ("/duplicates", ["GET"]), ("/faults", ["GET", "PUT", "POST", "DELETE"]),
-        ("/devices", ["GET", "PUT", "DELETE"]),
-        ("/devices/TOKEN", ["GET", "PUT", "DELETE"]), ("/devices/TOKEN/rotate", ["POST"]),
-        ("/phones", ["GET", "POST", "DELETE"]), ("/phones/NUMBER", ["GET", "DELETE"]),
-        ("/activities", ["GET", "POST"]), ("/activities/NUMBER", ["GET"]), ("/activities/NUMBER/dismiss", ["POST"]),
-        ("/feedback", ["GET", "POST", "DELETE"]),
-        ("/store/sign", ["POST"]), ("/store/notifications", ["POST"]), ("/subscriptions", ["GET", "POST", "DELETE"]),
-    ]
+    private static let paths = ControlPaths(
+        paths: [
+            ("/", ["GET"]), ("/state", ["GET"]), ("/received", ["GET", "DELETE"]), ("/counts", ["GET"]),
+            ("/duplicates", ["GET"]), ("/faults", ["GET", "PUT", "POST", "DELETE"]),
+            ("/devices", ["GET", "PUT", "DELETE"]),
+            ("/devices/TOKEN", ["GET", "PUT", "DELETE"]), ("/devices/TOKEN/rotate", ["POST"]),
+            ("/phones", ["GET", "POST", "DELETE"]), ("/phones/NUMBER", ["GET", "DELETE"]),
+            ("/activities", ["GET", "POST"]), ("/activities/NUMBER", ["GET"]), ("/activities/NUMBER/dismiss", ["POST"]),
+            ("/feedback", ["GET", "POST", "DELETE"]),
+            ("/store/sign", ["POST"]), ("/store/notifications", ["POST"]),
+            ("/subscriptions", ["GET", "POST", "DELETE"]),
+        ], index: "/")
 
-    /// Returns a path as it is in ``methods``, and the token or number in it.
+    /// Returns a path as it is in ``paths``, and the token or number in it.
     private static func form(of path: String) -> (path: String, name: String?) {
         for form in ["/devices/TOKEN", "/phones/NUMBER", "/activities/NUMBER"] {
             let root = form.prefix { $0.isLowercase || $0 == "/" }
             guard path.hasPrefix(root) else { continue }
             let name = path.dropFirst(root.count)
             for action in ["/rotate", "/dismiss"] where name.hasSuffix(action) {
-                guard methods.contains(where: { $0.path == form + action }) else { continue }
+                guard paths.paths.contains(where: { $0.path == form + action }) else { continue }
                 return (form + action, String(name.dropLast(action.count)))
             }
             return (form, String(name))
@@ -41,17 +41,7 @@ extension SimulatorMachine {
 
     private mutating func route(_ request: ControlRequest, now: WallTime) throws(ControlError) -> ControlResponse {
         let (path, name) = Self.form(of: request.path)
-        guard let known = Self.methods.first(where: { $0.path == path }) else {
-            let nearest = NearestWord.to(path, in: Self.methods.map(\.path))
-            throw ControlError(
-                "unknown path \(request.path)", status: 404,
-                advice: nearest.map { "did you mean \($0)?" } ?? "GET / lists the known paths")
-        }
-        guard known.methods.contains(request.method) else {
-            throw ControlError(
-                "method \(request.method) is not allowed for \(path)", status: 405,
-                advice: "use \(known.methods.joined(separator: ", "))")
-        }
+        try Self.paths.check(request, at: path)
         switch (request.method, path) {
         case ("GET", "/"): return .text(Self.help)
         case ("GET", "/received"): return try received(request)
@@ -60,7 +50,7 @@ extension SimulatorMachine {
             _ = try ControlQuery(request.query, keys: [])
             log.removeAll()
             return Self.done
-        case (_, "/faults"): return try controlFaults(request)
+        case (_, "/faults"): return try faults.control(request)
         case (_, "/devices"), (_, "/devices/TOKEN"): return try controlDevices(request, token: name, now: now)
         case (_, "/devices/TOKEN/rotate"): return try rotate(request, token: name ?? "", now: now)
         case (_, "/phones"), (_, "/phones/NUMBER"): return try controlPhones(request, number: name, now: now)
@@ -165,67 +155,6 @@ extension SimulatorMachine {
         guard reason == .custom else { return reason.name.description }
         let names = faults.script.customReasons
         return Int(custom) < names.count ? names[Int(custom)] : reason.name.description
-    }
-
-    // MARK: Faults
-
-    private mutating func controlFaults(_ request: ControlRequest) throws(ControlError) -> ControlResponse {
-        _ = try ControlQuery(request.query, keys: [])
-        switch request.method {
-        case "GET":
-            return .json { text in
-                text.member("seed", number: faults.script.seed)
-                text.array("rules") { list in
-                    for (index, rule) in faults.script.rules.enumerated() {
-                        list.object {
-                            $0.member("on", string: rule.moment.rawValue)
-                            $0.member("applied", number: faults.applied(index))
-                            if let times = rule.times {
-                                $0.member("left", number: times - min(times, faults.applied(index)))
-                            }
-                            if index < faultSources.count { $0.member("rule", json: faultSources[index]) }
-                        }
-                    }
-                }
-            }
-        case "DELETE":
-            replaceFaults(FaultScript(), sources: [])
-        default:
-            let tree = try Self.tree(request.body)
-            var script: FaultScript
-            do {
-                script = try FaultScript(tree)
-            } catch {
-                throw ControlError("\(error)", advice: "the active rules are unchanged")
-            }
-            var sources = Self.sources(tree)
-            if request.method == "POST" {
-                // The new rules are appended to the active ones; all counts start again.
-                do {
-                    script = try faults.script.adding(script)
-                } catch {
-                    throw ControlError("\(error)", advice: "the active rules are unchanged; PUT replaces them")
-                }
-                sources = faultSources + sources
-            }
-            replaceFaults(script, sources: sources)
-        }
-        return .json { $0.member("rules", number: faults.script.rules.count) }
-    }
-
-    package mutating func replaceFaults(_ script: FaultScript, sources: [[UInt8]] = []) {
-        faults.replace(script)
-        faultSources = sources
-    }
-
-    /// Returns each rule of a script as JSON, so that GET shows the rules as they were sent.
-    static func sources(_ tree: JSONTree) -> [[UInt8]] {
-        guard let rules = tree["rules"]?.elements else { return [] }
-        return rules.map { rule in
-            var text = JSONText()
-            text.tree(rule)
-            return text.bytes
-        }
     }
 
     // MARK: Feedback

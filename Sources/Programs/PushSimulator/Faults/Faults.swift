@@ -27,6 +27,8 @@ struct FaultDecision: Equatable {
 /// The state of a fault script: how often each rule was applied, and the random numbers of each rule.
 struct Faults {
     private(set) var script = FaultScript()
+    /// The rules as they were sent to the control port; empty for a script from elsewhere.
+    private(set) var sources: [[UInt8]] = []
     private struct Progress {
         var matched: UInt64 = 0
         var applied: UInt64 = 0
@@ -39,8 +41,9 @@ struct Faults {
     }
 
     /// Replaces the script; counts and random numbers start again.
-    mutating func replace(_ script: FaultScript) {
+    mutating func replace(_ script: FaultScript, sources: [[UInt8]] = []) {
         self.script = script
+        self.sources = sources
         progress = script.rules.indices.map {
             Progress(random: SeededRandom(seed: SeededRandom.mix(script.seed &+ UInt64($0) &* 0x9e37_79b9_7f4a_7c15)))
         }

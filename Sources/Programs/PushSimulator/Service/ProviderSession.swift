@@ -67,20 +67,8 @@ final class ProviderSession: SimulatorSession {
             }
         }
         if let goAway = reaction.goAway {
-            send(goAway, on: connection)
+            connection.send(goAway)
         }
-    }
-
-    private func send(_ goAway: Reaction.GoAway, on connection: HTTP2ServerConnection) {
-        // A GOAWAY frame overtakes the bodies of answers and ends the streams above its last one, so pending answers
-        // are sent first.
-        connection.flushNow()
-        connection.engine.goAway(
-            lastStream: goAway.lastStream, code: HTTP2ErrorCode(rawValue: goAway.code), debugData: goAway.text)
-        if goAway.closes {
-            connection.closeAfterFlush()
-        }
-        connection.flush()
     }
 
     private func wait(_ reaction: Reaction, stream: Int32) {
@@ -153,7 +141,7 @@ extension ProviderSession: HTTP2ServerConnectionDelegate {
         }
         self.state = consume state
         connection.isMute = arrival.isSilent
-        if let goAway = arrival.goAway { send(goAway, on: connection) }
+        if let goAway = arrival.goAway { connection.send(goAway) }
     }
 
     func http2(_ connection: HTTP2ServerConnection, request: HTTP2ServerRequest) {

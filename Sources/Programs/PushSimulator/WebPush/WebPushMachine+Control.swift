@@ -1,4 +1,3 @@
-import PushText
 import PushTransport
 
 /// The requests to the control port about the simulated push service.
@@ -39,11 +38,12 @@ extension WebPushMachine {
 
         """
 
-    private static let methods: [(path: String, methods: [String])] = [
-        ("/subscriptions", ["GET", "POST", "DELETE"]), ("/subscriptions/ID", ["GET", "DELETE"]),
-        ("/webpush/", ["GET"]), ("/webpush/received", ["GET", "DELETE"]), ("/webpush/counts", ["GET"]),
-        ("/webpush/faults", ["GET", "PUT", "POST", "DELETE"]),
-    ]
+    private static let paths = ControlPaths(
+        paths: [
+            ("/subscriptions", ["GET", "POST", "DELETE"]), ("/subscriptions/ID", ["GET", "DELETE"]),
+            ("/webpush/", ["GET"]), ("/webpush/received", ["GET", "DELETE"]), ("/webpush/counts", ["GET"]),
+            ("/webpush/faults", ["GET", "PUT", "POST", "DELETE"]),
+        ], index: "/webpush/")
 
     /// Whether a path of the control port is about this service.
     static func isOwn(_ path: String) -> Bool {
@@ -62,23 +62,13 @@ extension WebPushMachine {
     private mutating func route(_ request: ControlRequest) throws(ControlError) -> ControlResponse {
         let isOne = request.path.hasPrefix("/subscriptions/")
         let path = isOne ? "/subscriptions/ID" : request.path
-        guard let known = Self.methods.first(where: { $0.path == path }) else {
-            let nearest = NearestWord.to(path, in: Self.methods.map(\.path))
-            throw ControlError(
-                "unknown path \(request.path)", status: 404,
-                advice: nearest.map { "did you mean \($0)?" } ?? "GET /webpush/ lists the known paths")
-        }
-        guard known.methods.contains(request.method) else {
-            throw ControlError(
-                "method \(request.method) is not allowed for \(path)", status: 405,
-                advice: "use \(known.methods.joined(separator: ", "))")
-        }
+        try Self.paths.check(request, at: path)
         switch (request.method, path) {
         case ("POST", "/subscriptions"): return try makeSubscriptions(request)
         case ("GET", "/subscriptions"): return try listSubscriptions(request)
         case (_, "/subscriptions/ID"): return try controlSubscription(request)
         case ("GET", "/webpush/received"): return try received(request)
-        case (_, "/webpush/faults"): return try controlFaults(request)
+        case (_, "/webpush/faults"): return try faults.control(request, check: Self.check)
         default: break
         }
         _ = try ControlQuery(request.query, keys: [])

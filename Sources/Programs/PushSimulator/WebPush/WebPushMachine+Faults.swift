@@ -23,44 +23,4 @@ extension WebPushMachine {
         default: return nil
         }
     }
-
-    mutating func controlFaults(_ request: ControlRequest) throws(ControlError) -> ControlResponse {
-        _ = try ControlQuery(request.query, keys: [])
-        switch request.method {
-        case "GET": return faultList
-        case "DELETE": replaceFaults(FaultScript(), sources: [])
-        default:
-            let tree = try SimulatorMachine.tree(request.body)
-            let isAdded = request.method == "POST"
-            let advice =
-                isAdded ? "the active rules are unchanged; PUT replaces them" : "the active rules are unchanged"
-            let script = try ControlError.reading(advice: advice) {
-                let script = try FaultScript(tree)
-                try Self.check(script)
-                return isAdded ? try faults.script.adding(script) : script
-            }
-            replaceFaults(script, sources: (isAdded ? faultSources : []) + SimulatorMachine.sources(tree))
-        }
-        return .json { $0.member("rules", number: faults.script.rules.count) }
-    }
-
-    private mutating func replaceFaults(_ script: FaultScript, sources: [[UInt8]]) {
-        faults.replace(script)
-        faultSources = sources
-    }
-
-    private var faultList: ControlResponse {
-        .json { text in
-            text.member("seed", number: faults.script.seed)
-            text.array("rules") { list in
-                for (index, rule) in faults.script.rules.enumerated() {
-                    list.object {
-                        $0.member("on", string: rule.moment.rawValue)
-                        $0.member("applied", number: faults.applied(index))
-                        if index < faultSources.count { $0.member("rule", json: faultSources[index]) }
-                    }
-                }
-            }
-        }
-    }
 }

@@ -9,8 +9,6 @@ package struct WebPushMachine {
     package var origin = ""
     var book = SubscriptionBook()
     var faults = Faults()
-    /// The active fault rules as JSON, as the control port received them.
-    var faultSources: [[UInt8]] = []
     var log = WebPushLog()
     private var connections: UInt32 = 0
     /// The fields whose signatures are verified, because a sender uses a token for many messages.

@@ -54,17 +54,7 @@ final class WebPushSession {
                 answer(reaction, stream: stream, on: connection)
             }
         }
-        if let goAway = reaction.goAway { send(goAway, on: connection) }
-    }
-
-    private func send(_ goAway: Reaction.GoAway, on connection: HTTP2ServerConnection) {
-        // A GOAWAY frame overtakes the bodies of answers and ends the streams above its last one, so pending answers
-        // are sent first.
-        connection.flushNow()
-        connection.engine.goAway(
-            lastStream: goAway.lastStream, code: HTTP2ErrorCode(rawValue: goAway.code), debugData: goAway.text)
-        if goAway.closes { connection.closeAfterFlush() }
-        connection.flush()
+        if let goAway = reaction.goAway { connection.send(goAway) }
     }
 
     private func wait(_ reaction: WebPushReaction, stream: Int32) {
@@ -107,7 +97,7 @@ extension WebPushSession: HTTP2ServerConnectionDelegate {
             return
         }
         connection.isMute = state.isSilent
-        if let goAway = state.goAway { send(goAway, on: connection) }
+        if let goAway = state.goAway { connection.send(goAway) }
     }
 
     func http2(_ connection: HTTP2ServerConnection, request: HTTP2ServerRequest) {

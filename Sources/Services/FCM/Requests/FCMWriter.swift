@@ -83,7 +83,7 @@ final class FCMWriter: RequestWriter {
 
     func result(of response: HTTP2Response) -> AttemptResult {
         if response.status == 200 {
-            return .accepted(providerID: unsafe Self.name(in: Array(response.body)).map { ProviderID($0) })
+            return .accepted(providerID: unsafe Self.name(in: Array(response.body)))
         }
         let retryAfter = response.field("retry-after").flatMap { RetryAfter.seconds($0, now: wallClock()) }
         return .refused(
@@ -96,12 +96,10 @@ final class FCMWriter: RequestWriter {
     func reason(ofGoAway data: [UInt8]) -> ProviderReason? { nil }
 
     /// Returns the last part of `projects/P/messages/ID`, which FCM's answer to an accepted message has.
-    static func name(in body: [UInt8]) -> String? {
+    static func name(in body: [UInt8]) -> ProviderID? {
         guard body.count <= FCMAnswer.maxLength, let json = try? JSONDocument(body), json.kind(json.root) == .object,
-            let name = json.value("name", in: json.root).flatMap({ json.string($0) }),
-            let id = name.split(separator: "/").last, id.utf8.count <= 128,
-            id.utf8.allSatisfy({ (0x21..<0x7f).contains($0) })
+            let name = json.value("name", in: json.root).flatMap({ json.string($0) })
         else { return nil }
-        return String(id)
+        return ProviderID(lastPartOf: name)
     }
 }

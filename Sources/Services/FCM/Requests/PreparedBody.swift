@@ -48,15 +48,8 @@ struct PreparedBody {
         return head
     }
 
-    /// Returns the seconds that FCM may keep the message; 0 means now or never.
     private static func timeToLive(_ expiry: Expiry, at now: Int64) -> Int64 {
-        switch expiry {
-        case .unlimited: return FCMPayload.maxTimeToLive
-        case .singleAttempt: return 0
-        case .at(let time):
-            let (left, isOutOfRange) = time.value.subtractingReportingOverflow(now)
-            return isOutOfRange ? 0 : min(max(0, left), FCMPayload.maxTimeToLive)
-        }
+        expiry.timeToLive(at: now, unlimited: FCMPayload.maxTimeToLive, longest: FCMPayload.maxTimeToLive)
     }
 
     /// Returns the body for one address.

@@ -5,7 +5,6 @@ import PushWire
 enum WebPushAnswer {
     /// The largest body that is read. Other bodies are those of unknown hosts, which nothing repeats.
     static let maxLength = 4096
-    private static let maxIDLength = 128
 
     /// What is waited for after 406 and 429 without `retry-after`, in seconds. Windows asks for 900.
     static let afterLimit = 60
@@ -51,11 +50,8 @@ enum WebPushAnswer {
     }
 
     /// Returns the last part of the path in `location`; nil if it is long or has other than printable characters.
-    static func providerID(_ location: String) -> String? {
-        let utf8 = location.utf8.prefix { $0 != UInt8(ascii: "?") && $0 != UInt8(ascii: "#") }
-        guard utf8.count <= Address.maxLength, let id = utf8.split(separator: UInt8(ascii: "/")).last,
-            (1...maxIDLength).contains(id.count), id.allSatisfy({ (0x21..<0x7f).contains($0) })
-        else { return nil }
-        return String(decoding: id, as: UTF8.self)
+    static func providerID(_ location: String) -> ProviderID? {
+        let path = location.utf8.prefix { $0 != UInt8(ascii: "?") && $0 != UInt8(ascii: "#") }
+        return path.count <= Address.maxLength ? ProviderID(lastPartOf: Substring(path)) : nil
     }
 }

@@ -7,16 +7,8 @@ enum TimeToLive {
     /// For messages without `expires_at`.
     static let unlimited: Int64 = 28 * 86_400
 
-    /// Returns the seconds; 0 means now or never.
-    ///
     /// - Parameter now: The time in seconds since 1970.
     static func seconds(of expiry: Expiry, at now: Int64) -> Int64 {
-        switch expiry {
-        case .unlimited: return unlimited
-        case .singleAttempt: return 0
-        case .at(let time):
-            let (left, isOutOfRange) = time.value.subtractingReportingOverflow(now)
-            return isOutOfRange ? 0 : min(Swift.max(0, left), max)
-        }
+        expiry.timeToLive(at: now, unlimited: unlimited, longest: max)
     }
 }

@@ -65,8 +65,7 @@ package final class WebPushWriter: RequestWriter {
 
     package func result(of response: HTTP2Response) -> AttemptResult {
         if (200..<300).contains(response.status) {
-            return .accepted(
-                providerID: response.field("location").flatMap { WebPushAnswer.providerID($0) }.map { ProviderID($0) })
+            return .accepted(providerID: response.field("location").flatMap { WebPushAnswer.providerID($0) })
         }
         let asked = response.field("retry-after").flatMap { RetryAfter.seconds($0, now: wallClock()) }
         return .refused(

@@ -84,7 +84,7 @@ import Testing
     }
 
     @Test func `The id of an accepted message is the last part of its name`() {
-        let name = { (text: String) in FCMWriter.name(in: Array(text.utf8)) }
+        let name = { (text: String) in FCMWriter.name(in: Array(text.utf8))?.text }
         #expect(name(#"{"name":"projects/p/messages/0:150%3"}"#) == "0:150%3")
         for text in ["", "{}", "[]", #"{"name":7}"#, #"{"name":"a/b\u0000c"}"#, #"{"name":""}"#, "<html>"] {
             #expect(name(text) == nil)

@@ -106,6 +106,6 @@ import Testing
             ("https://a/m/a b", nil), ("https://a/m/" + String(repeating: "x", count: 2000), nil),
         ] as [(String, String?)])
     func location(location: String, id: String?) {
-        #expect(WebPushAnswer.providerID(location) == id)
+        #expect(WebPushAnswer.providerID(location)?.text == id)
     }
 }
