@@ -25,6 +25,24 @@ import Testing
     }
 }
 
+/// Tests of the clients in `Tools/examples` that use HTTP only.
+@Suite(.waits) struct ClientExampleTests {
+    private static let scenes = ["statuses", "lost_answers", "busy_server", "watch"]
+
+    private static var hasGo: Bool { FileManager.default.fileExists(atPath: "/usr/bin/go") }
+
+    @Test(arguments: scenes)
+    func `The client in JavaScript delivers its message once, and misses no event`(_ scene: String) async throws {
+        try await PythonScene.run("client_examples", scene, variables: ["LANGUAGE=node"])
+    }
+
+    /// `Tools/setup` does not install Go, because it is large.
+    @Test(.enabled(if: hasGo, "Go is not installed"), arguments: scenes)
+    func `The client in Go delivers its message once, and misses no event`(_ scene: String) async throws {
+        try await PythonScene.run("client_examples", scene, variables: ["LANGUAGE=go"])
+    }
+}
+
 /// Tests of the subscriber in `Tools/examples`: it ends with no gap.
 @Suite(.waits) struct SubscriberTests {
     @Test func `A subscriber that is stopped during a flood and loses its connection ends with no gap`() async throws {

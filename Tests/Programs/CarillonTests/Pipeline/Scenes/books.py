@@ -5,6 +5,7 @@ from harness import CARILLON, directories, endings, HOME, main, take_port, witne
 # Why a command of the books is not run by this test.
 REASONS = {
     "build": "it builds Carillon, or runs all tests",
+    "containers": "it needs podman and the image of a release; Tools/packaging/try-containers runs it",
     "database": "it needs PostgreSQL with a standby; the tests of clusters run these verbs",
     "network": "it fetches a package",
     "optional": "it needs a package that Tools/setup does not install",
