@@ -63,16 +63,16 @@ extension Intake {
         }
     }
 
-    private var isClosedToCalls: Bool { isFull || !isOpen }
+    var isClosedToCalls: Bool { isFull || !isOpen }
 
-    private func beginCall() -> IntakeCounts.Totals {
+    func beginCall() -> IntakeCounts.Totals {
         beginRun()
         tally.messages += 1
         return tally.totals
     }
 
     /// The requests of a tick are one run, which ends when they are handed to the ledger.
-    private func endCall(since before: IntakeCounts.Totals, of caller: Caller) {
+    func endCall(since before: IntakeCounts.Totals, of caller: Caller) {
         tally.attribute(since: before, to: caller.name)
         askForFlush()
     }
