@@ -70,7 +70,8 @@ package struct DeviceInput: Sendable, Equatable {
                 "locale": text(maxWordLength), "time_zone": text(maxWordLength), "platform": text(maxWordLength),
                 "app_version": text(maxWordLength),
                 "tags": [
-                    "type": ["array", "null"], "items": text(maxTagLength), "maxItems": .integer(Int64(maxTags)),
+                    "type": ["array", "null"], "items": text(maxTagLength).adding("type", "string"),
+                    "maxItems": .integer(Int64(maxTags)),
                 ],
             ],
         ]

@@ -6,7 +6,7 @@ from openapi import OpenAPI
 
 GENERATOR = "openapi-python-client"
 CLIENT = """
-import importlib, pkgutil, sys
+import importlib, json, pkgutil, sys, time
 sys.path.insert(0, sys.argv[1])
 import generated
 names = {module.name for module in pkgutil.walk_packages(generated.__path__, "generated.")}
@@ -14,8 +14,9 @@ for name in names:
     importlib.import_module(name)
 from generated import AuthenticatedClient
 from generated.api.devices import register_device
-from generated.api.messages import send_message
-from generated.models import Message
+from generated.api.events import read_events
+from generated.api.messages import cancel_message, list_deliveries, send_message
+from generated.models import Message, RegisterDeviceBody
 client = AuthenticatedClient(base_url=sys.argv[2], token=sys.argv[3])
 def message(to):
     return Message.from_dict({"id": "generated", "app": "shop", "to": to, "alert": "Made by a generator"})
@@ -24,6 +25,25 @@ assert (ack.id, ack.status.value) == ("generated", "accepted") and ack.seq > 0, 
 ack = send_message.sync(client=client, body=message({"tokens": ["zz"]}))
 assert (ack.status.value, ack.reason.value) == ("rejected", "bad_token"), ack
 assert message({"all": True}).to_dict()["to"] == {"all": True}
+# A life: a device registers, its user gets a message, another message is cancelled, and the events tell it.
+made = register_device.sync_detailed("shop", client=client, body=RegisterDeviceBody(token=sys.argv[4], user="ada"))
+assert made.status_code == 201 and made.parsed.change == "registered", made
+assert send_message.sync(client=client, body=Message.from_dict(
+    {"id": "to-ada", "app": "shop", "to": {"users": ["ada"]}, "alert": "Hello"})).status.value == "accepted"
+assert send_message.sync(client=client, body=Message.from_dict(
+    {"id": "later", "app": "shop", "to": {"all": True}, "alert": "x",
+     "not_before": int(time.time()) + 3600})).status.value == "accepted"
+cancelled = cancel_message.sync("shop", "later", client=client)
+assert (cancelled.status, cancelled.sent) == ("cancelled", 0), cancelled
+place, kinds = "0", []
+while "to-ada" not in [e["message_id"] for e in kinds if e["kind"] == "completed"]:
+    answer = read_events.sync_detailed(client=client, since=place, wait=30, prefix="message/shop/")
+    assert answer.status_code == 200, answer
+    kinds += [json.loads(line) for line in answer.content.splitlines()]
+    place = answer.headers["carillon-next"]
+assert {e["kind"] for e in kinds if e["message_id"] == "later"} >= {"accepted", "cancelled"}, kinds
+(delivery,) = list_deliveries.sync("shop", "to-ada", client=client).deliveries
+assert delivery.outcome == "sent", delivery
 print(len(names), "modules")
 """
 
@@ -32,6 +52,7 @@ class Described:
     def __init__(self):
         self.scene = scene = Scene()
         scene.more["http"] = {"listen": "127.0.0.1:0", "legacy_registration": {"app": "shop"}}
+        scene.more["doors"] = {"gorush": {"apps": {"ios": "shop"}}}
         scene.more["receipts"] = {"roots": scene.simulator.places["ca"], "revocation": "off"}
         self.serve = scene.serve()
         self.serve.become_ready()
@@ -97,7 +118,8 @@ def schema_refusals():
         ("POST", "/v1/audience", {"app": "shop", "to": {"tags": ""}}),
         ("POST", "/v1/audience", {"app": "shop", "to": {"tags": "a\u0092"}}),
         ("POST", "/v1/devices", {**device, "user": "a\u009b"}), ("POST", "/v1/devices", {**device, "app": "a b"}),
-        ("POST", "/v1/devices", {**device, "tags": [""]}),
+        ("POST", "/v1/devices", {**device, "tags": [""]}), ("POST", "/v1/devices", {**device, "tags": [None]}),
+        ("POST", "/v1/audience", {"app": "shop", "to": {"all": True}, "push_type": ""}),
         ("POST", "/v1/apps/{app}/devices", {"token": token(1), "user": "a\u0001"}),
         ("POST", "/v1/apps/{app}/seen", {"seen": [seen]}),
         ("POST", "/v1/apps/{app}/seen", {"seen": [{**seen, "apns_id": "x", "provider_id": "x"}]}),
