@@ -310,7 +310,7 @@ let rooms: KeyValuePairs<String, [Target]> = [
             dependencies: [
                 "APNs", "PushAPI", "PushStore", "PushLogic", "PushWire", "PushModel", "PushTime", "PushTransport",
                 "PushLoop", "PushRandom", "JSON5", "TestSupport", "TestTraits", "ServerTestSupport",
-                "PushConfiguration",
+                "PushConfiguration", "FCM",
             ], swiftSettings: settings),
         .testTarget(
             name: "PushConsoleTests",

@@ -52,6 +52,24 @@ import Testing
         Case(
             "{ \(minimalApp), http: { legacy_registration: {\n app: 'a', path: '/v1/{x}' } } }", 3,
             "http.legacy_registration.path", "the path is not usable"),
+        // The door for clients of gorush.
+        Case("{ \(minimalApp), doors: { gorush: {\n sync: true } } }", 2, "doors.gorush", "apps is missing"),
+        Case(
+            "{ \(minimalApp), doors: { gorush: { apps: {\n ios: 'nobody' } } } }", 3, "doors.gorush.apps.ios",
+            "there is no app \"nobody\""),
+        Case(
+            "{ \(minimalApp), doors: { gorush: { apps: {\n android: 'shop' } } } }", 3, "doors.gorush.apps.android",
+            "the app \"shop\" is not one of FCM"),
+        Case(
+            "{ \(minimalApp), doors: { gorush: { apps: { ios: 'shop' },\n path: '/v1/push' } } }", 3,
+            "doors.gorush.path", "the path is not usable"),
+        Case(
+            "{ \(minimalApp), http: { legacy_registration: { app: 'shop', path: '/x' } }, doors: { gorush: { "
+                + "apps: { ios: 'shop' },\n path: '/x' } } }", 3, "doors.gorush.path",
+            "the path is also that of http.legacy_registration"),
+        Case(
+            "{ \(minimalApp), dedupe: { window: '1m' }, doors: { gorush: { apps: { ios: 'shop' },\n dedupe: '2m' } } }",
+            3, "doors.gorush.dedupe", "it is longer than dedupe.window"),
         // Types of values.
         Case("{ \(minimalApp),\n data: 5 }", 3, "data", "this must be text in quotes, not a number"),
         Case("{ \(minimalApp),\n data: '' }", 3, "data", "this must be text in quotes, not an empty string"),

@@ -69,6 +69,7 @@ enum Shipped {
         expected.data = shipped.data
         expected.http.tls = shipped.http.tls
         expected.http.legacyRegistration = shipped.http.legacyRegistration
+        expected.doors.gorush = Configuration.Doors.Gorush(ios: AppID("shop"), android: AppID("android"))
         expected.security = shipped.security
         expected.store = shipped.store
         expected.cluster = shipped.cluster

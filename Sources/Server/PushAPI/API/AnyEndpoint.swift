@@ -59,8 +59,8 @@ package struct AnyEndpoint: Sendable {
         }
     }
 
-    package init<E: RespondingEndpoint>(responding endpoint: E) {
-        self.init(E.operation, input: E.Input.self, output: E.Output.self) { input in
+    package init<E: RespondingEndpoint>(responding endpoint: E, as operation: Operation = E.operation) {
+        self.init(operation, input: E.Input.self, output: E.Output.self) { input in
             .responding { (request, parameters, caller, responder) throws(Problem) in
                 try endpoint.begin(
                     try input(request, parameters), of: request, for: caller, responder: responder)

@@ -44,6 +44,7 @@ package enum OpenAPIDocument {
                 "type": "http", "scheme": "bearer",
                 "description": "KEYID.SECRET of a key that allows it, over TLS or on loopback.",
             ],
+            "key": ["type": "apiKey", "in": "header", "name": "X-API-Key", "description": "The same as bearer."],
         ]
     }
 
@@ -58,7 +59,9 @@ package enum OpenAPIDocument {
         switch operation.access {
         case .open: members["security"] = []
         case .roles(let roles):
-            members["security"] = [["signature": []], ["bearer": []]]
+            var ways: [JSONValue] = [["signature": []], ["bearer": []]]
+            if operation.takesKeyField { ways.append(["key": []]) }
+            members["security"] = .array(ways)
             members["x-roles"] = .array(roles.map { .string($0.rawValue) })
         }
         let parameters = (endpoint.input.values(in: .path) + endpoint.input.values(in: .query)).map(parameter)
@@ -83,7 +86,9 @@ package enum OpenAPIDocument {
         let body = endpoint.operation.body
         if case .raw(let contents) = body {
             var media: [String: JSONValue] = [:]
-            for content in contents { media[content.type] = raw(content, in: &book) }
+            for content in contents where content.type != Operation.Body.anyType {
+                media[content.type] = raw(content, in: &book)
+            }
             return ["required": true, "content": .object(media)]
         }
         guard let type = body.types.first else { return nil }

@@ -41,7 +41,8 @@ package enum OpenAPIResponses {
                 .unauthenticated, .clockSkew, .replayed, .forbidden, .crossOrigin, .tooManyRequests, .unknownHost,
             ]
         }
-        if !operation.body.types.isEmpty { codes += [.tooLarge, .unsupportedMediaType] }
+        if !operation.body.types.isEmpty { codes.append(.tooLarge) }
+        if !operation.body.types.isEmpty, !operation.body.acceptsAnyType { codes.append(.unsupportedMediaType) }
         // An operation with an answer of its own for this status describes the fault in it.
         if operation.body.types.contains(Operation.Body.jsonType),
             !operation.answers.contains(where: { $0.status == 400 })

@@ -21,8 +21,14 @@ package struct Operation: Sendable {
 
         /// Returns whether bodies of a media type are accepted.
         func accepts(_ type: String) -> Bool {
-            if case .raw(let contents) = self { return contents.contains { $0.type == type } }
+            if case .raw(let contents) = self { return acceptsAnyType || contents.contains { $0.type == type } }
             return types.contains(type)
+        }
+
+        /// Whether bodies of any media type are accepted.
+        var acceptsAnyType: Bool {
+            if case .raw(let contents) = self { return contents.contains { $0.type == Self.anyType } }
+            return false
         }
 
         /// The media types that are accepted.
@@ -38,6 +44,8 @@ package struct Operation: Sendable {
 
         static let jsonType = "application/json"
         static let formType = "application/x-www-form-urlencoded"
+        /// In the place of a media type: the type that a client names is not looked at.
+        static let anyType = "*/*"
         /// One JSON object on each line.
         static let linesType = "application/x-ndjson"
     }
@@ -105,12 +113,15 @@ package struct Operation: Sendable {
     package let answers: [Answer]
     /// The problems of this operation, in addition to those that any request may have.
     package let problems: [ProblemCode]
+    /// Whether the bearer secret of a key may also be in the header `X-API-Key`.
+    package let takesKeyField: Bool
 
     package init(
         _ method: HTTP1Method, at path: String, id: String, access: Access, subject: String, summary: String,
         body: Body = .none,
         example: @autoclosure @escaping @Sendable () -> JSONValue? = nil,
-        answers: [Answer] = [Answer(200, about: "The answer.")], problems: [ProblemCode] = []
+        answers: [Answer] = [Answer(200, about: "The answer.")], problems: [ProblemCode] = [],
+        takesKeyField: Bool = false
     ) {
         self.method = method
         self.path = path
@@ -122,13 +133,14 @@ package struct Operation: Sendable {
         self.example = example
         self.answers = answers
         self.problems = problems
+        self.takesKeyField = takesKeyField
     }
 
     /// Returns the same operation at another path.
     package func moved(to path: String) -> Operation {
         Operation(
             method, at: path, id: id, access: access, subject: subject, summary: summary, body: body,
-            example: example(), answers: answers, problems: problems)
+            example: example(), answers: answers, problems: problems, takesKeyField: takesKeyField)
     }
 
     /// The methods that are answered: a GET endpoint also answers HEAD, whose answer has no body.

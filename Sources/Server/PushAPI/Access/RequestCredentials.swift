@@ -7,10 +7,12 @@ struct RequestCredentials {
     let digests: [String]
     let authorizations: [String]
 
-    init(_ headers: HTTP1Headers) {
+    /// - Parameter takesKeyField: Whether a bearer secret may also be in the header `X-API-Key`.
+    init(_ headers: HTTP1Headers, takesKeyField: Bool = false) {
         inputs = headers.all("signature-input")
         signatures = headers.all("signature")
         digests = inputs.isEmpty ? [] : headers.all("content-digest")
-        authorizations = headers.all("authorization")
+        let secrets = takesKeyField ? headers.all("x-api-key").map { "Bearer \($0)" } : []
+        authorizations = headers.all("authorization") + secrets
     }
 }

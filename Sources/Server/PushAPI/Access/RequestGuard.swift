@@ -132,19 +132,23 @@ package final class RequestGuard {
     /// ``Caller/must(_:for:)``.
     ///
     /// Requests of the control socket are those of ``Caller/local``: the mode of the socket file decides who may connect.
-    package func check(_ request: HTTP1Request, now: AccessTime = .current()) -> Result<Caller, AccessRefusal> {
+    ///
+    /// - Parameter takesKeyField: Whether a bearer secret may also be in the header `X-API-Key`.
+    package func check(
+        _ request: HTTP1Request, takesKeyField: Bool = false, now: AccessTime = .current()
+    ) -> Result<Caller, AccessRefusal> {
         loop.assertOnLoop()
         guard case .address(let host, _) = request.peer else { return .success(.local) }
         let address = address(of: host)
-        let result = decide(request, from: address, now: now)
+        let fields = RequestCredentials(request.headers, takesKeyField: takesKeyField)
+        let result = decide(request, fields, from: address, now: now)
         if case .failure(let refusal) = result { logRefusal(refusal, host: host) }
         return result
     }
 
     private func decide(
-        _ request: HTTP1Request, from address: IPAddress, now: AccessTime
+        _ request: HTTP1Request, _ fields: RequestCredentials, from address: IPAddress, now: AccessTime
     ) -> Result<Caller, AccessRefusal> {
-        let fields = RequestCredentials(request.headers)
         let signature: RequestSignature?
         let bearer: BearerCredential?
         do {

@@ -33,7 +33,7 @@ package struct GuardedDoor: Door {
             }
             guardian.noteHost(of: request.headers)
         }
-        switch guardian.check(request) {
+        switch guardian.check(request, takesKeyField: operation.takesKeyField) {
         case .failure(let refusal): throw Problem(refusal)
         case .success(let caller):
             guard roles.contains(where: { caller.allows($0) }) else {

@@ -30,6 +30,7 @@ extension Configuration {
         draft.readApps(in: root)
         draft.readFamilies(in: root)
         draft.checkLegacyRegistration(in: root.section("http").section("legacy_registration"))
+        draft.checkGorush(in: root.section("doors").section("gorush"))
         let clients = root.section("security").named("clients")
         draft.readClients(clients, in: root)
         draft.checkSecurity(clients: clients, in: root)
@@ -85,7 +86,15 @@ extension ConfigurationDraft {
         if let app = legacy.app, !values.apps.contains(where: { $0.id.name == app }) {
             section.report("there is no app \"\(app)\"; name one of apps", at: "app")
         }
-        guard let path = legacy.path else { return }
+        if let path = legacy.path, !Self.isUsable(path) { section.report(Self.unusablePath, at: "path") }
+    }
+
+    private static let unusablePath =
+        "the path is not usable: it begins with / and consists of letters, digits, '.', '_' and '-' between slashes, at "
+        + "most 200 bytes; paths below /v1 are taken"
+
+    /// Whether an endpoint can have the path.
+    private static func isUsable(_ path: String) -> Bool {
         let parts = path.split(separator: "/", omittingEmptySubsequences: false)
         let isPlain = parts.dropFirst().allSatisfy { part in
             !part.isEmpty && part.utf8.contains { $0 != UInt8(ascii: ".") }
@@ -99,11 +108,37 @@ extension ConfigurationDraft {
                     }
                 }
         }
-        guard parts.count > 1, parts[0].isEmpty, isPlain, parts[1] != "v1", path.utf8.count <= 200 else {
-            section.report(
-                "the path is not usable: it begins with / and consists of letters, digits, '.', '_' and '-' between "
-                    + "slashes, at most 200 bytes; paths below /v1 are taken", at: "path")
-            return
+        return parts.count > 1 && parts[0].isEmpty && isPlain && parts[1] != "v1" && path.utf8.count <= 200
+    }
+
+    fileprivate func checkGorush(in section: ConfigurationSection) {
+        guard section.isGiven else { return }
+        let apps = section.section("apps")
+        if gorush.ios == nil, gorush.android == nil {
+            section.report("apps is missing: name the app of ios, of android, or both, such as apps: { ios: \"shop\" }")
+        }
+        check(gorush.ios, at: "ios", in: apps, isRight: { $0.apns != nil }, service: "Apple's service")
+        check(gorush.android, at: "android", in: apps, isRight: { $0.serviceName == "fcm" }, service: "FCM")
+        if let path = gorush.path, !Self.isUsable(path) { section.report(Self.unusablePath, at: "path") }
+        let path = gorush.path ?? Configuration.Doors.Gorush.defaultPath
+        if legacy.app != nil, path == legacy.path ?? Configuration.HTTP.LegacyRegistration.defaultPath {
+            section.report("the path is also that of http.legacy_registration; each needs its own", at: "path")
+        }
+        if let dedupe = gorush.dedupe, dedupe > values.dedupe.window {
+            section.report("it is longer than dedupe.window, after which ids are forgotten", at: "dedupe")
+        }
+    }
+
+    private func check(
+        _ name: String?, at key: String, in section: ConfigurationSection, isRight: (Configuration.App) -> Bool,
+        service: String
+    ) {
+        guard let name else { return }
+        guard let app = values.apps.first(where: { $0.id.name == name }) else {
+            return section.report("there is no app \"\(name)\"; name one of apps", at: key)
+        }
+        if !isRight(app) {
+            section.report("the app \"\(name)\" is not one of \(service); name one that is", at: key)
         }
     }
 

@@ -17,6 +17,7 @@ package struct Configuration: Sendable, Equatable {
     package var intake = Intake()
     package var events = Events()
     package var http = HTTP()
+    package var doors = Doors()
     package var dedupe = Dedupe()
     package var security = Security()
     /// The apps, sorted by id.

@@ -8,6 +8,7 @@ struct ConfigurationDraft: Sendable {
     var tls = TLS()
     var curveKeyFile: String?
     var legacy = LegacyRegistration()
+    var gorush = Gorush()
     var cluster = Cluster()
 
     /// `http.legacy_registration`, which is complete only with an app.
@@ -32,6 +33,7 @@ struct ConfigurationDraft: Sendable {
         cluster = Cluster(configuration.cluster)
         legacy = LegacyRegistration(
             app: configuration.http.legacyRegistration?.app.name, path: configuration.http.legacyRegistration?.path)
+        gorush = Gorush(configuration.doors.gorush)
     }
 
     var configuration: Configuration {
@@ -43,6 +45,7 @@ struct ConfigurationDraft: Sendable {
             Configuration.HTTP.LegacyRegistration(
                 app: $0, path: legacy.path ?? Configuration.HTTP.LegacyRegistration.defaultPath)
         }
+        configuration.doors.gorush = gorush.door
         configuration.security.curve = curveKeyFile.map { Configuration.Security.Curve(secretKeyFile: $0) }
         configuration.cluster = cluster.configuration
         return configuration
@@ -58,7 +61,7 @@ struct ConfigurationDraft: Sendable {
 
     /// All settings outside of apps and clients, in the order of the file.
     static let settings: [Setting<ConfigurationDraft>] =
-        [data, store] + cluster + intake + events + http + dedupe + log + receipts + security
+        [data, store] + cluster + intake + events + http + doors + dedupe + log + receipts + security
 
     private static let intake: [Setting<ConfigurationDraft>] = [
         Setting(

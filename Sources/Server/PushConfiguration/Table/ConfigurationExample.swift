@@ -24,6 +24,7 @@ struct ConfigurationExample {
         draft.cluster.advertise = draft.cluster.listen
         draft.legacy = ConfigurationDraft.LegacyRegistration(
             app: "shop", path: Configuration.HTTP.LegacyRegistration.defaultPath)
+        draft.gorush = Self.gorush
         draft.values.receipts.roots = "roots.pem"
         draft.values.receipts.sharedSecretFile = "shared.secret"
         self.draft = draft
@@ -61,6 +62,10 @@ struct ConfigurationExample {
                 "web", "An app for browsers, with the VAPID key with whose public half its pages subscribe.", Self.web
             ),
         ]
+    }
+
+    private static var gorush: ConfigurationDraft.Gorush {
+        ConfigurationDraft.Gorush(Configuration.Doors.Gorush(ios: AppID("shop"), android: AppID("android")))
     }
 
     private static var android: AppDraft {

@@ -69,6 +69,14 @@ struct SettingBlock: Sendable {
                 Each address may register 60 devices at once, and then one a second. Default: none.
                 """,
             presence: Presence(key: "app", reload: .restart)),
+        SettingBlock("doors", documentation: "The APIs of other gateways, on `http.listen`. Default: none."),
+        SettingBlock(
+            "doors.gorush",
+            documentation: """
+                The API of gorush, for programs that use it today; see Documentation/ComingFrom.md. It needs one app \
+                or both.
+                """,
+            presence: Presence(key: "path", reload: .restart)),
         SettingBlock(
             "security",
             documentation: """

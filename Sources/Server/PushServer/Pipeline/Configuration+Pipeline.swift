@@ -108,7 +108,10 @@ extension Configuration {
 
     /// The apps for the catalog of the HTTP API.
     var catalog: [AppCatalog.App] {
-        apps.map { AppCatalog.App(id: $0.id, codec: $0.codec, environment: $0.identity("environment")) }
+        apps.map {
+            AppCatalog.App(
+                id: $0.id, codec: $0.codec, environment: $0.identity("environment"), topic: $0.apns?.topic.text)
+        }
     }
 
     /// - Parameter familyFault: Why the store cannot take messages to families; nil if it can.

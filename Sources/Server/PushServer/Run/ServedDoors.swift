@@ -17,7 +17,7 @@ struct ServedDoors: Sendable {
         statistics.answerOthers()
         let endpoints = ServedEndpoints(
             parts: parts, streams: streams, statistics: statistics, configuration: configuration
-        ).table(legacy: base.configuration.http.legacyRegistration)
+        ).table(legacy: base.configuration.http.legacyRegistration, gorush: base.configuration.doors.gorush)
         // The servers stop before the parts that their requests use are closed.
         let control = try await APIServer(
             at: .socket(path: "\(base.directory.path)/\(ControlSocket.fileName)"), on: base.threads.home,

@@ -14,11 +14,13 @@ struct ServedEndpoints {
     private var apps: AppCatalog { parts.apps }
 
     /// Returns the endpoints of both servers.
-    func table(legacy: Configuration.HTTP.LegacyRegistration?) -> EndpointTable {
+    func table(
+        legacy: Configuration.HTTP.LegacyRegistration?, gorush: Configuration.Doors.Gorush?
+    ) -> EndpointTable {
         let all =
-            (legacy.map { [registration($0)] } ?? []) + HealthEndpoints.all(parts.health)
-            + GatewayEndpoints.all(parts.gateways) + KeyEndpoints.all(parts.keys, apps: apps) + operation + messages
-            + ofPipeline
+            (legacy.map { [registration($0)] } ?? []) + (gorush.map { door($0) } ?? [])
+            + HealthEndpoints.all(parts.health) + GatewayEndpoints.all(parts.gateways)
+            + KeyEndpoints.all(parts.keys, apps: apps) + operation + messages + ofPipeline
         return EndpointTable(
             all + [AnyEndpoint(now: GetOpenAPI(describing: all, version: Release.version))] + ConsoleEndpoints.all())
     }
@@ -27,6 +29,19 @@ struct ServedEndpoints {
         AnyEndpoint(
             RegisterLegacyDevice(settings.app, devices: pipeline.registry, apps: apps),
             as: RegisterLegacyDevice.operation.moved(to: settings.path))
+    }
+
+    /// What clients of gorush use. They find `/healthz` where it is anyway.
+    private func door(_ settings: Configuration.Doors.Gorush) -> [AnyEndpoint] {
+        let counts = GorushCounts()
+        let push = GorushPush(
+            settings, intake: pipeline.intake, events: pipeline.ledger, waiting: pipeline.waiting,
+            identities: pipeline.ledger.identities, apps: apps, counts: counts)
+        return [
+            AnyEndpoint(responding: push, as: GorushPush.operation.moved(to: settings.path)),
+            AnyEndpoint(
+                GorushStatus(ios: settings.ios, android: settings.android, source: statistics, counts: counts)),
+        ]
     }
 
     /// What operators see and change.

@@ -9,11 +9,14 @@ package final class AppCatalog: Sendable {
         package let codec: any ServiceCodec
         /// The environment whose addresses the app has; nil if its push service has only one.
         package let environment: String?
+        /// The topic of the app at Apple's service, without the suffix of a type; nil at others.
+        package let topic: String?
 
-        package init(id: AppID, codec: any ServiceCodec, environment: String? = nil) {
+        package init(id: AppID, codec: any ServiceCodec, environment: String? = nil, topic: String? = nil) {
             self.id = id
             self.codec = codec
             self.environment = environment
+            self.topic = topic
         }
     }
 
@@ -74,6 +77,9 @@ package final class AppCatalog: Sendable {
         guard let known = all[app] else { throw .unknownApp(app.name, among: all.keys.map(\.name)) }
         return known
     }
+
+    /// Returns the app; nil if it is not in the configuration, or if every app is known.
+    func app(_ id: AppID) -> App? { apps.withLock { $0?[id] } }
 
     /// Returns the codec of an app, also of one that is not in the configuration.
     func codec(of app: AppID) -> any ServiceCodec { apps.withLock { $0?[app]?.codec } ?? others }

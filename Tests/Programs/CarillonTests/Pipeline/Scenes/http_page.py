@@ -70,6 +70,7 @@ class Runner:
     def __init__(self):
         self.scene = scene = Scene()
         scene.more["http"] = {"listen": "127.0.0.1:0", "legacy_registration": {"app": "shop"}}
+        scene.more["doors"] = {"gorush": {"apps": {"ios": "shop"}}}
         self.serve = scene.serve()
         self.serve.become_ready()
         self.monitor = Monitor(self.serve, "message/")

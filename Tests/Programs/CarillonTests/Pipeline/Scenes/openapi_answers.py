@@ -7,12 +7,15 @@ from openapi import OpenAPI
 
 LEGACY = "/admin/apns_devices.json"
 STORE = "/v1/appstore/notifications"
+GORUSH = "/api/push"
 # What is declared and cannot be produced here, with the reason: statuses, and codes of problems.
 NEVER = {
     ("POST", LEGACY, 404): "its app must be in the file, and a reload does not change the setting",
+    ("POST", GORUSH, 503): "the app of the door has room; gorush.py fills one",
 }
 NEVER_CODES = {
     ("POST", LEGACY, "unknown_app"): "as above",
+    ("POST", GORUSH, "unavailable"): "of any request; here the status has a body of its own",
     ("GET", "/v1/caller", "forbidden"): "every key may ask who it is",
     ("GET", "/readyz", "unavailable"): "of any request; here the status has a body of its own",
     ("POST", "/v1/messages", "unavailable"): "of any request; here the status has a body of its own",
@@ -31,6 +34,7 @@ class Described:
         gone = scene.app("gone")
         scene.apps["gone"] = {**gone, "credential": {**gone["credential"], "key": scene.path("nowhere.p8")}}
         scene.more["http"] = {"listen": "127.0.0.1:0", "legacy_registration": {"app": "shop"}}
+        scene.more["doors"] = {"gorush": {"apps": {"ios": "shop"}}}
         scene.more["receipts"] = {"roots": scene.simulator.places["ca"], "revocation": "off"}
         self.serve = serve = scene.serve()
         serve.become_ready("gone")
@@ -91,6 +95,7 @@ def every_status():
     found(scene)
     conflicts(scene)
     pushes(scene)
+    gorush(scene)
     for socket, place in waiting:
         answer = read(socket)
         assert (answer.status, answer.json["code"]) == (408, "request_timeout"), (place, answer)
@@ -180,6 +185,13 @@ def body_of(operation):
 
 def bodies(scene, method, path, operation, sent):
     kinds = operation["requestBody"]["content"]
+    if path == GORUSH:
+        # Its faults are those of gorush, and it does not look at the type.
+        scene.ask(method, path, b" " * ((1 << 20) + 1), expect=413, **sent)
+        for text in ("{", "", "[]", "{}", b"\xff\xfe", '{"a":1,"a":2}'):
+            answer = scene.ask(method, path, text, "text/xml", expect=400, **sent)
+            assert answer.json["code"] == 400, answer
+        return
     scene.ask(method, path, "<x/>", "text/xml", expect=415, **sent)
     big = b"[" + b" " * (33 << 20 if LINES in kinds else 1 << 20) + b"]"
     scene.ask(method, path, big, LINES if LINES in kinds else next(iter(kinds)), expect=413, **sent)
@@ -307,6 +319,20 @@ def pushes(scene):
     assert answer.type == LINES and len(answer.lines) == 4, answer
     for body in ("", "\n".join(["{}"] * 10_001)):
         scene.ask("POST", path, body, LINES)
+
+
+def gorush(scene):
+    """Every answer of the door for clients of gorush."""
+    def ask(expect, *notes, **more):
+        notes = [{"tokens": [token(1)], "platform": 1, **one} for one in notes]
+        answer = scene.ask("POST", GORUSH, {"notifications": notes}, expect=expect, **more)
+        assert expect == 200 or answer.json["code"] == expect, answer
+
+    ask(200, {"message": "x"}, {"message": "y", "tokens": ["zz"], "retry": 1})
+    ask(403, {"message": "x"}, door=scene.port, bearer=scene.keys["pusher"])
+    ask(200, {"message": "x"}, headers={"Idempotency-Key": "k"})
+    ask(409, {"message": "y"}, headers={"Idempotency-Key": "k"})
+    ask(413, {"message": "x" * 5000})
 
 
 def streams(scene):

@@ -1,0 +1,60 @@
+import PushModel
+import PushPipeline
+import PushWire
+
+/// What intake and the ledger say about the messages of a request, in the words of gorush.
+struct GorushAcks {
+    private let said: DirectAnswer
+    private let read: GorushRequest
+    private let ids: [MessageID]
+
+    init(_ said: DirectAnswer, to read: GorushRequest, ids: [MessageID]) {
+        (self.said, self.read, self.ids) = (said, read, ids)
+    }
+
+    /// The messages that the ledger has accepted now.
+    var accepted: Set<MessageID> {
+        guard case .lines = said.outcome else { return [] }
+        let acks = said.text.split(separator: UInt8(ascii: "\n"))
+        return Set(zip(ids, acks).filter { Self.member("status", of: $1) == "accepted" }.map(\.0))
+    }
+
+    /// Returns the entries of tokens that get nothing new, and the messages that are carried out.
+    ///
+    /// - Throws: What is wrong with the request as a whole.
+    func settled() throws(GorushFault) -> (logs: [GorushAnswer.Entry], sent: [GorushOutcomes.Sent]) {
+        guard case .lines = said.outcome else { throw Self.fault(of: said, reading: said.text) }
+        var logs: [GorushAnswer.Entry] = []
+        var sent: [GorushOutcomes.Sent] = []
+        let acks = said.text.split(separator: UInt8(ascii: "\n"))
+        for ((push, id), ack) in zip(zip(read.pushes, ids), acks) {
+            let (status, reason) = (Self.member("status", of: ack), Self.member("reason", of: ack))
+            switch status {
+            case "accepted": sent.append(GorushOutcomes.Sent(push: push, id: id))
+            case "duplicate":
+                logs += push.tokens.map { push.entry(.duplicate, token: $0.text, error: "it was handed in before") }
+                sent.append(GorushOutcomes.Sent(push: push, id: id))
+            case "rejected" where reason == RejectionReason.expired.rawValue:
+                logs += push.tokens.map { push.entry(.failed, token: $0.text, error: "expiration has passed") }
+            case "rejected" where reason == RejectionReason.idConflict.rawValue:
+                throw GorushFault("the Idempotency-Key was used for another request", status: 409)
+            case "rejected": throw GorushFault(Self.member("detail", of: ack) ?? "it is rejected")
+            default: throw GorushFault("the disk takes nothing now; send the same request again", status: 503)
+            }
+        }
+        return (logs, sent)
+    }
+
+    private static func fault(of said: DirectAnswer, reading ack: [UInt8]) -> GorushFault {
+        let status = said.outcome.status
+        if status == 503 { return GorushFault("there is no room now; send the same request again", status: 503) }
+        // gorush answers 400 to whatever is wrong with the content.
+        let kept = [403, 413].contains(status) ? status : 400
+        return GorushFault(member("detail", of: ack[...]) ?? "the request is refused", status: kept)
+    }
+
+    private static func member(_ name: StaticString, of ack: ArraySlice<UInt8>) -> String? {
+        guard let document = try? JSONDocument(Array(ack)) else { return nil }
+        return document.value(name, in: document.root).flatMap { document.string($0) }
+    }
+}

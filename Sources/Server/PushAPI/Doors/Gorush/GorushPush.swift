@@ -1,0 +1,163 @@
+package import PushConfiguration
+import PushLoop
+package import PushModel
+package import PushPipeline
+import PushStore
+import PushTime
+package import PushTransport
+import PushWire
+
+/// `POST` to the path of `doors.gorush`: the requests that gorush takes.
+///
+/// Each notification becomes a message with its tokens as the audience, and takes the way of all messages. The answer is
+/// sent after they are on disk.
+package struct GorushPush: RespondingEndpoint {
+    package typealias Output = GorushAnswer
+
+    package static let operation = Operation(
+        .post, at: Configuration.Doors.Gorush.defaultPath, id: "pushAsGorush", access: .role(.push), subject: "Doors",
+        summary: "Takes the requests of gorush.",
+        body: .raw([
+            .init(Operation.Body.jsonType, schema: GorushSchema.request, named: "GorushRequest", example: example),
+            .init(Operation.Body.anyType, schema: GorushSchema.request, named: "GorushRequest", example: example),
+        ]),
+        answers: [
+            .init(200, about: "The pushes are on disk; logs names the tokens that get none."),
+            .init(400, about: "The request is invalid; nothing is sent.", kinds: [GorushFaultKind.self]),
+            .init(403, about: "The key has no right for an app.", kinds: [GorushFaultKind.self]),
+            .init(409, about: "The Idempotency-Key was used for another request.", kinds: [GorushFaultKind.self]),
+            .init(413, about: "A payload is too large.", kinds: [GorushFaultKind.self]),
+            .init(503, about: "There is no room now; send the same request again.", kinds: [GorushFaultKind.self]),
+        ], takesKeyField: true)
+
+    private static var example: JSONValue {
+        ["notifications": [["tokens": ["a1b2c3d4"], "platform": 1, "title": "Order 12", "message": "It is paid"]]]
+    }
+
+    private let intake: Intake
+    private let door: GorushApps
+    private let history: MessageHistory
+    private let stretches: GorushStretches
+    private let outcomes: GorushOutcomes?
+    private let counts: GorushCounts
+
+    /// Creates the endpoint. Its server must be on the loop of `intake`.
+    package init(
+        _ settings: Configuration.Doors.Gorush, intake: Intake, events: any EventLog, waiting: any EventWaiting,
+        identities: Identities, apps: AppCatalog, counts: GorushCounts
+    ) {
+        self.intake = intake
+        door = GorushApps(ios: settings.ios, android: settings.android, catalog: apps)
+        history = MessageHistory(log: events)
+        stretches = GorushStretches(window: settings.dedupe)
+        outcomes =
+            settings.isSync
+            ? GorushOutcomes(log: events, waiting: waiting, identities: identities, wait: settings.wait) : nil
+        self.counts = counts
+    }
+
+    package func begin(
+        _ input: NoInput, of request: HTTP1Request, for caller: Caller, responder: HTTP1Responder
+    ) throws(Problem) {
+        let read: GorushRequest
+        do throws(GorushFault) {
+            guard !request.headers.isRepeated("Idempotency-Key") else {
+                throw GorushFault("Idempotency-Key is given twice")
+            }
+            // Two clients that choose the same key do not mean the same request.
+            let key = request.headers["Idempotency-Key"].map { "\(caller.name)\0\($0)" }
+            read = try GorushRequest(request.body, door: door, key: key)
+        } catch {
+            return error.answer.send(to: responder)
+        }
+        let sender = DirectSender(name: caller == .local ? nil : caller.name, apps: caller.apps)
+        let bound = LoopBound(responder, on: intake.loop)
+        guard !read.pushes.isEmpty else {
+            return answer(read, with: read.logs, to: bound)
+        }
+        let now = WallTime.current()
+        let times = read.pushes.map { push in
+            if case .content(let hash) = push.identity { stretches.begin(hash, at: now) } else { now }
+        }
+        Task { [self] in
+            do {
+                let ids = try await ids(of: read, at: times)
+                onLoop { push(read, ids: ids, from: sender, to: bound) }
+            } catch {
+                onLoop {
+                    end(read)
+                    GorushFault("the events cannot be read now: \(error)", status: 503).answer.send(to: bound.wrapped)
+                }
+            }
+        }
+    }
+
+    private func onLoop(_ work: @escaping @Sendable () -> Void) { intake.loop.executeUnlessStopped(work) }
+
+    private func ids(of read: GorushRequest, at times: [WallTime]) async throws -> [MessageID] {
+        var ids: [MessageID] = []
+        for (push, time) in zip(read.pushes, times) {
+            switch push.identity {
+            case .named(let id): ids.append(id)
+            case .content(let hash):
+                ids.append(
+                    try await stretches.id(hash, at: time, isAlone: history.log.partCount == 1) {
+                        try await history.one($0, app: push.app).first?.acceptedAt
+                    })
+            }
+        }
+        return ids
+    }
+
+    private func push(
+        _ read: GorushRequest, ids: [MessageID], from sender: DirectSender, to bound: LoopBound<HTTP1Responder>
+    ) {
+        var lines: [UInt8] = []
+        for (push, id) in zip(read.pushes, ids) {
+            lines += Array("{\"id\":".utf8)
+            JSONText.appendQuoted(id.text, to: &lines)
+            lines.append(UInt8(ascii: ","))
+            lines += push.envelope
+            lines.append(UInt8(ascii: "\n"))
+        }
+        intake.assumeIsolated { intake in
+            intake.pushTogether(lines, from: sender) { settle(read, ids: ids, with: $0, to: bound) }
+        }
+    }
+
+    private func end(_ read: GorushRequest, accepted: Set<MessageID> = [], ids: [MessageID] = []) {
+        for (index, push) in read.pushes.enumerated() {
+            guard case .content(let hash) = push.identity else { continue }
+            let id = index < ids.count ? ids[index] : nil
+            stretches.end(hash, acceptedAs: id.flatMap { accepted.contains($0) ? $0 : nil })
+        }
+    }
+
+    /// Answers by what intake and the ledger have said. On the loop.
+    private func settle(
+        _ read: GorushRequest, ids: [MessageID], with said: DirectAnswer, to bound: LoopBound<HTTP1Responder>
+    ) {
+        let acks = GorushAcks(said, to: read, ids: ids)
+        end(read, accepted: acks.accepted, ids: ids)
+        let settled: (logs: [GorushAnswer.Entry], sent: [GorushOutcomes.Sent])
+        do throws(GorushFault) {
+            settled = try acks.settled()
+        } catch {
+            return error.answer.send(to: bound.wrapped)
+        }
+        guard let outcomes, !settled.sent.isEmpty else {
+            return answer(read, with: read.logs + settled.logs, to: bound)
+        }
+        let task = Task { [self] in
+            let logs = await outcomes.logs(of: settled.sent)
+            onLoop { answer(read, with: read.logs + settled.logs + logs, to: bound) }
+        }
+        // The pushes are carried out even if nobody reads the answer.
+        bound.wrapped.onClose = { task.cancel() }
+    }
+
+    private func answer(_ read: GorushRequest, with logs: [GorushAnswer.Entry], to bound: LoopBound<HTTP1Responder>) {
+        counts.add(tokens: read.count, notifications: read.pushes.count)
+        APIAnswer.json(GorushAnswer(counts: read.count, logs: logs)).send(to: bound.wrapped)
+    }
+}

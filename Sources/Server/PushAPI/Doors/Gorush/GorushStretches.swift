@@ -1,0 +1,106 @@
+import PushLoop
+import PushModel
+import PushTime
+
+/// Finds the ids of notifications that their clients have not named.
+///
+/// The time is cut into stretches that are as long as the window, and the id has the number of the stretch. So the ledger
+/// recognizes an equal notification of the same stretch, also after a crash. For one of the stretch before, there are
+/// three steps: what is under way has its time here; what was accepted is remembered for the window; and what an earlier
+/// process, or another node, may have accepted is looked up in the events. A look-up takes the longer the more events
+/// there are, so that it is left out when the memory has all of a window.
+final class GorushStretches: Sendable {
+    private struct Begun {
+        let at: WallTime
+        var count: Int
+    }
+
+    private struct Accepted {
+        let id: MessageID
+        let at: WallTime
+    }
+
+    private struct State {
+        var begun: [String: Begun] = [:]
+        /// What was accepted, in two generations, each at least as long as the window.
+        var recent: [String: Accepted] = [:]
+        var older: [String: Accepted] = [:]
+        var turnedAt: WallTime
+        /// The time from which on everything that was accepted is remembered.
+        var completeSince: WallTime
+    }
+
+    private let window: Duration
+    private let limit: Int
+    private let state: Locked<State>
+
+    /// - Parameter limit: The number of notifications of a generation. Above it all are forgotten, and looked up.
+    init(window: Duration, at now: WallTime = .current(), limit: Int = 100_000) {
+        self.window = window
+        self.limit = limit
+        state = Locked(State(turnedAt: now, completeSince: now))
+    }
+
+    // MARK: Under way
+
+    /// Begins with a notification, and returns the time that counts for it: that of an equal one which is under way.
+    func begin(_ hash: String, at now: WallTime) -> WallTime {
+        state.withLock { state in
+            let at = state.begun[hash]?.at ?? now
+            state.begun[hash, default: Begun(at: at, count: 0)].count += 1
+            return at
+        }
+    }
+
+    /// Ends with a notification, when its answer is known.
+    ///
+    /// - Parameter id: Its id, if it was accepted now.
+    func end(_ hash: String, acceptedAs id: MessageID? = nil, at now: WallTime = .current()) {
+        state.withLock { state in
+            if let id { remember(Accepted(id: id, at: now), for: hash, in: &state) }
+            guard let one = state.begun[hash] else { return }
+            state.begun[hash] = one.count > 1 ? Begun(at: one.at, count: one.count - 1) : nil
+        }
+    }
+
+    /// The number of notifications that are under way, and of those that are remembered.
+    var counts: (begun: Int, remembered: Int) {
+        state.withLock { ($0.begun.count, $0.recent.count + $0.older.count) }
+    }
+
+    private func remember(_ accepted: Accepted, for hash: String, in state: inout State) {
+        if accepted.at >= state.turnedAt + window {
+            state.older = accepted.at >= state.turnedAt + window + window ? [:] : state.recent
+            state.recent = [:]
+            state.turnedAt = accepted.at
+        }
+        state.recent[hash] = accepted
+        guard state.recent.count > limit else { return }
+        (state.recent, state.older, state.completeSince) = ([:], [:], accepted.at)
+    }
+
+    // MARK: Ids
+
+    /// Returns the id of a notification.
+    ///
+    /// - Parameters:
+    ///   - isAlone: Whether no other process accepts notifications.
+    ///   - acceptedAt: Returns when a message was accepted; nil if it was not.
+    func id(
+        _ hash: String, at now: WallTime, isAlone: Bool, acceptedAt: (MessageID) async throws -> WallTime?
+    ) async rethrows -> MessageID {
+        let stretch = now.milliseconds / max(1, window.wholeMilliseconds)
+        let (known, isComplete) = state.withLock { state in
+            (state.recent[hash] ?? state.older[hash], now >= state.completeSince + window)
+        }
+        if let known, isWithin(known.at, of: now) { return known.id }
+        if !isAlone || !isComplete {
+            let before = GorushIdentity.id(hash, in: stretch - 1)
+            if let accepted = try await acceptedAt(before), isWithin(accepted, of: now) { return before }
+        }
+        return GorushIdentity.id(hash, in: stretch)
+    }
+
+    /// Whether the time is within the window. A time after now is that of a clock which was set back.
+    private func isWithin(_ time: WallTime, of now: WallTime) -> Bool { now < time + window && time < now + window }
+}
