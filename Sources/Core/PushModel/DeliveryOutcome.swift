@@ -26,6 +26,8 @@ package enum DeliveryOutcome: Sendable, Equatable {
         case duplicate
         /// The registry does not know the device id.
         case unknownDevice = "unknown_device"
+        /// The user of the device was erased.
+        case erased
     }
 
     package enum ExpiryReason: String, Sendable, CaseIterable {

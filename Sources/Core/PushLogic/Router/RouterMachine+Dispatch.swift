@@ -123,7 +123,7 @@ extension RouterMachine {
         var form = content.form(variant)
         for device in page {
             if asksInactive, inactive.contains(device.id) {
-                report(FanOut.Unsent(device, .suppressed(.inactive)), of: message)
+                report(FanOut.Unsent(device, suppression(of: device.id)), of: message)
                 // Nothing else releases the claim: the key of a suppressed delivery does not hold it.
                 actions.release(device.id, of: messages[message].accepted)
                 suppressedCount += 1
@@ -157,7 +157,7 @@ extension RouterMachine {
         var scanned = 0
         while scanned < limit, let delivery = lanes[lane].retryQueue.popFirst() {
             scanned += 1
-            if endIfLate(delivery) { continue }
+            if endIfLate(delivery) || endIfErased(delivery) { continue }
             deliveries[delivery.handle].isOut = true
             deliveries[delivery.handle].givenAt = wall
             batch.append(delivery)

@@ -81,7 +81,7 @@ extension RouterMachine {
 
     /// Returns why an alert cannot be sent to a named device; nil if it can.
     func obstacle(to device: DeviceID) -> DeliveryOutcome? {
-        if inactive.contains(device) { return .suppressed(.inactive) }
+        if inactive.contains(device) { return suppression(of: device) }
         return ofOtherKinds.contains(device) ? .wrongKind : nil
     }
 
@@ -98,9 +98,10 @@ extension RouterMachine {
     private mutating func askPage(for message: MessageHandle) {
         guard let query = messages[message].fanOut?.pageQuery else { return }
         let accepted = messages[message].accepted
+        let audience = suppressed.users.isEmpty ? accepted.audience : audience(of: accepted)
         actions.pages.append(
             RouterActions.PageRequest(
-                message: message, audience: accepted.audience, app: accepted.message.app,
+                message: message, audience: audience, app: accepted.message.app,
                 kind: accepted.message.kind, activityType: accepted.message.activity?.type,
                 wording: accepted.message.wording, preferred: accepted.message.preferred,
                 after: query.after, limit: policy.page))
@@ -171,7 +172,7 @@ extension RouterMachine {
         if let activity = messages[message].activity, !hasAddress(page, for: message, of: activity) { return }
 
         var found = FanOut.FoundPage()
-        found.unsent = page.inactive.map { FanOut.Unsent($0, .suppressed(.inactive)) }
+        for device in page.inactive { found.unsent.append(FanOut.Unsent(device, suppression(of: device))) }
         found.unsent += page.unknown.map { FanOut.Unsent($0, .suppressed(.unknownDevice)) }
         found.unsent += page.ofOtherKinds.map { FanOut.Unsent($0, .wrongKind) }
         if inactive.isEmpty {
@@ -179,7 +180,7 @@ extension RouterMachine {
         } else {
             for device in page.devices {
                 if inactive.contains(device.id) {
-                    found.unsent.append(FanOut.Unsent(device, .suppressed(.inactive)))
+                    found.unsent.append(FanOut.Unsent(device, suppression(of: device.id)))
                 } else {
                     found.devices.append(device)
                 }

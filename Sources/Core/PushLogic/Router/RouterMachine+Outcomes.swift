@@ -165,5 +165,13 @@ extension RouterMachine {
         return true
     }
 
+    /// Ends a delivery that waits to be sent again if the user was erased meanwhile. Returns whether it did.
+    mutating func endIfErased(_ delivery: Delivery) -> Bool {
+        let (device, message) = (deliveries[delivery.handle].device, deliveries[delivery.handle].message)
+        guard !erased.isEmpty, erased.contains(device) else { return false }
+        end(delivery, as: .suppressed(.erased), of: messages[message].lane.app)
+        return true
+    }
+
     private func lane(of delivery: Delivery) -> LaneID { messages[deliveries[delivery.handle].message].lane }
 }

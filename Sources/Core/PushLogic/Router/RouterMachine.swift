@@ -14,7 +14,7 @@ package import PushTime
 package struct RouterMachine: ~Copyable {
     package var policy: RouterPolicy
     let identities: Identities
-    let inactive: any DeviceSet
+    var suppressed: SuppressedDevices
     let ofOtherKinds: any DeviceSet
 
     var now: MonotonicTime
@@ -84,13 +84,14 @@ package struct RouterMachine: ~Copyable {
     private var lastRecords = 0
 
     package init(
-        _ policy: RouterPolicy, identities: Identities, inactive: any DeviceSet, ofOtherKinds: any DeviceSet,
-        now: MonotonicTime, wall: WallTime
+        _ policy: RouterPolicy, identities: Identities, inactive: any DeviceSet,
+        erased: any DeviceSet = NoDevices(), ofOtherKinds: any DeviceSet, now: MonotonicTime,
+        wall: WallTime
     ) {
         self.policy = policy
         budget = MemoryBudget(policy)
         self.identities = identities
-        self.inactive = inactive
+        suppressed = SuppressedDevices(inactive: inactive, erased: erased)
         self.ofOtherKinds = ofOtherKinds
         self.now = now
         self.wall = wall

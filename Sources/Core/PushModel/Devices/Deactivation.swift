@@ -36,6 +36,12 @@ package struct Deactivation: Sendable, Equatable {
     /// The reason in the event of an erased device.
     package static let removed = "removed"
 
+    /// The reason in the event of a device whose user was erased. Its id stays, so that nothing is sent to it.
+    package static let erased = "erased"
+
+    /// Whether nothing stays of the device but its id.
+    package var isErasure: Bool { erases && reason == Self.erased }
+
     /// The reason in the event of an address whose Live Activity has ended.
     package static let activityEnded = "activity_ended"
 

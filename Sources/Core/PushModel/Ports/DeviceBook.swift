@@ -20,6 +20,21 @@ package protocol DeviceBook: AnyObject, Sendable {
     /// Erases the data of the devices (token, user, tags and so on) and returns those that existed. Their ids remain in
     /// past events. Publishes `device.deactivated` with the reason `removed`.
     func remove(_ devices: [DeviceID]) async throws -> [DeviceID]
+
+    /// Erases all data of devices but their ids and kinds, and returns those that existed. They are inactive, and have
+    /// the pseudonym as their user. Publishes `device.deactivated` with the reason `erased`.
+    func erase(_ devices: [DeviceID], as pseudonym: String) async throws -> [DeviceID]
+
+    /// Makes erased data unreadable in the files.
+    func wipe() async throws
+}
+
+extension DeviceBook {
+    package func erase(_ devices: [DeviceID], as pseudonym: String) async throws -> [DeviceID] {
+        try await remove(devices)
+    }
+
+    package func wipe() async throws {}
 }
 
 package struct DeviceList: Sendable {

@@ -48,6 +48,9 @@ package protocol DeviceRegistry: AnyObject, Sendable {
     /// The devices that must not be sent to. The set is shared, and a look-up is cheap.
     var inactive: any DeviceSet { get }
 
+    /// Those of them whose users were erased.
+    var erased: any DeviceSet { get }
+
     /// The devices that are stated to be of another kind than ``AddressKind/alert``.
     var ofOtherKinds: any DeviceSet { get }
 }
@@ -66,6 +69,8 @@ extension DeviceRegistry {
     ) async throws -> Set<DeviceID> { [] }
 
     package func observeActivities(_ observer: @escaping @Sendable (AppID, String) -> Void) {}
+
+    package var erased: any DeviceSet { NoDevices() }
 
     /// Returns one page of the active devices of an audience, for no message in particular.
     package func page(
@@ -135,7 +140,7 @@ package struct AudiencePage: Sendable {
     }
 
     package let devices: [Device]
-    /// The inactive devices among named device ids. Their deliveries are suppressed.
+    /// The inactive devices among named device ids, and those of erased users. Their deliveries are suppressed.
     package let inactive: [DeviceID]
     /// The unknown ids among named device ids. Their deliveries are suppressed.
     package let unknown: [DeviceID]

@@ -15,10 +15,10 @@ enum ControlOptions {
     ]
     static let json = Option("json", about: "print JSON")
 
-    static func client(_ arguments: Arguments) throws -> ControlClient {
+    static func client(_ arguments: Arguments, deadline: Duration = .seconds(30)) throws -> ControlClient {
         ControlClient(
             dataDirectory: try Configuration.dataDirectory(
-                flag: arguments.text("data"), file: arguments.text("config")))
+                flag: arguments.text("data"), file: arguments.text("config")), deadline: deadline)
     }
 
     /// Runs a verb that only reads: with the running Carillon, or if none runs, with the files of the data directory.

@@ -44,6 +44,7 @@ enum ReasonDescription {
         case .inactive: "the device is inactive"
         case .duplicate: "duplicate: this message was already processed for the device"
         case .unknownDevice: "unknown device: the registry has no device with this id"
+        case .erased: "the user of the device was erased"
         case nil: reason.map { PlainText.line($0, limit: 80) } ?? "no reason recorded"
         }
     }
@@ -88,6 +89,7 @@ enum ReasonDescription {
         case "feedback": return "the feedback service reported that the app was uninstalled (feedback)"
         case "by_hand": return "an operator deactivated it (by_hand)"
         case "removed": return "an operator removed it and its data (removed)"
+        case "erased": return "its user was erased (erased)"
         case "replaced": return "another token replaced its token (replaced)"
         case Deactivation.activityEnded: return "its Live Activity has ended (activity_ended)"
         default: return "of: \(word)"

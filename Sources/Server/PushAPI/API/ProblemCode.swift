@@ -12,6 +12,7 @@ package enum ProblemCode: String, CaseIterable, Codable, Sendable {
     case unknownApp = "unknown_app"
     case unknownDevice = "unknown_device"
     case unknownMessage = "unknown_message"
+    case unknownUser = "unknown_user"
     case unknownKey = "unknown_key"
     case unknownNode = "unknown_node"
     case methodNotAllowed = "method_not_allowed"
@@ -36,7 +37,7 @@ package enum ProblemCode: String, CaseIterable, Codable, Sendable {
         case .badRequest, .badJSON: 400
         case .unauthenticated, .clockSkew, .replayed: 401
         case .forbidden, .crossOrigin: 403
-        case .notFound, .unknownApp, .unknownDevice, .unknownMessage, .unknownKey, .unknownNode: 404
+        case .notFound, .unknownApp, .unknownDevice, .unknownMessage, .unknownUser, .unknownKey, .unknownNode: 404
         case .methodNotAllowed: 405
         case .requestTimeout: 408
         case .conflict, .tooLate: 409
@@ -69,6 +70,7 @@ package enum ProblemCode: String, CaseIterable, Codable, Sendable {
         case .unknownApp: "There is no such app"
         case .unknownDevice: "There is no such device"
         case .unknownMessage: "There is no such message"
+        case .unknownUser: "There is no such user"
         case .unknownKey: "There is no such key"
         case .unknownNode: "There is no such node"
         case .methodNotAllowed: "The path does not have this method"

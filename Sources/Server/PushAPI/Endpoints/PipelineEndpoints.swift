@@ -53,6 +53,7 @@ package enum PipelineEndpoints {
             AnyEndpoint(FindDevice(devices: devices, identities: identities, apps: apps)),
             AnyEndpoint(GetDevice(devices: devices)),
             AnyEndpoint(ExportDevices(devices: devices, apps: apps)),
+            AnyEndpoint(GetUser(devices: devices, history: history, apps: apps)),
             AnyEndpoint(TraceDevice(traces: traces)),
             AnyEndpoint(ListMessages(history: history, apps: apps)),
             AnyEndpoint(FindMessage(history: history, obstacles: search)),

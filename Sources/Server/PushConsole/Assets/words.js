@@ -14,6 +14,7 @@ const rejections = {
 const suppressions = {
   inactive: "the device is inactive", duplicate: "this message was already processed for the device",
   unknown_device: "the registry has no device with this id",
+  erased: "the user of the device was erased",
 };
 const expiries = {
   no_address: "no address of the Live Activity was registered in time, or it has ended",
@@ -25,7 +26,7 @@ const causes = {
 };
 const deactivations = {
   feedback: "the feedback service reported that the app was uninstalled", by_hand: "an operator deactivated it",
-  removed: "an operator removed it and its data", replaced: "another token replaced its token",
+  removed: "an operator removed it and its data", erased: "its user was erased", replaced: "another token replaced its token",
 };
 
 /** A code in words, for reasons without a sentence: "BadDeviceToken" stays, "id_conflict" becomes "id conflict". */

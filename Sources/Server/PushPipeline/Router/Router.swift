@@ -58,8 +58,8 @@ package actor Router {
         self.registry = registry
         self.settings = settings
         machine = RouterMachine(
-            settings.policy, identities: identities, inactive: registry.inactive, ofOtherKinds: registry.ofOtherKinds,
-            now: MonotonicTime(nanoseconds: 0), wall: settings.wallClock())
+            settings.policy, identities: identities, inactive: registry.inactive, erased: registry.erased,
+            ofOtherKinds: registry.ofOtherKinds, now: MonotonicTime(nanoseconds: 0), wall: settings.wallClock())
         registry.observeActivities { [weak self] app, name in self?.registered(name, of: app) }
     }
 
@@ -105,6 +105,11 @@ package actor Router {
     /// Stops sending for a while, or goes on. What waits stays as it is.
     package nonisolated func suspended(_ isSuspended: Bool) {
         enter { $0.machine.suspended(isSuspended) }
+    }
+
+    /// Forgets a user: messages in memory do not name the user any more when they are carried out.
+    package nonisolated func erase(_ erasure: UserErasure) {
+        enter { $0.machine.erase(erasure) }
     }
 
     /// Takes a report of an app's gateway: the deliveries that have ended, and the gateway's new credit.

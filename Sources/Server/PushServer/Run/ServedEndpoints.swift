@@ -56,6 +56,7 @@ struct ServedEndpoints {
             AnyEndpoint(GetCluster(source: ServedCluster(node: pipeline.node))),
             AnyEndpoint(GetConfiguration(control: configuration)),
             AnyEndpoint(ReloadConfiguration(control: configuration)),
+            AnyEndpoint(EraseUser(apps: apps) { [pipeline] in try await pipeline.erase($0) }),
             AnyEndpoint(ReleaseBrake(apps: apps) { [pipeline] in try await pipeline.releaseBrake(of: $0) }),
         ]
     }

@@ -41,8 +41,9 @@ extension LedgerCore {
         let lost = try LostTransactions.saved(of: settings.path)
         let connection = try SQLiteConnection(settings.path)
         try connection.run("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA temp_store = MEMORY")
-        // Some builds of SQLite overwrite deleted content with zeros, which writes each page once more.
-        try connection.run("PRAGMA secure_delete = OFF")
+        // Overwrite deleted content in pages that are written anyway. Pages that become free are not written once more;
+        // the erasure of a user overwrites them.
+        try connection.run("PRAGMA secure_delete = FAST")
         // Another thread copies pages out of the write-ahead log. A log file that has grown is truncated when the log
         // restarts.
         try connection.run("PRAGMA wal_autocheckpoint = 0")

@@ -107,6 +107,7 @@ final class LedgerCore {
     func process(_ work: ArraySlice<LedgerWork>) -> Bool {
         var group = LedgerGroup()
         var retention: LedgerRetention?
+        var erasures: [(UserErasure, ErasurePlace, @Sendable (Result<ErasureStep, LedgerFault>) -> Void)] = []
         for item in work {
             switch item {
             case .accept(let requests, let reply): group.requests.append(RequestBatch(requests, reply: reply))
@@ -124,12 +125,15 @@ final class LedgerCore {
             case .due(let time, let limit, let reply):
                 reply(isOverfull ? .failure(refusal) : due(at: time, limit: limit))
             case .trim(let asked): retention = asked
+            case .erase(let erasure, let place, let reply): erasures.append((erasure, place, reply))
             }
         }
         if !group.isEmpty || !retained.isEmpty || fault != nil { write(group) }
         if !held.isEmpty, !isOverfull {
             for (pages, reply) in exchange(&held, with: []) { reply(claim(pages)) }
         }
+        // Messages that this group has stored are among those that are searched.
+        for (erasure, place, reply) in erasures { reply(erase(erasure, from: place)) }
         guard let retention else { return false }
         let hasMore = trim(retention)
         publish(isWhole: true)

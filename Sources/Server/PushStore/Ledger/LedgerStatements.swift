@@ -9,7 +9,11 @@ struct LedgerStatements {
     let addMessages: SQLiteStatement
     let removeMessages: SQLiteStatement
     let findMessages: SQLiteStatement
+    let rewriteMessages: SQLiteStatement
+    let messagesNaming: SQLiteStatement
     let addScheduled: SQLiteStatement
+    let rewriteScheduled: SQLiteStatement
+    let scheduledNaming: SQLiteStatement
     let removeScheduled: SQLiteStatement
     let findScheduled: SQLiteStatement
     let scheduledBetween: SQLiteStatement
@@ -60,6 +64,13 @@ struct LedgerStatements {
             SELECT first, count, time, apps, heads, bodies, sums FROM messages
             WHERE first <= ? ORDER BY first DESC LIMIT 1
             """)
+        rewriteMessages = try connection.prepare(
+            "UPDATE messages SET heads = ?, bodies = ?, sums = nullif(?, x'') WHERE first = ?")
+        messagesNaming = try connection.prepare(
+            "SELECT first, length(bodies), instr(bodies, ?) FROM messages WHERE first > ? ORDER BY first")
+        rewriteScheduled = try connection.prepare("UPDATE scheduled SET body = ?, sum = ? WHERE seq = ?")
+        scheduledNaming = try connection.prepare(
+            "SELECT seq, length(body), instr(body, ?) FROM scheduled WHERE seq > ? ORDER BY seq")
         addScheduled = try connection.prepare(
             """
             INSERT INTO scheduled (seq, due, time, fingerprint, content, audience, app, body, sum)

@@ -98,7 +98,7 @@ final class SQLiteRows: LedgerLookup {
         return content.map { StoredMessage(time: time, content: $0) }
     }
 
-    private func row(of seq: UInt64) throws(StoreError) -> MessageRow? {
+    func row(of seq: UInt64) throws(StoreError) -> MessageRow? {
         let find = statements.findMessages
         defer { find.reset() }
         find.bind(1, seq)

@@ -14,6 +14,7 @@ package enum LedgerWork: Sendable {
     case load([UInt64], @Sendable (Result<[AcceptedMessage], LedgerFault>) -> Void)
     case due(UnixSeconds, Int, @Sendable (Result<DueMessages, LedgerFault>) -> Void)
     case trim(LedgerRetention)
+    case erase(UserErasure, ErasurePlace, @Sendable (Result<ErasureStep, LedgerFault>) -> Void)
 
     /// Answers the call with `fault`, because the ledger is closed. A claim gets no answer: it has no failure case, and
     /// its caller is shutting down as well.
@@ -26,6 +27,7 @@ package enum LedgerWork: Sendable {
         case .receipt(_, let reply): reply(.failed(fault.description))
         case .load(_, let reply): reply(.failure(fault))
         case .due(_, _, let reply): reply(.failure(fault))
+        case .erase(_, _, let reply): reply(.failure(fault))
         case .record, .endCancels, .claim, .trim: break
         }
     }
@@ -40,6 +42,8 @@ package enum LedgerWork: Sendable {
         case .cancel: 8
         case .endCancels(let ends, _): ends.count
         case .pause, .receipt: 1
+        // A group ends with it: it takes as long as a large group.
+        case .erase: 8192
         case .claim, .load, .due, .trim: 0
         }
     }

@@ -104,8 +104,8 @@ struct MessageRow {
     let count: Int
     let time: WallTime
     let apps: [AppID]
-    let heads: [UInt8]
-    let bodies: [UInt8]
+    var heads: [UInt8]
+    var bodies: [UInt8]
     /// The checksums of the messages (``MessageChecksum``); nil in a row without.
     var sums: [UInt8]?
 

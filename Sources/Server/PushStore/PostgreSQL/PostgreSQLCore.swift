@@ -155,6 +155,8 @@ final class PostgreSQLCore {
         case .load(let seqs, let reply): load(seqs, reply: reply)
         case .due(let time, let limit, let reply): due(at: time, limit: limit, reply: reply)
         case .trim(let retention): trim(retention)
+        case .erase(_, _, let reply):
+            reply(.failure(LedgerFault("messages that are stored in PostgreSQL cannot forget a user")))
         }
     }
 

@@ -62,9 +62,11 @@ extension PostgreSQLRegistry {
         }
         for device in result.spared { gone.remove(device) }
         for device in result.devices { gone.insert(device) }
+        for device in result.emptied { emptied.insert(device) }
         for device in result.erased {
             gone.remove(device)
             others.remove(device)
+            emptied.remove(device)
         }
     }
 

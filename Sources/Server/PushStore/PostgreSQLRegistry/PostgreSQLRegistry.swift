@@ -52,6 +52,7 @@ package final class PostgreSQLRegistry: RegistryEngine, DeviceWriter {
     let identities: Identities
     let note: RegistryNote
     let gone = SharedDeviceSet()
+    let emptied = SharedDeviceSet()
     let others = SharedDeviceSet()
     /// The API keys, and the key that encrypts their secrets.
     package let keyBook: PostgreSQLKeys
@@ -97,6 +98,7 @@ package final class PostgreSQLRegistry: RegistryEngine, DeviceWriter {
 
     var addressLimits: AddressLimits { settings.options.addressLimits }
     package var inactive: any DeviceSet { gone }
+    package var erased: any DeviceSet { emptied }
     package var ofOtherKinds: any DeviceSet { others }
     package var keys: any KeyBook { keyBook }
 
@@ -140,6 +142,10 @@ package final class PostgreSQLRegistry: RegistryEngine, DeviceWriter {
 
     package func remove(_ devices: [DeviceID]) async throws -> [DeviceID] {
         try await end(devices, reason: Deactivation.removed, erasing: true)
+    }
+
+    package func erase(_ devices: [DeviceID], as pseudonym: String) async throws -> [DeviceID] {
+        try await end(devices, reason: Deactivation.erased, erasing: true, as: pseudonym)
     }
 
     package func endActivity(_ activity: String, of app: AppID) async throws -> [DeviceID] {

@@ -7,10 +7,13 @@ struct RecordedDeactivation: Sendable {
     let content: Deactivation
     /// The time at which the event was written, by the clock that also dates registrations.
     let time: WallTime
+    /// What takes the place of an erased user; nil if the event is read again, which does not say it.
+    let pseudonym: String?
 
-    init(of content: Deactivation, at time: WallTime) {
+    init(of content: Deactivation, at time: WallTime, pseudonym: String? = nil) {
         self.content = content
         self.time = time
+        self.pseudonym = pseudonym
     }
 
     /// Returns whether the event applies to the device. A device that was seen later is active. The earlier of the two
@@ -34,6 +37,8 @@ struct DeactivationBatch: Sendable {
         var spared: [DeviceID] = []
         /// Devices that do not exist any more.
         var erased: [DeviceID] = []
+        /// Those among the inactive devices of which nothing is left but their ids.
+        var emptied: [DeviceID] = []
     }
 
     let marks: [RecordedDeactivation]
@@ -46,6 +51,9 @@ struct DeactivationBatch: Sendable {
 
     /// The devices that must be read before the decision.
     var ids: Set<DeviceID> { Set(marks.map(\.content.device)) }
+
+    /// Those of them whose tags must be read.
+    var tagged: Set<DeviceID> { Set(marks.filter(\.content.isErasure).map(\.content.device)) }
 
     func decide(_ devices: inout DeviceChanges) -> Result {
         var touched: [DeviceID] = []
@@ -63,6 +71,7 @@ struct DeactivationBatch: Sendable {
                 continue
             }
             if device.isActive { result.spared.append(id) } else { result.devices.append(id) }
+            if device.isEmptied { result.emptied.append(id) }
         }
         return result
     }
@@ -80,7 +89,12 @@ struct DeactivationBatch: Sendable {
             return
         }
         guard mark.concerns(before) else { return }
-        if mark.content.erases {
+        if mark.content.isErasure {
+            // The event may be applied from the log first, which does not say the pseudonym.
+            if before.isEmptied, mark.pseudonym == nil || before.user != nil { return }
+            change.after = before.emptied(by: mark)
+            change.tags = []
+        } else if mark.content.erases {
             change.after = nil
             change.tags = []
             change.isErased = true
@@ -94,6 +108,18 @@ struct DeactivationBatch: Sendable {
 }
 
 extension Device {
+    /// Whether the user was erased, and with it all data but the id.
+    var isEmptied: Bool { !isActive && reason == Deactivation.erased && token.token == nil }
+
+    /// Returns what stays of the device.
+    fileprivate func emptied(by mark: RecordedDeactivation) -> Device {
+        var device = Device(deviceId, app: mark.content.app, token: nil)
+        (device.objectId, device.kind, device.isKindStated) = (objectId, kind, isKindStated)
+        device.user = mark.pseudonym
+        device.deactivate(by: mark)
+        return device
+    }
+
     fileprivate mutating func deactivate(by mark: RecordedDeactivation) {
         deactivatedAt = mark.time
         reason = mark.content.reason ?? ""

@@ -200,7 +200,7 @@ extension Device {
                 .damaged, "registry.db is damaged: invalid app name of a device; restore it from a backup")
         }
         var record = DeviceRecord(id: deviceId, app: app, token: token.token, tags: tags.map(\.tag).sorted())
-        record.user = user
+        record.user = isEmptied ? nil : user
         record.locale = locale
         record.platform = platform
         record.appVersion = appVersion

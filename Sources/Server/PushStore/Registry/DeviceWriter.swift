@@ -7,6 +7,8 @@ protocol DeviceWriter: RegistryEngine {
     var note: RegistryNote { get }
     var gone: SharedDeviceSet { get }
     var others: SharedDeviceSet { get }
+    /// The inactive devices whose users were erased.
+    var emptied: SharedDeviceSet { get }
     /// Makes the order of changes in memory that of the store.
     var turn: WriteTurn { get }
     var calls: RegistrationCalls { get }
@@ -96,6 +98,7 @@ extension DeviceWriter {
         for change in changes.list {
             guard let device = change.after else { continue }
             if device.isActive { gone.remove(device.deviceId) } else { gone.insert(device.deviceId) }
+            if device.isActive, !emptied.isEmpty { emptied.remove(device.deviceId) }
             if device.kind == nil { others.remove(device.deviceId) } else { others.insert(device.deviceId) }
             if device.isActive, let activity = device.activity {
                 activityObserver.tell(app: device.app, activity: activity)
@@ -145,17 +148,19 @@ extension DeviceWriter {
         return changed.map(\.0)
     }
 
-    func end(_ devices: [DeviceID], reason: String, erasing: Bool) async throws -> [DeviceID] {
+    func end(
+        _ devices: [DeviceID], reason: String, erasing: Bool, as pseudonym: String? = nil
+    ) async throws -> [DeviceID] {
         try turn.mustHaveRoom()
         let now = stamp()
-        let concerned = try await find(Array(Set(devices))).filter { erasing || $0.isActive }
+        let concerned = try await find(Array(Set(devices))).filter { erasing ? !$0.isEmptied : $0.isActive }
         let marks = concerned.compactMap { device in
             AppID(device.app).map {
                 // In a cluster, another clock may have dated the registration, which comes before this order.
                 let now = max(now, device.lastSeen ?? now, device.reactivatedAt?.adding(milliseconds: 1) ?? now)
                 return RecordedDeactivation(
                     of: Deactivation(of: device.deviceId, app: $0, reason: reason, evidence: now, erases: erasing),
-                    at: now)
+                    at: now, pseudonym: pseudonym)
             }
         }
         guard !marks.isEmpty else { return [] }
@@ -166,7 +171,7 @@ extension DeviceWriter {
             await release(held)
             throw RegistryError(
                 .cannotPublish,
-                "no device was \(erasing ? "removed" : "deactivated"): the ledger cannot write events; check the log "
+                "no device was \(erasing ? reason : "deactivated"): the ledger cannot write events; check the log "
                     + "for ledger errors")
         }
         try await apply(marks)

@@ -73,6 +73,7 @@ struct RegistrationBatch: Sendable {
             devices[id] ?? DeviceChange(new: Device(id, app: registration.app, token: registration.token))
         let before = draft.after
         var device = before ?? Device(id, app: registration.app, token: registration.token)
+        if device.isEmptied { device.user = nil }
         device.token = KeptToken(registration.token)
         device.place = Self.place(registration.place, old?.after?.place, device.place)
         let siblings = siblings(of: device, before: before, named, in: devices)

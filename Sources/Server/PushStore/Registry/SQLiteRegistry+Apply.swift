@@ -31,7 +31,7 @@ extension SQLiteRegistry {
             if !marks.isEmpty || isDue {
                 let batch = DeactivationBatch(marks, at: now())
                 let (result, changes) = try await database.change(among: files) { transaction in
-                    var changes = try DeviceChanges(batch.ids, in: transaction)
+                    var changes = try DeviceChanges(batch.ids, tagged: batch.tagged, in: transaction)
                     let result = batch.decide(&changes)
                     try changes.write(in: transaction)
                     if let number { try Self.mark(number, in: transaction) }
@@ -40,9 +40,11 @@ extension SQLiteRegistry {
                 written(changes)
                 for device in result.spared { gone.remove(device) }
                 for device in result.devices { gone.insert(device) }
+                for device in result.emptied { emptied.insert(device) }
                 for device in result.erased {
                     gone.remove(device)
                     others.remove(device)
+                    emptied.remove(device)
                 }
                 if let number { state.withLock { $0.marked = max($0.marked, number) } }
             }

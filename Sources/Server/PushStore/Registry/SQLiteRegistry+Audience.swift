@@ -58,7 +58,27 @@ extension SQLiteRegistry {
             return (devices, index < users.count ? AudienceCursor(index, position) : nil)
         }
         if next == nil { named.forget(users: users) }
-        return AudiencePage(devices: devices, next: next)
+        var inactive: [DeviceID] = []
+        if cursor == nil { inactive = try await emptied(of: users, in: app, kind: kind, limit: size) }
+        return AudiencePage(devices: devices, inactive: inactive, next: next)
+    }
+
+    /// Returns what is left of the devices of erased users.
+    private func emptied(
+        of users: [String], in app: AppID, kind: AddressKind, limit size: Int
+    ) async throws -> [DeviceID] {
+        let pseudonyms = users.filter { UserErasure.isPseudonym($0) }
+        if pseudonyms.isEmpty { return [] }
+        return try await database.read { snapshot in
+            var found: [DeviceID] = []
+            for start in stride(from: 0, to: pseudonyms.count, by: Self.listLimit) where found.count < size {
+                let part = Array(pseudonyms[start..<min(start + Self.listLimit, pseudonyms.count)])
+                found += try Device.where(\.app == app.name && \.kind == Device.number(of: kind))
+                    .where(.isIn(\.user, values: part)).limit(size - found.count).all(in: snapshot)
+                    .filter(\.isEmptied).map(\.deviceId)
+            }
+            return found
+        }
     }
 }
 

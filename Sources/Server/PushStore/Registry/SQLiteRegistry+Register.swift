@@ -16,6 +16,14 @@ extension SQLiteRegistry {
         try await end(devices, reason: Deactivation.removed, erasing: true)
     }
 
+    package func erase(_ devices: [DeviceID], as pseudonym: String) async throws -> [DeviceID] {
+        try await end(devices, reason: Deactivation.erased, erasing: true, as: pseudonym)
+    }
+
+    /// Truncates the write-ahead log, which may have earlier states of pages. Deleted content in the file itself is
+    /// overwritten at once.
+    package func wipe() async throws { try await database.checkpoint(.truncate) }
+
     package func endActivity(_ activity: String, of app: AppID) async throws -> [DeviceID] {
         try await end(activity: activity, of: app)
     }

@@ -19,6 +19,7 @@ package final class SQLiteRegistry: RegistryEngine, DeviceWriter {
     let note: RegistryNote
     let now: @Sendable () -> WallTime
     let gone = SharedDeviceSet()
+    let emptied = SharedDeviceSet()
     let others = SharedDeviceSet()
     let unknown: UnknownDevices
     let keyBook: RegistryKeys
@@ -42,6 +43,7 @@ package final class SQLiteRegistry: RegistryEngine, DeviceWriter {
 
     var addressLimits: AddressLimits { options.addressLimits }
     package var inactive: any DeviceSet { gone }
+    package var erased: any DeviceSet { emptied }
     package var ofOtherKinds: any DeviceSet { others }
     package var keys: any KeyBook { keyBook }
 
@@ -101,7 +103,7 @@ package final class SQLiteRegistry: RegistryEngine, DeviceWriter {
 
     /// Loads the state in memory from the file.
     private func recall() async throws {
-        let (gone, others) = (gone, others)
+        let (gone, others, emptied) = (gone, others, emptied)
         // Use a write transaction: it creates the tables, so that reads never have to.
         let (mark, all, unregistered) = try await database.write { transaction in
             var unregistered = 0
@@ -109,6 +111,7 @@ package final class SQLiteRegistry: RegistryEngine, DeviceWriter {
                 if device.kind != nil { others.insert(device.deviceId) }
                 guard !device.isActive else { return }
                 gone.insert(device.deviceId)
+                if device.isEmptied { emptied.insert(device.deviceId) }
                 if device.registeredAt == nil { unregistered += 1 }
             }
             _ = try DeviceTag.exists(0, in: transaction)

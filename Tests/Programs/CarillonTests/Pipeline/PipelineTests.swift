@@ -35,6 +35,16 @@ import Testing
         try await PythonScene.run("scheduled_messages", "scheduled_and_expired")
     }
 
+    @Test func `After the erasure of a user, only the past of the log has the name, and nothing goes out to it`()
+        async throws
+    {
+        try await PythonScene.run("erase", "erased_user")
+    }
+
+    @Test func `Messages in memory and waiting attempts lose an erased user`() async throws {
+        try await PythonScene.run("erase", "erased_while_messages_are_in_memory")
+    }
+
     @Test func `With CURVE, each client has exactly its rights as of the last reload`() async throws {
         try await PythonScene.run("curve_security", "client_rights")
     }

@@ -83,7 +83,7 @@ import Testing
         }
         func all(_ one: DeliveryOutcome.Suppression) -> [DeliveryOutcome.Suppression] {
             switch one {
-            case .inactive, .duplicate, .unknownDevice: [.inactive, .duplicate, .unknownDevice]
+            case .inactive, .duplicate, .unknownDevice, .erased: [.inactive, .duplicate, .unknownDevice, .erased]
             }
         }
         func all(_ one: GatewayEvent.ScaleCause) -> [GatewayEvent.ScaleCause] {

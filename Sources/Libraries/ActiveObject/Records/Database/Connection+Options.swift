@@ -9,6 +9,8 @@ extension Connection {
         try control("PRAGMA cache_size = -\(min(max(64, options.cacheBytes / 1024), Int(Int32.max)))")
         try control("PRAGMA foreign_keys = 1")
         try control("PRAGMA cell_size_check = 1")
+        // Deleted content is overwritten: it may be about people. Some builds of SQLite do so by themselves.
+        try control("PRAGMA secure_delete = ON")
     }
 
     /// Throws if SQLite opened the file for reading only. It does so without an error if the file is not writable.

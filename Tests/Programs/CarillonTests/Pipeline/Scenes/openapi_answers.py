@@ -68,7 +68,7 @@ class Described:
         ):
             assert self.control.ask("POST", "/v1/messages", envelope).status == 202, envelope
         monitor.completed("sent", "gone")
-        self.values = {"app": "shop", "device": device, "id": "sent", "name": "pusher"}
+        self.values = {"app": "shop", "device": device, "id": "sent", "name": "pusher", "user": "ada"}
         self.other, self.nameless = other, monitor.wait("device/deactivated")[0]["device"]
         self.envelope = note("sent", token(1))
 
@@ -153,8 +153,8 @@ def inputs(scene):
             assert "nonsense" in (fault.get("parameter") for fault in answer.json["errors"]), answer
             for place in operation.get("parameters", []):
                 if place["in"] == "path":
-                    bad = scene.path(path, **{place["name"]: "%20" if place["name"] != "id" else "%C2%80"})
-                    bad = bad if place["name"] != "id" else scene.path(path, id="a" * 129)
+                    long = {"id": "a" * 129, "user": "a" * 1025}
+                    bad = scene.path(path, **{place["name"]: long.get(place["name"], "%20")})
                     answer = scene.ask(method, path, *body_of(operation), door=door, target=bad, expect=422)
                     assert place["name"] in (fault.get("parameter") for fault in answer.json["errors"]), answer
                     continue
@@ -229,7 +229,7 @@ def examples(scene):
 
 def found(scene):
     """Reading works at both doors, and names that do not exist are not found."""
-    none = {"app": "nope", "device": "f" * 32, "id": "nope", "name": "nope"}
+    none = {"app": "nope", "device": "f" * 32, "id": "nope", "name": "nope", "user": "nope"}
     for method, path, operation, roles in operations(scene):
         if method == "GET":
             query = "?message=sent" if path == "/v1/trace" else ""
@@ -247,6 +247,10 @@ def found(scene):
             if "404" in operation["responses"]:
                 answer = scene.ask(method, path, *body_of(operation), values={name: none[name]})
                 assert answer.status == 404, (method, path, name, answer)
+    scene.ask("POST", "/v1/devices", {"app": "shop", "token": token(77), "user": "eve"}, expect=200)
+    for method in ("GET", "DELETE"):
+        scene.ask(method, "/v1/users/{user}", query="?app=nope", expect=404)
+    scene.ask("DELETE", "/v1/users/{user}", values={"user": "eve"}, expect=200)
     answer = scene.ask("GET", "/v1/trace", query="?message=nope", expect=404)
     assert answer.json["code"] == "unknown_message", answer
     scene.ask("GET", "/readyz", query="?app=shop", expect=200)

@@ -1,0 +1,31 @@
+import PushModel
+
+extension Pipeline {
+    /// The number of devices that are erased together.
+    private static let erasedAtOnce = 500
+
+    /// Forgets a user. First nothing more is sent, then the data goes.
+    func erase(_ erasure: UserErasure) async throws -> ErasedUser {
+        router.erase(erasure)
+        var erased = ErasedUser(devices: try await eraseDevices(of: erasure))
+        // The tables of a cluster keep the names until the messages are done.
+        if node == nil { erased.messages = try await ledger.erase(erasure) }
+        try await registry.wipe()
+        return erased
+    }
+
+    private func eraseDevices(of erasure: UserErasure) async throws -> Int {
+        // Without an app: SQLite would read all devices of the app rather than those of the user.
+        var filter = DeviceFilter()
+        filter.user = erasure.user
+        var count = 0
+        var cursor: AudienceCursor?
+        repeat {
+            let page = try await registry.list(filter, after: cursor, limit: Self.erasedAtOnce)
+            let devices = page.devices.filter { erasure.concerns($0.app) }.map(\.id)
+            count += try await registry.erase(devices, as: erasure.pseudonym).count
+            cursor = page.next
+        } while cursor != nil
+        return count
+    }
+}

@@ -1,0 +1,98 @@
+"""Users that are erased: what waits for them, and what is left of them in the files."""
+import glob
+import json
+import os
+import sqlite3
+import time
+from harness import main, Monitor, Producer, Scene, token
+
+NAME, TAG = "zacharias.quintel", "tag-of-zacharias"
+
+
+def push(producer, name, *users, **more):
+    envelope = {"id": name, "app": "shop", "to": {"users": list(users)}, "alert": "Hello", **more}
+    assert producer.push(envelope)["status"] == "accepted", name
+
+
+def copies(data, text):
+    """Returns how often the files contain a text, and how often the rows of the log do."""
+    found = 0
+    for path in glob.glob(data + "/**", recursive=True):
+        if os.path.isfile(path):
+            with open(path, "rb") as file:
+                found += file.read().count(text.encode())
+    ledger = sqlite3.connect(f"file:{data}/ledger.db?mode=ro", uri=True)
+    logged = sum(bytes(body).count(text.encode()) for body, in ledger.execute("SELECT body FROM log"))
+    ledger.close()
+    return found, logged
+
+
+def erased_user():
+    """After the erasure nothing goes out to the user, and only the log's past has the name."""
+    scene = Scene()
+    serve = scene.serve()
+    producer, monitor = Producer(serve), Monitor(serve)
+    device = json.loads(serve.verb("devices", "add", "shop", token(1), "--user", NAME, "--tag", TAG, "--json"))["device"]
+    serve.verb("devices", "add", "shop", token(2), "--user", "other")
+    push(producer, "sent", NAME)
+    assert monitor.completed("sent")["sent"]["sent"] == 1
+    serve.verb("pause", "shop")
+    push(producer, "held", NAME, "other")
+    push(producer, "later", NAME, not_before=int(time.time()) + 2)
+    push(producer, "much-later", NAME, "other", not_before=int(time.time()) + 86400)
+    exported = json.loads(serve.verb("users", "export", NAME, "--json"))
+    assert [one["device"] for one in exported["devices"]] == [device], exported
+    assert {one["message_id"] for one in exported["messages"]} == {"sent", "held", "later", "much-later"}, exported
+    assert token(1) not in json.dumps(exported)
+
+    erased = json.loads(serve.verb("users", "erase", NAME, "--json"))
+    assert erased["devices"] == 1 and erased["messages"] >= 3, erased
+    assert "names this user" in serve.verb("users", "erase", NAME, code=65)
+    (event,) = monitor.wait("device/deactivated")
+    assert (event["device"], event["reason"], event["erased"]) == (device, "erased", True), event
+    serve.stop()
+    found, logged = copies(scene.data, NAME)
+    assert 0 < found <= logged, (found, logged)
+    assert copies(scene.data, TAG) == (0, 0)
+
+    # Messages of the files are carried out without the user.
+    serve = scene.serve()
+    producer, monitor = Producer(serve), Monitor(serve, since=0)
+    serve.verb("resume", "shop")
+    counts = monitor.completed("held", "later")
+    assert (counts["held"]["sent"], counts["held"]["suppressed"]) == (1, 1), counts
+    assert (counts["later"]["sent"], counts["later"]["suppressed"]) == (0, 1), counts
+    for message in ("held", "later"):
+        (lost,) = monitor.of("delivery/suppressed", message)
+        assert (lost["device"], lost["reason"]) == (device, "erased"), lost
+    assert sorted(scene.simulator.accepted()) == [token(1), token(2)]
+    # The address may belong to another user now.
+    serve.verb("devices", "add", "shop", token(1), "--user", "new")
+    push(producer, "welcome", "new")
+    assert monitor.completed("welcome")["welcome"]["sent"] == 1
+    serve.stop()
+
+
+def erased_while_messages_are_in_memory():
+    """A message that is in memory, or waits for its next attempt, loses the user, too."""
+    scene = Scene()
+    scene.simulator.faults({"match": {"token": token(1)}, "answer": {"status": 503, "reason": "ServiceUnavailable"}})
+    serve = scene.serve()
+    producer, monitor = Producer(serve), Monitor(serve)
+    serve.verb("devices", "add", "shop", token(1), "--user", NAME)
+    push(producer, "tried", NAME)
+    monitor.wait("delivery/retry", "tried")
+    serve.verb("pause", "shop")
+    push(producer, "held", NAME)
+    serve.verb("users", "erase", NAME)
+    scene.simulator.faults()
+    serve.verb("resume", "shop")
+    counts = monitor.completed("tried", "held")
+    assert all((one["sent"], one["suppressed"]) == (0, 1) for one in counts.values()), counts
+    assert [one["reason"] for one in monitor.of("delivery/suppressed")] == ["erased"] * 2
+    assert scene.simulator.accepted() == []
+    serve.stop()
+
+
+if __name__ == "__main__":
+    main(globals())
