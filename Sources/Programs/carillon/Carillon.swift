@@ -11,7 +11,7 @@ enum Carillon {
     static let verbs: [Verb] = [
         ServeVerb.verb, CheckVerb.verb, DoctorVerb.verb, ReloadVerb.verb, SendVerb.verb, DevicesVerb.verb,
         UsersVerb.verb, MessagesVerb.verb, TraceVerb.verb, EventsVerb.verb, StatsVerb.verb, ClusterVerb.verb,
-        ScaleVerb.verb, PauseVerb.pause, PauseVerb.resume,
+        ScaleVerb.verb, PauseVerb.pause, PauseVerb.resume, WebhooksVerb.verb,
         ChannelsVerb.verb, BackupVerb.verb, RestoreVerb.verb, StoreVerb.verb, KeysVerb.verb, ReceiptsVerb.verb,
         SimulateVerb.verb, BenchVerb.verb, CompletionVerb.verb, ManualVerb.verb { verbs }, VersionVerb.verb,
     ]

@@ -35,7 +35,7 @@ enum Shipped {
                 written.insert(path)
                 return
             }
-            let holdsNames = [["apps"], ["families"], ["security", "clients"]].contains(path)
+            let holdsNames = [["apps"], ["families"], ["webhooks"], ["security", "clients"]].contains(path)
             for member in members { walk(member.value, at: path + [holdsNames ? "*" : member.key]) }
         }
         walk(try JSON5Reader.read(try ConfigurationFile.read(Shipped.path)), at: [])
@@ -75,6 +75,7 @@ enum Shipped {
         expected.cluster = shipped.cluster
         expected.apps = shipped.apps
         expected.families = shipped.families
+        expected.webhooks = shipped.webhooks
         expected.receipts.roots = shipped.receipts.roots
         expected.receipts.sharedSecretFile = shipped.receipts.sharedSecretFile
         #expect(shipped == expected)

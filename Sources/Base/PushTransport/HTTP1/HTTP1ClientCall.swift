@@ -5,6 +5,13 @@ package struct HTTP1ClientRequest: Sendable {
     package var address: HTTP1Address
     package var contentType: String
     package var body: [UInt8]
+    /// Further header fields. Names and values are those of the program: they have no line breaks.
+    package var fields: [(name: String, value: String)] = []
+    /// Whether the body of the response is read. Otherwise the status decides: a response ends with its body, its
+    /// connection, its time, or after ``HTTP1ResponseMachine/unreadLimit`` bytes.
+    package var readsBody = true
+    /// Returns whether the addresses of the server may be connected to; nil if any may.
+    package var admits: (@Sendable ([SocketAddress]) -> Bool)?
 
     /// Creates a `POST` request.
     package init(post body: [UInt8], to address: HTTP1Address, contentType: String) {
@@ -23,7 +30,7 @@ package struct HTTP1ClientRequest: Sendable {
             Content-Type: \(contentType)\r
             Content-Length: \(body.count)\r
             Connection: close\r
-            \r\n
+            \(fields.map { "\($0.name): \($0.value)\r\n" }.joined())\r\n
             """.utf8) + body
     }
 }
@@ -49,11 +56,12 @@ package final class HTTP1ClientCall {
     private var connector: TCPConnector?
     private var channel: Channel?
     private var timer: TimerID?
-    private var machine = HTTP1ResponseMachine()
+    private var machine: HTTP1ResponseMachine
     /// The call itself, until it has ended.
     private var retained: HTTP1ClientCall?
 
-    /// Sends a request, and returns the response, whatever its status. The loop must not stop before.
+    /// Sends a request, and returns the response, whatever its status. If the task is cancelled, the connection is closed.
+    /// The loop must not stop before.
     ///
     /// - Parameters:
     ///   - tls: the context for `https`, without ALPN protocols.
@@ -62,23 +70,54 @@ package final class HTTP1ClientCall {
         _ request: HTTP1ClientRequest, on loop: EventLoop, resolver: NameResolver, tls: TLSContext?,
         within time: Duration
     ) async throws(HTTP1ClientFault) -> HTTP1Response {
-        let result: Result<HTTP1Response, HTTP1ClientFault> = await withCheckedContinuation { continuation in
-            loop.execute {
-                start(request, on: loop, resolver: resolver, tls: tls, within: time) {
-                    continuation.resume(returning: $0)
+        let end = CallEnd()
+        let result: Result<HTTP1Response, HTTP1ClientFault> = await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                loop.execute {
+                    let call = start(request, on: loop, resolver: resolver, tls: tls, within: time) {
+                        continuation.resume(returning: $0)
+                    }
+                    if end.begun(LoopBound(call, on: loop)) { call.fail("cancelled") }
                 }
             }
+        } onCancel: {
+            guard let call = end.cancelled() else { return }
+            loop.executeUnlessStopped { call.wrapped.fail("cancelled") }
         }
         return try result.get()
     }
 
+    /// Brings together a call and the end of the task that waits for it, whichever comes first.
+    private final class CallEnd: Sendable {
+        private let state = Locked<(isCancelled: Bool, call: LoopBound<HTTP1ClientCall>?)>((false, nil))
+
+        /// Returns whether the task was cancelled before.
+        func begun(_ call: LoopBound<HTTP1ClientCall>) -> Bool {
+            state.withLock { state in
+                state.call = call
+                return state.isCancelled
+            }
+        }
+
+        /// Returns the call, if it has begun.
+        func cancelled() -> LoopBound<HTTP1ClientCall>? {
+            state.withLock { state in
+                state.isCancelled = true
+                return state.call
+            }
+        }
+    }
+
     /// Sends a request as ``send(_:on:resolver:tls:within:)`` does. Call this on the loop, which then calls the
     /// completion.
+    @discardableResult
     package static func start(
         _ request: HTTP1ClientRequest, on loop: EventLoop, resolver: NameResolver, tls: TLSContext?,
         within time: Duration, completion: @escaping Completion
-    ) {
-        HTTP1ClientCall(request, on: loop, tls: tls, completion: completion).begin(resolver, within: time)
+    ) -> HTTP1ClientCall {
+        let call = HTTP1ClientCall(request, on: loop, tls: tls, completion: completion)
+        call.begin(resolver, within: time)
+        return call
     }
 
     private init(
@@ -88,6 +127,7 @@ package final class HTTP1ClientCall {
         self.request = request
         self.tls = tls
         self.completion = completion
+        machine = HTTP1ResponseMachine(readsBody: request.readsBody)
     }
 
     private func begin(_ resolver: NameResolver, within time: Duration) {
@@ -97,10 +137,9 @@ package final class HTTP1ClientCall {
             return
         }
         let deadline = loop.now + time
-        connector = TCPConnector(on: loop, to: request.address.endpoint, resolver: resolver, deadline: deadline) {
-            [unowned self] result in
-            connected(result)
-        }
+        connector = TCPConnector(
+            on: loop, to: request.address.endpoint, resolver: resolver, deadline: deadline, admits: request.admits
+        ) { [unowned self] result in connected(result) }
         timer = loop.schedule(at: deadline) { [unowned self] in
             timer = nil
             fail("timed out: no complete response within \(time)")
@@ -127,6 +166,7 @@ package final class HTTP1ClientCall {
     }
 
     private func fail(_ why: String) {
+        if !request.readsBody, let response = machine.head { return end(.success(response)) }
         end(.failure(HTTP1ClientFault(address: request.address, reason: why)))
     }
 

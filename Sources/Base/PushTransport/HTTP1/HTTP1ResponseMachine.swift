@@ -26,6 +26,8 @@ package struct HTTP1ResponseMachine {
 
     package static let headLimit = 16 * 1024
     package static let bodyLimit = 16 * 1024 * 1024
+    /// The bytes of a body that nobody reads after which a response counts as complete.
+    package static let unreadLimit = 16 * 1024
 
     private enum State {
         case head
@@ -38,9 +40,23 @@ package struct HTTP1ResponseMachine {
     private var bytes: [UInt8] = []
     /// The index at which the search for the end of the header continues.
     private var searched = 0
-    private var chunks = HTTP1ChunkDecoder(limit: HTTP1ResponseMachine.bodyLimit)
+    private var chunks: HTTP1ChunkDecoder
+    private let readsBody: Bool
 
-    package init() {}
+    /// - Parameter readsBody: Whether somebody reads the body. Otherwise it is dropped, whatever its length.
+    package init(readsBody: Bool = true) {
+        self.readsBody = readsBody
+        chunks = HTTP1ChunkDecoder(limit: readsBody ? Self.bodyLimit : Self.unreadLimit)
+    }
+
+    /// The response without its body, once its header was received.
+    package var head: HTTP1Response? {
+        switch state {
+        case .head: nil
+        case .body(let status, let headers, _), .chunks(let status, let headers):
+            HTTP1Response(status: status, headers: headers, body: [])
+        }
+    }
 
     /// Adds bytes, and returns the response once it is complete.
     package mutating func received(_ piece: some Sequence<UInt8>) throws(Fault) -> HTTP1Response? {
@@ -50,7 +66,7 @@ package struct HTTP1ResponseMachine {
                 if bytes.count > Self.headLimit { throw Fault("the header has no end") }
                 return nil
             }
-            state = try Self.head(bytes[..<end])
+            state = try Self.head(bytes[..<end], readsBody: readsBody)
             bytes.removeSubrange(..<(end + 4))
         }
         if case .chunks(let status, let headers) = state {
@@ -58,6 +74,10 @@ package struct HTTP1ResponseMachine {
             return HTTP1Response(status: status, headers: headers, body: chunks.body)
         }
         guard case .body(let status, let headers, let length) = state else { return nil }
+        if !readsBody {
+            let isComplete = bytes.count >= min(length ?? .max, Self.unreadLimit)
+            return isComplete ? HTTP1Response(status: status, headers: headers, body: []) : nil
+        }
         guard bytes.count <= Self.bodyLimit else {
             throw Fault("the response is longer than \(Self.bodyLimit >> 20) MiB")
         }
@@ -84,7 +104,7 @@ package struct HTTP1ResponseMachine {
         return nil
     }
 
-    private static func head(_ bytes: ArraySlice<UInt8>) throws(Fault) -> State {
+    private static func head(_ bytes: ArraySlice<UInt8>, readsBody: Bool) throws(Fault) -> State {
         guard bytes.count <= headLimit else { throw Fault("the header is too long") }
         let lines = String(decoding: bytes, as: UTF8.self).split(separator: "\r\n", omittingEmptySubsequences: false)
         let words = lines[0].split(separator: " ", maxSplits: 2)
@@ -101,7 +121,8 @@ package struct HTTP1ResponseMachine {
             headers.add(String(parts[0]), value: String(value))
             switch parts[0].lowercased() {
             case "content-length":
-                guard let number = Int(value), (0...bodyLimit).contains(number), length == nil else {
+                let limit = readsBody ? bodyLimit : .max
+                guard let number = Int(value), (0...limit).contains(number), length == nil else {
                     throw Fault("invalid Content-Length \"\(value)\"")
                 }
                 length = number

@@ -9,6 +9,7 @@ package final class TCPConnector {
     private let loop: EventLoop
     private let endpoint: HostPort
     private let deadline: MonotonicTime
+    private let admits: (@Sendable ([SocketAddress]) -> Bool)?
     private var completion: Completion?
     private var waiting: ArraySlice<SocketAddress> = []
     private var attempt: Attempt?
@@ -30,18 +31,23 @@ package final class TCPConnector {
 
     /// Starts connecting. The completion is called exactly once, on the loop, and never from within this call. After
     /// ``cancel()`` it is not called.
+    ///
+    /// - Parameter admits: Returns whether the addresses of the host may be connected to; nil if any may. The addresses
+    ///   that it saw are those that are dialled, whatever the name leads to at the next look-up.
     package init(
         on loop: EventLoop, to endpoint: HostPort, resolver: NameResolver, deadline: MonotonicTime,
-        completion: @escaping Completion
+        admits: (@Sendable ([SocketAddress]) -> Bool)? = nil, completion: @escaping Completion
     ) {
         self.loop = loop
         self.endpoint = endpoint
         self.deadline = deadline
+        self.admits = admits
         self.completion = completion
         timer = loop.schedule(at: deadline) { [weak self] in self?.deadlinePassed() }
         if let address = SocketAddress(ip: endpoint.host, port: endpoint.port) {
-            waiting = [address]
-            loop.execute { [box = LoopBound(WeakConnector(self), on: loop)] in box.wrapped.connector?.tryNext() }
+            loop.execute { [box = LoopBound(WeakConnector(self), on: loop)] in
+                box.wrapped.connector?.resolved(.success([address]))
+            }
             return
         }
         let box = LoopBound(WeakConnector(self), on: loop)
@@ -75,6 +81,14 @@ package final class TCPConnector {
         guard completion != nil else { return }
         switch outcome {
         case .success(let addresses):
+            guard admits?(addresses) ?? true else {
+                finish(
+                    .failed(
+                        TCPError(
+                            .notPermitted,
+                            message: "cannot connect to \(endpoint.host): the name leads to a private address")))
+                return
+            }
             waiting = addresses[...]
             tryNext()
         case .failure(let error):

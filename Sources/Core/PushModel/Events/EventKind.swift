@@ -52,6 +52,10 @@ package enum EventKind: UInt8, CaseIterable, Sendable {
     /// A notification of Apple with a type that was not known when this version was made.
     case receiptOther = 103
     case ledgerRestored = 112
+    case webhookDisabled = 120
+    case webhookPaused = 121
+    case webhookResumed = 122
+    case webhookSkipped = 123
 
     package var family: StaticString {
         switch rawValue >> 4 {
@@ -61,7 +65,8 @@ package enum EventKind: UInt8, CaseIterable, Sendable {
         case 3: "connection"
         case 4: "credential"
         case 5, 6: "receipt"
-        default: "ledger"
+        // Half of the last sixteen values: tables of kinds have 128 places.
+        default: rawValue & 8 == 0 ? "ledger" : "webhook"
         }
     }
 
@@ -92,6 +97,10 @@ package enum EventKind: UInt8, CaseIterable, Sendable {
         case .credentialRotated: "rotated"
         case .credentialFailed: "failed"
         case .ledgerRestored: "restored"
+        case .webhookDisabled: "disabled"
+        case .webhookPaused: "paused"
+        case .webhookResumed: "resumed"
+        case .webhookSkipped: "skipped"
         case .receiptSubscribed, .receiptDidChangeRenewalPref, .receiptDidChangeRenewalStatus,
             .receiptOfferRedeemed, .receiptDidRenew, .receiptExpired, .receiptDidFailToRenew,
             .receiptGracePeriodExpired, .receiptPriceIncrease, .receiptPriceChange, .receiptRefund,

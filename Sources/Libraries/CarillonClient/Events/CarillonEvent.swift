@@ -148,6 +148,14 @@ extension CarillonEvent {
         public static let credentialFailed = Kind(rawValue: "credential/failed")
         /// The log was restored from a backup, and events after the backup are lost.
         public static let ledgerRestored = Kind(rawValue: "ledger/restored")
+        /// The receiver of a webhook wants no more events.
+        public static let webhookDisabled = Kind(rawValue: "webhook/disabled")
+        /// An operator has paused a webhook.
+        public static let webhookPaused = Kind(rawValue: "webhook/paused")
+        /// An operator has resumed a webhook.
+        public static let webhookResumed = Kind(rawValue: "webhook/resumed")
+        /// The log has no longer what a webhook should deliver next.
+        public static let webhookSkipped = Kind(rawValue: "webhook/skipped")
     }
 }
 

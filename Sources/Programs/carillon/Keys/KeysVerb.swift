@@ -9,7 +9,10 @@ import PushWire
 enum KeysVerb {
     static let verb = Verb(
         name: "keys", summary: "show, convert and create keys and certificates",
-        verbs: [KeysShowVerb.verb, KeysConvertVerb.verb, KeysCurveVerb.verb, KeysVAPIDVerb.verb, KeysAPIVerb.verb])
+        verbs: [
+            KeysShowVerb.verb, KeysConvertVerb.verb, KeysCurveVerb.verb, KeysVAPIDVerb.verb, KeysWebhookVerb.verb,
+            KeysAPIVerb.verb,
+        ])
 
     static let passwordOption = Option(
         "password-file", value: "FILE",

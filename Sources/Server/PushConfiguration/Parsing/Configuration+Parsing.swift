@@ -29,6 +29,7 @@ extension Configuration {
         draft.checkOpenHTTP(in: root.section("http"))
         draft.readApps(in: root)
         draft.readFamilies(in: root)
+        draft.readWebhooks(in: root)
         draft.checkLegacyRegistration(in: root.section("http").section("legacy_registration"))
         draft.checkGorush(in: root.section("doors").section("gorush"))
         let clients = root.section("security").named("clients")

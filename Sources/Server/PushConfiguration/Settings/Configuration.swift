@@ -26,6 +26,8 @@ package struct Configuration: Sendable, Equatable {
     package var families: [Family] = []
     package var log = Log()
     package var receipts = ReceiptRules()
+    /// The receivers of events over HTTP, sorted by name.
+    package var webhooks: [Webhook] = []
 
     package init() {}
 

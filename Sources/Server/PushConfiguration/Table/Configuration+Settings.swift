@@ -13,10 +13,15 @@ extension Configuration {
                 FamilyDraft.settings(named: family.name.name).texts(
                     of: FamilyDraft(family), beside: FamilyDraft(), below: ["families"])
             }
+            + webhooks.flatMap { webhook in
+                WebhookDraft.settings.texts(
+                    of: WebhookDraft(webhook), beside: WebhookDraft(), below: ["webhooks", webhook.name])
+            }
     }
 
-    /// The paths of all settings, with `*` for the names of apps, families and clients.
+    /// The paths of all settings, with `*` for the names of apps, families, webhooks and clients.
     package static let settingPaths: [[String]] =
         ConfigurationDraft.settings.map(\.path) + ClientDraft.settings.map { ["security", "clients", "*"] + $0.path }
         + AppDraft.settings.map { ["apps", "*"] + $0.path } + [["families", "*"]]
+        + WebhookDraft.settings.map { ["webhooks", "*"] + $0.path }
 }

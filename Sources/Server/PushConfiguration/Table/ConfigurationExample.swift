@@ -12,6 +12,7 @@ struct ConfigurationExample {
     let clients: [(name: String, draft: ClientDraft)]
     let apps: [(name: String, comment: String, draft: AppDraft)]
     let families: [(name: String, draft: FamilyDraft)]
+    let webhooks: [(name: String, draft: WebhookDraft)]
 
     init() {
         var draft = ConfigurationDraft(Configuration())
@@ -28,22 +29,11 @@ struct ConfigurationExample {
         draft.values.receipts.roots = "roots.pem"
         draft.values.receipts.sharedSecretFile = "shared.secret"
         self.draft = draft
-        clients = [
-            (
-                "orders",
-                ClientDraft(
-                    publicKey: try? CurvePublicKey(z85: "Yne@$w-vo<fVvi]a<NY6T1ed:M$fCG*[IaLV{hID"),
-                    push: ["shop", "news"], observe: false)
-            ),
-            (
-                "grafana",
-                ClientDraft(
-                    publicKey: try? CurvePublicKey(z85: "rq:rM>}U?@Lns47E1%kR.o@n%FcmmsL/@{H8]yf7"), observe: true)
-            ),
-        ]
+        clients = Self.someClients
         var everywhere = FamilyDraft()
         everywhere.members = ["shop", "android"]
         families = [("everywhere", everywhere)]
+        webhooks = [("billing", Self.billing)]
         apps = [
             ("shop", "An app with a key that signs provider tokens.", Self.shop),
             ("news", "An app with a certificate and its key in one file, PKCS#12 or PEM.", Self.news),
@@ -64,8 +54,32 @@ struct ConfigurationExample {
         ]
     }
 
+    private static var someClients: [(name: String, draft: ClientDraft)] {
+        [
+            (
+                "orders",
+                ClientDraft(
+                    publicKey: try? CurvePublicKey(z85: "Yne@$w-vo<fVvi]a<NY6T1ed:M$fCG*[IaLV{hID"),
+                    push: ["shop", "news"], observe: false)
+            ),
+            (
+                "grafana",
+                ClientDraft(
+                    publicKey: try? CurvePublicKey(z85: "rq:rM>}U?@Lns47E1%kR.o@n%FcmmsL/@{H8]yf7"), observe: true)
+            ),
+        ]
+    }
+
     private static var gorush: ConfigurationDraft.Gorush {
         ConfigurationDraft.Gorush(Configuration.Doors.Gorush(ios: AppID("shop"), android: AppID("android")))
+    }
+
+    private static var billing: WebhookDraft {
+        var draft = WebhookDraft()
+        draft.url = "https://billing.example.com/carillon"
+        draft.prefixes = ["delivery/shop/rejected", "device/"]
+        draft.secretFile = "billing.hook"
+        return draft
     }
 
     private static var android: AppDraft {
@@ -143,7 +157,7 @@ struct ConfigurationExample {
         // This file does not start as it is, because it names files that you have to
         // create; `carillon check` lists the missing ones. Carillon needs an app with
         // its credential, and nothing else: leave out store, cluster, http.tls, security,
-        // receipts, families and the apps that you do not have.
+        // receipts, families, webhooks and the apps that you do not have.
         //
         // SIGHUP reloads this file. A changed setting applies
         // - at once [live],

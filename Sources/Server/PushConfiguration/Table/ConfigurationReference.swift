@@ -35,6 +35,10 @@ package struct ConfigurationReference {
         for (name, family) in example.families {
             reference.add(FamilyDraft.settings(named: name), of: family, path: ["families"], pattern: ["families"])
         }
+        for (name, webhook) in example.webhooks {
+            reference.add(
+                WebhookDraft.settings, of: webhook, path: ["webhooks", name], pattern: ["webhooks", "*"])
+        }
         reference.output = ConfigurationExample.introduction
         reference.documented = []
         let comments = Dictionary(uniqueKeysWithValues: example.apps.map { (["apps", $0.name], $0.comment) })

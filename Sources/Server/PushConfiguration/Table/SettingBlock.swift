@@ -136,5 +136,12 @@ struct SettingBlock: Sendable {
                 Names for several apps at once, such as those of one product on all platforms. A message to a family \
                 goes to each of its members. See Documentation/Families.md. Default: none.
                 """),
+        SettingBlock(
+            "webhooks",
+            documentation: """
+                Receivers of events over HTTP. Each gets every event of its prefixes at least once, in order, signed. See \
+                Documentation/Webhooks.md. Default: none.
+                """),
+        SettingBlock("webhooks.*", presence: Presence(key: "url", reload: .live)),
     ]
 }

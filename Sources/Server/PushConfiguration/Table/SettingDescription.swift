@@ -14,6 +14,7 @@ package struct SettingDescription: Sendable {
         list(ConfigurationDraft.settings, default: ConfigurationDraft(Configuration()), below: "")
         + list(ClientDraft.settings, default: ClientDraft(), below: "security.clients.*.")
         + list(AppDraft.settings, default: AppDraft(), below: "apps.*.")
+        + list(WebhookDraft.settings, default: WebhookDraft(), below: "webhooks.*.")
 
     /// The objects that group settings, with their documentation.
     package static let blocks: [(path: String, documentation: String)] = SettingBlock.all.map {

@@ -1,22 +1,23 @@
-// More: live events, credentials, the configuration in force, keys. Each is a page of its own.
+// More: live events, credentials, webhooks, the configuration in force, keys. Each is a page of its own.
 
 import * as configuration from "./configuration.js";
 import * as credentials from "./credentials.js";
 import { h } from "./dom.js";
 import * as events from "./events.js";
 import * as keys from "./keys.js";
+import * as webhooks from "./webhooks.js";
 
 export const title = "More";
-const parts = { events, credentials, configuration, keys };
+const parts = { events, credentials, webhooks, configuration, keys };
 
 function chosen({ path }) {
   return Object.hasOwn(parts, path[0] ?? "") ? path[0] : "events";
 }
 
-/** What a key may not see is not offered: keys are for admins, and the configuration is not for keys of some apps. */
+/** What a key may not see is not offered: keys are for admins, and the configuration and the webhooks are not for keys of some apps. */
 function offered({ may, onlyApps }) {
   return Object.keys(parts).filter((name) => name === "keys" ? may("admin") && !onlyApps
-    : name === "configuration" ? !onlyApps : true);
+    : ["configuration", "webhooks"].includes(name) ? !onlyApps : true);
 }
 
 export function open(context) {

@@ -122,7 +122,9 @@ package struct Backup: Sendable {
         let pace = BackupPace(bytesPerSecond: settings.bytesPerSecond, report: report)
         let names = try BackupFile.names(in: source)
         try checkSpace(names)
-        for name in names where BackupFile.isSpool(name) || name == BackupFile.expiries {
+        // The positions of webhooks are copied before the ledger: events between the two are delivered again.
+        for name in names
+        where BackupFile.isSpool(name) || BackupFile.isWebhook(name) || name == BackupFile.expiries {
             try copySmall(name, at: pace)
         }
         let lock = try lockIfStopped()

@@ -21,7 +21,13 @@ enum BackupFile {
     /// is ever opened.
     static func isKnown(_ name: String) -> Bool {
         if [ledger, registry, sealingKey, expiries].contains(name) { return true }
-        return isSpool(name)
+        return isSpool(name) || isWebhook(name)
+    }
+
+    /// Whether it is the position of a webhook.
+    static func isWebhook(_ name: String) -> Bool {
+        guard name.hasPrefix(WebhookFile.prefix), name.hasSuffix(WebhookFile.suffix) else { return false }
+        return AppID(String(name.dropFirst(WebhookFile.prefix.count).dropLast(WebhookFile.suffix.count))) != nil
     }
 
     /// Whether it is a list of the legacy feedback service that was being taken.

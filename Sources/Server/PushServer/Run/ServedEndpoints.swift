@@ -21,6 +21,7 @@ struct ServedEndpoints {
             (legacy.map { [registration($0)] } ?? []) + (gorush.map { door($0) } ?? [])
             + HealthEndpoints.all(parts.health) + GatewayEndpoints.all(parts.gateways)
             + KeyEndpoints.all(parts.keys, apps: apps) + operation + messages + ofPipeline
+            + WebhookEndpoints.all(parts.webhooks)
         return EndpointTable(
             all + [AnyEndpoint(now: GetOpenAPI(describing: all, version: Release.version))] + ConsoleEndpoints.all())
     }

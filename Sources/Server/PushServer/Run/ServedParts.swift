@@ -17,6 +17,7 @@ struct ServedParts: Sendable {
     let gateways: ServedGateways
     let health: ServedHealth
     let receipts: ServedReceipts
+    let webhooks: ServedWebhooks
 
     init(on base: RunBase) async throws {
         apps = AppCatalog(
@@ -46,6 +47,8 @@ struct ServedParts: Sendable {
                 log: base.log)
         }
         base.services.add { [receipts] _ in await receipts.stop() }
+        webhooks = try await ServedWebhooks.open(pipeline, metrics: metrics, on: base)
+        base.services.add { [webhooks] _ in await webhooks.stop() }
     }
 
     private static func pipeline(on base: RunBase, metrics: MetricsRegistry) async throws -> Pipeline {
@@ -85,6 +88,11 @@ struct ServedParts: Sendable {
         }
         do {
             try await files.run { try receipts.apply(configuration) }
+        } catch {
+            log.error("\("\(error)")", [.event: "configuration.refused"])
+        }
+        do {
+            try await webhooks.apply(configuration)
         } catch {
             log.error("\("\(error)")", [.event: "configuration.refused"])
         }

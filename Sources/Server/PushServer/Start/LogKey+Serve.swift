@@ -35,5 +35,6 @@ extension LogKey {
     static let partition = LogKey("partition")
     static let epoch = LogKey("epoch")
     static let timeline = LogKey("timeline")
+    static let webhook = LogKey("webhook")
     static let windowDays = LogKey("window_days")
 }

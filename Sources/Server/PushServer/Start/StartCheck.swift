@@ -71,7 +71,8 @@ package struct StartCheck: Sendable {
         }
         let shared = configuration.receipts.sharedSecretFile.map { [$0] } ?? []
         return SecretFile.cautions(
-            (configuration.security.curve.map { [$0.secretKeyFile] } ?? []) + (tls ?? []) + shared)
+            (configuration.security.curve.map { [$0.secretKeyFile] } ?? []) + (tls ?? []) + shared
+                + configuration.webhooks.map(\.secretFile))
     }
 
     /// The reason why the data directory cannot be used, or nil. The check creates nothing.
@@ -148,7 +149,20 @@ package struct StartCheck: Sendable {
                 faults.append(error)
             }
         }
-        return faults + endpointFaults
+        return faults + webhookFaults + endpointFaults
+    }
+
+    private var webhookFaults: [StartError] {
+        if let fault = configuration.webhookFault { return [fault] }
+        var faults: [StartError] = []
+        for webhook in configuration.webhooks {
+            do {
+                _ = try LoadedWebhook.load([webhook])
+            } catch {
+                faults.append(error)
+            }
+        }
+        return faults
     }
 
     private var endpointFaults: [StartError] {

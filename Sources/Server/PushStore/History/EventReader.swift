@@ -53,19 +53,35 @@ package struct EventReader: Sendable {
 
     /// A filter for events whose topic begins with a prefix. It computes each topic once per segment, not per event.
     package struct TopicFilter {
-        package let prefix: String
+        private let prefixes: [String]
+        /// Whether events about webhooks are left out unless a prefix names them.
+        private let isOfWebhook: Bool
         private var known: [UInt32: Bool] = [:]
 
-        package init(prefix: String) { self.prefix = prefix }
+        package init(prefix: String) {
+            prefixes = [prefix]
+            isOfWebhook = false
+        }
+
+        package init(ofWebhook prefixes: [String]) {
+            self.prefixes = prefixes
+            isOfWebhook = true
+        }
 
         mutating func takes(_ entry: borrowing LogEntry) -> Bool {
-            if prefix.isEmpty { return true }
+            if !isOfWebhook, prefixes == [""] { return true }
             let event = entry.event
             let key = UInt32(event.kind.rawValue) << 16 | UInt32(truncatingIfNeeded: (event.app ?? -1) + 1)
             if let answer = known[key] { return answer }
-            let answer = event.kind.topic(of: entry.app).hasPrefix(prefix)
+            let answer = takes(event.kind.topic(of: entry.app))
             known[key] = answer
             return answer
+        }
+
+        private func takes(_ topic: String) -> Bool {
+            let own = "webhook/"
+            let isNamed = isOfWebhook && topic.hasPrefix(own)
+            return prefixes.contains { topic.hasPrefix($0) && (!isNamed || $0.hasPrefix(own)) }
         }
 
         /// Called at the start of each segment, because the indexes of apps differ between segments.

@@ -1,3 +1,4 @@
+import PushGateways
 import PushModel
 import PushWire
 

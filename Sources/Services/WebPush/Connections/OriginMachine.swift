@@ -1,3 +1,4 @@
+import PushGateways
 import PushLogic
 import PushModel
 import PushRandom

@@ -104,6 +104,24 @@ import Testing
         #expect(String(decoding: response.body, as: UTF8.self) == "world")
     }
 
+    @Test func `A call whose task is cancelled ends at once, and closes the connection`() async throws {
+        let loop = EventLoop(name: "call-test")
+        let pool = BlockingPool(name: "names", threadCount: 1, queueLimit: 8)
+        let listener = try RawListener()
+        defer { listener.close() }
+        let address = try #require(HTTP1Address("http://127.0.0.1:\(listener.port)/"))
+        let call = Task {
+            try await HTTP1ClientCall.send(
+                HTTP1ClientRequest(post: Array("hello".utf8), to: address, contentType: "text/plain"), on: loop,
+                resolver: NameResolver(pool: pool), tls: nil, within: .seconds(3600))
+        }
+        try await listener.serveOnce(nil, after: "hello")
+        call.cancel()
+        await #expect(throws: HTTP1ClientFault.self) { _ = try await call.value }
+        await loop.shutDown()
+        await pool.shutDown()
+    }
+
     @Test func `A server that never answers costs the time of the call, and no more`() async throws {
         let listener = try RawListener()
         defer { listener.close() }

@@ -33,6 +33,27 @@ import Testing
         }
     }
 
+    @Test(arguments: [
+        ("HTTP/1.1 200 OK\r\nContent-Length: 10737418240\r\n\r\n", 200),
+        ("HTTP/1.1 503 No\r\n\r\n", 503), ("HTTP/1.1 200 OK\r\nContent-Length: 99999\r\n\r\n", 200),
+    ])
+    func `A body that nobody reads is dropped, whatever its length`(head: String, status: Int) throws {
+        var machine = HTTP1ResponseMachine(readsBody: false)
+        #expect(machine.head == nil)
+        #expect(try machine.received(Array(head.utf8)) == nil)
+        #expect(machine.head?.status == status)
+        let piece = [UInt8](repeating: 0x78, count: HTTP1ResponseMachine.unreadLimit - 1)
+        #expect(try machine.received(piece) == nil)
+        let response = try machine.received([0x78])
+        #expect(response?.status == status && response?.body == [])
+    }
+
+    @Test func `A short body that nobody reads completes the response`() throws {
+        var machine = HTTP1ResponseMachine(readsBody: false)
+        #expect(try machine.received(Array("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\no".utf8)) == nil)
+        #expect(try machine.received(Array("k".utf8))?.status == 200)
+    }
+
     @Test func `Without a length, the end of the connection completes the response`() throws {
         let text = Array("HTTP/1.0 500 Oops\r\n\r\nsorry".utf8)
         #expect(try read([text], ends: false) == nil)

@@ -88,10 +88,12 @@ private final class Scene {
 
     func connect(
         to endpoint: HostPort, within time: Duration = .seconds(300), greeting: [UInt8] = [],
-        events: EventRecorder<String>
+        events: EventRecorder<String>, admits: (@Sendable ([SocketAddress]) -> Bool)? = nil
     ) {
         connectors.append(
-            TCPConnector(on: loop, to: endpoint, resolver: resolver, deadline: loop.now + time) {
+            TCPConnector(
+                on: loop, to: endpoint, resolver: resolver, deadline: loop.now + time, admits: admits
+            ) {
                 [unowned self] result in
                 switch consume result {
                 case .connected(let socket, let address):
@@ -143,6 +145,33 @@ private final class Scene {
             await events.wait { $0.contains("client received 3000000") && $0.contains("server received 3") }
             let isWhole = await scene.with { scene in scene.talkers.contains { $0.received == large } }
             #expect(isWhole)
+        }
+    }
+
+    @Test(arguments: ["127.0.0.1", "localhost"])
+    func `A host whose addresses are not admitted is refused before anything is dialled`(host: String) async throws {
+        try await withScene { scene, events in
+            let seen = Locked<[String]>([])
+            try await scene.with { scene in
+                try scene.listen(events: events)
+                scene.connect(
+                    to: HostPort(host: host, port: scene.listener!.address.port), events: events
+                ) { addresses in
+                    seen.withLock { $0 = addresses.map(\.ip) }
+                    return false
+                }
+            }
+            await events.wait { $0.contains { $0.hasPrefix("failed: ") } }
+            #expect(seen.withLock { $0 }.contains("127.0.0.1"))
+            // What was dialled would have been opened by now: the listener takes another connection.
+            await scene.with { scene in
+                scene.connect(
+                    to: HostPort(host: "127.0.0.1", port: scene.listener!.address.port), events: events
+                ) { $0.map(\.ip) == ["127.0.0.1"] }
+            }
+            let all = await events.wait { $0.contains("server opened") && $0.contains("client opened") }
+            #expect(all.count { $0 == "server opened" } == 1)
+            #expect(all.contains { $0.contains("\(host): the name leads to a private address") })
         }
     }
 

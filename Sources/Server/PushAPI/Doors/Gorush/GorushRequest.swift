@@ -115,18 +115,18 @@ struct GorushRequest: Sendable {
     ) -> [(text: String, address: Address)] {
         let tokens = notification.tokens
         count += tokens.count
-        func refuse(_ token: String, _ problem: String) {
+        func refuse(_ token: String, because problem: String) {
             logs.append(
                 GorushAnswer.Entry(
                     notifID: notifID, type: .failed, platform: notification.platform.word, token: token,
                     message: message, error: problem))
         }
-        if tokens.isEmpty { refuse("", "the notification has no token") }
+        if tokens.isEmpty { refuse("", because: "the notification has no token") }
         return tokens.compactMap { token in
             do throws(AddressFault) {
                 return (token, try codec.address(givenAs: token))
             } catch {
-                refuse(token, "the token \(error.problem)")
+                refuse(token, because: "the token \(error.problem)")
                 return nil
             }
         }

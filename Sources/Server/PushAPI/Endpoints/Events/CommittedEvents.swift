@@ -34,6 +34,9 @@ package final class CommittedEvents: EventWaiting {
 
     package init() {}
 
+    /// The greatest number that was reported for each part.
+    package var newest: LogPosition { state.withLock { $0.newest } }
+
     /// Reports that the events up to these numbers, each in its part, can be read.
     package func committed(upTo numbers: some Sequence<UInt64>) {
         let woken = state.withLock { state -> [Waiter] in

@@ -24,7 +24,7 @@ LANGUAGES = {
     "sh", "output", "text", "json", "json5", "http", "ini", "swift", "python", "shell", "bash", "answer", "request",
     "reply", "ack", "event", "heartbeat", "nodes", "replay-error", ""}
 COMMAND = re.compile(r"(\$ |sudo |carillon [a-z]|curl |Tools/|apt-get |systemctl |docker )")
-PORTS = ("8470", "5560", "5561", "5570", "5571", "2197", "2195", "2196", "8474", "2443", "2444")
+PORTS = ("8470", "8090", "5560", "5561", "5570", "5571", "2197", "2195", "2196", "8474", "2443", "2444")
 LISTEN = {
     "CARILLON_HTTP_LISTEN": "127.0.0.1:8470", "CARILLON_INTAKE_ROUTER": "tcp://127.0.0.1:5560",
     "CARILLON_INTAKE_PULL": "tcp://127.0.0.1:5561", "CARILLON_EVENTS_PUBLISH": "tcp://127.0.0.1:5570",

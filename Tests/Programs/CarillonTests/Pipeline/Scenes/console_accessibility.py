@@ -9,7 +9,7 @@ PAGES = {
     "overview": "#/overview", "devices": "#/devices", "device": "#/devices/{device}", "messages": "#/messages",
     "message": "#/messages/shop/order-1", "deliveries": "#/messages/shop/order-1/deliveries", "test": "#/messages/new",
     "gateways": "#/gateways", "events": "#/more/events", "credentials": "#/more/credentials",
-    "configuration": "#/more/configuration", "keys": "#/more/keys"}
+    "webhooks": "#/more/webhooks", "configuration": "#/more/configuration", "keys": "#/more/keys"}
 # What Tools/setup installs.
 AXE = os.environ.get("CARILLON_AXE", os.path.join(home, ".build", "axe", "axe.min.js"))
 

@@ -1,5 +1,6 @@
 """What Documentation/Protocol.md describes: every kind of event, and every exchange of the page."""
-import json, os, re, subprocess, time
+import json, os, re, subprocess, threading, time
+from http.server import BaseHTTPRequestHandler, HTTPServer
 import zmq
 from curve_security import keys
 from harness import (
@@ -29,6 +30,29 @@ def certificate(scene, name, days):
     return files["pem"]
 
 
+def webhooks(scene):
+    """Adds a webhook whose receiver wants no events at first, and whose position is that of a longer log."""
+    statuses = [410]
+
+    class Receiver(BaseHTTPRequestHandler):
+        def do_POST(self):
+            self.rfile.read(int(self.headers["Content-Length"]))
+            self.send_response(statuses.pop() if statuses else 200)
+            self.end_headers()
+
+        def log_message(self, *words):
+            pass
+
+    server = HTTPServer(("127.0.0.1", 0), Receiver)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    verb("keys", "webhook", scene.path("gone.hook"))
+    scene.more["webhooks"] = {"gone": {
+        "url": f"http://127.0.0.1:{server.server_port}/", "prefixes": ["ledger/", "webhook/"],
+        "secret_file": scene.path("gone.hook"), "insecure": True, "private_networks": ["127.0.0.0/8"]}}
+    with open(os.path.join(scene.data, "webhook-gone.json"), "w") as file:
+        json.dump({"v": 1, "position": 1 << 60, "standing": "active"}, file)
+
+
 def event_kinds():
     """Makes the program emit each kind of event with each of its fields, and prints all of them."""
     scene = Scene("--environment", "sandbox")
@@ -48,6 +72,7 @@ def event_kinds():
     backup = scene.path("backup")
     verb("backup", backup, "--data", scene.data)
     verb("restore", backup, "--data", scene.data, "--replace")
+    webhooks(scene)
     serve = scene.serve()
     monitor = Monitor(serve, keys=(server, *grafana), since=0)
     producer = Producer(serve, keys=(server, *orders))
@@ -56,6 +81,13 @@ def event_kinds():
         answer = producer.push(note(name, *tokens, **more))
         assert answer["status"] == status, answer
 
+    # Webhooks.
+    monitor.wait("webhook/skipped")
+    monitor.wait("webhook/disabled")
+    serve.verb("webhooks", "gone", "resume")
+    monitor.wait("webhook/resumed")
+    serve.verb("webhooks", "gone", "pause")
+    monitor.wait("webhook/paused")
     # Devices.
     serve.verb("devices", "add", "shop", token(1), "--user", "ada", "--tag", "beta")
     device = monitor.wait("device/registered")[0]["device"]

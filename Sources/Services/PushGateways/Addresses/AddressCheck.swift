@@ -1,7 +1,8 @@
 package import PushModel
 
-/// Which addresses may be connected to. An endpoint comes from a device, and its name may lead anywhere: into the network
-/// of the operator, to this machine, or to the service of a cloud that gives out credentials.
+/// Which addresses may be connected to. The endpoint of a browser comes from a device, and the name of the receiver of a
+/// webhook belongs to somebody else: either may lead anywhere, into the network of the operator, to this machine, or to the
+/// service of a cloud that gives out credentials.
 package struct AddressCheck: Sendable {
     private let exceptions: [AddressRange]
 

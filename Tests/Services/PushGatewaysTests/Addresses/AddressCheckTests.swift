@@ -1,7 +1,6 @@
+import PushGateways
 import PushModel
 import Testing
-
-@testable import WebPush
 
 @Suite struct AddressCheckTests {
     @Test(

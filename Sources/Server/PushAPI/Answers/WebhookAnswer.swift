@@ -1,0 +1,111 @@
+package import PushTime
+
+/// The state of a webhook. Times are milliseconds since 1970; unknown values are left out.
+package struct WebhookAnswer: JSONAnswer, Equatable {
+    package enum State: String, Codable, Sendable, SchemaChoice {
+        /// All events are delivered that concern the receiver.
+        case idle
+        /// It looks for events, or stores a position.
+        case reading
+        case sending
+        /// A request has failed, and the next one is not due yet.
+        case backingOff = "backing_off"
+        case paused, disabled
+    }
+
+    package var name: String
+    package var host: String
+    package var state: State
+    package var prefixes: [String]
+    package var position: UInt64
+    package var lag: UInt64
+    package var lastStatus: Int?
+    package var lastFault: String?
+    package var lastAt: WallTime?
+    package var lastSuccessAt: WallTime?
+    package var nextAttemptAt: WallTime?
+    package var failures: Int
+
+    package enum CodingKeys: String, CodingKey {
+        case name, host, state, prefixes, position, lag, failures
+        case lastStatus = "last_status"
+        case lastFault = "last_fault"
+        case lastAt = "last_at"
+        case lastSuccessAt = "last_success_at"
+        case nextAttemptAt = "next_attempt_at"
+    }
+
+    package static var about: [String: String] {
+        [
+            "host": "The host and port of the receiver.",
+            "state":
+                "idle, reading and sending are usual; backing_off after a failure; paused by an operator; disabled because "
+                + "the receiver answered 410.",
+            "prefixes": "The beginnings of the topics whose events it gets.",
+            "position": "The number of the last event that needs no delivery any more.",
+            "lag": "The event numbers between the position and the newest event.",
+            "last_status": "The status of the last response; absent if the last request had none.",
+            "last_fault": "Why the last request had no response.",
+            "last_at": "When the last request ended.",
+            "last_success_at": "When the receiver took the last batch, since the start.",
+            "next_attempt_at": "When the batch is sent again, after a failure.",
+            "failures": "The failures in a row.",
+        ]
+    }
+
+    package init(
+        name: String, host: String, state: State, prefixes: [String], position: UInt64, lag: UInt64,
+        lastStatus: Int? = nil, lastFault: String? = nil, lastAt: WallTime? = nil, lastSuccessAt: WallTime? = nil,
+        nextAttemptAt: WallTime? = nil, failures: Int = 0
+    ) {
+        (self.name, self.host, self.state, self.prefixes) = (name, host, state, prefixes)
+        (self.position, self.lag, self.failures) = (position, lag, failures)
+        (self.lastStatus, self.lastFault, self.lastAt) = (lastStatus, lastFault, lastAt)
+        (self.lastSuccessAt, self.nextAttemptAt) = (lastSuccessAt, nextAttemptAt)
+    }
+}
+
+/// The webhooks, by name.
+package struct WebhookListAnswer: JSONAnswer, Equatable {
+    package var webhooks: [WebhookAnswer]
+
+    package init(webhooks: [WebhookAnswer]) { self.webhooks = webhooks }
+}
+
+/// How the receiver of a webhook took a test.
+package struct WebhookTestAnswer: JSONAnswer, Equatable {
+    package var id: String
+    package var status: Int?
+    package var fault: String?
+
+    package static var about: [String: String] {
+        [
+            "id": "The webhook-id of the request.",
+            "status": "The status of the response; absent if there was none.",
+            "fault": "Why there was no response.",
+        ]
+    }
+
+    package init(id: String, status: Int? = nil, fault: String? = nil) {
+        (self.id, self.status, self.fault) = (id, status, fault)
+    }
+}
+
+/// What an operator does with a webhook.
+package enum WebhookChange: Sendable, Equatable {
+    case pause, resume
+    /// Continues with the events after this number.
+    case seek(UInt64)
+}
+
+/// The webhooks of a running Carillon. It may be called from any task.
+package protocol WebhookControl: Sendable {
+    /// Returns the webhooks, sorted by name.
+    func webhooks() async -> [WebhookAnswer]
+    /// Returns a webhook; nil if there is none of this name.
+    func webhook(named name: String) async -> WebhookAnswer?
+    /// Changes a webhook, and returns it; nil if there is none of this name.
+    func change(_ name: String, by change: WebhookChange) async throws -> WebhookAnswer?
+    /// Sends one event that is in no log, and waits for the response; nil if there is no webhook of this name.
+    func test(_ name: String) async throws -> WebhookTestAnswer?
+}

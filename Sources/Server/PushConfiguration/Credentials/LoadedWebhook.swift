@@ -1,0 +1,46 @@
+import PushLoop
+package import PushTransport
+
+/// A webhook with the files that its settings name. Reading them blocks.
+package struct LoadedWebhook: Sendable {
+    package let settings: Configuration.Webhook
+    package let secrets: WebhookSecrets
+    /// Nil for a receiver without TLS.
+    package let tls: TLSContext?
+
+    /// Reads the files of all webhooks.
+    ///
+    /// - Throws: a ``StartError`` that names the setting.
+    package static func load(_ webhooks: [Configuration.Webhook]) throws(StartError) -> [LoadedWebhook] {
+        let contexts = TLSContexts()
+        var loaded: [LoadedWebhook] = []
+        for webhook in webhooks { loaded.append(try LoadedWebhook(webhook, contexts: contexts)) }
+        return loaded
+    }
+
+    private init(_ settings: Configuration.Webhook, contexts: TLSContexts) throws(StartError) {
+        self.settings = settings
+        let path = "webhooks.\(settings.name)"
+        do {
+            secrets = try WebhookSecrets(file: settings.secretFile)
+        } catch {
+            throw StartError(.configuration, "\(path).secret_file cannot be used: \(error)")
+        }
+        do {
+            tls = settings.address.isSecure ? try contexts.client(settings.trust, alpn: []) : nil
+        } catch {
+            throw StartError(.configuration, "\(path).trust cannot be used: \(error)")
+        }
+    }
+}
+
+extension Configuration {
+    /// Why webhooks cannot be served; nil if they can, or if there are none.
+    package var webhookFault: StartError? {
+        guard store != nil, !webhooks.isEmpty else { return nil }
+        return StartError(
+            .configuration,
+            "webhooks are not possible in a cluster: their positions are in the data directory of one node; remove webhooks, "
+                + "or store and cluster, and let monitors subscribe to events instead")
+    }
+}

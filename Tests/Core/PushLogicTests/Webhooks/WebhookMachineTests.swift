@@ -1,0 +1,157 @@
+import PushLogic
+import PushTime
+import Testing
+
+@Suite("The machine of a webhook")
+struct WebhookMachineTests {
+    private let start = MonotonicTime(nanoseconds: 0)
+    private let first = WebhookBatch(id: "a", after: 10, through: 14, digest: [1])
+
+    /// A machine whose batch is stored and has a request under way.
+    private func sending() -> WebhookMachine {
+        var machine = WebhookMachine(WebhookRecord(after: 10))
+        #expect(machine.next(now: start) == .read(after: 10))
+        #expect(machine.found(first) == true)
+        var record = WebhookRecord(after: 10)
+        record.batch = first
+        #expect(machine.next(now: start) == .store(record))
+        #expect(machine.next(now: start) == .rest)
+        machine.stored()
+        #expect(machine.next(now: start) == .send(first))
+        return machine
+    }
+
+    @Test("A batch is stored before it is sent, and the position after it was taken", arguments: [200, 204, 299])
+    func delivery(status: Int) {
+        var machine = sending()
+        #expect(machine.answered(status, retryAfter: nil, now: start, random: 0) == .delivered)
+        #expect(machine.next(now: start) == .store(WebhookRecord(after: 14)))
+        machine.stored()
+        #expect(machine.next(now: start) == .read(after: 14))
+    }
+
+    @Test("Failures double the pause up to an hour, and send the same batch", arguments: [199, 301, 404, 500])
+    func backoff(status: Int) {
+        var machine = sending()
+        var now = start
+        for failure in 0..<16 {
+            let pause = Duration.seconds(min(3600, 1 << failure))
+            #expect(machine.answered(status, retryAfter: nil, now: now, random: 0) == .retry(at: now + pause))
+            #expect(machine.next(now: now) == .wait(until: now + pause))
+            now = now + pause
+            #expect(machine.next(now: now) == .send(first))
+        }
+        #expect(machine.failures == 16)
+    }
+
+    @Test("Retry-After makes the pause longer, never shorter and never longer than an hour")
+    func retryAfter() {
+        var machine = sending()
+        #expect(
+            machine.answered(503, retryAfter: .seconds(30), now: start, random: 0) == .retry(at: start + .seconds(30)))
+        #expect(machine.next(now: start + .seconds(30)) == .send(first))
+        #expect(machine.answered(503, retryAfter: .zero, now: start, random: 0) == .retry(at: start + .seconds(2)))
+        #expect(machine.next(now: start + .seconds(2)) == .send(first))
+        #expect(
+            machine.answered(503, retryAfter: .seconds(99_999), now: start, random: 0)
+                == .retry(at: start + .seconds(3600)))
+    }
+
+    @Test("410 disables it across restarts, until it is resumed with the same batch")
+    func gone() {
+        var machine = sending()
+        #expect(machine.answered(410, retryAfter: nil, now: start, random: 0) == .disabled)
+        guard case .store(let record) = machine.next(now: start) else { return #expect(Bool(false), "not stored") }
+        #expect(record.standing == .disabled)
+        machine.stored()
+        #expect(machine.next(now: start) == .rest)
+        var restarted = WebhookMachine(record)
+        #expect(restarted.next(now: start) == .rest)
+        #expect(restarted.resume() == true)
+        _ = restarted.next(now: start)
+        restarted.stored()
+        #expect(restarted.next(now: start) == .rebuild(first))
+        restarted.rebuilt([1])
+        #expect(restarted.next(now: start) == .send(first))
+    }
+
+    @Test("A batch whose body has become another one loses its id")
+    func otherBody() {
+        var record = WebhookRecord(after: 10)
+        record.batch = first
+        var machine = WebhookMachine(record)
+        #expect(machine.next(now: start) == .rebuild(first))
+        machine.rebuilt([2])
+        #expect(machine.next(now: start) == .store(WebhookRecord(after: 10)))
+        machine.stored()
+        #expect(machine.next(now: start) == .read(after: 10))
+    }
+
+    @Test("A pause during a request takes its result, and sends nothing more")
+    func pause() {
+        var machine = sending()
+        #expect(machine.pause() == true)
+        #expect(machine.pause() == false)
+        #expect(machine.answered(200, retryAfter: nil, now: start, random: 0) == .delivered)
+        guard case .store(let record) = machine.next(now: start) else { return #expect(Bool(false), "not stored") }
+        #expect(record.position == 14)
+        #expect(record.standing == .paused)
+        machine.stored()
+        #expect(machine.next(now: start) == .rest)
+    }
+
+    @Test("The result of a request does not count after a seek")
+    func seek() {
+        var machine = sending()
+        machine.seek(to: 3)
+        #expect(machine.answered(200, retryAfter: nil, now: start, random: 0) == .overtaken)
+        #expect(machine.next(now: start) == .store(WebhookRecord(after: 3)))
+        machine.stored()
+        #expect(machine.next(now: start) == .read(after: 3))
+        machine.seek(to: 5)
+        #expect(machine.found(WebhookBatch(id: "b", after: 3, through: 4, digest: [])) == false)
+    }
+
+    @Test("A change while a record is being stored is stored, too")
+    func changeDuringStore() {
+        var machine = WebhookMachine(WebhookRecord(after: 10))
+        machine.seek(to: 3)
+        #expect(machine.next(now: start) == .store(WebhookRecord(after: 3)))
+        machine.seek(to: 4)
+        machine.stored()
+        #expect(machine.next(now: start) == .store(WebhookRecord(after: 4)))
+    }
+
+    @Test("Nothing is sent while the disk refuses")
+    func fullDisk() {
+        var machine = WebhookMachine(WebhookRecord(after: 10))
+        _ = machine.next(now: start)
+        #expect(machine.found(first) == true)
+        guard case .store = machine.next(now: start) else { return #expect(Bool(false), "not stored") }
+        machine.storeFailed(now: start, random: 0)
+        #expect(machine.next(now: start) == .wait(until: start + .seconds(1)))
+        guard case .store = machine.next(now: start + .seconds(1)) else { return #expect(Bool(false), "not stored") }
+    }
+
+    @Test("Retention that has passed the position skips to the oldest event, and says how many")
+    func retention() {
+        var machine = WebhookMachine(WebhookRecord(after: 10))
+        #expect(machine.trimmed(before: 11) == nil)
+        #expect(machine.trimmed(before: 0) == nil)
+        #expect(machine.trimmed(before: 15) == 4)
+        #expect(machine.next(now: start) == .store(WebhookRecord(after: 14)))
+    }
+
+    @Test("A position that passes events of other topics is stored after a minute")
+    func otherTopics() {
+        var machine = WebhookMachine(WebhookRecord(after: 10))
+        _ = machine.next(now: start)
+        machine.examined(through: 50, isEnd: true, now: start)
+        #expect(machine.next(now: start + .seconds(59)) == .listen(after: 50))
+        #expect(machine.next(now: start + .seconds(60)) == .store(WebhookRecord(after: 50)))
+        machine.stored()
+        #expect(machine.next(now: start + .seconds(60)) == .listen(after: 50))
+        machine.eventsCommitted()
+        #expect(machine.next(now: start + .seconds(60)) == .read(after: 50))
+    }
+}

@@ -1,0 +1,125 @@
+import PushLogic
+import PushTime
+import TestSupport
+import Testing
+
+/// A log, a disk and a receiver, between which a machine walks at random.
+private struct WebhookWalk {
+    private var random: any RandomNumberGenerator
+    private var machine: WebhookMachine
+    private var disk = WebhookRecord(after: 0)
+    private var now = MonotonicTime(nanoseconds: 0)
+    private var newest: UInt64 = 0
+    private var made = 0
+    /// The bodies by id, as the receiver has seen them.
+    private var bodies: [String: [UInt64]] = [:]
+    private(set) var reached: UInt64 = 0
+    private(set) var restarts = 0
+    private(set) var deliveries = 0
+
+    init(_ random: some RandomNumberGenerator) {
+        self.random = random
+        machine = WebhookMachine(disk)
+    }
+
+    /// Every third event is of a topic that the receiver does not get.
+    private func events(after: UInt64, through: UInt64) -> [UInt64] {
+        after >= through ? [] : (after + 1...through).filter { $0 % 3 != 0 }
+    }
+
+    private static func digest(_ body: [UInt64]) -> [UInt8] { body.map { UInt8(truncatingIfNeeded: $0 &* 31) } }
+
+    mutating func turn(isCalm: Bool) {
+        if !isCalm {
+            newest += UInt64.random(in: 0...3, using: &random)
+            if Int.random(in: 0..<12, using: &random) == 0 {
+                machine = WebhookMachine(disk)
+                restarts += 1
+            }
+            if Int.random(in: 0..<20, using: &random) == 0 { _ = machine.pause() }
+        }
+        if isCalm || Int.random(in: 0..<3, using: &random) == 0 { _ = machine.resume() }
+        machine.eventsCommitted()
+        let step = machine.next(now: now)
+        // A kill can come between a step and its report.
+        if !isCalm, Int.random(in: 0..<15, using: &random) == 0 {
+            if case .store(let record) = step, Bool.random(using: &random) { disk = record }
+            if case .send(let batch) = step, Bool.random(using: &random) { receive(batch) }
+            machine = WebhookMachine(disk)
+            restarts += 1
+            return
+        }
+        carryOut(step, isCalm: isCalm)
+    }
+
+    private mutating func carryOut(_ step: WebhookMachine.Step, isCalm: Bool) {
+        switch step {
+        case .rest, .listen: break
+        case .wait(let time): now = time
+        case .store(let record):
+            if !isCalm, Int.random(in: 0..<6, using: &random) == 0 {
+                machine.storeFailed(now: now, random: 0)
+            } else {
+                disk = record
+                machine.stored()
+            }
+        case .read(let after):
+            let through = min(newest, after + UInt64.random(in: 1...9, using: &random))
+            let body = events(after: after, through: through)
+            guard let last = body.last else {
+                return machine.examined(through: max(after, through), isEnd: through == newest, now: now)
+            }
+            made += 1
+            let batch = WebhookBatch(id: "\(made)", after: after, through: last, digest: Self.digest(body))
+            #expect(machine.found(batch) == true)
+        case .rebuild(let batch):
+            machine.rebuilt(Self.digest(events(after: batch.after, through: batch.through)))
+        case .send(let batch): send(batch, isCalm: isCalm)
+        }
+    }
+
+    private mutating func send(_ batch: WebhookBatch, isCalm: Bool) {
+        #expect(disk.batch == batch, "a batch was sent that is not on disk")
+        switch isCalm ? 9 : Int.random(in: 0..<10, using: &random) {
+        case 0: _ = machine.unanswered(now: now, random: 0)
+        case 1:
+            receive(batch)
+            _ = machine.unanswered(now: now, random: 0)
+        case 2: _ = machine.answered(500, retryAfter: nil, now: now, random: 0)
+        default:
+            receive(batch)
+            _ = machine.answered(200, retryAfter: nil, now: now, random: 0)
+        }
+    }
+
+    private mutating func receive(_ batch: WebhookBatch) {
+        deliveries += 1
+        let body = events(after: batch.after, through: batch.through)
+        if let earlier = bodies[batch.id] { #expect(earlier == body, "an id had two bodies") }
+        bodies[batch.id] = body
+        #expect(events(after: reached, through: batch.after).isEmpty, "events were left out before a batch")
+        reached = max(reached, batch.through)
+    }
+
+    /// Whether the receiver has had everything.
+    var isComplete: Bool { events(after: reached, through: newest).isEmpty }
+}
+
+@Suite("Random walks of the machine of a webhook")
+struct WebhookWalkTests {
+    @Test(
+        "Every event arrives in order at least once, and an id never has two bodies",
+        arguments: 1...40 as ClosedRange<UInt64>)
+    func walk(seed: UInt64) {
+        var walk = WebhookWalk(SeededRandom(seed: seed))
+        for _ in 0..<3000 { walk.turn(isCalm: false) }
+        var calm = 0
+        while !walk.isComplete, calm < 20_000 {
+            walk.turn(isCalm: true)
+            calm += 1
+        }
+        #expect(walk.isComplete)
+        #expect(walk.restarts > 50)
+        #expect(walk.deliveries > 50)
+    }
+}

@@ -1,0 +1,17 @@
+import TestTraits
+import Testing
+
+/// Events over HTTP, to receivers that fail in every way, while the process is killed.
+@Suite(.waits) struct WebhookTests {
+    @Test func `Each receiver gets every event in order, whatever the others do, and across kills`() async throws {
+        try await PythonScene.run("webhooks", "deliveries")
+    }
+
+    @Test func `A webhook is disabled, paused, resumed, moved and tested, and reloaded`() async throws {
+        try await PythonScene.run("webhooks", "operation")
+    }
+
+    @Test func `A hostile receiver costs its time-out at most, and no request goes where it must not`() async throws {
+        try await PythonScene.run("webhooks", "hostile")
+    }
+}
