@@ -133,7 +133,7 @@ final class ServedWebhooks: WebhookControl {
     func test(_ name: String) async throws -> WebhookTestAnswer? {
         guard let webhook = webhook(name) else { return nil }
         guard let answer = await webhook.test() else {
-            throw Problem(.conflict, detail: "another test of this webhook is under way")
+            throw Problem(.unavailable, detail: "another test of this webhook is under way")
         }
         return answer
     }

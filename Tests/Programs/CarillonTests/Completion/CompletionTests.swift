@@ -80,7 +80,8 @@ import Testing
     @Test(arguments: Shell.allCases) func `Verbs, options and values are completed`(_ shell: Shell) async throws {
         let scene = try await Scene()
         let lines: [(line: String, words: Set<String>)] = [
-            ("carillon key", ["keys"]), ("carillon keys ", ["show", "convert", "curve", "vapid", "api"]),
+            ("carillon key", ["keys"]),
+            ("carillon keys ", ["show", "convert", "curve", "vapid", "webhook", "api"]),
             ("carillon keys api r", ["rotate", "revoke"]), ("carillon help ke", ["keys"]),
             ("carillon help keys c", ["convert", "curve"]), ("carillon nonsense ", []),
             ("carillon send --env", ["--environment"]), ("carillon send --environment s", ["sandbox"]),

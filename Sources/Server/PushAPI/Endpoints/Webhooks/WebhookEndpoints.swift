@@ -64,7 +64,7 @@ package struct ListWebhooks: Endpoint {
 package struct GetWebhook: Endpoint {
     package static let operation = Operation(
         .get, at: "/v1/webhooks/{name}", id: "getWebhook", access: .role(.observe), subject: "Webhooks",
-        summary: "Returns a webhook with its position.")
+        summary: "Returns a webhook with its position.", problems: [.notFound])
 
     let control: any WebhookControl
 
@@ -79,7 +79,8 @@ package struct GetWebhook: Endpoint {
 package struct TestWebhook: Endpoint {
     package static let operation = Operation(
         .post, at: "/v1/webhooks/{name}/test", id: "testWebhook", access: .role(.operate), subject: "Webhooks",
-        summary: "Sends one event webhook.test, and waits for the response. The position stays.", problems: [.conflict])
+        summary: "Sends one event webhook.test, and waits for the response. The position stays.",
+        problems: [.notFound])
 
     let control: any WebhookControl
 
@@ -94,10 +95,11 @@ package struct TestWebhook: Endpoint {
 package struct SetWebhookPaused: Endpoint {
     package static let operation = Operation(
         .post, at: "/v1/webhooks/{name}/pause", id: "pauseWebhook", access: .role(.operate), subject: "Webhooks",
-        summary: "Pauses a webhook, also across a restart. A request under way ends as usual.")
+        summary: "Pauses a webhook, also across a restart. A request under way ends as usual.", problems: [.notFound])
     static let resumption = Operation(
         .post, at: "/v1/webhooks/{name}/resume", id: "resumeWebhook", access: .role(.operate), subject: "Webhooks",
-        summary: "Resumes a webhook that is paused or disabled, or sends again at once after a failure.")
+        summary: "Resumes a webhook that is paused or disabled, or sends again at once after a failure.",
+        problems: [.notFound])
 
     private let isPaused: Bool
     private let control: any WebhookControl
@@ -132,7 +134,7 @@ package struct SeekWebhook: Endpoint {
     package static let operation = Operation(
         .post, at: "/v1/webhooks/{name}/seek", id: "seekWebhook", access: .role(.operate), subject: "Webhooks",
         summary: "Moves the position of a webhook: the events after it are delivered next, again or not at all.",
-        body: .json, example: ["seq": 4711], problems: [.conflict])
+        body: .json, example: ["seq": 0], problems: [.notFound, .conflict])
 
     let control: any WebhookControl
 

@@ -1,7 +1,7 @@
 """A running Carillon is held to its own description, /openapi.json: every operation, with every status."""
 import json, re, time
 from http.client import HTTPResponse
-from harness import http, main, Monitor, note, pace, Scene, token, unreachable_app
+from harness import http, main, Monitor, note, pace, Scene, token, unreachable_app, verb
 from http_requests import addresses, Answer, Door, FORM, LINES, read, signed
 from openapi import OpenAPI
 
@@ -36,6 +36,11 @@ class Described:
         scene.more["http"] = {"listen": "127.0.0.1:0", "legacy_registration": {"app": "shop"}}
         scene.more["doors"] = {"gorush": {"apps": {"ios": "shop"}}}
         scene.more["receipts"] = {"roots": scene.simulator.places["ca"], "revocation": "off"}
+        verb("keys", "webhook", scene.path("hook"))
+        # It has the name of a key, as each parameter of paths has one value. Nothing listens on its port.
+        scene.more["webhooks"] = {"pusher": {
+            "url": "http://127.0.0.1:9/", "prefixes": ["credential/"], "secret_file": scene.path("hook"),
+            "insecure": True, "private_networks": ["127.0.0.0/8"]}}
         self.serve = serve = scene.serve()
         serve.become_ready("gone")
         self.control = Door(serve, control=True)
@@ -225,6 +230,9 @@ def examples(scene):
                 assert {ack["status"] for ack in answer.lines} <= {"accepted", "duplicate"}, answer
     for method, path, media in later:
         scene.ask(method, path, media["example"], expect=200)
+    for deed in "pause", "resume", "test":
+        scene.ask("POST", f"/v1/webhooks/{{name}}/{deed}", expect=200)
+    scene.ask("POST", "/v1/webhooks/{name}/seek", {"seq": 1 << 60}, expect=409)
 
 
 def found(scene):
