@@ -152,7 +152,7 @@ package final class HTTP1Connection {
                 }
                 begin(isHead: head.method == .head, isHTTP10: head.isHTTP10, wantsClose: head.wantsClose)
                 server.handle(
-                    HTTP1Request(head: head, body: body, peer: peer),
+                    HTTP1Request(head: head, body: body, peer: peer, user: channel.user),
                     with: HTTP1Responder(to: exchange.number, on: self))
                 if case .resting = phase, canReadNext {
                     if loop.isTurnOver { server.yield(self) } else { phase = .reading }

@@ -41,6 +41,8 @@ package struct HTTP1Request: Sendable {
     package let head: HTTP1Head
     package let body: [UInt8]
     package let peer: HTTP1Peer
+    /// The user who has connected to the Unix socket; nil for any other connection.
+    package var user: UInt32?
 
     package var method: HTTP1Method { head.method }
     /// The target as sent by the client: path and query, still encoded.

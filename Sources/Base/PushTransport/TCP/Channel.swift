@@ -99,6 +99,8 @@ package final class Channel {
 
     package let loop: EventLoop
     package let peer: SocketAddress?
+    /// The user at the other end of a Unix socket; nil for any other socket.
+    package let user: UInt32?
     package weak var handler: (any ChannelHandler)?
     private var socket: Socket
     private let tls: TLSEngine?
@@ -143,6 +145,7 @@ package final class Channel {
         self.tls = tls
         self.handler = handler
         peer = .peer(of: socket.descriptor)
+        user = (peer?.port ?? 0) > 0 ? nil : SocketAddress.user(of: socket.descriptor)
         lastReceived = loop.now
         self.socket = socket
         retainedWhileOpen = self

@@ -115,6 +115,16 @@ package struct SocketAddress: Hashable, Sendable, CustomStringConvertible {
     static func peer(of descriptor: CInt) -> SocketAddress? {
         unsafe read { unsafe getpeername(descriptor, $0, $1) }
     }
+
+    /// Returns the user at the other end of a Unix socket, as it was when he connected.
+    static func user(of descriptor: CInt) -> UInt32? {
+        // `struct ucred`, which Glibc does not show to Swift: a process, a user and a group.
+        var credentials: (process: UInt32, user: UInt32, group: UInt32) = (0, .max, .max)
+        var length = socklen_t(MemoryLayout.size(ofValue: credentials))
+        let size = length
+        let code = unsafe getsockopt(descriptor, SOL_SOCKET, SO_PEERCRED, &credentials, &length)
+        return code == 0 && length == size && credentials.user != .max ? credentials.user : nil
+    }
 }
 
 /// A host and a port as in the configuration: `example.com:443`, `127.0.0.1:0`, `[::1]:2197`.

@@ -52,10 +52,33 @@ package enum EventKind: UInt8, CaseIterable, Sendable {
     /// A notification of Apple with a type that was not known when this version was made.
     case receiptOther = 103
     case ledgerRestored = 112
-    case webhookDisabled = 120
-    case webhookPaused = 121
-    case webhookResumed = 122
-    case webhookSkipped = 123
+    case webhookDisabled = 128
+    case webhookPaused = 129
+    case webhookResumed = 130
+    case webhookSkipped = 131
+    case operatorPause = 144
+    case operatorResume = 145
+    case operatorScale = 146
+    case operatorBrakeRelease = 147
+    case operatorReload = 148
+    case operatorCancel = 149
+    case operatorDrop = 150
+    case operatorKeyAdd = 151
+    case operatorKeyRotate = 152
+    case operatorKeyRevoke = 153
+    case operatorDeviceAdd = 154
+    case operatorDeviceChange = 155
+    case operatorDeviceDeactivate = 156
+    case operatorDeviceReactivate = 157
+    case operatorDeviceRemove = 158
+    case operatorDevicesImport = 159
+    case operatorDevicesExport = 160
+    case operatorUserExport = 161
+    case operatorUserErase = 162
+    case operatorWebhookPause = 163
+    case operatorWebhookResume = 164
+    case operatorWebhookSeek = 165
+    case operatorStoreRestored = 166
 
     package var family: StaticString {
         switch rawValue >> 4 {
@@ -65,8 +88,9 @@ package enum EventKind: UInt8, CaseIterable, Sendable {
         case 3: "connection"
         case 4: "credential"
         case 5, 6: "receipt"
-        // Half of the last sixteen values: tables of kinds have 128 places.
-        default: rawValue & 8 == 0 ? "ledger" : "webhook"
+        case 8: "webhook"
+        case 9, 10: "operator"
+        default: "ledger"
         }
     }
 
@@ -109,6 +133,7 @@ package enum EventKind: UInt8, CaseIterable, Sendable {
             .receiptOneTimeCharge, .receiptRescindConsent, .receiptMetadataUpdate, .receiptMigration,
             .receiptOther:
             receiptName
+        default: operatorName
         }
     }
 

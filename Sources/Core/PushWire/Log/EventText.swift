@@ -50,7 +50,7 @@ package struct EventText: Sendable {
     }
 
     private static func members(ofApp app: String) -> [[UInt8]] {
-        var all = Array(repeating: [UInt8](), count: 128)
+        var all = Array(repeating: [UInt8](), count: 256)
         for kind in EventKind.allCases {
             all[Int(kind.rawValue)] = Array(
                 ",\"family\":\"\(kind.family)\",\"app\":\"\(app)\",\"kind\":\"\(kind.name)\"".utf8)

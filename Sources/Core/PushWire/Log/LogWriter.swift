@@ -11,7 +11,7 @@ package struct LogWriter: Sendable {
     package private(set) var next: UInt64
     private var apps: [AppID?] = []
     private var numbers: [AppID?: Int] = [:]
-    /// The last number of each topic, 0 for none; 128 kinds for each app.
+    /// The last number of each topic, 0 for none; 256 kinds for each app.
     private var heads: [UInt64] = []
     private var lastApp = 0
     /// The next number at the time of the mark.
@@ -29,7 +29,7 @@ package struct LogWriter: Sendable {
     private var listed: [Int] = []
     private var lastMessage: Message?
 
-    private static let kinds = 128
+    private static let kinds = 256
 
     /// - Parameters:
     ///   - next: The next number, from 1. Numbers up to the largest of `heads` are not assigned again.

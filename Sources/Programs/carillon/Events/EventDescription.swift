@@ -155,10 +155,17 @@ struct EventDescription {
             case ("credential", "rotated"): "credential rotated"
             case ("credential", "failed"): "credential unusable, sending halted until it is accepted or replaced"
             case ("ledger", "restored"): "restored from a backup, events after it are lost"
+            case ("operator", let action): change(event, action)
             case ("receipt", let kind): "App Store notification \(PlainText.line(kind, limit: 40))"
             default: "\(PlainText.line(event.family, limit: 40)) \(PlainText.line(event.kind, limit: 40))"
             }
         return what + why + particulars(event)
+    }
+
+    /// Returns who did what. The other members follow it.
+    private func change(_ event: EventRecord, _ action: String) -> String {
+        let action = PlainText.line(action.replacing("_", with: " "), limit: 40)
+        return "\(PlainText.line(event.text("who") ?? "somebody", limit: 200)): \(action)"
     }
 
     private func rest(_ event: EventRecord) -> String {

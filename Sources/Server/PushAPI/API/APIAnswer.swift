@@ -11,6 +11,8 @@ package struct APIAnswer: Sendable, Equatable {
     package var headers: HTTP1Headers
     /// The reason, if the request was not allowed. It is for metrics.
     private(set) var reason: AccessReason?
+    /// What the request has changed. It is recorded, and no part of the answer.
+    package internal(set) var change: OperatorChange?
 
     package init(
         status: Int, body: [UInt8], type: String = "application/json; charset=utf-8", headers: HTTP1Headers = [:]

@@ -64,6 +64,9 @@ package enum OpenAPIDocument {
             members["security"] = .array(ways)
             members["x-roles"] = .array(roles.map { .string($0.rawValue) })
         }
+        if !operation.records.isEmpty {
+            members["x-events"] = .array(operation.records.map { .string("\($0.family).\($0.name)") })
+        }
         let parameters = (endpoint.input.values(in: .path) + endpoint.input.values(in: .query)).map(parameter)
         if !parameters.isEmpty { members["parameters"] = .array(parameters) }
         if let body = requestBody(endpoint, in: &book) { members["requestBody"] = body }

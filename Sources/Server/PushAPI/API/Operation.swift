@@ -115,13 +115,16 @@ package struct Operation: Sendable {
     package let problems: [ProblemCode]
     /// Whether the bearer secret of a key may also be in the header `X-API-Key`.
     package let takesKeyField: Bool
+    /// The kinds of the events by which it is recorded that an operator has done this. An operation that changes
+    /// something for operators has at least one.
+    package let records: [EventKind]
 
     package init(
         _ method: HTTP1Method, at path: String, id: String, access: Access, subject: String, summary: String,
         body: Body = .none,
         example: @autoclosure @escaping @Sendable () -> JSONValue? = nil,
         answers: [Answer] = [Answer(200, about: "The answer.")], problems: [ProblemCode] = [],
-        takesKeyField: Bool = false
+        takesKeyField: Bool = false, records: [EventKind] = []
     ) {
         self.method = method
         self.path = path
@@ -134,13 +137,14 @@ package struct Operation: Sendable {
         self.answers = answers
         self.problems = problems
         self.takesKeyField = takesKeyField
+        self.records = records
     }
 
     /// Returns the same operation at another path.
     package func moved(to path: String) -> Operation {
         Operation(
             method, at: path, id: id, access: access, subject: subject, summary: summary, body: body,
-            example: example(), answers: answers, problems: problems, takesKeyField: takesKeyField)
+            example: example(), answers: answers, problems: problems, takesKeyField: takesKeyField, records: records)
     }
 
     /// The methods that are answered: a GET endpoint also answers HEAD, whose answer has no body.

@@ -5,8 +5,11 @@ package struct Reply<Body: AnswerBody>: Sendable {
     package let status: Int
     package let body: Body
     package var headers: HTTP1Headers
+    /// What the request has changed; nil if it has changed nothing that is recorded.
+    package let change: OperatorChange?
 
-    package init(_ body: Body, status: Int = 200, headers: HTTP1Headers = [:]) {
+    package init(_ body: Body, status: Int = 200, headers: HTTP1Headers = [:], change: OperatorChange? = nil) {
+        self.change = change
         self.status = status
         self.body = body
         self.headers = headers

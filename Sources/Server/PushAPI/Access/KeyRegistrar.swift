@@ -68,6 +68,9 @@ package final class KeyRegistrar: Sendable {
     /// All keys in the order of their creation, including ended ones.
     package var keys: [APIKey] { book.keys.map(\.key) }
 
+    /// The keys of a name that are valid now.
+    func valid(_ name: APIKeyName) -> [APIKey] { keys.filter { $0.name == name && $0.isValid(at: now()) } }
+
     // MARK: Changes
 
     package func add(_ draft: KeyDraft) async throws -> Made {

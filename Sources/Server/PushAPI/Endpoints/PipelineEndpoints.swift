@@ -11,18 +11,20 @@ package enum PipelineEndpoints {
     ///   - waiting: the object that wakes requests which wait for events; ``CommittedEvents`` in a server.
     ///   - seen: takes reports of displayed notifications; if it is nil, there is no endpoint for them.
     ///   - obstacles: knows what holds up messages; if it is nil, messages do not say it.
+    ///   - kept: the events of operators, which are kept for longer than others.
     ///   - registry: resolves audiences; if it is nil, there is no endpoint that counts them.
     ///   - maxWait: the maximum wait for events, in seconds.
     package static func all(
         on loop: EventLoop, streams: EventStreams, devices: any DeviceBook, events: any EventLog,
         waiting: any EventWaiting,
         statistics: any PipelineStatistics, identities: Identities, apps: AppCatalog, seen: SeenReports? = nil,
-        registry: (any DeviceRegistry)? = nil, obstacles: (any MessageObstacles)? = nil,
+        registry: (any DeviceRegistry)? = nil, kept: (any KeptEvents)? = nil,
+        obstacles: (any MessageObstacles)? = nil,
         maxWait: UInt64 = ReadEvents.maxWait
     ) -> [AnyEndpoint] {
         let reading = reading(
             on: loop, streams: streams, devices: devices, events: events, waiting: waiting, identities: identities,
-            apps: apps, obstacles: obstacles, maxWait: maxWait)
+            apps: apps, kept: kept, obstacles: obstacles, maxWait: maxWait)
         return reading + [
             AnyEndpoint(raw: RegisterDevices(devices: devices, identities: identities, apps: apps)),
             AnyEndpoint(DeactivateDevice(devices: devices)),
@@ -40,14 +42,15 @@ package enum PipelineEndpoints {
     /// Returns the endpoints that only read what is stored.
     package static func reading(
         on loop: EventLoop, streams: EventStreams, devices: any DeviceBook, events: any EventLog,
-        waiting: any EventWaiting, identities: Identities, apps: AppCatalog,
+        waiting: any EventWaiting, identities: Identities, apps: AppCatalog, kept: (any KeptEvents)? = nil,
         obstacles: (any MessageObstacles)? = nil, maxWait: UInt64 = ReadEvents.maxWait
     ) -> [AnyEndpoint] {
         let history = MessageHistory(log: events)
         let traces = Traces(log: events, devices: devices)
         let search = ObstacleSearch(devices: devices, live: obstacles)
         let deliveries = DeliveryHistory(log: events)
-        let events = ReadEvents(on: loop, events: events, waiting: waiting, streams: streams, maxWait: maxWait)
+        let events = ReadEvents(
+            on: loop, events: events, kept: kept, waiting: waiting, streams: streams, maxWait: maxWait)
         return [
             AnyEndpoint(ListDevices(devices: devices, apps: apps)),
             AnyEndpoint(FindDevice(devices: devices, identities: identities, apps: apps)),

@@ -24,12 +24,12 @@ package final class APIServer: Sendable {
     /// Starts to listen.
     package init(
         at endpoint: Endpoint, on loop: EventLoop, limits: HTTP1Limits, table: EndpointTable, door: any Door,
-        metrics: HTTPMetrics? = nil, refusals: RefusalCounts? = nil
+        metrics: HTTPMetrics? = nil, refusals: RefusalCounts? = nil, journal: OperatorJournal? = nil
     ) async throws(StartError) {
         let tls: TLSContext? = if case .port(_, _, let tls) = endpoint { tls } else { nil }
         let server = await loop.run {
             let dispatcher = Dispatcher(
-                table: table, door: door, loop: loop, metrics: metrics, refusals: refusals)
+                table: table, door: door, loop: loop, metrics: metrics, refusals: refusals, journal: journal)
             let server = HTTP1Server(
                 on: loop, limits: limits, tls: tls, writeRefusal: { dispatcher.refuse($0, method: $1) },
                 handler: { dispatcher.handle($0, with: $1) })

@@ -9,6 +9,7 @@ struct Dispatcher: Sendable {
     private let loop: EventLoop
     private let metrics: HTTPMetrics?
     private let refusals: RefusalCounts?
+    private let journal: OperatorJournal?
     /// The handle of each endpoint, and that of requests without one.
     private let routes: [HTTPMetrics.Route]
     private let unknown: HTTPMetrics.Route?
@@ -16,13 +17,15 @@ struct Dispatcher: Sendable {
     private let notes: [WorkNote]
 
     init(
-        table: EndpointTable, door: any Door, loop: EventLoop, metrics: HTTPMetrics?, refusals: RefusalCounts? = nil
+        table: EndpointTable, door: any Door, loop: EventLoop, metrics: HTTPMetrics?, refusals: RefusalCounts? = nil,
+        journal: OperatorJournal? = nil
     ) {
         self.table = table
         self.door = door
         self.loop = loop
         self.metrics = metrics
         self.refusals = refusals
+        self.journal = journal
         routes = metrics.map { metrics in table.endpoints.map { metrics.route($0.label) } } ?? []
         unknown = metrics?.route(HTTPMetrics.unknownRoute)
         notes = table.endpoints.map { WorkNote("\($0.operation.method.rawValue) \($0.operation.path)") }
@@ -44,6 +47,7 @@ struct Dispatcher: Sendable {
                 let bound = LoopBound(responder, on: loop)
                 let task = Task { [self] in
                     let answer = await answer(request, match.parameters, caller)
+                    if let change = answer.change { await journal?.record(change, by: caller, of: request) }
                     loop.executeUnlessStopped { send(answer, to: bound.wrapped) }
                 }
                 if match.endpoint.operation.isReading { responder.onClose = { task.cancel() } }

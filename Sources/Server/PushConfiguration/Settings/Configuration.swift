@@ -16,6 +16,7 @@ package struct Configuration: Sendable, Equatable {
     package var cluster: Cluster?
     package var intake = Intake()
     package var events = Events()
+    package var operators = Operators()
     package var http = HTTP()
     package var doors = Doors()
     package var dedupe = Dedupe()
@@ -58,6 +59,12 @@ package struct Configuration: Sendable, Equatable {
             package var size = ByteCount(1 << 30)
             package var age: Duration = .seconds(7 * 86_400)
         }
+    }
+
+    /// The events that say what operators did.
+    package struct Operators: Sendable, Equatable {
+        /// The age of the oldest of these events. They are kept apart from the others.
+        package var retention: Duration = .seconds(365 * 86_400)
     }
 
     /// The port of the HTTP API.

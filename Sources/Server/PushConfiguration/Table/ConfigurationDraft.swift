@@ -61,7 +61,7 @@ struct ConfigurationDraft: Sendable {
 
     /// All settings outside of apps and clients, in the order of the file.
     static let settings: [Setting<ConfigurationDraft>] =
-        [data, store] + cluster + intake + events + http + doors + dedupe + log + receipts + security
+        [data, store] + cluster + intake + events + operators + http + doors + dedupe + log + receipts + security
 
     private static let intake: [Setting<ConfigurationDraft>] = [
         Setting(
@@ -96,6 +96,13 @@ struct ConfigurationDraft: Sendable {
         Setting(
             "events.retention.age", at: \.values.events.retention.age, as: .duration(in: .seconds(60)...(.days(3660))),
             applies: .live, documentation: "The age of the oldest event."),
+    ]
+
+    private static let operators: [Setting<ConfigurationDraft>] = [
+        Setting(
+            "operators.retention", at: \.values.operators.retention, as: .duration(in: .days(1)...(.days(3660))),
+            applies: .restart,
+            documentation: "The age of the oldest of these events, of which at most 100,000 are kept.")
     ]
 
     private static let http: [Setting<ConfigurationDraft>] = [

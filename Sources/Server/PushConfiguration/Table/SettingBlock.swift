@@ -55,6 +55,12 @@ struct SettingBlock: Sendable {
                 How many events are kept, for replay and for `carillon events`, `messages` and `trace`. The first \
                 limit that is reached applies. Messages that wait are kept whatever their age.
                 """),
+        SettingBlock(
+            "operators",
+            documentation: """
+                The events that say what operators did, `carillon events --prefix operator/`. A single node keeps them \
+                apart from the others.
+                """),
         SettingBlock("http", documentation: "The HTTP API, with the console, health checks and metrics."),
         SettingBlock(
             "http.tls",

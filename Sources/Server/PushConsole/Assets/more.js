@@ -1,5 +1,7 @@
-// More: live events, credentials, webhooks, the configuration in force, keys. Each is a page of its own.
+// More: live events, changes by operators, credentials, webhooks, the configuration in force, keys. Each is a page of its
+// own.
 
+import * as changes from "./changes.js";
 import * as configuration from "./configuration.js";
 import * as credentials from "./credentials.js";
 import { h } from "./dom.js";
@@ -8,7 +10,7 @@ import * as keys from "./keys.js";
 import * as webhooks from "./webhooks.js";
 
 export const title = "More";
-const parts = { events, credentials, webhooks, configuration, keys };
+const parts = { events, changes, credentials, webhooks, configuration, keys };
 
 function chosen({ path }) {
   return Object.hasOwn(parts, path[0] ?? "") ? path[0] : "events";

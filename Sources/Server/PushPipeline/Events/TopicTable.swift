@@ -22,7 +22,7 @@ struct TopicTable {
     /// By part of the log, the last events by topic. A topic that was found after the last event of a part is missing.
     private var lasts: [[Last]] = []
     private var appNumbers: [AppID?: Int] = [:]
-    /// The topic's index by app number and kind, with 128 kinds for each app; -1 for a topic that is not known yet.
+    /// The topic's index by app number and kind, with 256 kinds for each app; -1 for a topic that is not known yet.
     private var numbers: [Int32] = []
     private var text = EventText()
     /// The topics that have lines to send.
@@ -33,7 +33,7 @@ struct TopicTable {
     private let messageBytes: Int
     private let messageLines: Int
 
-    private static let kinds = 128
+    private static let kinds = 256
     private static let spareLimit = 64
 
     init(messageBytes: Int, messageLines: Int) {

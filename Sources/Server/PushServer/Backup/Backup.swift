@@ -124,7 +124,9 @@ package struct Backup: Sendable {
         try checkSpace(names)
         // The positions of webhooks are copied before the ledger: events between the two are delivered again.
         for name in names
-        where BackupFile.isSpool(name) || BackupFile.isWebhook(name) || name == BackupFile.expiries {
+        where BackupFile.isSpool(name) || BackupFile.isWebhook(name)
+            || [BackupFile.expiries, BackupFile.operators].contains(name)
+        {
             try copySmall(name, at: pace)
         }
         let lock = try lockIfStopped()

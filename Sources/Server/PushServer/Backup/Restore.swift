@@ -1,4 +1,5 @@
 import Glibc
+import PushAPI
 import PushConfiguration
 import PushLoop
 import PushModel
@@ -64,6 +65,7 @@ package struct Restore: Sendable {
             } catch let error as StoreError {
                 throw StartError(.failed, error.description)
             }
+            try record(manifest)
             for name in try BackupFile.names(in: partial) {
                 giveToOwner("\(partial)/\(name)")
                 try BackupFile.sync("\(partial)/\(name)")
@@ -120,6 +122,16 @@ package struct Restore: Sendable {
                     .badInput, "\(source) has changed since it was checked; restore a backup that nobody writes")
             }
         }
+    }
+
+    /// Records the restore, behind what was done before it and is not in the log yet.
+    private func record(_ manifest: BackupManifest) throws(StartError) {
+        let pending = PendingOperators(directory: partial)
+        try pending.add(linesOf: PendingOperators(directory: target))
+        try pending.add(
+            OperatorChange(
+                .operatorStoreRestored, of: "data directory",
+                after: "a backup of \(manifest.createdAt.milliseconds)"))
     }
 
     /// Gives a file to the user whose directory it is in, if this is run by the superuser.

@@ -13,6 +13,7 @@ enum BackupFile {
     static let registry = "registry.db"
     static let sealingKey = "api.key"
     static let expiries = "expiry.json"
+    static let operators = OperatorsFile.fileName
     static let manifest = "manifest.json"
     /// The file that is locked while a process uses a data directory. It is not in a backup.
     static let lock = "carillon.lock"
@@ -20,7 +21,7 @@ enum BackupFile {
     /// Returns whether a backup may have a file of this name. A manifest may have been written by anyone, so no other name
     /// is ever opened.
     static func isKnown(_ name: String) -> Bool {
-        if [ledger, registry, sealingKey, expiries].contains(name) { return true }
+        if [ledger, registry, sealingKey, expiries, operators].contains(name) { return true }
         return isSpool(name) || isWebhook(name)
     }
 

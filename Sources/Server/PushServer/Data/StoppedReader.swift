@@ -60,7 +60,12 @@ package struct StoppedReader: Sendable {
                         on: loop, streams: streams, devices: registry, events: ledger, waiting: CommittedEvents(),
                         identities: ledger.identities,
                         apps: AppCatalog(nil, others: PushServices.unconfigured))),
-                door: ControlDoor())
+                door: ControlDoor(),
+                journal: OperatorJournal { [lock] change, _, done in
+                    // A copy of a directory that this user cannot write may still be read.
+                    try? PendingOperators(directory: lock.directory).add(change)
+                    done()
+                })
         } catch {
             await registry.close()
             await ledger.close()

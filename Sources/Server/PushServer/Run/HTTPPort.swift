@@ -27,7 +27,8 @@ struct HTTPPort: Sendable {
                 at: .port(listen, setting: "http.listen", tls: tls), on: home,
                 limits: .port(connections: base.limits.http, refused: base.limits.httpRefused, door: door),
                 table: endpoints, door: door,
-                metrics: HTTPMetrics(endpoints.endpoints.map(\.label), in: parts.metrics), refusals: refusals)
+                metrics: HTTPMetrics(endpoints.endpoints.map(\.label), in: parts.metrics), refusals: refusals,
+                journal: parts.operators.journal)
             await guardian.with { guardian in
                 guardian.whenEnded = { [weak server] keys in server?.closeConnections(of: keys) }
             }

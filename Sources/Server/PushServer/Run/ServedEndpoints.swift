@@ -80,7 +80,7 @@ struct ServedEndpoints {
         PipelineEndpoints.all(
             on: pipeline.intake.loop, streams: streams, devices: pipeline.registry, events: pipeline.ledger,
             waiting: pipeline.waiting, statistics: statistics, identities: pipeline.ledger.identities, apps: apps,
-            seen: pipeline.seen, registry: pipeline.registry,
+            seen: pipeline.seen, registry: pipeline.registry, kept: parts.operators.file,
             obstacles: ServedObstacles(pipeline: pipeline, gateways: parts.gateways))
     }
 }

@@ -18,6 +18,7 @@ struct ServedParts: Sendable {
     let health: ServedHealth
     let receipts: ServedReceipts
     let webhooks: ServedWebhooks
+    let operators: ServedOperators
 
     init(on base: RunBase) async throws {
         apps = AppCatalog(
@@ -25,6 +26,7 @@ struct ServedParts: Sendable {
         let pipeline = try await Self.pipeline(on: base, metrics: metrics)
         self.pipeline = pipeline
         base.services.add { _ in await pipeline.close() }
+        operators = await ServedOperators.open(pipeline, on: base)
         keys = await KeyRegistrar.open(pipeline.registry.keys, sealing: pipeline.sealing, log: base.log)
         ProcessMetrics.register(in: metrics)
         Release.register(in: metrics)

@@ -107,15 +107,21 @@ import Testing
     // MARK: Events
 
     @Test func `The page describes each kind of event once`() throws {
-        let kinds = EventKind.allCases.filter { !$0.isReceipt }.map { "\($0.family).\($0.name)" } + ["receipt.KIND"]
+        let kinds =
+            EventKind.allCases.filter { !$0.isReceipt && !$0.isOperator }.map { "\($0.family).\($0.name)" }
+            + ["receipt.KIND", "operator.ACTION"]
         #expect(try page.kinds().map(\.name).sorted() == kinds.sorted())
         let receipts = EventKind.allCases.filter(\.isReceipt).map { "\($0.name)" }
         #expect(try page.table(headed: "KIND").words == receipts)
+        let actions = EventKind.allCases.filter(\.isOperator).map { "\($0.name)" }
+        #expect(try page.table(headed: "ACTION").words == actions)
     }
 
-    /// Returns the name under which the page describes an event. The kinds of receipts have one description.
+    /// Returns the name under which the page describes an event. The kinds of receipts have one description, and so have
+    /// those of operators.
     private static func name(of event: [String: JSONValue]) -> String {
         let family = event["family"]?.string ?? ""
+        if family == "operator" { return "operator.ACTION" }
         return family == "receipt" ? "receipt.KIND" : "\(family).\(event["kind"]?.string ?? "")"
     }
 
@@ -174,6 +180,8 @@ import Testing
         "device.brake": ["deactivated_since"],
         // The run has apps at APNs only. The scene of Web Push has this member.
         "delivery.sent": ["provider_id"],
+        // The run uses the control socket, which needs no key.
+        "operator.ACTION": ["roles", "from"],
     ]
 
     // MARK: Exchanges

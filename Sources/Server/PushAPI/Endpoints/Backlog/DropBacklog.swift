@@ -12,7 +12,8 @@ package struct DropBacklog: Endpoint {
 
     package static let operation = Operation(
         .post, at: "/v1/backlog/{app}/drop", id: "dropBacklog", access: .role(.operate), subject: "Messages",
-        summary: "Drops the waiting messages of an app that has no gateway.", problems: [.conflict])
+        summary: "Drops the waiting messages of an app that has no gateway.", problems: [.conflict],
+        records: [.operatorDrop])
 
     private let drop: @Sendable (AppID) async -> Int?
 
@@ -33,6 +34,9 @@ package struct DropBacklog: Endpoint {
                     + "app without a gateway can be dropped: one that was removed from the configuration, or whose "
                     + "credential cannot be used")
         }
-        return Reply(DroppedAnswer(app: input.app.name, messages: count))
+        return Reply(
+            DroppedAnswer(app: input.app.name, messages: count),
+            change: OperatorChange(
+                .operatorDrop, app: input.app, of: "waiting messages", before: "\(count)", after: "0"))
     }
 }

@@ -24,7 +24,8 @@ package struct ChangeDevice: Endpoint {
         .put, at: "/v1/apps/{app}/devices/{device}", id: "changeDevice", access: .roles([.register, .operate]),
         subject: "Devices",
         summary: "Changes the user, the tags and other properties of a device.", body: .jsonOrForm,
-        example: ["user": "ada", "tags": ["beta", "vip"]], problems: [.unknownDevice, .conflict])
+        example: ["user": "ada", "tags": ["beta", "vip"]], problems: [.unknownDevice, .conflict],
+        records: [.operatorDeviceChange])
 
     private let devices: any DeviceBook
     private let lookup: DeviceLookup
@@ -65,7 +66,11 @@ package struct ChangeDevice: Endpoint {
             throw Problem(.unknownDevice, detail: "there is no device \(input.device)")
         }
         if done.change == .tooMany { throw Problem.invalid(.fullInstallation) }
-        return Reply(DeviceChangeAnswer(done))
+        return Reply(
+            DeviceChangeAnswer(done),
+            change: OperatorChange(
+                .operatorDeviceChange, app: input.app, of: "device \(input.device)",
+                after: "other " + input.properties.names.joined(separator: ", ")))
     }
 }
 

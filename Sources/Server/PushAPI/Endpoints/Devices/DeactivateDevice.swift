@@ -16,7 +16,8 @@ package struct DeactivateDevice: Endpoint {
         .post, at: "/v1/devices/{device}/deactivate", id: "deactivateDevice", access: .role(.operate),
         subject: "Devices",
         summary: "Sends nothing more to a device until it registers again.", body: .json,
-        example: ["reason": "lost"], problems: [.unknownDevice])
+        example: ["reason": "lost"], problems: [.unknownDevice],
+        records: [.operatorDeviceDeactivate])
 
     private let devices: any DeviceBook
     private let lookup: DeviceLookup
@@ -29,6 +30,10 @@ package struct DeactivateDevice: Endpoint {
     package func answer(_ input: Input, for caller: Caller) async throws -> Reply<DeactivationAnswer> {
         let device = try await lookup.device(input.device, for: caller)
         let ended = try await devices.deactivate([device.id], reason: input.reason)
-        return Reply(DeactivationAnswer(id: device.id.description, deactivated: ended.contains(device.id)))
+        return Reply(
+            DeactivationAnswer(id: device.id.description, deactivated: ended.contains(device.id)),
+            change: OperatorChange(
+                .operatorDeviceDeactivate, app: device.app, of: "device \(device.id)",
+                before: device.isActive ? "active" : "inactive", after: "inactive"))
     }
 }

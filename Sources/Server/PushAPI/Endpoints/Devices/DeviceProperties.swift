@@ -29,6 +29,14 @@ struct DeviceProperties: Sendable {
             "app_version", as: word, about: "The version of the app. An empty text removes it.")
     }
 
+    /// The names of the properties that the request has. Their values may be about a person.
+    var names: [String] {
+        [
+            ("user", user != nil), ("tags", tags != nil), ("locale", locale != nil), ("time_zone", timeZone != nil),
+            ("platform", platform != nil), ("app_version", appVersion != nil),
+        ].filter(\.1).map(\.0)
+    }
+
     /// Sets the properties of a registration.
     func set(in device: inout DeviceRegistration) {
         (device.user, device.locale, device.platform, device.appVersion) = (user, locale, platform, appVersion)

@@ -32,6 +32,14 @@ package struct DeviceSearch: EndpointInput {
             ?? 100
     }
 
+    /// The names of the filters in the request. Their values may be about a person.
+    var filters: [String] {
+        [
+            ("user", user != nil), ("tag", tag != nil), ("kind", kind != nil), ("installation", installation != nil),
+            ("activity", activity != nil), ("active", isActive != nil),
+        ].filter(\.1).map(\.0)
+    }
+
     /// Returns the page of the devices that the caller may see.
     func page(of devices: any DeviceBook, apps: AppCatalog, for caller: Caller) async throws -> DeviceList {
         var filter = DeviceFilter()

@@ -8,7 +8,8 @@ package struct ExportDevices: Endpoint {
 
     package static let operation = Operation(
         .get, at: "/v1/export/devices", id: "exportDevices", access: .role(.operate), subject: "Devices",
-        summary: "Returns devices with their tokens, for a backup.", problems: [.unknownApp])
+        summary: "Returns devices with their tokens, for a backup.", problems: [.unknownApp],
+        records: [.operatorDevicesExport])
 
     private let devices: any DeviceBook
     private let apps: AppCatalog
@@ -23,6 +24,9 @@ package struct ExportDevices: Endpoint {
         return Reply(
             DeviceExportAnswer(
                 devices: list.devices.map { ExportedDevice($0, codec: apps.codec(of: $0.app)) },
-                next: PageCursor(list.next?.text)))
+                next: PageCursor(list.next?.text)),
+            change: OperatorChange(
+                .operatorDevicesExport, app: try caller.app(for: input.app), of: "\(list.devices.count) devices",
+                after: input.filters.isEmpty ? nil : "by " + input.filters.joined(separator: ", ")))
     }
 }

@@ -10,7 +10,8 @@ package struct ReactivateDevice: Endpoint {
         .post, at: "/v1/devices/{device}/reactivate", id: "reactivateDevice", access: .role(.operate),
         subject: "Devices",
         summary: "Sends to an inactive device again, until the push service rejects its token again.",
-        problems: [.unknownDevice, .conflict])
+        problems: [.unknownDevice, .conflict],
+        records: [.operatorDeviceReactivate])
 
     private let devices: any DeviceBook
     private let lookup: DeviceLookup
@@ -24,6 +25,10 @@ package struct ReactivateDevice: Endpoint {
         let device = try await lookup.device(input.device, for: caller)
         guard device.token != nil else { throw Problem.withoutToken(device.id) }
         let active = try await devices.reactivate([device.id])
-        return Reply(ReactivationAnswer(id: device.id.description, reactivated: active.contains(device.id)))
+        return Reply(
+            ReactivationAnswer(id: device.id.description, reactivated: active.contains(device.id)),
+            change: OperatorChange(
+                .operatorDeviceReactivate, app: device.app, of: "device \(device.id)",
+                before: device.isActive ? "active" : "inactive", after: "active"))
     }
 }

@@ -45,7 +45,8 @@ package struct RegisterDevices: RawBodyEndpoint {
                         ["app": "shop", "token": .string(DeviceInput.exampleToken), "user": "ada", "tags": ["beta"]]
                     ]
                 ])
-        ]), problems: [.unknownApp])
+        ]), problems: [.unknownApp],
+        records: [.operatorDeviceAdd, .operatorDevicesImport])
 
     private let devices: any DeviceBook
     private let identities: Identities
@@ -65,7 +66,7 @@ package struct RegisterDevices: RawBodyEndpoint {
         guard let list = document.value("devices", in: document.root) else {
             let answer = try await register([document.root], of: document, isTrial: input.isTrial, for: caller)[0]
             if let problem = answer.error { throw problem }
-            return Reply(.one(answer))
+            return Reply(.one(answer), change: input.isTrial ? nil : OperatorChange(added: answer, app: app(document)))
         }
         guard document.kind(list) == .array, document.members(document.root).reduce(0, { count, _ in count + 1 }) == 1
         else {
@@ -81,10 +82,17 @@ package struct RegisterDevices: RawBodyEndpoint {
                     detail:
                         "there are \(elements.count) devices; 1 to \(Self.maxRegistrations) are allowed in a request"))
         }
+        let answers = try await register(elements, of: document, isTrial: input.isTrial, for: caller)
+        let apps = Set(elements.compactMap { app(document, at: $0) })
         return Reply(
-            .many(
-                RegistrationListAnswer(
-                    devices: try await register(elements, of: document, isTrial: input.isTrial, for: caller))))
+            .many(RegistrationListAnswer(devices: answers)),
+            change: input.isTrial
+                ? nil : OperatorChange(imported: answers, app: apps.count == 1 ? apps.first : nil))
+    }
+
+    /// Returns the app that a registration names.
+    private func app(_ document: JSONDocument, at position: JSONDocument.Position? = nil) -> AppID? {
+        document.value("app", in: position ?? document.root).flatMap { document.string($0) }.flatMap { AppID($0) }
     }
 
     private func register(
@@ -145,5 +153,20 @@ package struct RegisterDevices: RawBodyEndpoint {
             result.append(RegisteredDevice(id: id, change: change))
         }
         return result
+    }
+}
+
+extension OperatorChange {
+    fileprivate init(added device: RegistrationAnswer, app: AppID?) {
+        self.init(
+            .operatorDeviceAdd, app: app, of: device.id.map { "device \($0)" }, after: device.change)
+    }
+
+    fileprivate init(imported devices: [RegistrationAnswer], app: AppID?) {
+        var counts: [String: Int] = [:]
+        for device in devices { counts[device.change ?? "refused", default: 0] += 1 }
+        self.init(
+            .operatorDevicesImport, app: app, of: "\(devices.count) devices",
+            after: counts.sorted { $0.key < $1.key }.map { "\($0.value) \($0.key)" }.joined(separator: ", "))
     }
 }

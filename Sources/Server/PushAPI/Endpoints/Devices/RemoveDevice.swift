@@ -15,7 +15,8 @@ package struct RemoveDevice: Endpoint {
     package static let operation = Operation(
         .delete, at: "/v1/apps/{app}/devices/{device}", id: "removeDevice", access: .role(.operate), subject: "Devices",
         summary: "Erases the token, user and tags of a device; its id stays in past events.",
-        problems: [.unknownDevice])
+        problems: [.unknownDevice],
+        records: [.operatorDeviceRemove])
 
     private let devices: any DeviceBook
     private let lookup: DeviceLookup
@@ -29,6 +30,10 @@ package struct RemoveDevice: Endpoint {
         try caller.check(input.app)
         let device = try await lookup.device(input.device, in: input.app, for: caller)
         let removed = try await devices.remove([device.id])
-        return Reply(RemovalAnswer(id: device.id.description, removed: removed.contains(device.id)))
+        return Reply(
+            RemovalAnswer(id: device.id.description, removed: removed.contains(device.id)),
+            change: OperatorChange(
+                .operatorDeviceRemove, app: device.app, of: "device \(device.id)",
+                before: device.isActive ? "active" : "inactive", after: "erased"))
     }
 }

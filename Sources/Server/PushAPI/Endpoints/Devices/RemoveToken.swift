@@ -25,7 +25,8 @@ package struct RemoveToken: Endpoint {
             Erases the token, user and tags of the device with a token, or of all addresses of an installation; ids stay \
             in past events.
             """,
-        body: .jsonOrForm, example: ["token": .string(DeviceInput.exampleToken)])
+        body: .jsonOrForm, example: ["token": .string(DeviceInput.exampleToken)],
+        records: [.operatorDeviceRemove])
 
     private let devices: any DeviceBook
     private let identities: Identities
@@ -41,14 +42,25 @@ package struct RemoveToken: Endpoint {
     package func answer(_ input: Input, for caller: Caller) async throws -> Reply<RemovalAnswer.OneOrMany> {
         try caller.check(input.app)
         if let installation = input.installation {
-            return Reply(.many(try await remove(installation, of: input.app)))
+            let answer = try await remove(installation, of: input.app)
+            return Reply(
+                .many(answer),
+                change: OperatorChange(
+                    .operatorDeviceRemove, app: input.app,
+                    of: "addresses of an installation: " + answer.devices.joined(separator: ", "),
+                    before: "\(answer.devices.count)", after: "erased"))
         }
         guard let token = input.token else {
             throw Problem.invalid(InputFault(.missing, at: .pointer("/token"), detail: "the value is missing"))
         }
         let device = identities.device(of: input.app, token: try apps.address(token, of: input.app, at: "token"))
         let removed = try await devices.remove([device])
-        return Reply(.one(RemovalAnswer(id: device.description, removed: removed.contains(device))))
+        let wasKnown = removed.contains(device)
+        return Reply(
+            .one(RemovalAnswer(id: device.description, removed: wasKnown)),
+            change: OperatorChange(
+                .operatorDeviceRemove, app: input.app, of: "device \(device)", before: wasKnown ? "known" : "unknown",
+                after: "erased"))
     }
 
     /// Removes all addresses of an installation, at least those that it has at the beginning.

@@ -33,6 +33,7 @@ package enum EventLinesKind: WrittenLines {
                 "family": [
                     "enum": [
                         "message", "delivery", "device", "connection", "credential", "receipt", "ledger", "webhook",
+                        "operator",
                     ]
                 ],
                 "app": ["type": "string"], "kind": ["type": "string"],

@@ -74,6 +74,7 @@ package struct ReadEvents: RespondingEndpoint {
 
     private let loop: EventLoop
     private let reader: EventReader
+    private let kept: (any KeptEvents)?
     private let waiting: any EventWaiting
     private let maxWait: UInt64
     private let waiters = Locked(EventSeats(limit: ReadEvents.maxWaiting))
@@ -83,12 +84,14 @@ package struct ReadEvents: RespondingEndpoint {
     ///
     /// - Parameter maxWait: the maximum wait for events, in seconds. Longer waits end then.
     package init(
-        on loop: EventLoop, events: any EventLog, waiting: any EventWaiting, streams: EventStreams,
+        on loop: EventLoop, events: any EventLog, kept: (any KeptEvents)? = nil, waiting: any EventWaiting,
+        streams: EventStreams,
         maxWait: UInt64 = ReadEvents.maxWait
     ) {
         self.loop = loop
         self.streams = streams
         reader = EventReader(log: events)
+        self.kept = kept
         self.waiting = waiting
         self.maxWait = maxWait
     }
@@ -155,6 +158,7 @@ package struct ReadEvents: RespondingEndpoint {
     private func answer(
         _ input: Input, for caller: Caller, at client: EventSeats.Client
     ) async throws -> Reply<Output> {
+        if let found = try await findKept(input) { return reply(found, for: caller) }
         if let last = input.last { return reply(try await reader.last(last, prefix: input.prefix), for: caller) }
         let span = EventReader.Span(since: input.sinceAt ?? .distantPast, until: input.untilAt ?? .distantFuture)
         var start = input.since ?? LogPosition()
@@ -182,6 +186,20 @@ package struct ReadEvents: RespondingEndpoint {
             found = try await reader.forward(since: found.next, prefix: input.prefix, limit: limit, span: span)
         }
         return reply(found, for: caller)
+    }
+
+    /// Returns events of operators that are kept for longer than the log; nil if there are none for this request. What is
+    /// not among them yet is in the log, and found by the next request.
+    private func findKept(_ input: Input) async throws -> EventReader.Found? {
+        guard let kept, input.prefix.hasPrefix("operator/") else { return nil }
+        let page = try await kept.page(
+            prefix: input.prefix, since: input.since?[0] ?? 0,
+            span: EventReader.Span(since: input.sinceAt ?? .distantPast, until: input.untilAt ?? .distantFuture),
+            limit: input.last ?? input.limit ?? 1000, ofLast: input.last != nil)
+        guard !page.lines.isEmpty else { return nil }
+        var found = try await reader.last(0, prefix: input.prefix)
+        (found.lines, found.next, found.hasMore) = (page.lines, LogPosition(after: page.last), page.hasMore)
+        return found
     }
 
     private func reply(_ found: EventReader.Found, for caller: Caller) -> Reply<Output> {

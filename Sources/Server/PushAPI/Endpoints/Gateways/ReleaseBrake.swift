@@ -13,7 +13,8 @@ package struct ReleaseBrake: Endpoint {
     package static let operation = Operation(
         .post, at: "/v1/apps/{app}/brake/release", id: "releaseBrake", access: .role(.operate), subject: "Gateways",
         summary: "Releases the brake that stops the deactivation of devices after too many bad tokens.",
-        problems: [.unknownApp])
+        problems: [.unknownApp],
+        records: [.operatorBrakeRelease])
 
     private let apps: AppCatalog
     private let release: @Sendable (AppID) async throws -> Bool
@@ -27,6 +28,10 @@ package struct ReleaseBrake: Endpoint {
     package func answer(_ input: Input, for caller: Caller) async throws -> Reply<Answer> {
         try caller.check(input.app)
         try apps.check(input.app)
-        return Reply(Answer(app: input.app.name, released: try await release(input.app)))
+        let wasOn = try await release(input.app)
+        return Reply(
+            Answer(app: input.app.name, released: wasOn),
+            change: OperatorChange(
+                .operatorBrakeRelease, app: input.app, of: "brake", before: wasOn ? "on" : "off", after: "off"))
     }
 }

@@ -24,7 +24,8 @@ package struct ScaleGateway: Endpoint {
     package static let operation = Operation(
         .put, at: "/v1/gateways/{app}/connections", id: "scaleGateway", access: .role(.operate), subject: "Gateways",
         summary: "Sets how many connections an app may have, until a reload or another call changes it.", body: .json,
-        example: ["min": 1, "max": 4], problems: [.unknownApp, .unknownNode])
+        example: ["min": 1, "max": 4], problems: [.unknownApp, .unknownNode],
+        records: [.operatorScale])
 
     private let control: any GatewayControl
 
@@ -34,10 +35,20 @@ package struct ScaleGateway: Endpoint {
 
     package func answer(_ input: Input, for caller: Caller) async throws -> Reply<GatewayAnswer> {
         try caller.check(input.app)
+        let before = try await control.gateway(input.app, on: input.node)
         // Faults of both numbers have been reported before, so that the range is valid.
         guard input.min <= input.max,
             let gateway = try await control.scale(input.app, to: input.min...input.max, on: input.node)
         else { throw Problem.unknownApp(input.app.name) }
-        return Reply(gateway)
+        return Reply(
+            gateway,
+            change: OperatorChange(
+                .operatorScale, app: input.app,
+                of: "connections" + (input.node.map { " of the node \($0)" } ?? ""),
+                before: before.map { ($0.clusterScale ?? $0.scale).text }, after: "\(input.min) to \(input.max)"))
     }
+}
+
+extension GatewayAnswer.Scale {
+    fileprivate var text: String { "\(min) to \(max)" }
 }

@@ -38,7 +38,8 @@ package struct AddKey: Endpoint {
         .post, at: "/v1/keys", id: "addKey", access: .role(.admin), subject: "Keys",
         summary: "Makes an API key, and returns its secret this once.", body: .json,
         example: ["name": "orders", "roles": ["push"], "apps": ["shop"], "rate": 100],
-        answers: [.init(201, about: "The key, with its secret.")], problems: [.unknownApp, .conflict])
+        answers: [.init(201, about: "The key, with its secret.")], problems: [.unknownApp, .conflict],
+        records: [.operatorKeyAdd])
 
     private let registrar: KeyRegistrar
     private let apps: AppCatalog
@@ -59,6 +60,8 @@ package struct AddKey: Endpoint {
         draft.from = input.from.indices.filter { !input.from[..<$0].contains(input.from[$0]) }.map { input.from[$0] }
         (draft.lifetime, draft.allowsBearer, draft.rate) = (input.lifetime, input.allowsBearer, input.rate)
         let made = try await KeyEndpoints.changing { [draft] in try await registrar.add(draft) }
-        return Reply(MadeKeyAnswer(made, at: now()), status: 201)
+        return Reply(
+            MadeKeyAnswer(made, at: now()), status: 201,
+            change: OperatorChange(.operatorKeyAdd, of: "key \(input.name.text)", after: made.key.rights))
     }
 }

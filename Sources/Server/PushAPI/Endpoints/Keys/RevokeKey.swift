@@ -13,7 +13,8 @@ package struct RevokeKey: Endpoint {
 
     package static let operation = Operation(
         .post, at: "/v1/keys/{name}/revoke", id: "revokeKey", access: .role(.admin), subject: "Keys",
-        summary: "Ends a key at once, with its open connections and streams.", problems: [.unknownKey])
+        summary: "Ends a key at once, with its open connections and streams.", problems: [.unknownKey],
+        records: [.operatorKeyRevoke])
 
     private let registrar: KeyRegistrar
     private let now: @Sendable () -> WallTime
@@ -26,6 +27,9 @@ package struct RevokeKey: Endpoint {
     package func answer(_ input: Input, for caller: Caller) async throws -> Reply<KeyListAnswer> {
         try caller.mustActForAllApps()
         let revoked = try await KeyEndpoints.changing { try await registrar.revoke(input.name) }
-        return Reply(KeyListAnswer(keys: revoked.map { KeyAnswer($0, at: now()) }))
+        return Reply(
+            KeyListAnswer(keys: revoked.map { KeyAnswer($0, at: now()) }),
+            change: OperatorChange(
+                .operatorKeyRevoke, of: "key \(input.name.text)", before: revoked.first?.rights, after: "revoked"))
     }
 }

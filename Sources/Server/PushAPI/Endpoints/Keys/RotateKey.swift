@@ -19,7 +19,8 @@ package struct RotateKey: Endpoint {
         .post, at: "/v1/keys/{name}/rotate", id: "rotateKey", access: .role(.admin), subject: "Keys",
         summary: "Replaces a key by a new one with the same rights, and returns its secret this once.", body: .json,
         example: ["overlap_ms": 3_600_000],
-        problems: [.unknownKey])
+        problems: [.unknownKey],
+        records: [.operatorKeyRotate])
 
     private let registrar: KeyRegistrar
     private let now: @Sendable () -> WallTime
@@ -31,9 +32,14 @@ package struct RotateKey: Endpoint {
 
     package func answer(_ input: Input, for caller: Caller) async throws -> Reply<MadeKeyAnswer> {
         try caller.mustActForAllApps()
+        let before = registrar.valid(input.name).map(\.id.description)
         let made = try await KeyEndpoints.changing {
             try await registrar.rotate(input.name, overlap: .milliseconds(input.overlap))
         }
-        return Reply(MadeKeyAnswer(made, at: now()))
+        return Reply(
+            MadeKeyAnswer(made, at: now()),
+            change: OperatorChange(
+                .operatorKeyRotate, of: "key \(input.name.text)", before: before.joined(separator: ", "),
+                after: "\(made.key.id.description); \(made.key.rights)"))
     }
 }

@@ -8,7 +8,8 @@ package struct CancelMessage: Endpoint {
         .post, at: "/v1/apps/{app}/messages/{id}/cancel", id: "cancelMessage", access: .roles([.push, .operate]),
         subject: "Messages",
         summary: "Cancels a message: its deliveries that have not gone out are not sent.",
-        problems: [.tooLate, .unknownMessage])
+        problems: [.tooLate, .unknownMessage],
+        records: [.operatorCancel])
 
     private let cancel: @Sendable (CancelRequest) async -> Cancellation
 
@@ -23,7 +24,12 @@ package struct CancelMessage: Endpoint {
         try caller.check(input.app)
         let (app, id) = (input.app, input.id)
         switch await cancel(CancelRequest(id, of: app, by: caller == .local ? nil : caller.name)) {
-        case .cancelled(let counts): return Reply(CancelledAnswer(id: id.text, counts: counts))
+        case .cancelled(let counts):
+            return Reply(
+                CancelledAnswer(id: id.text, counts: counts),
+                change: OperatorChange(
+                    .operatorCancel, app: app, of: "message \(id.text)",
+                    after: "\(counts.sent) sent, \(counts.cancelled) cancelled"))
         case .tooLate:
             throw Problem(
                 .tooLate,

@@ -10,7 +10,7 @@ package struct EraseUser: Endpoint {
         summary: """
             Erases the addresses of a user with all properties, and the name in stored messages; ids stay in past events.
             """,
-        problems: [.unknownUser, .unknownApp])
+        problems: [.unknownUser, .unknownApp], records: [.operatorUserErase])
 
     private let erase: @Sendable (UserErasure) async throws -> ErasedUser
     private let apps: AppCatalog
@@ -36,6 +36,10 @@ package struct EraseUser: Endpoint {
                 detail: "the user is not erased in all stored messages: \(fault.description); repeat the request")
         }
         guard erased != ErasedUser() else { throw input.unknown }
-        return Reply(UserErasureAnswer(devices: erased.devices, messages: erased.messages))
+        return Reply(
+            UserErasureAnswer(devices: erased.devices, messages: erased.messages),
+            change: OperatorChange(
+                .operatorUserErase, app: input.app, of: "\(erased.devices) devices, \(erased.messages) messages",
+                after: "erased"))
     }
 }

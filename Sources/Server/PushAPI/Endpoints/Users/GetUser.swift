@@ -19,7 +19,7 @@ package struct GetUser: Endpoint {
     package static let operation = Operation(
         .get, at: "/v1/users/{user}", id: "getUser", access: .role(.operate), subject: "Users",
         summary: "Returns the addresses of a user without their tokens, their reports, and messages to the user.",
-        problems: [.unknownUser, .unknownApp])
+        problems: [.unknownUser, .unknownApp], records: [.operatorUserExport])
 
     private let devices: any DeviceBook
     private let history: MessageHistory
@@ -50,7 +50,11 @@ package struct GetUser: Endpoint {
             if page.isEmpty, input.after == nil { throw input.path.unknown }
             var answer = page
             answer.next = PageCursor(place.text)
-            return Reply(answer)
+            return Reply(
+                answer,
+                change: OperatorChange(
+                    .operatorUserExport, app: input.path.app,
+                    of: "\(page.devices.count) devices, \(page.messages.count) messages"))
         }
     }
 

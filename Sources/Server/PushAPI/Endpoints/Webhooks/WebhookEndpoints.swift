@@ -95,11 +95,12 @@ package struct TestWebhook: Endpoint {
 package struct SetWebhookPaused: Endpoint {
     package static let operation = Operation(
         .post, at: "/v1/webhooks/{name}/pause", id: "pauseWebhook", access: .role(.operate), subject: "Webhooks",
-        summary: "Pauses a webhook, also across a restart. A request under way ends as usual.", problems: [.notFound])
+        summary: "Pauses a webhook, also across a restart. A request under way ends as usual.", problems: [.notFound],
+        records: [.operatorWebhookPause])
     static let resumption = Operation(
         .post, at: "/v1/webhooks/{name}/resume", id: "resumeWebhook", access: .role(.operate), subject: "Webhooks",
         summary: "Resumes a webhook that is paused or disabled, or sends again at once after a failure.",
-        problems: [.notFound])
+        problems: [.notFound], records: [.operatorWebhookResume])
 
     private let isPaused: Bool
     private let control: any WebhookControl
@@ -111,10 +112,15 @@ package struct SetWebhookPaused: Endpoint {
 
     package func answer(_ input: WebhookPath, for caller: Caller) async throws -> Reply<WebhookAnswer> {
         try caller.checkAllApps()
+        let before = await control.webhook(named: input.name)
         guard let answer = try await control.change(input.name, by: isPaused ? .pause : .resume) else {
             throw Problem.unknownWebhook(input.name)
         }
-        return Reply(answer)
+        return Reply(
+            answer,
+            change: OperatorChange(
+                isPaused ? .operatorWebhookPause : .operatorWebhookResume, of: "webhook \(input.name)",
+                before: before?.state.rawValue, after: answer.state.rawValue))
     }
 }
 
@@ -134,15 +140,20 @@ package struct SeekWebhook: Endpoint {
     package static let operation = Operation(
         .post, at: "/v1/webhooks/{name}/seek", id: "seekWebhook", access: .role(.operate), subject: "Webhooks",
         summary: "Moves the position of a webhook: the events after it are delivered next, again or not at all.",
-        body: .json, example: ["seq": 0], problems: [.notFound, .conflict])
+        body: .json, example: ["seq": 0], problems: [.notFound, .conflict], records: [.operatorWebhookSeek])
 
     let control: any WebhookControl
 
     package func answer(_ input: Input, for caller: Caller) async throws -> Reply<WebhookAnswer> {
         try caller.checkAllApps()
+        let before = await control.webhook(named: input.name)
         guard let answer = try await control.change(input.name, by: .seek(input.position)) else {
             throw Problem.unknownWebhook(input.name)
         }
-        return Reply(answer)
+        return Reply(
+            answer,
+            change: OperatorChange(
+                .operatorWebhookSeek, of: "webhook \(input.name)", before: before.map { "\($0.position)" },
+                after: "\(input.position)"))
     }
 }

@@ -8,8 +8,9 @@ from harness import main, note, Producer, token
 PAGES = {
     "overview": "#/overview", "devices": "#/devices", "device": "#/devices/{device}", "messages": "#/messages",
     "message": "#/messages/shop/order-1", "deliveries": "#/messages/shop/order-1/deliveries", "test": "#/messages/new",
-    "gateways": "#/gateways", "events": "#/more/events", "credentials": "#/more/credentials",
-    "webhooks": "#/more/webhooks", "configuration": "#/more/configuration", "keys": "#/more/keys"}
+    "gateways": "#/gateways", "events": "#/more/events", "changes": "#/more/changes",
+    "credentials": "#/more/credentials", "webhooks": "#/more/webhooks",
+    "configuration": "#/more/configuration", "keys": "#/more/keys"}
 # What Tools/setup installs.
 AXE = os.environ.get("CARILLON_AXE", os.path.join(home, ".build", "axe", "axe.min.js"))
 

@@ -1,5 +1,5 @@
 """The walk through the operator console: what an operator looks at and changes, with a key, through `http.listen`."""
-import json, re, time
+import json, os, re, time
 from console import Console
 from harness import main, note, Producer, token, until
 
@@ -281,6 +281,13 @@ def gateways_and_reload():
     browser.click("dialog button", "Resume shop")
     browser.see("shop is resumed")
     console.go("#/overview", "All is well")
+
+    # Who did it. What was refused is not there.
+    console.go("#/more/changes", "key:anna", "from 127.0.0.1", "connections", "1 to 4", "2 to 3", "pause", "resume",
+               "key anna", f"uid:{os.getuid()}", "4 changes")
+    browser.fill("#change-text", "to 3")
+    browser.click("button.main", "Filter")
+    browser.see("1 change\n")
 
     console.go("#/more/configuration", "apps.shop.topic", "com.example.shop", "on restart", "from the file")
     assert "apps.shop.topic" in browser.run("document.querySelector('main table').innerText"), "what was set is first"

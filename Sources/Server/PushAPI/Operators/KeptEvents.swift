@@ -1,0 +1,21 @@
+package import PushStore
+
+/// Events that are kept for longer than the log keeps them, on a single node.
+package protocol KeptEvents: Sendable {
+    /// Returns the kept events after a number whose topic begins with a prefix, in order: the first ones up to a limit,
+    /// or the last ones.
+    func page(
+        prefix: String, since: UInt64, span: EventReader.Span, limit: Int, ofLast isLast: Bool
+    ) async throws -> KeptPage
+}
+
+package struct KeptPage: Sendable {
+    package var lines: [[UInt8]]
+    /// The number of the last of these events.
+    package var last: UInt64
+    package var hasMore: Bool
+
+    package init(lines: [[UInt8]], last: UInt64, hasMore: Bool) {
+        (self.lines, self.last, self.hasMore) = (lines, last, hasMore)
+    }
+}

@@ -1,0 +1,38 @@
+import PushLoop
+import PushModel
+import PushTransport
+
+/// Writes the events of operators: the one place that does, for all endpoints.
+package struct OperatorJournal: Sendable {
+    /// The time for which an answer waits until its event is stored. While the disk fails, events wait in memory, and
+    /// operators must still be able to act.
+    private static let patience = Duration.seconds(2)
+
+    package typealias Store = @Sendable (OperatorChange, OperatorName, @escaping @Sendable () -> Void) -> Void
+
+    private let store: Store
+
+    /// - Parameter store: stores the event of a change, and calls the function when it is stored or cannot be.
+    package init(store: @escaping Store) {
+        self.store = store
+    }
+
+    /// Records a change, unless the caller is no operator: apps and producers change what is their own.
+    func record(_ change: OperatorChange, by caller: Caller, of request: HTTP1Request) async {
+        guard caller.allows(.operate) else { return }
+        let author = OperatorName(caller, of: request)
+        await withCheckedContinuation { continuation in
+            let waiting = Locked<CheckedContinuation<Void, Never>?>(continuation)
+            let goOn: @Sendable () -> Void = { waiting.withLock { exchange(&$0, with: nil) }?.resume() }
+            let timer = Task {
+                // If this throws, the event was stored in time.
+                try await Task.sleep(for: Self.patience)
+                goOn()
+            }
+            store(change, author) {
+                timer.cancel()
+                goOn()
+            }
+        }
+    }
+}
