@@ -1,7 +1,7 @@
 """What each key may do, compared with what `/openapi.json` declares: each route, each role, own and other apps, and
 the methods that a route does not have."""
 import json, select
-from harness import main, Monitor, note, Producer, Scene, token
+from harness import main, Monitor, note, Producer, Scene, token, verb
 from raw_http import make_key, problem, Wire
 
 ROLES = ("register", "push", "observe", "operate", "admin")
@@ -45,8 +45,12 @@ ROUTES = {
     "GET /v1/keys": ("filtered", 200),
     "POST /v1/keys": ("whole", 409, {"name": "admin-all", "roles": ["push"]}),
     "POST /v1/keys/{name}/rotate": ("whole", 404, {"overlap_ms": 0}), "POST /v1/keys/{name}/revoke": ("whole", 404),
+    "GET /v1/webhooks": ("whole", 200), "GET /v1/webhooks/{name}": ("whole", 200),
+    "POST /v1/webhooks/{name}/pause": ("whole", 200), "POST /v1/webhooks/{name}/resume": ("whole", 200),
+    "POST /v1/webhooks/{name}/test": ("whole", 200), "POST /v1/webhooks/{name}/seek": ("whole", 200, {"seq": 0}),
+    "GET /v1/users/{user}": ("absent", 200),
     # Erased again by each key, and registered again before the next one.
-    "DELETE /v1/apps/{app}/devices/{device}": ("app", 200),
+    "DELETE /v1/apps/{app}/devices/{device}": ("app", 200), "DELETE /v1/users/{user}": ("absent", 200),
     "POST /v1/apps/{app}/devices/remove": ("app", 200, {"token": token(1)}),
     # Data that nobody signed. That of another app is refused in app_store.py.
     "POST /v1/receipts/verify": ("same", 200, {"signed": "a.b.c"}),
@@ -58,6 +62,11 @@ class RightsScene:
     def __init__(self):
         scene = Scene()
         scene.apps["bank"] = scene.app("bank")
+        verb("keys", "webhook", scene.path("hook"))
+        # Nothing listens on this port.
+        scene.more["webhooks"] = {"nobody": {
+            "url": "http://127.0.0.1:9/", "prefixes": ["receipt/"], "secret_file": scene.path("hook"),
+            "insecure": True, "private_networks": ["127.0.0.0/8"]}}
         self.serve = scene.serve()
         # `serve` waits for the connection of one app, and the routes of both are asked.
         self.serve.become_ready()
@@ -74,7 +83,7 @@ class RightsScene:
             return control.ask("POST", "/v1/apps/shop/devices", json.dumps(REGISTER)).json["device"]
 
     def target(self, path):
-        return path.format(app="shop", device=self.device, id="m1", name="nobody")
+        return path.format(app="shop", device=self.device, id="m1", name="nobody", user="ada")
 
     def declared(self):
         return {f"{method.upper()} {path}": operation for path, operations in self.paths.items()
