@@ -193,7 +193,8 @@ def killed_restore():
 
     def state():
         """Returns "old" or "new" if the directory is wholly that, and otherwise what is there."""
-        names = set(os.listdir(data))
+        # What says that a backup was restored comes last.
+        names = set(os.listdir(data)) - {"operators.pending"}
         earlier = [name for name in names if name.startswith("before-restore-")]
         if content(data) == content(old) and not earlier:
             return "old"
