@@ -157,6 +157,7 @@ func keep(cursor, file string) error {
 }
 
 func watch(file, prefix string) int {
+	client := &http.Client{Transport: &http.Transport{ResponseHeaderTimeout: 45 * time.Second}}
 	for target := "/v1/events?since=0&prefix=" + url.QueryEscape(prefix); ; {
 		cursor, err := os.ReadFile(file)
 		if err != nil {
@@ -164,7 +165,7 @@ func watch(file, prefix string) int {
 		}
 		wait := 2 * time.Second
 		headers := map[string]string{"Accept": "text/event-stream", "Last-Event-ID": string(cursor)}
-		if answer, err := send(&http.Client{}, "GET", target, headers, nil); err == nil {
+		if answer, err := send(client, "GET", target, headers, nil); err == nil {
 			if answer.StatusCode == 200 {
 				if err := follow(answer, file); err != nil {
 					fmt.Fprintln(os.Stderr, err)

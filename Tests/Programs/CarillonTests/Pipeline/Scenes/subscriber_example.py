@@ -19,7 +19,11 @@ class Wire:
     def accept(self):
         while True:
             client, _ = self.listener.accept()
-            server = sockets.create_connection(self.target)
+            try:
+                server = sockets.create_connection(self.target)
+            except OSError:
+                client.close()  # Carillon is restarting.
+                continue
             self.open += [client, server]
             for one, other in ((client, server), (server, client)):
                 threading.Thread(target=self.copy, args=(one, other), daemon=True).start()
