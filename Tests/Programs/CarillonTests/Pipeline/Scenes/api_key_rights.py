@@ -1,7 +1,7 @@
 """What each key may do, compared with what `/openapi.json` declares: each route, each role, own and other apps, and
 the methods that a route does not have."""
 import json, select
-from harness import main, Monitor, note, Producer, Scene, token, verb
+from harness import main, Monitor, note, Producer, Scene, token, unheard_webhook
 from raw_http import make_key, problem, Wire
 
 ROLES = ("register", "push", "observe", "operate", "admin")
@@ -62,11 +62,7 @@ class RightsScene:
     def __init__(self):
         scene = Scene()
         scene.apps["bank"] = scene.app("bank")
-        verb("keys", "webhook", scene.path("hook"))
-        # Nothing listens on this port.
-        scene.more["webhooks"] = {"nobody": {
-            "url": "http://127.0.0.1:9/", "prefixes": ["receipt/"], "secret_file": scene.path("hook"),
-            "insecure": True, "private_networks": ["127.0.0.0/8"]}}
+        scene.more["webhooks"] = {"nobody": unheard_webhook(scene, "receipt/")}
         self.serve = scene.serve()
         # `serve` waits for the connection of one app, and the routes of both are asked.
         self.serve.become_ready()

@@ -221,6 +221,14 @@ def unreachable_app(scene, name):
     return app
 
 
+def unheard_webhook(scene, prefix):
+    """Returns a webhook without a receiver: nothing listens on its port."""
+    secret = scene.path("unheard.hook")
+    verb("keys", "webhook", secret)
+    return {"url": "http://127.0.0.1:9/", "prefixes": [prefix], "secret_file": secret, "insecure": True,
+            "private_networks": ["127.0.0.0/8"]}
+
+
 class Carillon(Child):
     def __init__(self, scene, *more, wrap=()):
         self.scene, self.file = scene, scene.configure()

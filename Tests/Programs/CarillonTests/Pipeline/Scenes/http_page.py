@@ -1,6 +1,6 @@
 """Documentation/HTTP.md is held to a running Carillon: its examples are run, its routes and parameters compared."""
 import json, os, re, signal, subprocess
-from harness import http, main, Monitor, Scene, verb
+from harness import http, main, Monitor, Scene, unheard_webhook
 from http_requests import Door
 from openapi import OpenAPI
 
@@ -71,11 +71,7 @@ class Runner:
         self.scene = scene = Scene()
         scene.more["http"] = {"listen": "127.0.0.1:0", "legacy_registration": {"app": "shop"}}
         scene.more["doors"] = {"gorush": {"apps": {"ios": "shop"}}}
-        verb("keys", "webhook", scene.path("billing.hook"))
-        # Nothing listens on this port.
-        scene.more["webhooks"] = {"billing": {
-            "url": "http://127.0.0.1:9/", "prefixes": ["device/"], "secret_file": scene.path("billing.hook"),
-            "insecure": True, "private_networks": ["127.0.0.0/8"]}}
+        scene.more["webhooks"] = {"billing": unheard_webhook(scene, "device/")}
         self.serve = scene.serve()
         self.serve.become_ready()
         self.monitor = Monitor(self.serve, "message/")

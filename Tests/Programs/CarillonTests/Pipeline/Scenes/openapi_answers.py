@@ -1,7 +1,7 @@
 """A running Carillon is held to its own description, /openapi.json: every operation, with every status."""
 import json, re, time
 from http.client import HTTPResponse
-from harness import http, main, Monitor, note, pace, Scene, token, unreachable_app, verb
+from harness import http, main, Monitor, note, pace, Scene, token, unheard_webhook, unreachable_app
 from http_requests import addresses, Answer, Door, FORM, LINES, read, signed
 from openapi import OpenAPI
 
@@ -36,11 +36,8 @@ class Described:
         scene.more["http"] = {"listen": "127.0.0.1:0", "legacy_registration": {"app": "shop"}}
         scene.more["doors"] = {"gorush": {"apps": {"ios": "shop"}}}
         scene.more["receipts"] = {"roots": scene.simulator.places["ca"], "revocation": "off"}
-        verb("keys", "webhook", scene.path("hook"))
-        # It has the name of a key, as each parameter of paths has one value. Nothing listens on its port.
-        scene.more["webhooks"] = {"pusher": {
-            "url": "http://127.0.0.1:9/", "prefixes": ["credential/"], "secret_file": scene.path("hook"),
-            "insecure": True, "private_networks": ["127.0.0.0/8"]}}
+        # It has the name of a key, as each parameter of paths has one value.
+        scene.more["webhooks"] = {"pusher": unheard_webhook(scene, "credential/")}
         self.serve = serve = scene.serve()
         serve.become_ready("gone")
         self.control = Door(serve, control=True)

@@ -1,6 +1,6 @@
 """Who did what: each changing call of an operator leaves one event, also what is done while Carillon is stopped."""
 import json, os, time
-from harness import http, main, Monitor, note, Producer, Scene, token, verb
+from harness import http, main, Monitor, note, Producer, Scene, token, unheard_webhook, verb
 from http_requests import Door
 
 FOR_OPERATORS = {"operate", "admin"}
@@ -20,11 +20,7 @@ class Office:
         self.scene = Scene()
         gone = self.scene.app("gone")
         self.scene.apps["gone"] = {**gone, "credential": {**gone["credential"], "key": self.scene.path("nowhere.p8")}}
-        verb("keys", "webhook", self.scene.path("billing.hook"))
-        # Nothing listens on this port.
-        self.scene.more["webhooks"] = {"billing": {
-            "url": "http://127.0.0.1:9/", "prefixes": ["receipt/"], "secret_file": self.scene.path("billing.hook"),
-            "insecure": True, "private_networks": ["127.0.0.0/8"]}}
+        self.scene.more["webhooks"] = {"billing": unheard_webhook(self.scene, "receipt/")}
         self.serve = self.scene.serve()
         self.monitor = Monitor(self.serve, "operator/")
         self.control = Door(self.serve, control=True)
