@@ -7,15 +7,17 @@ struct GorushAcks {
     private let said: DirectAnswer
     private let read: GorushRequest
     private let ids: [MessageID]
+    /// The acks of the messages, or the one ack of the request as a whole; nil for one that cannot be read.
+    private let acks: [JSONDocument?]
 
     init(_ said: DirectAnswer, to read: GorushRequest, ids: [MessageID]) {
         (self.said, self.read, self.ids) = (said, read, ids)
+        acks = said.text.split(separator: UInt8(ascii: "\n")).map { try? JSONDocument(Array($0)) }
     }
 
     /// The messages that the ledger has accepted now.
     var accepted: Set<MessageID> {
         guard case .lines = said.outcome else { return [] }
-        let acks = said.text.split(separator: UInt8(ascii: "\n"))
         return Set(zip(ids, acks).filter { Self.member("status", of: $1) == "accepted" }.map(\.0))
     }
 
@@ -23,10 +25,9 @@ struct GorushAcks {
     ///
     /// - Throws: What is wrong with the request as a whole.
     func settled() throws(GorushFault) -> (logs: [GorushAnswer.Entry], sent: [GorushOutcomes.Sent]) {
-        guard case .lines = said.outcome else { throw Self.fault(of: said, reading: said.text) }
+        guard case .lines = said.outcome else { throw fault }
         var logs: [GorushAnswer.Entry] = []
         var sent: [GorushOutcomes.Sent] = []
-        let acks = said.text.split(separator: UInt8(ascii: "\n"))
         for ((push, id), ack) in zip(zip(read.pushes, ids), acks) {
             let (status, reason) = (Self.member("status", of: ack), Self.member("reason", of: ack))
             switch status {
@@ -45,16 +46,18 @@ struct GorushAcks {
         return (logs, sent)
     }
 
-    private static func fault(of said: DirectAnswer, reading ack: [UInt8]) -> GorushFault {
+    /// What is wrong with the request as a whole.
+    private var fault: GorushFault {
         let status = said.outcome.status
         if status == 503 { return GorushFault("there is no room now; send the same request again", status: 503) }
         // gorush answers 400 to whatever is wrong with the content.
         let kept = [403, 413].contains(status) ? status : 400
-        return GorushFault(member("detail", of: ack[...]) ?? "the request is refused", status: kept)
+        return GorushFault(
+            acks.first.flatMap { Self.member("detail", of: $0) } ?? "the request is refused", status: kept)
     }
 
-    private static func member(_ name: StaticString, of ack: ArraySlice<UInt8>) -> String? {
-        guard let document = try? JSONDocument(Array(ack)) else { return nil }
+    private static func member(_ name: StaticString, of ack: JSONDocument?) -> String? {
+        guard let document = ack else { return nil }
         return document.value(name, in: document.root).flatMap { document.string($0) }
     }
 }

@@ -88,11 +88,11 @@ struct GorushRequest: Sendable {
         writer.beginObject()
         writer.member("app", value: app.name)
         let (notifID, message) = (notification.text(.notifID), notification.text(.message) ?? "")
-        let tokens = read(notification, codec: door.catalog.codec(of: app), notifID: notifID, message: message)
+        let codec = door.catalog.codec(of: app)
+        let tokens = read(notification, codec: codec, notifID: notifID, message: message)
         writer.key(plain: "to")
         writer.object { writer in
             writer.key(plain: "tokens")
-            let codec = door.catalog.codec(of: app)
             writer.strings(tokens.map { codec.text(of: $0.address) })
         }
         switch platform {
