@@ -43,8 +43,8 @@ enum UsersVerb {
             ControlOptions.write(erased)
         } else {
             Terminal.output.write(
-                "The user is erased: \(count(erased.devices, of: "device")), and the name in "
-                    + "\(count(erased.messages, of: "stored message")).\n")
+                "The user is erased: \(EventDescription.count(Int64(erased.devices), of: "device")), and the name in "
+                    + "\(EventDescription.count(Int64(erased.messages), of: "stored message")).\n")
         }
         return .done
     }
@@ -68,24 +68,20 @@ enum UsersVerb {
     }
 
     private static func description(of user: UserAnswer) -> String {
-        var text = count(user.devices.count, of: "device") + "\n"
+        var text = EventDescription.count(Int64(user.devices.count), of: "device") + "\n"
         for device in user.devices {
             let state = device.active ? "active" : "inactive"
             let tags = device.tags.map { PlainText.line($0) }.joined(separator: " ")
             text += "  \(device.id)  \(device.app)  \(state)\(tags.isEmpty ? "" : "  \(tags)")\n"
         }
-        text += count(user.reports.count, of: "report") + "\n"
+        text += EventDescription.count(Int64(user.reports.count), of: "report") + "\n"
         for report in user.reports {
             text += "  \(report.device)  \(report.app)  \(report.kind)  \(PlainText.line(report.message))\n"
         }
-        text += count(user.messages.count, of: "message") + " in the kept events\n"
+        text += EventDescription.count(Int64(user.messages.count), of: "message") + " in the kept events\n"
         for message in user.messages {
             text += "  \(message.app)  \(PlainText.line(message.id))  \(message.state.rawValue)\n"
         }
         return text
-    }
-
-    private static func count(_ number: Int, of what: String) -> String {
-        "\(number) \(what)\(number == 1 ? "" : "s")"
     }
 }
