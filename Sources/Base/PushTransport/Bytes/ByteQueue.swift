@@ -54,6 +54,19 @@ package struct ByteQueue: ~Copyable {
         end += written
     }
 
+    /// Returns the memory of the next `capacity` bytes. It is valid until the queue changes; `grow` adds what was written
+    /// there.
+    @unsafe mutating func room(for capacity: Int) -> UnsafeMutableRawPointer {
+        reserve(capacity)
+        return unsafe storage.baseAddress! + end
+    }
+
+    /// Adds bytes that were written to the memory that `room` returned.
+    mutating func grow(by count: Int) {
+        precondition(unsafe count >= 0 && count <= storage.count - end, "\(count) bytes without room")
+        end += count
+    }
+
     /// Removes bytes from the front.
     package mutating func consume(_ amount: Int) {
         precondition(amount >= 0 && amount <= count, "consumed \(amount) bytes of \(count)")

@@ -76,6 +76,8 @@ package final class HTTP2ClientConnection {
     /// Whether a PING was asked for before SETTINGS. It is sent after them.
     private var isPingDue = false
     private var isDraining = false
+    /// Whether an abandoned request has made room, which the delegate does not know yet.
+    private var hasFreedRoom = false
     private var isClosed = false
     private var nextPing: UInt64 = 1
     private var retainedWhileOpen: HTTP2ClientConnection?
@@ -133,6 +135,7 @@ package final class HTTP2ClientConnection {
     /// Cancels a request. The delegate is not called for it any more.
     package func abandon(tag: UInt64) {
         engine.abandon(tag: tag)
+        hasFreedRoom = true
         channel?.askForFlush()
     }
 
@@ -309,8 +312,11 @@ extension HTTP2ClientConnection: ChannelHandler {
         do throws(HTTP2Error) {
             let before = engine.inFlight
             try unsafe engine.pull(upTo: Self.pullSize) { unsafe channel.write($0) }
-            // Streams of abandoned requests end here, with the RST_STREAM that was just written.
-            if engine.inFlight < before { delegate?.http2BatchEnded() }
+            // A stream whose answer came early ends with the end of its request.
+            if hasFreedRoom || engine.inFlight < before {
+                hasFreedRoom = false
+                delegate?.http2BatchEnded()
+            }
         } catch {
             violated(error)
             return

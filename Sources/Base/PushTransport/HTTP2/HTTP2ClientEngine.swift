@@ -1,8 +1,5 @@
-import CNGHTTP2
-import Glibc
-
-/// The delegate of an HTTP/2 client. Its functions run on the loop, after nghttp2 has returned, so each of them may
-/// submit requests.
+/// The delegate of an HTTP/2 client. Its functions run on the loop. Each of them may submit and abandon requests, and
+/// end the connection.
 package protocol HTTP2ClientDelegate: AnyObject {
     /// Called when the peer's SETTINGS arrive. After the first ones the connection may be used. `limit` is the number
     /// of requests that may be in flight from now on: the peer's limit, but at most that of this side.
@@ -29,7 +26,7 @@ package struct HTTP2Response {
 
     init(_ stream: UnsafeMutablePointer<HTTP2ClientStream>) {
         unsafe self.stream = unsafe stream
-        unsafe status = Int(stream.pointee.status)
+        unsafe status = Int(stream.pointee.answer.status)
         unsafe isTruncated = stream.pointee.isTruncated
     }
 
@@ -62,8 +59,11 @@ package enum HTTP2StreamFailure: Error, Hashable, Sendable {
     case connectionLost
 }
 
-/// The client side of HTTP/2, based on nghttp2. It consumes and produces bytes and uses no sockets and no clock.
-/// Confined to its loop.
+/// The client side of HTTP/2 (RFC 9113). It consumes and produces bytes and uses no sockets and no clock. Confined to its
+/// loop.
+///
+/// nghttp2 decodes the header fields of answers; everything else is here, so that a request costs little more than the
+/// copies of its bytes.
 @safe
 package final class HTTP2ClientEngine {
     package struct Limits: Sendable {
@@ -80,47 +80,77 @@ package final class HTTP2ClientEngine {
     /// Called with the payload when one of our PINGs is answered.
     var pingAnswered: ((UInt64) -> Void)?
 
-    private let handle: HTTP2SessionHandle
-    private let notes: UnsafeMutablePointer<HTTP2ClientNotes>
-    private let vector: UnsafeMutablePointer<nghttp2_nv>
-    private let limits: Limits
-    private var open: UnsafeMutablePointer<HTTP2ClientStream>?
-    private var free: UnsafeMutablePointer<HTTP2ClientStream>?
-    private var hasSubmitted = false
-    private var isDispatching = false
+    let limits: Limits
+    let decoder: HPACKDecoder
+    private let parts: UnsafeMutablePointer<Parts>
+    /// The id of the next stream. Client streams have odd ids up to 2^31 - 1.
+    var nextStream: Int64 = 1
     /// Whether no more requests are accepted: after our GOAWAY, after the last stream id, or after the end.
     private var isOver = false
+    private var hasSentGoAway = false
     private var hasEnded = false
-    /// Whether the delegate reported the end of the connection from within a call. It takes effect after the recorded
-    /// events, which name streams that must not be freed before.
-    private var endsAfterDispatch = false
+    /// Whether the peer's frames are being processed.
+    private var isBusy = false
+    /// Whether the delegate reported the end of the connection from within a call. It takes effect after the frames that
+    /// have arrived.
+    private var endsWhenIdle = false
+    /// The violation that ends the connection.
+    private var failure: HTTP2Violation?
+    /// The delegate while the engine reports to it. Loading a weak reference costs more than the calls themselves.
+    private(set) var reporter: (any HTTP2ClientDelegate)?
 
-    package private(set) var inFlight = 0
     /// The number of requests that may be in flight: the peer's limit, but at most `Limits.maxStreams`. It is nil
-    /// until the peer's first SETTINGS arrive, and nothing may be submitted before: nghttp2 would assume 100 streams,
-    /// and a server with a lower limit would refuse the rest (see nghttp2 in Documentation/Protocols.md).
-    package private(set) var streamLimit: Int?
-    package private(set) var goAway: HTTP2GoAway?
+    /// until the peer's first SETTINGS arrive, and nothing may be submitted before: a server with a low limit would
+    /// refuse the rest.
+    package internal(set) var streamLimit: Int?
+    package internal(set) var goAway: HTTP2GoAway?
 
     package init(settings: HTTP2Settings, limits: Limits = Limits(), delegate: (any HTTP2ClientDelegate)?) {
         self.limits = limits
         self.delegate = delegate
-        unsafe notes = .allocate(capacity: 1)
-        unsafe notes.initialize(
-            to: HTTP2ClientNotes(
-                maxFieldBytes: limits.maxFieldBytes, maxBodyBytes: limits.maxBodyBytes))
-        unsafe vector = .allocate(capacity: HTTP2PreparedRequest.maxFields)
-        unsafe handle = HTTP2SessionHandle(
-            .client, callbacks: HTTP2ClientCallbacks.shared, userData: notes, settings: settings)
+        decoder = HPACKDecoder(tableSize: settings.headerTableSize)
+        unsafe parts = .allocate(capacity: 1)
+        unsafe parts.initialize(to: Parts(settings: settings, maxFieldBytes: limits.maxFieldBytes))
     }
 
     deinit {
-        unsafe destroyList(unsafe open)
-        unsafe destroyList(unsafe free)
-        unsafe notes.deinitialize(count: 1)
-        unsafe notes.deallocate()
-        unsafe vector.deallocate()
+        unsafe parts.deinitialize(count: 1)
+        unsafe parts.deallocate()
     }
+
+    // MARK: Parts
+
+    /// What is used several times for each request. It is in memory of its own, because Swift checks each access to a
+    /// property of a class at run time, which would cost a fifth of the work.
+    private struct Parts: ~Copyable {
+        var output: HTTP2ClientOutput
+        var input: HTTP2ClientInput
+        var streams = HTTP2ClientStreams()
+
+        init(settings: HTTP2Settings, maxFieldBytes: Int) {
+            output = HTTP2ClientOutput(settings: settings)
+            input = HTTP2ClientInput(settings: settings, maxFieldBytes: maxFieldBytes)
+        }
+    }
+
+    var output: HTTP2ClientOutput {
+        _read { yield unsafe parts.pointee.output }
+        _modify { yield unsafe &parts.pointee.output }
+    }
+
+    var input: HTTP2ClientInput {
+        _read { yield unsafe parts.pointee.input }
+        _modify { yield unsafe &parts.pointee.input }
+    }
+
+    var streams: HTTP2ClientStreams {
+        _read { yield unsafe parts.pointee.streams }
+        _modify { yield unsafe &parts.pointee.streams }
+    }
+
+    // MARK: Requests
+
+    package var inFlight: Int { streams.count }
 
     /// The number of requests that may be submitted now.
     package var available: Int {
@@ -129,7 +159,10 @@ package final class HTTP2ClientEngine {
     }
 
     /// Whether both sides are finished and the connection can be closed.
-    package var isDone: Bool { handle.isDone }
+    package var isDone: Bool {
+        let isEnding = failure != nil || ((hasSentGoAway || goAway != nil) && inFlight == 0)
+        return isEnding && output.isEmpty
+    }
 
     /// Submits a request with values for its per-request fields, in their order. The values are copied.
     package func submit(
@@ -138,40 +171,16 @@ package final class HTTP2ClientEngine {
     ) -> HTTP2Submission {
         guard available > 0 else { return goAway != nil || isOver ? .over : .full }
         precondition(values.count == request.perRequestCount, "one value for each per-request field")
-        let template = unsafe hasSubmitted ? request.laterVector : request.firstVector
-        unsafe vector.update(from: template, count: request.fieldCount)
-        for index in 0..<values.count {
-            let value = unsafe values[index]
-            let position = unsafe request.perRequestPositions[index]
-            unsafe vector[position].value = UnsafeMutablePointer(
-                mutating: value.baseAddress?.assumingMemoryBound(to: UInt8.self))
-            unsafe vector[position].valuelen = value.count
-        }
-
-        let stream = unsafe takeFreeStream()
-        unsafe stream.pointee.tag = tag
-        unsafe stream.pointee.request = Unmanaged.passRetained(request)
-        let id: Int32
-        if let body {
-            unsafe stream.pointee.body = body
-            var provider = unsafe nghttp2_data_provider()
-            unsafe provider.source.ptr = UnsafeMutableRawPointer(stream)
-            unsafe provider.read_callback = unsafe HTTP2ClientCallbacks.readBody
-            unsafe id = nghttp2_submit_request(handle.session, nil, vector, request.fieldCount, &provider, stream)
-        } else {
-            unsafe stream.pointee.isSent = true
-            unsafe id = nghttp2_submit_request(handle.session, nil, vector, request.fieldCount, nil, stream)
-        }
-        guard id > 0 else {
-            // The stream ids are used up, or memory is. This connection accepts no more requests.
+        guard let id = Int32(exactly: nextStream) else {
+            // The stream ids are used up.
             isOver = true
-            unsafe recycle(stream)
             return .over
         }
-        hasSubmitted = true
-        unsafe stream.pointee.id = id
-        unsafe link(stream)
-        inFlight += 1
+        nextStream += 2
+        let stream = unsafe streams.open(id)
+        unsafe stream.pointee.tag = tag
+        unsafe stream.pointee.isHead = request.isHead
+        unsafe output.submit(request, values: values, body: body ?? [], on: stream)
         return .taken
     }
 
@@ -191,11 +200,12 @@ package final class HTTP2ClientEngine {
 
     /// Resets the request with that tag if it is still open. Its end is not reported. Costs O(requests in flight).
     package func abandon(tag: UInt64) {
-        var next = unsafe open
+        var next = unsafe streams.first
         while let stream = unsafe next {
-            if unsafe stream.pointee.tag == tag, unsafe !stream.pointee.isAbandoned {
-                unsafe stream.pointee.isAbandoned = true
-                unsafe handle.reset(stream.pointee.id, code: .cancel)
+            if unsafe stream.pointee.tag == tag {
+                unsafe output.reset(stream.pointee.id, code: .cancel)
+                unsafe close(stream)
+                unsafe streams.recycle(stream)
                 return
             }
             unsafe next = stream.pointee.next
@@ -203,170 +213,116 @@ package final class HTTP2ClientEngine {
     }
 
     package func ping(_ payload: UInt64) {
-        unsafe notes.pointee.frameCredit.pinged()
-        handle.ping(payload)
+        guard failure == nil else { return }
+        input.credit.pinged()
+        // It is not counted as an answer, so it cannot be one too many.
+        try? output.ping(payload, isAnswer: false)
     }
 
     /// Sends GOAWAY. No further request is accepted; requests in flight may still be answered.
     package func terminate() {
         isOver = true
-        handle.goAway(lastStream: 0, code: .noError, debugData: [])
+        guard failure == nil else { return }
+        hasSentGoAway = true
+        output.goAway(.noError)
     }
 
-    /// Processes bytes from the peer and reports the resulting events.
+    /// Processes bytes from the peer and reports the resulting events. After a violation it ignores them; the next pull
+    /// throws. Throws at once if the peer floods this side.
     package func receive(_ bytes: UnsafeRawBufferPointer) throws(HTTP2Error) {
-        guard !hasEnded else { return }
-        do throws(HTTP2Error) {
-            unsafe try handle.receive(bytes)
+        guard !hasEnded, failure == nil else { return }
+        begin()
+        do throws(HTTP2Violation) {
+            var rest = unsafe bytes
+            while let frame = try unsafe input.reader.next(&rest) { try unsafe process(frame) }
         } catch {
-            dispatch()
-            throw unsafe notes.pointee.violation ?? error
+            failure = error
+            isOver = true
+            output.end(because: error)
         }
-        dispatch()
+        finish()
+        if let failure, failure.error.code != .protocolViolation { throw failure.error }
     }
 
     /// Passes frames to `write` until about `limit` bytes are written. Throws if this side ends the connection because
     /// of a violation. The GOAWAY with the reason was written before and must be sent before the connection is closed.
     package func pull(upTo limit: Int, _ write: (UnsafeRawBufferPointer) -> Void) throws(HTTP2Error) {
         guard !hasEnded else { return }
-        _ = unsafe try handle.pull(upTo: limit, write)
-        dispatch()
-        if goAway == nil, !isOver, !handle.wantsInput { throw .gaveUp }
+        var written = 0
+        while written < limit {
+            if output.isWaiting { writeWaiting() }
+            guard !output.isEmpty else { break }
+            unsafe written += output.take(write)
+        }
+        if let failure { throw failure.error }
     }
 
     /// Ends all open requests after the connection is lost. Requests that were never sent are reported as not
-    /// processed. The delegate may call it, too: then the events that were received are reported first.
+    /// processed. The delegate may call it, too: then the frames that were received are processed first.
     package func connectionEnded() {
         isOver = true
-        if isDispatching {
-            endsAfterDispatch = true
+        guard !isBusy else {
+            endsWhenIdle = true
             return
         }
-        dispatch()
         hasEnded = true
-        while let stream = unsafe open {
-            let failure: HTTP2StreamFailure = unsafe stream.pointee.isSent ? .connectionLost : .notProcessed
-            unsafe fail(stream, because: failure)
+        reporter = delegate
+        while let stream = unsafe streams.first {
+            unsafe fail(stream, because: output.isSent(stream) ? .connectionLost : .notProcessed)
         }
+        reporter = nil
     }
 
-    // MARK: Recorded events
-
-    private func dispatch() {
-        // The delegate may submit requests, but a nested call must not report the events twice.
-        guard !isDispatching, unsafe !notes.pointee.events.isEmpty else { return }
-        isDispatching = true
-        // Load the weak reference only once, because this costs more than the calls themselves.
-        let delegate = delegate
-        var index = 0
-        while unsafe index < notes.pointee.events.count {
-            let event = unsafe notes.pointee.events[index]
-            index += 1
-            switch event.kind {
-            case .finished:
-                if let stream = unsafe event.stream {
-                    unsafe finished(stream, code: HTTP2ErrorCode(rawValue: event.code), reportingTo: delegate)
-                }
-            case .settings:
-                let limit = min(handle.peerStreamLimit, limits.maxStreams)
-                streamLimit = limit
-                delegate?.http2Settings(streamLimit: limit)
-            case .pingAnswered:
-                pingAnswered?(event.payload)
-            case .goAway:
-                let received = unsafe notes.pointee.goAways.removeFirst()
-                goAway = received
-                delegate?.http2GoAway(received)
-            }
-        }
-        unsafe notes.pointee.events.removeAll(keepingCapacity: true)
-        isDispatching = false
-        if endsAfterDispatch, !hasEnded { connectionEnded() }
+    private func begin() {
+        isBusy = true
+        reporter = delegate
     }
 
-    private func finished(
-        _ stream: UnsafeMutablePointer<HTTP2ClientStream>, code: HTTP2ErrorCode,
-        reportingTo delegate: (any HTTP2ClientDelegate)?
-    ) {
-        if unsafe stream.pointee.isAnswered && stream.pointee.status >= 200 {
-            unsafe notes.pointee.frameCredit.answered()
-            unsafe unlink(stream)
-            inFlight -= 1
-            if unsafe !stream.pointee.isAbandoned {
-                unsafe delegate?.http2Answered(tag: stream.pointee.tag, with: HTTP2Response(stream))
+    private func finish() {
+        isBusy = false
+        reporter = nil
+        if endsWhenIdle, !hasEnded { connectionEnded() }
+    }
+
+    private func writeWaiting() {
+        begin()
+        while let stream = unsafe output.writeWaiting() {
+            if unsafe stream.pointee.requestEnd != nil, unsafe stream.pointee.answer.isComplete {
+                unsafe report(stream)
             }
-            unsafe recycle(stream)
-        } else if unsafe code == .refusedStream || !stream.pointee.isSent {
+        }
+        finish()
+    }
+
+    // MARK: Ends of requests
+
+    /// Ends a request whose stream has ended.
+    func end(_ stream: UnsafeMutablePointer<HTTP2ClientStream>, code: HTTP2ErrorCode) {
+        if unsafe stream.pointee.answer.isComplete {
+            unsafe report(stream)
+        } else if unsafe code == .refusedStream || !output.isSent(stream) {
             unsafe fail(stream, because: .notProcessed)
         } else {
             unsafe fail(stream, because: .reset(code))
         }
     }
 
+    /// Ends a request with its complete answer.
+    func report(_ stream: UnsafeMutablePointer<HTTP2ClientStream>) {
+        input.credit.answered()
+        unsafe close(stream)
+        unsafe reporter?.http2Answered(tag: stream.pointee.tag, with: HTTP2Response(stream))
+        unsafe streams.recycle(stream)
+    }
+
     private func fail(_ stream: UnsafeMutablePointer<HTTP2ClientStream>, because failure: HTTP2StreamFailure) {
-        unsafe unlink(stream)
-        inFlight -= 1
-        if unsafe !stream.pointee.isAbandoned {
-            unsafe delegate?.http2Unanswered(tag: stream.pointee.tag, because: failure)
-        }
-        unsafe recycle(stream)
+        unsafe close(stream)
+        unsafe reporter?.http2Unanswered(tag: stream.pointee.tag, because: failure)
+        unsafe streams.recycle(stream)
     }
 
-    // MARK: Streams
-
-    private func takeFreeStream() -> UnsafeMutablePointer<HTTP2ClientStream> {
-        if let stream = unsafe free {
-            unsafe free = stream.pointee.next
-            unsafe stream.pointee.next = nil
-            return unsafe stream
-        }
-        let stream = UnsafeMutablePointer<HTTP2ClientStream>.allocate(capacity: 1)
-        unsafe stream.initialize(to: HTTP2ClientStream())
-        return unsafe stream
-    }
-
-    private func link(_ stream: UnsafeMutablePointer<HTTP2ClientStream>) {
-        unsafe stream.pointee.next = unsafe open
-        unsafe stream.pointee.previous = nil
-        unsafe open?.pointee.previous = unsafe stream
-        unsafe open = unsafe stream
-    }
-
-    private func unlink(_ stream: UnsafeMutablePointer<HTTP2ClientStream>) {
-        let (previous, next) = unsafe (stream.pointee.previous, stream.pointee.next)
-        if let previous = unsafe previous {
-            unsafe previous.pointee.next = unsafe next
-        } else {
-            unsafe open = unsafe next
-        }
-        unsafe next?.pointee.previous = unsafe previous
-    }
-
-    private func recycle(_ stream: UnsafeMutablePointer<HTTP2ClientStream>) {
-        unsafe stream.pointee.request?.release()
-        unsafe stream.pointee.request = nil
-        unsafe stream.pointee.body = []
-        unsafe stream.pointee.message.reset()
-        unsafe stream.pointee.status = 0
-        unsafe stream.pointee.bodySent = 0
-        unsafe stream.pointee.droppedFieldBytes = 0
-        unsafe stream.pointee.isAnswered = false
-        unsafe stream.pointee.isTruncated = false
-        unsafe stream.pointee.isSent = false
-        unsafe stream.pointee.isAbandoned = false
-        unsafe stream.pointee.previous = nil
-        unsafe stream.pointee.next = unsafe free
-        unsafe free = unsafe stream
-    }
-
-    private func destroyList(_ first: UnsafeMutablePointer<HTTP2ClientStream>?) {
-        var next = unsafe first
-        while let stream = unsafe next {
-            unsafe next = stream.pointee.next
-            unsafe stream.pointee.request?.release()
-            unsafe stream.pointee.message.free()
-            unsafe stream.deinitialize(count: 1)
-            unsafe stream.deallocate()
-        }
+    private func close(_ stream: UnsafeMutablePointer<HTTP2ClientStream>) {
+        unsafe output.withdraw(stream)
+        unsafe streams.close(stream)
     }
 }

@@ -21,7 +21,7 @@ package struct HTTP2Error: Error, Sendable, CustomStringConvertible {
         case NGHTTP2_ERR_BAD_CLIENT_MAGIC:
             self.init(.notHTTP2, message: "the peer does not speak HTTP/2 (it did not send the connection preface)")
         case NGHTTP2_ERR_FLOODED:
-            self.init(.flooded, message: "the peer flooded the connection with control frames")
+            self = .controlFrames
         case NGHTTP2_ERR_NOMEM:
             self.init(.outOfMemory, message: "out of memory in HTTP/2")
         case NGHTTP2_ERR_CALLBACK_FAILURE:
@@ -34,6 +34,9 @@ package struct HTTP2Error: Error, Sendable, CustomStringConvertible {
     /// nghttp2 detected a violation and has prepared the GOAWAY that reports it.
     static let gaveUp = HTTP2Error(
         .protocolViolation, message: "HTTP/2 protocol violation: the peer sent invalid frames")
+
+    static let controlFrames = HTTP2Error(
+        .flooded, message: "the peer flooded the connection with control frames")
 
     static let idleFrames = HTTP2Error(
         .flooded, message: "the peer flooded the connection with frames that answer nothing")

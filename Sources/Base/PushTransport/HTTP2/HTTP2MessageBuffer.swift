@@ -1,8 +1,7 @@
 import Glibc
 
-/// The header fields and the body of one message, copied from the HTTP/2 callbacks into contiguous memory that the next
-/// message reuses. The stream that owns it must free it explicitly, because streams are in memory that C code points
-/// to.
+/// The header fields and the body of one message, copied into contiguous memory that the next message reuses. The stream
+/// that owns it must free it explicitly, because streams are in memory to which others point.
 @safe
 struct HTTP2MessageBuffer {
     private static let keptCapacity = 16 * 1024
@@ -31,30 +30,31 @@ struct HTTP2MessageBuffer {
 
     /// Appends a field. Returns false if the fields would exceed `limit`; the field is then dropped.
     mutating func appendField(
-        name: UnsafePointer<UInt8>, nameLength: Int, value: UnsafePointer<UInt8>, valueLength: Int, limit: Int
+        name: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer, limit: Int
     ) -> Bool {
-        let length = Self.fieldOverhead + nameLength + valueLength
+        let length = Self.fieldOverhead + name.count + value.count
         // The body has begun, so these are trailers, which are ignored.
         guard fieldsEnd == end else { return true }
         guard end + length <= limit else { return false }
         let field = unsafe reserve(length) + end
-        unsafe field.storeBytes(of: UInt32(truncatingIfNeeded: nameLength), as: UInt32.self)
-        unsafe (field + 4).storeBytes(of: UInt32(truncatingIfNeeded: valueLength), as: UInt32.self)
-        unsafe (field + 8).copyMemory(from: name, byteCount: nameLength)
-        unsafe (field + 8 + nameLength).copyMemory(from: value, byteCount: valueLength)
+        unsafe field.storeBytes(of: UInt32(truncatingIfNeeded: name.count), as: UInt32.self)
+        unsafe (field + 4).storeBytes(of: UInt32(truncatingIfNeeded: value.count), as: UInt32.self)
+        unsafe UnsafeMutableRawBufferPointer(start: field + 8, count: name.count).copyMemory(from: name)
+        unsafe UnsafeMutableRawBufferPointer(start: field + 8 + name.count, count: value.count)
+            .copyMemory(from: value)
         end += length
         fieldsEnd = end
         return true
     }
 
     /// Appends to the body. Returns false if the body exceeds `limit`; it is then truncated.
-    mutating func appendBody(_ bytes: UnsafePointer<UInt8>, count: Int, limit: Int) -> Bool {
-        let kept = min(count, limit - (end - fieldsEnd))
-        if kept > 0 {
-            unsafe (reserve(kept) + end).copyMemory(from: bytes, byteCount: kept)
+    mutating func appendBody(_ bytes: UnsafeRawBufferPointer, limit: Int) -> Bool {
+        let kept = min(bytes.count, limit - (end - fieldsEnd))
+        if kept > 0, let start = bytes.baseAddress {
+            unsafe (reserve(kept) + end).copyMemory(from: start, byteCount: kept)
             end += kept
         }
-        return kept == count
+        return kept == bytes.count
     }
 
     private mutating func reserve(_ amount: Int) -> UnsafeMutableRawPointer {

@@ -92,7 +92,7 @@ package final class HTTP2ServerEngine {
                 maxFieldBytes: limits.maxFieldBytes, maxBodyBytes: limits.maxBodyBytes))
         unsafe vector = .allocate(capacity: Self.maxAnswerFields)
         unsafe handle = HTTP2SessionHandle(
-            .server, callbacks: HTTP2ServerCallbacks.shared, userData: notes, settings: settings)
+            callbacks: HTTP2ServerCallbacks.shared, userData: notes, settings: settings)
     }
 
     deinit {
@@ -132,8 +132,7 @@ package final class HTTP2ServerEngine {
         let count = fields.count + 1
         let result: CInt
         if let body = unsafe body, body.count > 0 {
-            _ = unsafe stream.pointee.answer.appendBody(
-                body.baseAddress!.assumingMemoryBound(to: UInt8.self), count: body.count, limit: .max)
+            _ = unsafe stream.pointee.answer.appendBody(body, limit: .max)
             var provider = unsafe nghttp2_data_provider()
             unsafe provider.source.ptr = UnsafeMutableRawPointer(stream)
             unsafe provider.read_callback = unsafe HTTP2ServerCallbacks.readAnswer

@@ -132,7 +132,8 @@ enum HTTP2ServerCallbacks {
         session, frame, name, nameLength, value, valueLength, _, userData in
         guard let stream = unsafe stream(frame!.pointee.hd.stream_id, of: session) else { return 0 }
         let kept = unsafe stream.pointee.message.appendField(
-            name: name!, nameLength: nameLength, value: value!, valueLength: valueLength,
+            name: UnsafeRawBufferPointer(start: name, count: nameLength),
+            value: UnsafeRawBufferPointer(start: value, count: valueLength),
             limit: notes(userData).pointee.maxFieldBytes)
         if !kept { unsafe stream.pointee.isTruncated = true }
         return 0
@@ -142,7 +143,7 @@ enum HTTP2ServerCallbacks {
         guard let stream = unsafe stream(id, of: session) else { return 0 }
         unsafe stream.pointee.bodyCount += count
         _ = unsafe stream.pointee.message.appendBody(
-            bytes!, count: count, limit: notes(userData).pointee.maxBodyBytes)
+            UnsafeRawBufferPointer(start: bytes, count: count), limit: notes(userData).pointee.maxBodyBytes)
         return 0
     }
 

@@ -1,28 +1,20 @@
 import CNGHTTP2
 
-/// An owner of an nghttp2 session. It must not be used within nghttp2's callbacks, because the library forbids it.
+/// An owner of the nghttp2 session of a server. It must not be used within nghttp2's callbacks, because the library forbids it.
 @safe
 struct HTTP2SessionHandle: ~Copyable {
     let session: OpaquePointer
     private let memory = HTTP2Memory()
 
-    enum Side {
-        case client, server
-    }
-
     /// Creates a session. The callbacks receive `userData`, which must outlive the session.
-    init(_ side: Side, callbacks: OpaquePointer, userData: UnsafeMutableRawPointer, settings: HTTP2Settings) {
+    init(callbacks: OpaquePointer, userData: UnsafeMutableRawPointer, settings: HTTP2Settings) {
         var option: OpaquePointer?
         unsafe nghttp2_option_new(&option)
         // Nothing depends on closed streams, and keeping them costs memory and time.
         unsafe nghttp2_option_set_no_closed_streams(option, 1)
         defer { unsafe nghttp2_option_del(option) }
         var session: OpaquePointer?
-        let result =
-            switch side {
-            case .client: unsafe nghttp2_session_client_new3(&session, callbacks, userData, option, memory.functions)
-            case .server: unsafe nghttp2_session_server_new3(&session, callbacks, userData, option, memory.functions)
-            }
+        let result = unsafe nghttp2_session_server_new3(&session, callbacks, userData, option, memory.functions)
         guard result == 0, let session = unsafe session else { fatalError("out of memory for HTTP/2") }
         unsafe self.session = unsafe session
         submit(settings)
@@ -62,22 +54,8 @@ struct HTTP2SessionHandle: ~Copyable {
         unsafe nghttp2_session_want_read(session) == 0 && nghttp2_session_want_write(session) == 0
     }
 
-    /// The peer's limit of streams that this side opens.
-    var peerStreamLimit: Int {
-        unsafe Int(nghttp2_session_get_remote_settings(session, NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS))
-    }
-
     func submit(_ settings: HTTP2Settings) {
-        var entries: [nghttp2_settings_entry] = []
-        func add(_ value: UInt32?, as id: nghttp2_settings_id) {
-            if let value { entries.append(nghttp2_settings_entry(settings_id: Int32(id.rawValue), value: value)) }
-        }
-        add(settings.headerTableSize, as: NGHTTP2_SETTINGS_HEADER_TABLE_SIZE)
-        add(settings.enablePush.map { $0 ? 1 : 0 }, as: NGHTTP2_SETTINGS_ENABLE_PUSH)
-        add(settings.maxConcurrentStreams, as: NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS)
-        add(settings.initialWindowSize, as: NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE)
-        add(settings.maxFrameSize, as: NGHTTP2_SETTINGS_MAX_FRAME_SIZE)
-        add(settings.maxHeaderListSize, as: NGHTTP2_SETTINGS_MAX_HEADER_LIST_SIZE)
+        let entries = settings.entries.map { nghttp2_settings_entry(settings_id: Int32($0.id), value: $0.value) }
         let result = unsafe nghttp2_submit_settings(session, UInt8(NGHTTP2_FLAG_NONE.rawValue), entries, entries.count)
         precondition(result == 0, "HTTP/2 settings out of range: \(settings)")
     }
@@ -96,11 +74,6 @@ struct HTTP2SessionHandle: ~Copyable {
     func goAway(lastStream: Int32, code: HTTP2ErrorCode, debugData: [UInt8]) {
         unsafe _ = nghttp2_submit_goaway(
             session, UInt8(NGHTTP2_FLAG_NONE.rawValue), lastStream, code.rawValue, debugData, debugData.count)
-    }
-
-    /// Sends GOAWAY. Open streams may finish, then ``isDone`` becomes true.
-    func terminate(_ code: HTTP2ErrorCode) {
-        unsafe _ = nghttp2_session_terminate_session(session, code.rawValue)
     }
 }
 

@@ -18,7 +18,7 @@ package struct ConnectionMachine: ~Copyable {
 
     package enum Phase: Equatable, Sendable {
         /// TCP, TLS and the first SETTINGS of the peer are pending. Nothing may be sent before them
-        /// (`Documentation/Protocols.md`, "nghttp2"). Can transition to: open, draining, closed.
+        /// (`Documentation/Protocols.md`, "HTTP/2"). Can transition to: open, draining, closed.
         case connecting
         /// Can transition to: draining, closed.
         case open
