@@ -272,8 +272,8 @@ let rooms: KeyValuePairs<String, [Target]> = [
         .testTarget(
             name: "WebPushTests",
             dependencies: [
-                "WebPush", "PushGateways", "PushWire", "PushModel", "PushTransport", "PushLoop", "PushRandom",
-                "PushTime", "TestSupport", "TestTraits",
+                "WebPush", "PushSimulator", "PushGateways", "PushLogic", "PushWire", "PushModel", "PushTransport",
+                "PushLoop", "PushRandom", "PushTime", "TestSupport", "TestTraits",
             ], swiftSettings: settings),
         // A push service of the tests alone: what it needs must be enough for any other. So it names no service.
         .testTarget(

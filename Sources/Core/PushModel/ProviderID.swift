@@ -19,10 +19,20 @@ package struct ProviderID: Sendable, Equatable {
     private static let maxLength = 128
 
     /// Takes the last part of a path; nil if there is none, if it is long, or if it has other than printable characters.
-    package init?(lastPartOf path: some StringProtocol) {
-        guard let part = path.utf8.split(separator: UInt8(ascii: "/")).last, part.count <= Self.maxLength,
-            part.allSatisfy({ (0x21..<0x7f).contains($0) })
-        else { return nil }
-        self.init(String(decoding: part, as: UTF8.self))
+    package init?(lastPartOf path: String) {
+        let bytes = path.utf8
+        var end = bytes.endIndex
+        while end > bytes.startIndex, bytes[bytes.index(before: end)] == UInt8(ascii: "/") {
+            end = bytes.index(before: end)
+        }
+        var start = end
+        while start > bytes.startIndex, bytes[bytes.index(before: start)] != UInt8(ascii: "/") {
+            start = bytes.index(before: start)
+        }
+        let part = bytes[start..<end]
+        guard (1...Self.maxLength).contains(part.count), part.allSatisfy({ (0x21..<0x7f).contains($0) }) else {
+            return nil
+        }
+        self.init(String(Substring(part)))
     }
 }

@@ -50,7 +50,15 @@ extension ChannelClosure {
         case .lost: .reset
         case .timedOut: .timedOut
         case .tls(let error):
-            if error.isAboutCredentials { .certificateRefused } else if error.isAboutTrust { .notTrusted } else { .tls }
+            if error.isAboutCredentials {
+                .certificateRefused
+            } else if error.isAboutTrust {
+                .notTrusted
+            } else if error.code == .noCommonProtocol {
+                .noCommonProtocol
+            } else {
+                .tls
+            }
         }
     }
 }

@@ -10,6 +10,10 @@ package struct HTTP1ClientRequest: Sendable {
     /// Whether the body of the response is read. Otherwise the status decides: a response ends with its body, its
     /// connection, its time, or after ``HTTP1ResponseMachine/unreadLimit`` bytes.
     package var readsBody = true
+    /// The numeric address to connect to, if the name was looked up before.
+    package var peer: String?
+    /// The right to send, if it can end. Without it nothing is written.
+    package var permit: SendingPermit?
     /// Returns whether the addresses of the server may be connected to; nil if any may.
     package var admits: (@Sendable ([SocketAddress]) -> Bool)?
 
@@ -40,6 +44,8 @@ package struct HTTP1ClientFault: Error, Sendable, CustomStringConvertible {
     package let address: HTTP1Address
     /// The reason, without the address.
     package let reason: String
+    /// Whether the server may have received the request.
+    package let isSent: Bool
 
     package var description: String { "\(address): \(reason)" }
 }
@@ -57,6 +63,7 @@ package final class HTTP1ClientCall {
     private var channel: Channel?
     private var timer: TimerID?
     private var machine: HTTP1ResponseMachine
+    private var isSent = false
     /// The call itself, until it has ended.
     private var retained: HTTP1ClientCall?
 
@@ -77,12 +84,12 @@ package final class HTTP1ClientCall {
                     let call = start(request, on: loop, resolver: resolver, tls: tls, within: time) {
                         continuation.resume(returning: $0)
                     }
-                    if end.begun(LoopBound(call, on: loop)) { call.fail("cancelled") }
+                    if end.begun(LoopBound(call, on: loop)) { call.cancel() }
                 }
             }
         } onCancel: {
             guard let call = end.cancelled() else { return }
-            loop.executeUnlessStopped { call.wrapped.fail("cancelled") }
+            loop.executeUnlessStopped { call.wrapped.cancel() }
         }
         return try result.get()
     }
@@ -137,8 +144,10 @@ package final class HTTP1ClientCall {
             return
         }
         let deadline = loop.now + time
+        var endpoint = request.address.endpoint
+        if let peer = request.peer { endpoint = HostPort(host: peer, port: endpoint.port) }
         connector = TCPConnector(
-            on: loop, to: request.address.endpoint, resolver: resolver, deadline: deadline, admits: request.admits
+            on: loop, to: endpoint, resolver: resolver, deadline: deadline, admits: request.admits
         ) { [unowned self] result in connected(result) }
         timer = loop.schedule(at: deadline) { [unowned self] in
             timer = nil
@@ -157,6 +166,7 @@ package final class HTTP1ClientCall {
                     engine = try TLSEngine(context: tls, role: .client(serverName: request.address.endpoint.host))
                 }
                 let channel = Channel(socket, on: loop, tls: engine, handler: self)
+                if let permit = request.permit { channel.mayWrite = { permit.isValid } }
                 self.channel = channel
                 channel.start()
             } catch {
@@ -167,8 +177,11 @@ package final class HTTP1ClientCall {
 
     private func fail(_ why: String) {
         if !request.readsBody, let response = machine.head { return end(.success(response)) }
-        end(.failure(HTTP1ClientFault(address: request.address, reason: why)))
+        end(.failure(HTTP1ClientFault(address: request.address, reason: why, isSent: isSent)))
     }
+
+    /// Ends the call, whose completion is called before this returns.
+    package func cancel() { fail("cancelled") }
 
     private func end(_ result: Result<HTTP1Response, HTTP1ClientFault>) {
         guard retained != nil else { return }
@@ -185,6 +198,8 @@ package final class HTTP1ClientCall {
 
 extension HTTP1ClientCall: ChannelHandler {
     package func channelOpened(_ channel: Channel) {
+        guard request.permit?.isValid ?? true else { return fail("the right to send has ended") }
+        isSent = true
         channel.write(request.bytes)
     }
 

@@ -13,6 +13,7 @@ extension ConnectionFault.Code {
         case .notTrusted: "check endpoint.trust: the certificate of the push service is not trusted"
         case .certificateRefused:
             "renew the certificate of the app, or check that it is one of this app; then reload"
+        case .noCommonProtocol: "check that the endpoint is a push service, and that no proxy before it removes HTTP/2"
         case .tls: "check the TLS settings of the app, and the clock of this machine"
         case .badProtocol: "check that the endpoint is a push service and not a proxy"
         case .silent: "Carillon connects again by itself; if this repeats, check the network"

@@ -17,6 +17,8 @@ package struct ConnectionFault: Sendable, Equatable, CustomStringConvertible {
         case notTrusted = "not_trusted"
         /// The push service rejects the certificate of this side, or requires one.
         case certificateRefused = "certificate_refused"
+        /// The peer does not offer HTTP/2 in the handshake of TLS.
+        case noCommonProtocol = "no_common_protocol"
         /// Any other failure of TLS.
         case tls
         /// The peer violates HTTP/2 or the legacy protocol.

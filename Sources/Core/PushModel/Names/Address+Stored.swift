@@ -46,6 +46,10 @@ extension Address {
 
     /// Reads the stored form. Nil if the bytes are not one.
     package init?(storedBytes bytes: some Collection<UInt8>) {
+        self.init(stored: Array(bytes))
+    }
+
+    private init?(stored bytes: [UInt8]) {
         var mark: UInt64 = 0
         for byte in bytes.prefix(8) { mark = mark << 8 | UInt64(byte) }
         guard mark == Self.mark, bytes.count >= 8 else {

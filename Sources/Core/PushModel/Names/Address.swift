@@ -19,17 +19,18 @@ package struct Address: Hashable, Sendable {
 
     /// Creates an address; nil if `bytes` is empty or longer than ``maxLength``.
     package init?(bytes: some Collection<UInt8>) {
-        self.init(bytes: bytes, identityLength: 0)
+        self.init(Array(bytes), identityLength: 0)
     }
 
     /// Creates an address whose first bytes alone name the device. All addresses that begin with the same identity are
     /// those of one device. Nil if `bytes` or the identity is empty, or longer than it may be.
     package init?(bytes: some Collection<UInt8>, identifiedByFirst count: Int) {
         guard count >= 1, count <= bytes.count else { return nil }
-        self.init(bytes: bytes, identityLength: count == bytes.count ? 0 : count)
+        self.init(Array(bytes), identityLength: count == bytes.count ? 0 : count)
     }
 
-    private init?(bytes: some Collection<UInt8>, identityLength: Int) {
+    // Not generic: it is not specialized for other modules, and each byte would then cost look-ups of types.
+    private init?(_ bytes: [UInt8], identityLength: Int) {
         guard (1...Self.maxLength).contains(bytes.count) else { return nil }
         var words: (UInt64, UInt64, UInt64, UInt64) = (0, 0, 0, 0)
         for (index, byte) in bytes.prefix(32).enumerated() {

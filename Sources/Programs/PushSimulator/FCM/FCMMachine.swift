@@ -9,7 +9,10 @@ package struct FCMMachine {
         package var retryAfter: String?
         package var action = Action.answer
 
-        package enum Action: Sendable { case answer, silence, cut, goAway }
+        /// The delay of the answer in nanoseconds.
+        package var delay: Int64 = 0
+
+        package enum Action: Sendable { case answer, silence, cut, goAway, reset(UInt32) }
     }
 
     /// A message that had a valid access token, with its answer.
@@ -138,7 +141,8 @@ package struct FCMMachine {
         let isTaken =
             switch answer {
             case .taken, .takenLast, .cut: true
-            case .refused, .html, .silence: false
+            case .reset(_, let isTaken): isTaken
+            case .refused, .html, .raw, .silence: false
             }
         let name = isTaken && !message.isValidatedOnly ? "0:\(records.count)%simulated" : nil
         if records.count < Self.maxRecords { records.append(Record(message: message, answer: answer, name: name)) }
@@ -153,6 +157,8 @@ package struct FCMMachine {
             if answer == .cut { reply.action = .cut }
             return reply
         case .silence: return Reply(status: 0, body: [], action: .silence)
+        case .reset(let code, _): return Reply(status: 0, body: [], action: .reset(code))
+        case .raw(let status, let body): return Reply(status: status, body: body)
         case .html(let status):
             return Reply(status: status, body: Array("<html><title>Error \(status)</title></html>".utf8))
         case .refused(let status, let word, let code, let retryAfter, let details):

@@ -5,6 +5,10 @@ package enum FCMReaction: Sendable, Equatable {
     case refused(status: Int, word: String, code: String? = nil, retryAfter: String? = nil, details: [String] = [])
     /// An answer that is not JSON, as a front end gives it.
     case html(status: Int)
+    /// Another answer that is not in the form of Google.
+    case raw(status: Int, body: [UInt8])
+    /// The stream is reset with this code.
+    case reset(UInt32, isTaken: Bool)
     /// The answer never comes.
     case silence
     /// The message is taken, and the connection ends without an answer.

@@ -5,6 +5,17 @@ extension FCMService {
         GET  /fcm/counts     messages, and requests for access tokens
         POST /fcm/revoke     makes all access tokens invalid, as Google does if a key is deleted
 
+        GET  /fcm/faults     the fault rules, and how often each was applied
+        PUT  /fcm/faults     replace the rules (JSON5); GET / explains them
+        POST /fcm/faults     append rules; DELETE removes all
+
+        Rules are for messages with which nothing is wrong. They match connection,
+        request, after, every and share, and have the effects answer, goaway, reset,
+        silence (of one answer) and close, and latency. The reason of an answer is one
+        of Google, or HTML, GARBAGE or HUGE for a body that is not in its form:
+
+        curl -X PUT --data '{rules: [{times: 5, answer: {status: 429, reason: "QUOTA_EXCEEDED", retry_after: 2}}]}' ADDRESS/fcm/faults
+
         A message to an address that begins with a code of FCM, such as UNREGISTERED-1,
         gets that answer: UNREGISTERED, INVALID_ARGUMENT, SENDER_ID_MISMATCH,
         QUOTA_EXCEEDED, UNAVAILABLE, INTERNAL, THIRD_PARTY_AUTH_ERROR.
@@ -25,6 +36,12 @@ extension FCMService {
         case ("POST", "/fcm/revoke"):
             machine.revokeTokens()
             return .json { _ in }
+        case (_, "/fcm/faults"):
+            do throws(ControlError) {
+                return try faults.control(request, check: FCMReaction.check)
+            } catch {
+                return error.response
+            }
         case ("GET", "/fcm/"): return .text(Self.help)
         default:
             var response = ControlResponse.text(Self.help)

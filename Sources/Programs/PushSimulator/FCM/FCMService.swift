@@ -27,9 +27,19 @@ package final class FCMService: HTTP2ServerConnectionDelegate {
     private var listener: TCPListener?
     private var tokenServer: HTTP1Server?
     package private(set) var tokenPort: UInt16 = 0
-    private var connections: [ObjectIdentifier: HTTP2ServerConnection] = [:]
-    /// The last stream of each connection that ends.
-    private var lastStreams: [ObjectIdentifier: Int32] = [:]
+    private struct Held {
+        let connection: HTTP2ServerConnection
+        let number: UInt32
+        var requests: UInt64 = 0
+        /// The last stream of a connection that ends.
+        var lastStream = Int32.max
+        var delayed: DelayedAnswers<FCMMachine.Reply>
+    }
+
+    private var held: [ObjectIdentifier: Held] = [:]
+    private var connectionCount: UInt32 = 0
+    /// The rules for messages with which nothing is wrong. They come before ``behavior``.
+    var faults = Faults()
     /// The number of messages with the same content and target.
     private var attempts: [String: Int] = [:]
     /// How a message is answered, by the number of earlier ones with the same content and target.
@@ -62,6 +72,8 @@ package final class FCMService: HTTP2ServerConnectionDelegate {
 
     package var port: UInt16 { listener?.address.port ?? 0 }
 
+    package var openConnections: Int { held.count }
+
     /// The address of the token endpoint.
     package var audience: String { "https://\(options.host):\(tokenPort)/token" }
 
@@ -69,8 +81,11 @@ package final class FCMService: HTTP2ServerConnectionDelegate {
     package func stop(whenDone: @escaping () -> Void = {}) {
         listener?.close()
         listener = nil
-        for connection in connections.values { connection.channel.abort() }
-        connections = [:]
+        for var one in held.values {
+            _ = one.delayed.takeAll()
+            one.connection.channel.abort()
+        }
+        held = [:]
         guard let server = tokenServer.take() else { return whenDone() }
         server.close { whenDone() }
     }
@@ -80,7 +95,9 @@ package final class FCMService: HTTP2ServerConnectionDelegate {
         var options = HTTP2ServerConnection.Options()
         options.settings = HTTP2Settings(maxConcurrentStreams: self.options.streamLimit, maxHeaderListSize: 16_384)
         let connection = HTTP2ServerConnection(socket, on: loop, tls: engine, options: options, delegate: self)
-        connections[ObjectIdentifier(connection)] = connection
+        connectionCount &+= 1
+        held[ObjectIdentifier(connection)] = Held(
+            connection: connection, number: connectionCount, delayed: DelayedAnswers(on: loop))
     }
 
     // MARK: Tokens
@@ -101,20 +118,29 @@ package final class FCMService: HTTP2ServerConnectionDelegate {
     // MARK: Messages
 
     package func http2Opened(_ connection: HTTP2ServerConnection) {}
-    package func http2(_ connection: HTTP2ServerConnection, withdrew stream: Int32) {}
+
+    package func http2(_ connection: HTTP2ServerConnection, withdrew stream: Int32) {
+        _ = held[ObjectIdentifier(connection)]?.delayed.take(stream)
+    }
 
     package func http2Closed(_ connection: HTTP2ServerConnection, because reason: any Error) {
-        connections[ObjectIdentifier(connection)] = nil
-        lastStreams[ObjectIdentifier(connection)] = nil
+        var one = held.removeValue(forKey: ObjectIdentifier(connection))
+        _ = one?.delayed.takeAll()
     }
 
     package func http2(_ connection: HTTP2ServerConnection, request: HTTP2ServerRequest) {
+        let id = ObjectIdentifier(connection)
         // What arrives behind the last stream was not processed, and the client sends it again.
-        if let last = lastStreams[ObjectIdentifier(connection)], request.stream > last { return }
+        guard let one = held[id], request.stream <= one.lastStream else { return }
+        held[id]?.requests += 1
+        let decision =
+            faults.isEmpty
+            ? FaultDecision()
+            : faults.decide(FaultFacts(moment: .request, connection: one.number, request: one.requests + 1))
         let text = { (name: StaticString) in
             unsafe request.fields.first(name).map { unsafe String(decoding: $0, as: UTF8.self) } ?? ""
         }
-        let reply = machine.message(
+        var reply = machine.message(
             path: text(":path"), authorization: text("authorization"), body: unsafe Array(request.body),
             at: WallTime.current().milliseconds
         ) { message in
@@ -122,25 +148,44 @@ package final class FCMService: HTTP2ServerConnectionDelegate {
             content.tree(message.content)
             let key = "\(message.target) \(String(decoding: content.bytes, as: UTF8.self))"
             defer { attempts[key, default: 0] += 1 }
+            if let effect = decision.effect {
+                return .fault(effect, isProcessed: decision.isProcessed, custom: faults.script.customReasons)
+            }
             return behavior(message, attempts[key, default: 0])
         }
+        reply.delay = decision.delay
         send(reply, on: request.stream, of: connection)
     }
 
     private func send(_ reply: FCMMachine.Reply, on stream: Int32, of connection: HTTP2ServerConnection) {
+        let id = ObjectIdentifier(connection)
+        if reply.delay > 0 {
+            held[id]?.delayed.add(reply, on: stream, after: reply.delay) { [weak self] in
+                guard let self, var reply = held[id]?.delayed.take(stream) else { return }
+                reply.delay = 0
+                send(reply, on: stream, of: connection)
+                connection.flush()
+            }
+            return
+        }
+        var isLast = false
         switch reply.action {
         case .silence: return
+        case .reset(let code):
+            connection.engine.reset(stream, code: HTTP2ErrorCode(rawValue: code))
+            return
         case .cut:
             connection.flushNow()
             connection.channel.close()
             return
-        case .answer, .goAway: break
+        case .answer: break
+        case .goAway: isLast = true
         }
         var fields: [(StaticString, String)] = [("content-type", "application/json; charset=UTF-8")]
         if let time = reply.retryAfter { fields.append(("retry-after", time)) }
         connection.engine.answer(stream, status: HTTP2Status(reply.status), fields: fields, body: reply.body)
-        if reply.action == .goAway {
-            lastStreams[ObjectIdentifier(connection)] = connection.engine.lastStream
+        if isLast {
+            held[id]?.lastStream = connection.engine.lastStream
             connection.closeGracefully()
         }
     }

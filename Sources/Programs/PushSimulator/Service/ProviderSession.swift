@@ -3,22 +3,18 @@ import PushTransport
 
 /// One HTTP/2 connection of a provider. It belongs to its event loop.
 final class ProviderSession: SimulatorSession {
-    private struct Waiting {
-        let reaction: Reaction
-        let timer: TimerID
-    }
-
     private unowned let service: SimulatorService
     private let arrival: SimulatorMachine.Arrival
     private var connection: HTTP2ServerConnection?
     private var state: ProviderConnection?
     /// The answers that a fault delays, by stream.
-    private var waiting: [Int32: Waiting] = [:]
+    private var delayed: DelayedAnswers<Reaction>
 
     init(
         _ socket: consuming Socket, tls: TLSEngine, arrival: SimulatorMachine.Arrival, of service: SimulatorService
     ) {
         self.service = service
+        delayed = DelayedAnswers(on: service.loop)
         self.arrival = arrival
         let settings = service.options.settings
         var options = HTTP2ServerConnection.Options()
@@ -72,12 +68,11 @@ final class ProviderSession: SimulatorSession {
     }
 
     private func wait(_ reaction: Reaction, stream: Int32) {
-        let timer = service.loop.schedule(after: .nanoseconds(reaction.delay)) { [weak self] in
-            guard let self, waiting.removeValue(forKey: stream) != nil, let connection else { return }
+        delayed.add(reaction, on: stream, after: reaction.delay) { [weak self] in
+            guard let self, let reaction = delayed.take(stream), let connection else { return }
             answer(reaction, stream: stream, on: connection)
             connection.flush()
         }
-        waiting[stream] = Waiting(reaction: reaction, timer: timer)
     }
 
     private func answer(_ reaction: Reaction, stream: Int32, on connection: HTTP2ServerConnection) {
@@ -111,11 +106,7 @@ final class ProviderSession: SimulatorSession {
     }
 
     private func forgetWaiting() {
-        for (stream, waiting) in waiting {
-            service.loop.cancel(waiting.timer)
-            recordLoss(of: waiting.reaction.record, stream: stream)
-        }
-        waiting = [:]
+        for (stream, reaction) in delayed.takeAll() { recordLoss(of: reaction.record, stream: stream) }
     }
 
     private static func bigEndian(_ value: Int32) -> [UInt8] {
@@ -165,9 +156,7 @@ extension ProviderSession: HTTP2ServerConnectionDelegate {
     }
 
     func http2(_ connection: HTTP2ServerConnection, withdrew stream: Int32) {
-        guard let waiting = waiting.removeValue(forKey: stream) else { return }
-        service.loop.cancel(waiting.timer)
-        recordLoss(of: waiting.reaction.record, stream: stream)
+        if let reaction = delayed.take(stream) { recordLoss(of: reaction.record, stream: stream) }
     }
 
     func http2(_ connection: HTTP2ServerConnection, lostAnswerOn stream: Int32, tag: UInt64) {

@@ -3,21 +3,17 @@ import PushTransport
 
 /// One connection to the simulated push service. It belongs to its event loop.
 final class WebPushSession {
-    private struct Waiting {
-        let reaction: WebPushReaction
-        let timer: TimerID
-    }
-
     private unowned let service: WebPushService
     private var connection: HTTP2ServerConnection?
     private var state: WebPushConnection
     /// The answers that a fault delays, by stream.
-    private var waiting: [Int32: Waiting] = [:]
+    private var delayed: DelayedAnswers<WebPushReaction>
     /// Whether `abort` was called. The service may no longer exist then.
     private var isAborted = false
 
     init(_ socket: consuming Socket, tls: TLSEngine, state: WebPushConnection, of service: WebPushService) {
         self.service = service
+        delayed = DelayedAnswers(on: service.loop)
         self.state = state
         var options = HTTP2ServerConnection.Options()
         options.settings = HTTP2Settings(
@@ -27,8 +23,7 @@ final class WebPushSession {
 
     func abort() {
         isAborted = true
-        for one in waiting.values { service.loop.cancel(one.timer) }
-        waiting = [:]
+        _ = delayed.takeAll()
         connection?.channel.abort()
     }
 
@@ -58,12 +53,11 @@ final class WebPushSession {
     }
 
     private func wait(_ reaction: WebPushReaction, stream: Int32) {
-        let timer = service.loop.schedule(after: .nanoseconds(reaction.delay)) { [weak self] in
-            guard let self, waiting.removeValue(forKey: stream) != nil, let connection else { return }
+        delayed.add(reaction, on: stream, after: reaction.delay) { [weak self] in
+            guard let self, let reaction = delayed.take(stream), let connection else { return }
             answer(reaction, stream: stream, on: connection)
             connection.flush()
         }
-        waiting[stream] = Waiting(reaction: reaction, timer: timer)
     }
 
     private func answer(_ reaction: WebPushReaction, stream: Int32, on connection: HTTP2ServerConnection) {
@@ -81,12 +75,6 @@ final class WebPushSession {
     private func recordLoss(of record: UInt64, stream: Int32) {
         service.machine.answerLost(record)
         if stream > state.lastStream { service.machine.requestUnprocessed(record) }
-    }
-
-    private func forget(_ stream: Int32) {
-        guard let one = waiting.removeValue(forKey: stream) else { return }
-        service.loop.cancel(one.timer)
-        recordLoss(of: one.reaction.record, stream: stream)
     }
 }
 
@@ -118,12 +106,14 @@ extension WebPushSession: HTTP2ServerConnectionDelegate {
         perform(reaction, stream: request.stream, on: connection)
     }
 
-    func http2(_ connection: HTTP2ServerConnection, withdrew stream: Int32) { forget(stream) }
+    func http2(_ connection: HTTP2ServerConnection, withdrew stream: Int32) {
+        if let reaction = delayed.take(stream) { recordLoss(of: reaction.record, stream: stream) }
+    }
 
     func http2Closed(_ connection: HTTP2ServerConnection, because reason: any Error) {
         self.connection = nil
         if isAborted { return }
-        for stream in waiting.keys { forget(stream) }
+        for (stream, reaction) in delayed.takeAll() { recordLoss(of: reaction.record, stream: stream) }
         service.ended(self)
     }
 }

@@ -24,7 +24,10 @@ package enum LoadedService: Sendable {
                     return try contexts.client(trust, alpn: [])
                 })
         case .webPush(let settings):
-            self = .webPush(try LoadedWebPush(settings) { try contexts.client(.system, alpn: ["h2"]) })
+            self = .webPush(
+                try LoadedWebPush(
+                    settings, tls: { try contexts.client(.system, alpn: $0) },
+                    endpointTLS: { try contexts.client(app.endpoint.trust, alpn: $0) }))
         }
     }
 

@@ -9,7 +9,8 @@ extension AppDraft {
     ]
     static let onlyFCM = ["credential.service_account", "quota.per_minute"]
     static let onlyWebPush = [
-        "credential.vapid", "credential.subject", "origins", "private_networks", "navigate", "title",
+        "credential.vapid", "credential.former_vapid", "credential.subject", "origins", "private_networks", "navigate",
+        "title",
     ]
 
     /// Reports settings of another push service.

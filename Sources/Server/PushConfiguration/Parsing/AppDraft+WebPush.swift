@@ -33,6 +33,7 @@ extension AppDraft {
         }
         guard let vapid = self.credential.vapid, let subject = self.credential.subject, let endpoint else { return nil }
         var settings = WebPushSettings(vapid: vapid, subject: subject)
+        settings.formerVAPID = self.credential.formerVAPID
         settings.origins = rules
         settings.navigate = webPush.navigate
         settings.title = webPush.title

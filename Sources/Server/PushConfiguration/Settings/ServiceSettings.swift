@@ -73,7 +73,7 @@ extension Configuration.App {
         switch service {
         case .apns(let settings): settings.credential.paths
         case .fcm(let settings): [settings.serviceAccount]
-        case .webPush(let settings): [settings.vapid]
+        case .webPush(let settings): [settings.vapid, settings.formerVAPID]
         }
     }
 

@@ -49,6 +49,12 @@ extension AppDraft {
             "credential.vapid", atOptional: \.credential.vapid, as: .path, applies: .perConnection,
             documentation: "The PEM file with the VAPID key, for browsers. `carillon keys vapid FILE` makes one."),
         Setting(
+            "credential.former_vapid", atOptional: \.credential.formerVAPID, as: .path, applies: .perConnection,
+            documentation: """
+                The PEM file with the VAPID key before, while there are subscriptions that were made with it. It serves \
+                them, and those that do not name their key. Default: none.
+                """),
+        Setting(
             "credential.subject", atOptional: \.credential.subject, as: .text, applies: .perConnection,
             documentation: #"The contact that push services of browsers get, "mailto:…" or "https://…"."#),
     ]

@@ -40,6 +40,7 @@ struct AppDraft: Sendable {
         var passwordFile: String?
         var serviceAccount: String?
         var vapid: String?
+        var formerVAPID: String?
         var subject: String?
     }
 
@@ -93,6 +94,7 @@ struct AppDraft: Sendable {
     private mutating func copy(_ settings: WebPushSettings) {
         service = .webpush
         credential.vapid = settings.vapid
+        credential.formerVAPID = settings.formerVAPID
         credential.subject = settings.subject
         webPush = WebPush(
             origins: settings.origins.patterns,

@@ -93,7 +93,8 @@ struct ConfigurationExample {
     private static var web: AppDraft {
         var draft = AppDraft()
         draft.service = .webpush
-        draft.credential = AppDraft.Credential(vapid: "vapid.pem", subject: "mailto:ops@example.com")
+        draft.credential = AppDraft.Credential(
+            vapid: "vapid.pem", formerVAPID: "vapid-before.pem", subject: "mailto:ops@example.com")
         draft.webPush = AppDraft.WebPush(
             origins: OriginRules.browsers, privateNetworks: [], navigate: "https://shop.example.com/", title: "Shop")
         return draft

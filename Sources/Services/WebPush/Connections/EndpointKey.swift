@@ -6,6 +6,8 @@ import PushRandom
 struct EndpointKey {
     private(set) var bytes: [UInt8] = []
     private(set) var hash: UInt64 = 0
+    /// The VAPID key of the last address, if it is known.
+    private(set) var vapidKeyID: VAPIDKeyID?
     private let seed: UInt64
 
     /// - Parameter seed: A number that nobody outside knows, because the names come from outside.
@@ -22,6 +24,7 @@ struct EndpointKey {
         bytes.removeAll(keepingCapacity: true)
         address.append(to: &bytes)
         let end = address.identityByteCount ?? bytes.count
+        vapidKeyID = Address.vapidKeyID(in: bytes, endpointLength: end)
         var at = 0
         while at < end {
             let byte = bytes[at]

@@ -19,7 +19,17 @@ extension OriginMachine {
         lastID &+= 1
         let id = ConnectionID(lastID)
         slots[index].links.append(OriginSlot.Link(id: id, idleSince: now))
-        actions.append(.connect(id, origin, address: addresses[slots[index].addressTurn % addresses.count]))
+        let isHTTP1 = slots[index].http1Until.map { now < $0 } ?? false
+        let address = addresses[slots[index].addressTurn % addresses.count]
+        actions.append(.connect(id, origin, address: address, isHTTP1: isHTTP1))
+    }
+
+    /// Takes the end of an attempt to connect to an origin that does not offer HTTP/2. The next one uses HTTP/1.1.
+    mutating func closedWithoutHTTP2(_ id: ConnectionID, now: MonotonicTime) {
+        guard let (index, at) = find(id), slots[index].links[at].phase == .connecting, slots[index].http1Until == nil
+        else { return closed(id, .broken, now: now) }
+        slots[index].http1Until = now + limits.http1
+        slots[index].links.remove(at: at)
     }
 
     mutating func ready(_ id: ConnectionID, limit: Int, now: MonotonicTime) {
@@ -48,6 +58,7 @@ extension OriginMachine {
         if link.given == 0 { slots[index].links.remove(at: at) }
         if kind == .byUs, link.phase == .closing { return }
         if !link.hasAnswered {
+            slots[index].http1Until = nil
             // An origin that accepts connections and ends them must not be asked again and again.
             connectFailed(index, now: now)
         } else if kind != .goAway, kind != .byUs {

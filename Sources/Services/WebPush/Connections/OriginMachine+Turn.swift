@@ -37,6 +37,7 @@ extension OriginMachine {
             }
             sweepAt = active.contains { !slots[$0].waiting.isEmpty } ? sweepAt ?? now + Self.sweepInterval : nil
         }
+        offer(now: now)
         active.removeAll { index in
             slots[index].isActive = !slots[index].isIdle
             return !slots[index].isActive
@@ -44,6 +45,20 @@ extension OriginMachine {
         let taken = actions
         if !taken.isEmpty { actions = [] }
         return taken
+    }
+
+    /// Decides what the owner may hand over, in steps, because it is told of each change.
+    private mutating func offer(now: MonotonicTime) {
+        var held = 0
+        var quiet = 0
+        for index in active {
+            let ofOrigin = slots[index].held
+            held += ofOrigin
+            if slots[index].isQuiet(after: limits.quietAfter, now: now) { quiet += ofOrigin }
+        }
+        let step = max(1, limits.credit / 4)
+        offered = max(limits.credit, min(limits.credit + quiet / step * step, limits.maxCredit))
+        isShort = offered == limits.maxCredit && held >= offered
     }
 
     private mutating func settle(_ index: Int, sharing shared: inout Shared, now: MonotonicTime, at time: WallTime) {
@@ -178,8 +193,15 @@ extension OriginMachine {
             if let lookUp = slots[index].lookUp { next = min(next, lookUp.until) }
             if !slots[index].waiting.isEmpty {
                 if let time = slots[index].health.connectsAt, time > now { next = min(next, time) }
-                let stalledAt = slots[index].progressAt + limits.patience
-                if slots[index].waiting.count > limits.waitingAtStalled, stalledAt > now { next = min(next, stalledAt) }
+                if slots[index].waiting.count > limits.waitingAtStalled {
+                    let quietAt = slots[index].progressAt + limits.quietAfter
+                    let stalledAt = slots[index].progressAt + patience
+                    if quietAt > now {
+                        next = min(next, quietAt)
+                    } else if stalledAt > now {
+                        next = min(next, stalledAt)
+                    }
+                }
             }
             for link in slots[index].links where link.phase == .open && link.given == 0 {
                 next = min(next, link.idleSince + limits.idle)

@@ -8,14 +8,14 @@ import PushTime
 /// what goes back because an origin does not keep up.
 ///
 /// Every delivery that the machine takes ends exactly once. The ended ones are fetched with ``takeEnded()``. The credit of
-/// the pool is one for all origins, so none may hold it for long: an origin that makes no progress keeps a few deliveries,
-/// and those above go back to be sent later. The shell calls ``turn(now:at:)`` after all inputs of a tick and executes
-/// what it returns.
+/// the pool is one for all origins, so none may hold it. What quiet origins have does not count: the pool offers its owner
+/// as much more. Whether such an origin is slow or stalled shows later: then it keeps a few deliveries, and those above go
+/// back to be sent later. The shell calls ``turn(now:at:)`` after all inputs of a tick and executes what it returns.
 struct OriginMachine: ~Copyable {
     enum Action: Sendable {
         /// Look up the host, and then call ``lookedUp(_:_:now:)``.
         case lookUp(UInt32, Origin)
-        case connect(ConnectionID, Origin, address: String)
+        case connect(ConnectionID, Origin, address: String, isHTTP1: Bool)
         case deliver(ConnectionID, [Delivery])
         case drain(ConnectionID)
         case close(ConnectionID)
@@ -24,6 +24,8 @@ struct OriginMachine: ~Copyable {
     struct Limits: Sendable {
         /// The number of deliveries that the pool has at once, besides those that its owner hands over in advance.
         var credit = 2000
+        /// The largest number, while some origins are quiet.
+        var maxCredit = 20_000
         /// The origins that are remembered.
         var origins = 1024
         var connections = 64
@@ -34,12 +36,19 @@ struct OriginMachine: ~Copyable {
         var streams = 250
         /// The requests at once at an origin that has not answered yet.
         var firstWindow = 16
+        /// An origin that has answered nothing for this long is quiet, and one whose connections have never answered is
+        /// from the beginning.
+        var quietAfter: Duration = .milliseconds(100)
         /// An origin that has answered nothing for this long is stalled.
         var patience: Duration = .seconds(2)
+        /// The same while quiet origins have all that the pool may offer.
+        var shortPatience: Duration = .milliseconds(500)
         /// The number of deliveries that wait for an origin that is stalled or failed.
         var waitingAtStalled = 16
         var idle: Duration = .seconds(30)
         var lookUpTimeout: Duration = .seconds(10)
+        /// The time after which an origin without HTTP/2 is asked for it again.
+        var http1: Duration = .seconds(3600)
         /// The time for which a name that leads to a private address is not looked up again.
         var barred: Duration = .seconds(5)
         var health = OriginHealth.Policy()
@@ -59,6 +68,8 @@ struct OriginMachine: ~Copyable {
     let limits: Limits
     let rules: OriginRules
     let check: AddressCheck
+    /// The keys that requests are signed with; empty if that is not known.
+    private let keys: [VAPIDKeyID]
     var phase = Phase.running
     var slots: [OriginSlot] = []
     /// The numbers of the origins that have deliveries, connections or a look-up.
@@ -73,14 +84,20 @@ struct OriginMachine: ~Copyable {
     var answered: UInt64 = 0
     /// The deliveries that wait for origins that are stalled or failed, since the last turn.
     var waitingAtStalled = 0
+    /// The number of deliveries that the owner may hand over, besides those in advance.
+    var offered: Int
+    /// Whether quiet origins have all that the pool may offer.
+    var isShort = false
     var turnNumber = 0
     var sweepAt: MonotonicTime?
     var random: SeededRandom
     var actions: [Action] = []
     private var ended: [AttemptReport] = []
 
-    init(rules: OriginRules, limits: Limits = Limits(), seed: UInt64) {
+    init(rules: OriginRules, keys: [VAPIDKeyID] = [], limits: Limits = Limits(), seed: UInt64) {
         self.limits = limits
+        self.keys = keys
+        offered = limits.credit
         self.rules = rules
         check = AddressCheck(exceptions: rules.privateNetworks)
         random = SeededRandom(seed: seed)
@@ -152,9 +169,12 @@ struct OriginMachine: ~Copyable {
     // MARK: Origins
 
     private mutating func take(_ delivery: Delivery, now: MonotonicTime) {
+        key.read(delivery.token)
+        let id = key.vapidKeyID
         guard let index = slot(for: delivery, now: now) else { return }
         slots[index].usedAt = now
         slots[index].health.timePassed(now: now)
+        if let id, !keys.isEmpty, !keys.contains(id) { return refuse(delivery, as: .otherVAPIDKey) }
         if let until = slots[index].barredUntil, now < until { return refuse(delivery, as: .privateAddress) }
         if let until = slots[index].health.opensUntil {
             return refuse(delivery, as: .originUnavailable, retryAfter: pause(until: until, now: now))
@@ -174,12 +194,14 @@ struct OriginMachine: ~Copyable {
 
     /// Whether it is doubtful that the origin takes what waits for it.
     func isInDoubt(_ index: Int, now: MonotonicTime) -> Bool {
-        slots[index].health.isTroubled || slots[index].isStalled(after: limits.patience, now: now)
+        slots[index].health.isTroubled || slots[index].isStalled(after: patience, now: now)
     }
 
-    /// Returns the number of the origin of a delivery. Ends the delivery and returns nil if it has none.
+    var patience: Duration { isShort ? limits.shortPatience : limits.patience }
+
+    /// Returns the number of the origin of a delivery, whose key was read. Ends the delivery and returns nil if it has
+    /// none.
     private mutating func slot(for delivery: borrowing Delivery, now: MonotonicTime) -> Int? {
-        key.read(delivery.token)
         if let last, slots[last].hash == key.hash, slots[last].key == key.bytes { return last }
         if let found = known() { return found }
         guard let origin = delivery.token.origin, rules.allow(origin) else {

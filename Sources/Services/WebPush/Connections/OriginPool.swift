@@ -11,7 +11,7 @@ import PushTransport
 package actor OriginPool: PushConnection {
     private struct Held {
         let id: ConnectionID
-        let connection: GatewayConnection
+        let connection: any PushConnection
         /// The last recall that it has answered.
         var recalled: UInt64
         var isClosed = false
@@ -23,6 +23,8 @@ package actor OriginPool: PushConnection {
     private let settings: Settings
     private var machine: OriginMachine
     private var held: [Held] = []
+    /// The credit that the owner knows of.
+    private var announced: Int
     private var begunAt: MonotonicTime?
     private var recallAsked: UInt64 = 0
     private var recallAnswered: UInt64 = 0
@@ -39,11 +41,13 @@ package actor OriginPool: PushConnection {
         loop = request.loop
         outlet = request.outlet
         self.settings = settings
-        machine = OriginMachine(rules: settings.rules, limits: settings.limits, seed: .random(in: 0 ... .max))
+        machine = OriginMachine(
+            rules: settings.rules, keys: settings.keys, limits: settings.limits, seed: .random(in: 0 ... .max))
+        announced = settings.limits.credit
         onLoop { pool in
             pool.retained = pool
             pool.begunAt = pool.loop.now
-            pool.outlet.send(ConnectionReport(pool.id, event: .ready(limit: pool.settings.limits.credit)))
+            pool.outlet.send(ConnectionReport(pool.id, event: .ready(limit: pool.announced)))
         }
     }
 
@@ -111,7 +115,7 @@ package actor OriginPool: PushConnection {
         let now = loop.now
         var status = ConnectionStatus(id: id, state: state, age: now - (begunAt ?? now))
         status.address = "\(machine.connectedOrigins) origins, \(machine.linkCount) connections"
-        status.streamLimit = settings.limits.credit
+        status.streamLimit = announced
         status.answered = machine.answered
         let given = machine.givenCount
         let waiting = machine.waitingCount
@@ -139,7 +143,11 @@ package actor OriginPool: PushConnection {
         case .goAway, .retiring: machine.retired(id)
         case .recalled(let number): if let index { held[index].recalled = number }
         case .closed(let end):
-            machine.closed(id, end.kind, now: now)
+            if end.fault.code == .noCommonProtocol {
+                machine.closedWithoutHTTP2(id, now: now)
+            } else {
+                machine.closed(id, end.kind, now: now)
+            }
             if let index { held[index].isClosed = true }
         case .alive, nil: break
         }
@@ -159,7 +167,13 @@ package actor OriginPool: PushConnection {
         for action in actions {
             switch action {
             case .lookUp(let number, let origin): lookUp(origin, as: number)
-            case .connect(let id, let origin, let address): connect(id, to: origin, at: address)
+            case .connect(let id, let origin, let address, let isHTTP1):
+                let request = request(id, to: origin, at: address)
+                let connection: any PushConnection =
+                    isHTTP1
+                    ? OriginCalls(request, to: origin, settings: settings.http1(to: origin))
+                    : GatewayConnection(request, settings: settings.http2(to: origin))
+                held.append(Held(id: id, connection: connection, recalled: recallAsked))
             case .deliver(let id, let deliveries): connection(id)?.deliver(deliveries)
             case .drain(let id): connection(id)?.drain()
             case .close(let id): connection(id)?.close()
@@ -167,7 +181,7 @@ package actor OriginPool: PushConnection {
         }
     }
 
-    private func connection(_ id: ConnectionID) -> GatewayConnection? {
+    private func connection(_ id: ConnectionID) -> (any PushConnection)? {
         held.first { $0.id == id }?.connection
     }
 
@@ -178,13 +192,11 @@ package actor OriginPool: PushConnection {
         }
     }
 
-    private func connect(_ id: ConnectionID, to origin: Origin, at address: String) {
-        let request = ConnectionRequest(
+    private func request(_ id: ConnectionID, to origin: Origin, at address: String) -> ConnectionRequest {
+        ConnectionRequest(
             id: id, loop: loop, address: HostPort(host: address, port: origin.port), serverName: origin.name,
             token: nil,
             outlet: ConnectionOutlet(on: loop) { report in self.assumeIsolated { $0.receive(report) } })
-        let connection = GatewayConnection(request, settings: settings.http2(to: origin))
-        held.append(Held(id: id, connection: connection, recalled: recallAsked))
     }
 
     // MARK: End of the tick
@@ -223,6 +235,10 @@ package actor OriginPool: PushConnection {
             outlet.send(ConnectionReport(id, ended: machine.takeEnded(), event: .recalled(recallAsked)))
         } else if machine.hasEnded {
             outlet.send(ConnectionReport(id, ended: machine.takeEnded()))
+        }
+        if announced != machine.offered, machine.phase == .running {
+            announced = machine.offered
+            outlet.send(ConnectionReport(id, event: .limitChanged(announced)))
         }
     }
 }

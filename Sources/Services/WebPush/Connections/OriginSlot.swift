@@ -47,6 +47,8 @@ struct OriginSlot {
     var usedAt: MonotonicTime
     /// Until when its deliveries are refused because its name leads to a private address.
     var barredUntil: MonotonicTime?
+    /// Until when it is asked with HTTP/1.1, because it did not offer HTTP/2.
+    var http1Until: MonotonicTime?
     /// The number of addresses that were tried, so that the next attempt takes another one.
     var addressTurn = 0
     var isActive = false
@@ -75,6 +77,11 @@ struct OriginSlot {
     /// Whether it has deliveries and has answered none for the given time.
     func isStalled(after patience: Duration, now: MonotonicTime) -> Bool {
         held > 0 && now - progressAt >= patience
+    }
+
+    /// Whether it has deliveries, and it is not known that it answers.
+    func isQuiet(after silence: Duration, now: MonotonicTime) -> Bool {
+        isStalled(after: silence, now: now) || (held > 0 && !links.contains { $0.hasAnswered && $0.phase != .gone })
     }
 
     /// The number of deliveries that may still be sent.

@@ -8,6 +8,8 @@ extension ProviderReason {
     package static let originUnavailable = ProviderReason(rawValue: "origin_unavailable")
     /// The app may not send to the origin.
     package static let originNotAllowed = ProviderReason(rawValue: "origin_not_allowed")
+    /// The subscription was made with a VAPID key that the app does not have.
+    package static let otherVAPIDKey = ProviderReason(rawValue: "other_vapid_key")
     /// The name of the origin leads to a private address.
     package static let privateAddress = ProviderReason(rawValue: "private_address")
 }
@@ -28,6 +30,10 @@ extension KnownReason {
             0, names: ["origin_not_allowed"], disposition: .drop, concern: .device,
             meaning: "the app may not send to the push service of this browser",
             advice: "add it to origins of the app if it is one that you trust"),
+        .init(
+            0, names: ["other_vapid_key"], disposition: .drop, concern: .device,
+            meaning: "the subscription was made with a VAPID key that the app does not have",
+            advice: "name the file of that key in credential.former_vapid, or let the page subscribe again"),
         .init(
             0, names: ["private_address"], disposition: .drop, concern: .device,
             meaning: "the name of the push service leads to a private address",

@@ -6,6 +6,7 @@ package struct VAPIDKey: Hashable, Sendable, CustomStringConvertible {
     let key: ES256PrivateKey
     /// The public key in base64url, as `applicationServerKey` of the page has it.
     package let publicKey: String
+    let id: VAPIDKeyID
     /// The SHA-256 digest of the public key in DER.
     package let fingerprint: Digest256
 
@@ -21,6 +22,7 @@ package struct VAPIDKey: Hashable, Sendable, CustomStringConvertible {
     package init(_ key: ES256PrivateKey) {
         self.key = key
         publicKey = Base64URL.encode(key.publicKey.point)
+        id = VAPIDKeyID(of: key.publicKey.point)
         fingerprint = key.publicKey.fingerprint
     }
 

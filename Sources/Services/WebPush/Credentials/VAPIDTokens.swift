@@ -30,6 +30,7 @@ package final class VAPIDTokens: Sendable {
     static let maxCount = 256
 
     private let key: VAPIDKey
+    var keyID: VAPIDKeyID { key.id }
     private let subject: String
     private let wallClock: @Sendable () -> WallTime
     private let tokens = Locked<[Origin: Token]>([:])

@@ -13,6 +13,8 @@ struct Subscription {
     let publicKey: [UInt8]
     let secret: [UInt8]
     let origin: Origin
+    /// The VAPID key with which it was made; nil if nobody says it.
+    let vapidKeyID: VAPIDKeyID?
 
     /// The largest text that is read. A subscription has little besides the endpoint.
     static let maxTextLength = 3 * Address.maxLength
@@ -45,11 +47,35 @@ struct Subscription {
             throw AddressFault("has an auth of \(secret.count) bytes; it has \(Self.secretLength)")
         }
         (self.publicKey, self.secret) = (publicKey, secret)
+        vapidKeyID = try Self.vapidKeyID(in: json)
+    }
+
+    /// Reads the key with which the page has subscribed. Browsers do not write it; the page adds it.
+    private static func vapidKeyID(in json: JSONDocument) throws(AddressFault) -> VAPIDKeyID? {
+        if let text = json.value("applicationServerKey", in: json.root).flatMap({ json.string($0) }) {
+            let point = try bytes("applicationServerKey", text)
+            guard point.count == publicKeyLength, point[0] == 4, P256Point.isValid(point) else {
+                throw AddressFault("has an applicationServerKey that is not a public key on the curve P-256")
+            }
+            return VAPIDKeyID(of: point)
+        }
+        guard let text = json.value("applicationServerKeyID", in: json.root).flatMap({ json.string($0) }) else {
+            return nil
+        }
+        let id = try bytes("applicationServerKeyID", text)
+        guard id.count == VAPIDKeyID.length else {
+            throw AddressFault("has an applicationServerKeyID of \(id.count) bytes; it has \(VAPIDKeyID.length)")
+        }
+        return VAPIDKeyID(id)
     }
 
     /// Reads base64url or base64, with or without padding.
     private static func key(_ name: String, _ text: String?) throws(AddressFault) -> [UInt8] {
         guard let text else { throw AddressFault("has no keys.\(name)") }
+        return try bytes("keys.\(name)", text)
+    }
+
+    private static func bytes(_ name: String, _ text: String) throws(AddressFault) -> [UInt8] {
         var digits: [UInt8] = []
         for byte in text.utf8 {
             switch byte {
@@ -62,12 +88,12 @@ struct Subscription {
         let isComplete = digits.count.isMultiple(of: 4)
         guard padding == 0 || isComplete,
             let key = Base64URL.decode(String(decoding: digits.dropLast(padding), as: UTF8.self))
-        else { throw AddressFault("has keys.\(name) that is not base64url") }
+        else { throw AddressFault("has \(name) that is not base64url") }
         return key
     }
 
     /// The address that is stored: the endpoint, which names the device, and the keys.
     var address: Address? {
-        Address(bytes: endpoint + publicKey + secret, identifiedByFirst: endpoint.count)
+        Address(bytes: endpoint + publicKey + secret + (vapidKeyID?.bytes ?? []), identifiedByFirst: endpoint.count)
     }
 }

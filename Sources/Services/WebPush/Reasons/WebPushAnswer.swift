@@ -52,6 +52,6 @@ enum WebPushAnswer {
     /// Returns the last part of the path in `location`; nil if it is long or has other than printable characters.
     static func providerID(_ location: String) -> ProviderID? {
         let path = location.utf8.prefix { $0 != UInt8(ascii: "?") && $0 != UInt8(ascii: "#") }
-        return path.count <= Address.maxLength ? ProviderID(lastPartOf: Substring(path)) : nil
+        return path.count <= Address.maxLength ? ProviderID(lastPartOf: String(Substring(path))) : nil
     }
 }

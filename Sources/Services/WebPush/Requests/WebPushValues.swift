@@ -30,6 +30,9 @@ final class WebPushValues {
     /// The values in the order of the fields in ``WebPushShapes``. They are valid until one is set.
     var all: UnsafeBufferPointer<UnsafeRawBufferPointer> { unsafe UnsafeBufferPointer(start: values, count: 3) }
 
+    /// Returns a copy of one of the values.
+    func text(_ index: Int) -> String { unsafe String(decoding: values[index], as: UTF8.self) }
+
     /// Copies the path of an endpoint.
     ///
     /// - Parameter address: The bytes of the address, which the endpoint precedes.

@@ -7,22 +7,34 @@ package import PushTransport
 /// The credential of an app at Web Push, read and checked.
 package struct LoadedWebPush: ServiceConnector {
     package let key: VAPIDKey
+    /// The key before; nil without one.
+    private let former: VAPIDKey?
     package let warnings: [String]
     private let subject: String
     private let rules: OriginRules
-    /// The context for all origins but the endpoint of the settings, whose certificates that of the app judges.
-    private let publicTLS: TLSContext
+    /// The contexts for all origins but the endpoint of the settings, which has its own authorities.
+    private let publicTLS: OriginTLS
+    private let endpointTLS: OriginTLS
 
     /// Reads and checks the file. It blocks, so do not call it on an event loop.
     ///
-    /// - Parameter tls: Returns the context for the push services of browsers, whose certificates are those of public
-    ///   authorities.
-    package init(_ settings: WebPushSettings, tls: () throws -> TLSContext) throws {
+    /// - Parameters:
+    ///   - tls: Returns the context for the push services of browsers, whose certificates are those of public
+    ///     authorities, with protocols of ALPN.
+    ///   - endpointTLS: The same for the endpoint of the app.
+    package init(
+        _ settings: WebPushSettings, tls: ([String]) throws -> TLSContext, endpointTLS: ([String]) throws -> TLSContext
+    ) throws {
         key = try VAPIDKey(file: settings.vapid)
+        let former = try settings.formerVAPID.map { path throws(VAPIDKeyError) in try VAPIDKey(file: path) }
+        self.former = former == key ? nil : former
         subject = settings.subject
         rules = settings.origins
-        publicTLS = try tls()
-        warnings = SecretFile.cautions([settings.vapid])
+        publicTLS = try OriginTLS(tls)
+        self.endpointTLS = try OriginTLS(endpointTLS)
+        warnings =
+            SecretFile.cautions([settings.vapid] + (settings.formerVAPID.map { [$0] } ?? []))
+            + (former == key ? ["former_vapid has the same key as vapid"] : [])
     }
 
     package var facts: CredentialSummary {
@@ -42,9 +54,11 @@ package struct LoadedWebPush: ServiceConnector {
     package func connect(_ settings: ConnectionSettings) -> GatewaySettings.Connect {
         // All connections of the app share the tokens, so that an origin sees one.
         let tokens = VAPIDTokens(key: key, subject: subject)
+        let former = former.map { VAPIDTokens(key: $0, subject: subject) }
         let pool = OriginPool.Settings(
-            tls: publicTLS, endpointTLS: settings.tls, resolver: NameResolver(pool: Self.names), rules: rules,
-            connection: settings, writer: { origin in WebPushWriter(origin: origin, tokens: tokens) })
+            tls: publicTLS, endpointTLS: endpointTLS, resolver: NameResolver(pool: Self.names), rules: rules,
+            keys: [tokens.keyID] + (former.map { [$0.keyID] } ?? []), connection: settings,
+            writer: { origin in WebPushWriter(origin: origin, tokens: tokens, former: former) })
         return { OriginPool($0, settings: pool) }
     }
 

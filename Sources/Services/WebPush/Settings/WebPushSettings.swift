@@ -2,6 +2,8 @@
 package struct WebPushSettings: Sendable, Equatable {
     /// The file with the VAPID key.
     package var vapid: String
+    /// The file with the key before it, while pages still have subscriptions that were made with that key.
+    package var formerVAPID: String?
     /// The contact that push services get, a `mailto:` or `https:` URL.
     package var subject: String
     package var origins = OriginRules()

@@ -1,6 +1,7 @@
 import PushTime
 import PushTransport
 import PushWire
+import TestSupport
 import Testing
 
 @testable import FCM
@@ -104,5 +105,26 @@ import Testing
             #"{"access_token":"x","expires_in":"3599"}"#,
         ] { #expect(!answer(200, body).contains("lives"), "\(body)") }
         #expect(answer(503, "<html>").contains("503"))
+    }
+
+    @Test func `No prefix and no changed byte of an answer traps, and a token that is taken can be a field`() {
+        var random = SeededRandom(seed: 11)
+        let bodies = [
+            #"{"access_token":"ya29.a0AfH6SMB-x_y","expires_in":3599,"token_type":"Bearer"}"#,
+            #"{"error":"invalid_grant","error_description":"Invalid JWT Signature."}"#,
+        ].map { Array($0.utf8) }
+        func check(_ status: Int, _ bytes: [UInt8]) {
+            switch TokenAnswer(status: status, body: bytes) {
+            case .token(let text, let lifetime):
+                let isField = text.withRevealed { !$0.isEmpty && $0.utf8.allSatisfy { (0x21..<0x7f).contains($0) } }
+                #expect(isField && status == 200 && (.seconds(1) ... .seconds(86_400)).contains(lifetime))
+            case .refused(let reason):
+                #expect(reason.utf8.allSatisfy { (0x20..<0x7f).contains($0) } && reason.utf8.count < 500)
+            }
+        }
+        for body in bodies {
+            for count in 0...body.count { for status in [200, 400] { check(status, Array(body.prefix(count))) } }
+            for _ in 0..<3000 { check([200, 400, 503][Int(random.next() % 3)], random.mutate(body, chance: 1)) }
+        }
     }
 }

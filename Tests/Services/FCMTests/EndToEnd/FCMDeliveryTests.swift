@@ -1,5 +1,6 @@
 import FCM
 import PushGateways
+import PushLogic
 import PushLoop
 import PushModel
 import PushPipeline
@@ -181,16 +182,78 @@ import Testing
         }
     }
 
-    @Test func `Deliveries drip at the rate of the project`() async throws {
+    @Test func `Deliveries drip at the rate of the project, over all connections`() async throws {
         try await FCMScene.run { scene in
-            scene.tuning.withLock { $0 = { $0.deliveriesPerMinute = 6000 } }
+            scene.tuning.withLock {
+                $0 = {
+                    $0.deliveriesPerMinute = 6000
+                    $0.policy.minimum = 3
+                    $0.policy.maximum = 3
+                }
+            }
             try await scene.openGateway(try await scene.credential())
+            await wait(while: await scene.service.with { $0.openConnections } < 3)
             let begun = MonotonicTime.current()
             #expect(await scene.push(Self.envelope("one", to: (0..<50).map { "t-\($0)" })).outcome == .accepted)
             await scene.waitUntilDone()
             // timed: the rate is tested; a hundred a second, of which ten may come at once
             #expect(MonotonicTime.current() - begun >= .milliseconds(390))
             #expect(await scene.service.with { $0.machine.records.count } == 50)
+        }
+    }
+
+    @Test func `Each answer of the table that is not about the credential has its effect, from the wire to the events`()
+        async throws
+    {
+        let rows = ReasonTable.fcm.all.filter { $0.concern != .credential }
+        let answers = Dictionary(uniqueKeysWithValues: rows.map { ("phone-\($0.names[0])", Self.answer(of: $0)) })
+        try await FCMScene.run { scene in
+            scene.tuning.withLock {
+                $0 = { $0.policy.breaker.pause = Backoff(first: .milliseconds(10), maxDelay: .milliseconds(50)) }
+            }
+            try await scene.openGateway(try await scene.credential())
+            for address in answers.keys {
+                _ = try await scene.registry.register([
+                    DeviceRegistration(app: FCMScene.app, token: try FCMCodec().address(address))
+                ])
+            }
+            await scene.service.with { service in
+                service.behavior = { message, earlier in
+                    earlier == 0 ? answers[message.target] ?? .taken : .taken
+                }
+            }
+            #expect(await scene.push(Self.envelope("one", to: Array(answers.keys))).outcome == .accepted)
+            await scene.waitUntilDone()
+            func devices(_ isMeant: (Disposition) -> Bool) throws -> Set<DeviceID?> {
+                Set(
+                    try rows.filter { isMeant($0.disposition) }.map { row in
+                        try scene.device("phone-\(row.names[0])")
+                    })
+            }
+            let dead = try devices { $0 == .deactivate }
+            try await wait(while: try await scene.events().count { $0.kind == .deviceDeactivated } < dead.count)
+            let events = try await scene.events()
+            #expect(Set(events.filter { $0.kind == .deliverySent }.map(\.device)) == (try devices { $0 == .retry }))
+            #expect(
+                Set(events.filter { $0.kind == .deliveryRejected }.map(\.device))
+                    == (try devices { $0 == .drop || $0 == .deactivate }))
+            #expect(Set(events.filter { $0.kind == .deviceDeactivated }.map(\.device)) == dead)
+            #expect(
+                await scene.service.with { $0.machine.records.count { $0.name != nil } }
+                    == (try devices { $0 == .retry }).count)
+        }
+    }
+
+    private static func answer(of row: KnownReason) -> FCMReaction {
+        let retryAfter = row.status == 429 ? "1" : nil
+        switch row.names[0] {
+        case "INVALID_TOKEN": return .byName("INVALID_ARGUMENT")
+        case "PROJECT_QUOTA_EXCEEDED":
+            let type = "type.googleapis.com/google.rpc.QuotaFailure"
+            return .refused(
+                status: 429, word: "RESOURCE_EXHAUSTED", code: "QUOTA_EXCEEDED", retryAfter: retryAfter,
+                details: [#"{"@type":"\#(type)","violations":[{"subject":"project:1"}]}"#])
+        case let name: return .refused(status: row.status, word: name, code: name, retryAfter: retryAfter)
         }
     }
 }

@@ -271,4 +271,46 @@ import Testing
         play.machine.giveBack()
         #expect(play.ended().map(\.ticket) == [3])
     }
+
+    @Test("A subscription that was made with a key that the app does not have is refused, and no origin is asked")
+    func otherKey() throws {
+        let keys = [VAPIDKeyID([1, 1, 1, 1, 1, 1, 1, 1]), VAPIDKeyID([2, 2, 2, 2, 2, 2, 2, 2])]
+        let play = MachinePlay(keys: keys)
+        let endpoint = Array("https://a.test/push/1".utf8)
+        for (index, id) in ([nil, 1, 2, 3] as [UInt8?]).enumerated() {
+            let tag = id.map { [UInt8](repeating: $0, count: 8) } ?? []
+            let bytes = endpoint + [UInt8](repeating: 4, count: 81) + tag
+            let address = try #require(Address(bytes: bytes, identifiedByFirst: endpoint.count))
+            play.machine.deliver(
+                [
+                    Delivery(
+                        ticket: UInt64(index), message: OriginDeliveries.message(), token: address,
+                        deliveryID: DeliveryID(high: 0, low: UInt64(index)))
+                ], now: play.now)
+        }
+        #expect(play.ended().map(\.ticket) == [3] && play.machine.waitingCount == 3)
+    }
+
+    @Test("An origin without HTTP/2 is asked with HTTP/1.1, and again for HTTP/2 an hour later or after a failure")
+    func withoutHTTP2() {
+        let play = MachinePlay()
+        play.deliver(0..<1, to: "a.test")
+        _ = play.turn()
+        play.machine.lookedUp(1, ["8.8.8.8"], now: play.now)
+        #expect(play.turn() == ["connect 1 https://a.test 8.8.8.8"])
+        play.machine.closedWithoutHTTP2(ConnectionID(1), now: play.now)
+        #expect(play.turn() == ["look up 2 https://a.test"])
+        play.machine.lookedUp(2, ["8.8.8.8"], now: play.now)
+        #expect(play.turn() == ["connect 2 https://a.test 8.8.8.8 HTTP/1.1"])
+        play.machine.ready(ConnectionID(2), limit: 4, now: play.now)
+        #expect(play.turn() == ["deliver 2 [0]"])
+        play.end([0], on: 2, .unknown(.connectionLost))
+        play.machine.closed(ConnectionID(2), .lost, now: play.now)
+        _ = play.ended()
+        play.now = play.machine.slots[0].health.connectsAt ?? play.now
+        play.deliver(1..<2, to: "a.test")
+        #expect(play.turn() == ["look up 3 https://a.test"])
+        play.machine.lookedUp(3, ["8.8.8.8"], now: play.now)
+        #expect(play.turn() == ["connect 3 https://a.test 8.8.8.8"])
+    }
 }

@@ -28,17 +28,18 @@ import Testing
         origins.append("closed.test:\(taken.number)")
 
         let threads = BlockingPool(name: "unused", threadCount: 1, queueLimit: 0)
-        let tls = try TestCertificates.shared.clientContext(alpn: ["h2"])
+        let tls = try OriginTLS { try TestCertificates.shared.clientContext(alpn: $0) }
+        let tokens = VAPIDTokens(key: VAPIDKey(try ES256PrivateKey.generate()), subject: "mailto:ops@example.com")
         var rules = OriginRules()
         rules.patterns = origins
         rules.privateNetworks = [try AddressRange("127.0.0.0/8")]
         var settings = OriginPool.Settings(
             tls: tls, resolver: NameResolver(pool: threads), rules: rules,
             connection: ConnectionSettings(
-                endpoint: HostPort(host: "origins", port: 443), tls: tls, resolver: NameResolver(pool: threads),
+                endpoint: HostPort(host: "origins", port: 443), tls: tls.http2, resolver: NameResolver(pool: threads),
                 permit: nil, connectTimeout: .seconds(300), answerTimeout: .seconds(300), pingAfter: .seconds(300),
                 pingTimeout: .seconds(300)),
-            writer: { PlainWriter($0) })
+            writer: { WebPushWriter(origin: $0, tokens: tokens) })
         settings.lookUp = { _, completion in completion(.success(["127.0.0.1"])) }
         let reports = EventRecorder<ConnectionReport>()
         let pool = OriginPool(

@@ -148,4 +148,19 @@ import Testing
         let token = try #require(Address(bytes: Array("https://a.example/".utf8)))
         #expect(token.origin == nil)
     }
+
+    @Test("The key with which the page has subscribed is a point on P-256, or the id of a key")
+    func serverKey() throws {
+        let bare = Self.subscription("https://push.example.com/p/1", auth: Self.secret).dropLast()
+        for (member, fault) in [
+            (#""applicationServerKey":"AAAA""#, "public key"), (#""applicationServerKey":"!""#, "base64url"),
+            (#""applicationServerKeyID":"AAAA""#, "3 bytes"),
+        ] {
+            let error = #expect(throws: AddressFault.self) { try WebPushCodec().address("\(bare),\(member)}") }
+            #expect("\(error.map { "\($0)" } ?? "")".contains(fault))
+        }
+        for member in [#""applicationServerKey":null"#, #""applicationServerKeyID":null"#, #""x":1"#] {
+            #expect(try WebPushCodec().address("\(bare),\(member)}") == WebPushCodec().address("\(bare)}"))
+        }
+    }
 }

@@ -103,9 +103,10 @@ import Testing
     func fields() throws {
         let text = { (host: String, isStored: Bool) throws -> [String: String] in
             var shapes = WebPushShapes(origin: Origin(host: host, port: 8443), tokens: try tokens())
-            _ = shapes.request(priority: .five, isStored: isStored, at: WallTime(seconds: 1_800_000_000))
+            let kind = WebPushShapes.Kind(.five, isStored: isStored)
+            _ = shapes.request(kind, at: WallTime(seconds: 1_800_000_000))
             return Dictionary(
-                uniqueKeysWithValues: shapes.fields(urgency: "normal", isStored: isStored).map { field in
+                uniqueKeysWithValues: shapes.fields(kind).map { field in
                     switch field.value {
                     case .fixed(let text): (field.name, text)
                     case .perRequest: (field.name, "")
@@ -156,5 +157,38 @@ import Testing
                 ticket: 1, message: message, token: bad,
                 deliveryID: .derived(app: app, message: message.id, token: bad)), by: writer)
         #expect(written.body.isEmpty && written.values[0] == "/x")
+    }
+
+    @Test("A subscription is sent with the key with which it was made, and without a statement with the key before")
+    func keys() throws {
+        let (key, former) = (VAPIDKey(try ES256PrivateKey.generate()), VAPIDKey(try ES256PrivateKey.generate()))
+        let tokens = { (key: VAPIDKey) in
+            VAPIDTokens(
+                key: key, subject: "mailto:a@example.com", wallClock: { [clock] in clock.withLock { $0 } })
+        }
+        let origin = Origin(host: "push.example.com")
+        let one = WebPushWriter(origin: origin, tokens: tokens(key), wallClock: { [clock] in clock.withLock { $0 } })
+        let two = WebPushWriter(
+            origin: origin, tokens: tokens(key), former: tokens(former),
+            wallClock: { [clock] in clock.withLock { $0 } })
+        let bare = SubscriptionTests.subscription("https://push.example.com/p/1", auth: SubscriptionTests.secret)
+        for (writer, stated, used) in [
+            (one, nil, key), (one, key, key), (two, nil, former), (two, key, key), (two, former, former),
+        ] as [(WebPushWriter, VAPIDKey?, VAPIDKey)] {
+            let member = stated.map { #","applicationServerKey":"\#($0.publicKey)"}"# } ?? "}"
+            let address = try WebPushCodec().address(bare.dropLast() + member)
+            // What is exported has the id of the key alone.
+            let again = try WebPushCodec().address(WebPushCodec().text(of: address))
+            #expect(again == address && again.identity == address.identity)
+            let message = Message(
+                id: try #require(MessageID("one")), app: app, expiry: .unlimited, payload: Array("{}".utf8))
+            let delivery = Delivery(
+                ticket: 1, message: message, token: again,
+                deliveryID: .derived(app: app, message: message.id, token: again))
+            let call = try #require(writer.call(for: delivery))
+            let field = try #require(call.fields.first { $0.name == "authorization" }?.value)
+            #expect(field.hasSuffix(", k=\(used.publicKey)"))
+            #expect(call.body.count == 128 + 103 && call.address.target == "/p/1")
+        }
     }
 }

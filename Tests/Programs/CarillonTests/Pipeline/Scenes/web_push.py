@@ -1,6 +1,8 @@
 """Web Push to the simulated push service, which decrypts what it gets as browsers do."""
 import json
-from harness import control, main, Monitor, Producer, Scene, until, verb
+import os
+import re
+from harness import control, main, Monitor, Producer, Scene, Simulator, until, verb
 
 COUNT = 300
 
@@ -17,17 +19,24 @@ def start():
     return scene
 
 
-def subscribe(scene, count):
-    answer = scene.simulator.ask(f"/subscriptions?count={count}", "POST")
+def subscribe(scene, count, key=None, simulator=None):
+    more = f"&application_server_key={key}" if key else ""
+    answer = (simulator or scene.simulator).ask(f"/subscriptions?count={count}{more}", "POST")
     return [json.loads(line) for line in answer.splitlines()]
+
+
+def register(serve, subscriptions):
+    for one in subscriptions:
+        status, answer = control(serve, "POST", "/v1/apps/web/devices", {"token": one})
+        assert status == 201, (status, answer)
 
 
 def name(subscription):
     return subscription["endpoint"].rsplit("/", 1)[1]
 
 
-def received(scene):
-    lines = scene.simulator.ask("/webpush/received?limit=100000").splitlines()
+def received(scene, simulator=None):
+    lines = (simulator or scene.simulator).ask("/webpush/received?limit=100000").splitlines()
     return [json.loads(line) for line in lines]
 
 
@@ -98,4 +107,94 @@ def fates():
     serve.stop()
 
 
-main({"fates": fates})
+def origins():
+    """Push services that answer, that fail and that are slow, and a stop while messages are under way."""
+    scene = start()
+    others = [Simulator(scene.path(f"simulator-{number}"), "--webpush-port", "0") for number in range(2)]
+    failing, slow = others
+    # Carillon trusts the authorities of all of them, as those of public push services.
+    with open(scene.path("roots.pem"), "w") as roots:
+        for one in [scene.simulator, *others]:
+            with open(one.places["ca"]) as file:
+                roots.write(file.read())
+    os.environ["SSL_CERT_FILE"] = scene.path("roots.pem")
+    web = scene.apps["web"]
+    del web["endpoint"]
+    every = [scene.simulator, *others]
+    web["origins"] = [f"127.0.0.1:{one.places['webpush']}" for one in every] + ["no-such-name.invalid"]
+    web["private_networks"] = ["127.0.0.0/8"]
+    failing.ask("/webpush/faults", "PUT", json.dumps({"rules": [
+        {"latency": "5ms"}, {"match": {"every": 40}, "goaway": {"back": 3}}, {"match": {"every": 31}, "streams": 1},
+        {"match": {"every": 37}, "streams": 20}, {"match": {"every": 43}, "reset": "REFUSED_STREAM"},
+        {"match": {"every": 29}, "times": 5, "answer": {"status": 429, "retry_after": 1}},
+        {"match": {"every": 53}, "times": 3, "close": True}]}))
+    slow.ask("/webpush/faults", "PUT", json.dumps({"rules": [{"latency": "400ms"}]}))
+    serve = scene.serve()
+    subscriptions = [subscribe(scene, 150, simulator=one) for one in every]
+    for some in subscriptions:
+        register(serve, some)
+    lost = {**subscriptions[0][0], "endpoint": "https://no-such-name.invalid/push/1"}
+    register(serve, [lost])
+    producer = Producer(serve)
+    message = {"id": "all", "app": "web", "to": {"all": True}, "alert": "Hello"}
+    assert producer.push(message)["status"] == "accepted"
+    until(lambda: sum(record["accepted"] for record in received(scene, slow)) >= 40)
+    producer.close()
+    serve.stop()
+    serve = scene.serve()
+    monitor = Monitor(serve, since=0)
+    monitor.until(lambda: len(monitor.of("delivery/sent")) >= 450)
+    for one, some in zip(every, subscriptions):
+        records = received(scene, one)
+        unknown = len(monitor.of("delivery/unknown"))
+        accepted = [record["id"] for record in records if record["accepted"]]
+        assert set(accepted) == {name(subscription) for subscription in some}
+        assert len(accepted) <= len(some) + unknown, (len(accepted), unknown)
+        assert one is failing or len(accepted) == len(some), (len(accepted), unknown)
+    # Each is sent once, and the one whose name leads nowhere waits.
+    assert len(monitor.of("delivery/sent")) == 450
+    assert not monitor.of("device/deactivated") and not monitor.of("delivery/rejected")
+    status, answer = control(serve, "GET", "/v1/messages/all")
+    assert status == 200 and answer["status"] != "completed", answer
+    serve.stop()
+
+
+def keys():
+    """Two VAPID keys side by side: each subscription is sent with the key with which it was made."""
+    scene = start()
+    public = {}
+    for word in ["old", "new"]:
+        verb("keys", "vapid", scene.path(f"{word}.pem"))
+        public[word] = re.search(r"\bB[\w-]{86}\b", verb("keys", "show", scene.path(f"{word}.pem")))[0]
+    credential = scene.apps["web"]["credential"]
+    credential["vapid"] = scene.path("old.pem")
+    serve = scene.serve()
+    bare = subscribe(scene, 20, public["old"])
+    register(serve, bare)
+    producer, monitor = Producer(serve), Monitor(serve)
+
+    def push(number):
+        message = {"id": f"m{number}", "app": "web", "to": {"all": True}, "alert": "Hello"}
+        assert producer.push(message)["status"] == "accepted"
+        counts = monitor.completed(f"m{number}")[f"m{number}"]
+        rejected = [event["reason"] for event in monitor.of("delivery/rejected", f"m{number}")]
+        return counts["sent"], sorted(rejected)
+
+    assert push(1) == (20, [])
+    credential.update({"vapid": scene.path("new.pem"), "former_vapid": scene.path("old.pem")})
+    serve.reload()
+    register(serve, [{**one, "applicationServerKey": public["old"]} for one in subscribe(scene, 5, public["old"])])
+    register(serve, [{**one, "applicationServerKey": public["new"]} for one in subscribe(scene, 10, public["new"])])
+    assert push(2) == (35, [])
+    # What is exported is registered again with the same key.
+    exported = serve.verb("devices", "export", "web")
+    assert exported.count("applicationServerKeyID") == 15, exported
+    del credential["former_vapid"]
+    serve.reload()
+    sent, rejected = push(3)
+    assert sent == 10 and rejected.count("other_vapid_key") == 5 and len(rejected) == 25, (sent, rejected)
+    assert not monitor.of("device/deactivated")
+    serve.stop()
+
+
+main({"fates": fates, "keys": keys, "origins": origins})

@@ -26,7 +26,7 @@ final class MachinePlay {
     private(set) var given: [ConnectionID: [Int: Delivery]] = [:]
 
     init(
-        limits change: (inout OriginMachine.Limits) -> Void = { _ in },
+        keys: [VAPIDKeyID] = [], limits change: (inout OriginMachine.Limits) -> Void = { _ in },
         rules: (inout OriginRules) -> Void = { _ in }
     ) {
         var limits = OriginMachine.Limits()
@@ -34,7 +34,7 @@ final class MachinePlay {
         var allowed = OriginRules()
         allowed.patterns = ["*.test", "*.test:8443"]
         rules(&allowed)
-        machine = OriginMachine(rules: allowed, limits: limits, seed: 7)
+        machine = OriginMachine(rules: allowed, keys: keys, limits: limits, seed: 7)
     }
 
     func pass(_ time: Duration) {
@@ -51,7 +51,8 @@ final class MachinePlay {
         machine.turn(now: now, at: wall).map { action in
             switch action {
             case .lookUp(let number, let origin): return "look up \(number) \(origin)"
-            case .connect(let id, let origin, let address): return "connect \(id) \(origin) \(address)"
+            case .connect(let id, let origin, let address, let isHTTP1):
+                return "connect \(id) \(origin) \(address)\(isHTTP1 ? " HTTP/1.1" : "")"
             case .drain(let id): return "drain \(id)"
             case .close(let id): return "close \(id)"
             case .deliver(let id, let deliveries):

@@ -48,28 +48,3 @@ final class OriginServer: HTTP2ServerConnectionDelegate {
         connection.engine.answer(request.stream, status: HTTP2Status(status), fields: [], body: [])
     }
 }
-
-/// Writes requests without content.
-final class PlainWriter: RequestWriter {
-    private let fields: HTTP2PreparedRequest
-
-    init(_ origin: Origin) {
-        fields = HTTP2PreparedRequest([
-            .init(":method", value: .fixed("POST")), .init(":scheme", value: .fixed("https")),
-            .init(":authority", value: .fixed(origin.authority)), .init(":path", value: .fixed("/push")),
-        ])
-    }
-
-    func use(_ token: ProviderToken) {}
-
-    func request(for delivery: borrowing Delivery) -> WrittenRequest {
-        WrittenRequest(fields, values: UnsafeBufferPointer(start: nil, count: 0), body: [])
-    }
-
-    func result(of response: HTTP2Response) -> AttemptResult {
-        if (200..<300).contains(response.status) { return .accepted(providerID: nil) }
-        return .refused(Refusal(status: response.status, reason: nil))
-    }
-
-    func reason(ofGoAway data: [UInt8]) -> ProviderReason? { nil }
-}

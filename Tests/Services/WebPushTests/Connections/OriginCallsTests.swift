@@ -1,0 +1,119 @@
+import PushGateways
+import PushLoop
+import PushModel
+import PushTime
+import PushTransport
+import TestSupport
+import TestTraits
+import Testing
+
+@testable import PushSimulator
+@testable import WebPush
+
+/// Origins without HTTP/2.
+@Suite(.waits) struct OriginCallsTests {
+    private static let tickets: Range<UInt64> = 0..<200
+
+    private func run(
+        alpn: [String], connection: (inout ConnectionSettings) -> Void = { _ in },
+        _ body: (OriginScene, LoopBound<HTTP1Origin>) async throws -> Void
+    ) async throws {
+        let origins = EventLoop(name: "http1")
+        let origin = try await origins.run { LoopBound(try HTTP1Origin(on: origins, alpn: alpn), on: origins) }
+        let pattern = "127.0.0.1:\(await origin.with { $0.port })"
+        try await OriginScene.run(origins: 1, patterns: [pattern], connection: connection) { scene in
+            try await body(scene, origin)
+        }
+        await origin.with { $0.stop() }
+        await origins.shutDown()
+    }
+
+    private func deliveries(_ scene: OriginScene, to origin: LoopBound<HTTP1Origin>) async throws -> [Delivery] {
+        try scene.deliveries(
+            await origin.with { OriginScene.subscriptions(Self.tickets.count, at: &$0.machine) }, from: 0)
+    }
+
+    @Test("An origin without HTTP/2 gets each push once, few at a time", arguments: [[], ["http/1.1"]])
+    func pushes(alpn: [String]) async throws {
+        try await run(alpn: alpn) { scene, origin in
+            await origin.with { $0.conduct = .delays }
+            scene.deliver(try await deliveries(scene, to: origin))
+            scene.deliver(try await scene.deliveries(200, to: 0, from: 1000))
+            await scene.waitUntilAccepted(1000..<1200)
+            await scene.waitUntilAccepted(Self.tickets)
+            #expect(scene.faults(Self.tickets, in: await origin.with { Array($0.machine.log.kept) }) == [])
+            // The first connection only showed that there is no HTTP/2: it was no failure.
+            #expect(scene.troubles(Self.tickets) == [])
+            #expect(await origin.with { $0.maxOpen } <= 2 * OriginCalls.limit)
+            let records = await origin.with { Array($0.machine.log.kept) }
+            #expect(records.allSatisfy { $0.text != nil && $0.warnings.isEmpty && $0.topic?.utf8.count == 32 })
+        }
+    }
+
+    @Test("Refusals of such an origin have their effect, and a Retry-After is read")
+    func refusals() async throws {
+        try await run(alpn: []) { scene, origin in
+            let rules = """
+                {rules: [{times: 5, answer: {status: 429, retry_after: 7}}, {times: 3, answer: {status: 410}}]}
+                """
+            await origin.with {
+                _ = $0.machine.control(
+                    ControlRequest(method: "PUT", path: "/webpush/faults", body: Array(rules.utf8)))
+            }
+            scene.deliver(try await deliveries(scene, to: origin))
+            await wait(while: scene.accepted(Self.tickets) < Self.tickets.count - 3)
+            let refusals = scene.fates(Self.tickets).flatMap(\.refusals)
+            #expect(refusals.count { $0.status == 429 && $0.retryAfter == 7 } == 5)
+            #expect(refusals.count { $0.status == 410 } == 3 && refusals.count == 8)
+        }
+    }
+
+    @Test("A request without an answer is unknown, those that were not sent come back, and the origin is tried again")
+    func cuts() async throws {
+        try await run(alpn: []) { scene, origin in
+            scene.deliver(try await deliveries(scene, to: origin))
+            await wait(while: scene.accepted(Self.tickets) < 20)
+            scene.stopOwner()
+            await origin.with { $0.conduct = .cuts }
+            await wait(while: scene.fates(Self.tickets).contains { $0.isHeld })
+            let fates = scene.fates(Self.tickets)
+            let unknown = fates.reduce(0) { $0 + $1.unknown }
+            #expect((1...2 * OriginCalls.limit).contains(unknown))
+            // What is neither accepted nor unknown has not reached the origin.
+            let records = await origin.with { Array($0.machine.log.kept) }
+            #expect(records.count <= fates.count { $0.accepted > 0 } + unknown)
+        }
+    }
+
+    @Test("Without the permit to send, nothing more is written, and with it again all is sent")
+    func permit() async throws {
+        try await run(alpn: []) { scene, origin in
+            await origin.with { $0.conduct = .delays }
+            scene.deliver(try await deliveries(scene, to: origin))
+            await wait(while: scene.accepted(Self.tickets) < 20)
+            scene.permit.end(at: MonotonicTime(nanoseconds: 0))
+            let before = scene.reports.events.count
+            await wait(while: scene.reports.events.count < before + 20)
+            let count = await origin.with { $0.machine.log.kept.count }
+            await wait(while: scene.reports.events.count < before + 60)
+            #expect(await origin.with { $0.machine.log.kept.count } == count)
+            scene.permit.end(at: MonotonicTime(nanoseconds: .max))
+            await scene.waitUntilAccepted(Self.tickets)
+            #expect(scene.faults(Self.tickets, in: await origin.with { Array($0.machine.log.kept) }) == [])
+        }
+    }
+
+    @Test("A pool that is drained waits for the answers to such requests")
+    func drain() async throws {
+        try await run(alpn: []) { scene, origin in
+            await origin.with { $0.conduct = .delays }
+            scene.deliver(try await deliveries(scene, to: origin))
+            await wait(while: scene.accepted(Self.tickets) < 20)
+            scene.stopOwner()
+            scene.pool.drain()
+            await scene.reports.wait { $0.contains { if case .closed? = $0.event { true } else { false } } }
+            #expect(scene.fates(Self.tickets).allSatisfy { !$0.isHeld && $0.unknown == 0 })
+            #expect(await origin.with { $0.machine.log.kept.count } == scene.accepted(Self.tickets))
+        }
+    }
+}
