@@ -35,6 +35,8 @@ package enum DeliveryOutcome: Sendable, Equatable {
         case noAddress = "no_address"
         /// A message that ends the Live Activity was accepted before.
         case ended
+        /// The local time of the devices had passed when the message was accepted.
+        case late
     }
 
     /// The address is stated to be of another kind than the message. The push service was not asked.

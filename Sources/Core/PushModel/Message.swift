@@ -28,6 +28,8 @@ package final class Message: Sendable {
     package let onUnknown: UnknownPolicy
     /// No device receives the message before this time.
     package let notBefore: UnixSeconds?
+    /// The turn of a message that goes out at a local time; nil for nearly all messages.
+    package let turn: LocalTurn?
     /// The trace context as the producer gave it, for events.
     package let traceparent: String?
     private let withdrawal = Atomic<Bool>(false)
@@ -46,18 +48,26 @@ package final class Message: Sendable {
     }
 
     /// Whether the registry is asked about devices that the audience names by their tokens: kinds other than that of
-    /// nearly all are not in memory, and neither are locales.
-    package var asksForNamed: Bool { kind != .alert || wording != nil }
+    /// nearly all are not in memory, and neither are locales and time zones.
+    package var asksForNamed: Bool { kind != .alert || wording != nil || turn != nil }
 
     /// The approximate number of bytes in memory.
     package var size: Int { 512 + whole.count + (wording?.size ?? 0) }
+
+    /// Returns the message for one turn of a local time.
+    package func at(_ time: UnixSeconds, in turn: LocalTurn) -> Message {
+        Message(
+            id: id, app: app, type: type, kind: kind, priority: priority, expiry: expiry, collapseID: collapseID,
+            payload: whole, activity: activity, wording: wording, preferred: preferred, onUnknown: onUnknown,
+            notBefore: time, turn: turn, traceparent: traceparent)
+    }
 
     /// Returns the same message with another payload.
     func with(payload: [UInt8]) -> Message {
         Message(
             id: id, app: app, type: type, kind: kind, priority: priority, expiry: expiry, collapseID: collapseID,
             payload: payload, activity: activity, preferred: preferred, onUnknown: onUnknown, notBefore: notBefore,
-            traceparent: traceparent)
+            turn: turn, traceparent: traceparent)
     }
 
     package init(
@@ -65,7 +75,8 @@ package final class Message: Sendable {
         priority: PushPriority? = nil,
         expiry: Expiry = .unlimited, collapseID: CollapseID? = nil, payload: [UInt8], activity: ActivityPart? = nil,
         wording: Wording? = nil, preferred: [PreferredApp] = [],
-        onUnknown: UnknownPolicy = .resend, notBefore: UnixSeconds? = nil, traceparent: String? = nil
+        onUnknown: UnknownPolicy = .resend, notBefore: UnixSeconds? = nil, turn: LocalTurn? = nil,
+        traceparent: String? = nil
     ) {
         self.id = id
         self.app = app
@@ -81,6 +92,7 @@ package final class Message: Sendable {
         variant = nil
         self.onUnknown = onUnknown
         self.notBefore = notBefore
+        self.turn = turn
         self.traceparent = traceparent
         guard let wording, wording.values == nil, wording.forms.count > 1 else {
             localized = []
@@ -88,7 +100,7 @@ package final class Message: Sendable {
         }
         let first = Message(
             id: id, app: app, type: type, kind: kind, priority: priority, expiry: expiry, collapseID: collapseID,
-            payload: payload, preferred: preferred, onUnknown: onUnknown, notBefore: notBefore,
+            payload: payload, preferred: preferred, onUnknown: onUnknown, notBefore: notBefore, turn: turn,
             traceparent: traceparent)
         localized = wording.forms.dropFirst().map { Message(first, in: wording, whole: $0.payload, variant: nil) }
     }
@@ -110,6 +122,7 @@ package final class Message: Sendable {
         localized = []
         onUnknown = message.onUnknown
         notBefore = message.notBefore
+        turn = message.turn
         traceparent = message.traceparent
     }
 

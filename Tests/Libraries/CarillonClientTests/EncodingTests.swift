@@ -42,6 +42,18 @@ import Testing
                 == #"{"id":"a","app":"shop","to":{"all":true},"alert":"B"}"#)
     }
 
+    @Test func `A time on the clock of each device is in the envelope, with what goes with it`() throws {
+        var push = Push(id: "a", app: "shop", to: .all, alert: "B")
+        push.atLocal = DeviceTime("2026-12-01T09:00")
+        let end = #""payload":{"aps":{"alert":"B"}}}"#
+        #expect(try text(push) == #"{"id":"a","app":"shop","to":{"all":true},"at_local":"2026-12-01T09:00","# + end)
+        push.atLocal = DeviceTime("2026-12-01T09:00:30", timeZone: "Europe/Berlin", dropsLate: true)
+        #expect(
+            try text(push)
+                == #"{"id":"a","app":"shop","to":{"all":true},"at_local":"2026-12-01T09:00:30","#
+                + #""time_zone":"Europe/Berlin","late":"drop","# + end)
+    }
+
     @Test func `Words by locale and values by user are in the envelope, in one order`() throws {
         var content = PlainNotification(alert: "not sent", thread: "t")
         content.localizedAlerts = ["en": "Hello {n}", "de-CH": Alert(title: "T", body: "Hoi {n}")]

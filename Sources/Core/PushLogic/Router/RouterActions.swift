@@ -21,6 +21,8 @@ package struct RouterActions: Sendable {
         package let wording: Wording?
         /// The apps in which users get the message rather than in this one.
         package let preferred: [PreferredApp]
+        /// The turn of a message that goes out at a local time; nil for any other.
+        package let turn: BegunTurn?
         package let after: AudienceCursor?
         package let limit: Int
     }

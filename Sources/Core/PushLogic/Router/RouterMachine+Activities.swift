@@ -171,7 +171,7 @@ extension RouterMachine {
     }
 
     /// Ends a message that is not begun.
-    private mutating func endUnaddressed(_ message: MessageHandle, as outcome: DeliveryOutcome) {
+    mutating func endUnaddressed(_ message: MessageHandle, as outcome: DeliveryOutcome) {
         if messages[message].counts.total == 0 { countUnaddressed(message, as: outcome) }
         messages[message].isAllDispatched = true
         complete(message)

@@ -29,7 +29,7 @@ extension RouterMachine {
     /// can tell which: such a message is begun and expires then.
     mutating func expireWhole(_ message: MessageHandle) -> Bool {
         let accepted = messages[message].accepted
-        if accepted.audience.isDynamic {
+        if accepted.isDynamic {
             noteDrop(message)
             if let activity = messages[message].activity { countExpired(message, to: activity) }
             complete(message, isExpired: messages[message].counts.total == 0)
@@ -94,7 +94,7 @@ extension RouterMachine {
         for device in rest { expireUnsent(message, device: device.id, token: device.token) }
         for device in next { expireUnsent(message, device: device.id, token: device.token) }
         messages[message].fanOut?.removeRest()
-        if messages[message].accepted.audience.isDynamic { messages[message].fanOut?.abandonSearch() }
+        if messages[message].accepted.isDynamic { messages[message].fanOut?.abandonSearch() }
     }
 
     /// Ends what has expired in the queues of a lane, which may not be sending for now.

@@ -7,6 +7,11 @@ extension RouterMachine {
     mutating func begin(_ message: MessageHandle) {
         let lane = messages[message].lane
         if let activity = messages[message].activity, !mayBegin(message, to: activity) { return }
+        if messages[message].accepted.message.turn?.dropsLate == true,
+            BegunTurn(of: messages[message].accepted)?.isDropped == true
+        {
+            return endUnaddressed(message, as: .expiredBecause(.late))
+        }
         if isExpired(message), expireWhole(message) { return }
         lanes[lane].begun += 1
         if messages[message].onlyToken != nil {
@@ -104,7 +109,7 @@ extension RouterMachine {
                 message: message, audience: audience, app: accepted.message.app,
                 kind: accepted.message.kind, activityType: accepted.message.activity?.type,
                 wording: accepted.message.wording, preferred: accepted.message.preferred,
-                after: query.after, limit: policy.page))
+                turn: BegunTurn(of: accepted), after: query.after, limit: policy.page))
     }
 
     /// Schedules the next request for a page after the registry failed. The delay grows with each failure; other
@@ -261,6 +266,7 @@ extension RouterMachine {
         for (index, device) in page.devices.enumerated() {
             switch verdicts[index] {
             case .new: fresh.append(device)
+            case .had where device.mayHave: break
             case .had: report(FanOut.Unsent(device, .suppressed(.duplicate)), of: message)
             case .done: break
             }
@@ -282,7 +288,7 @@ extension RouterMachine {
         var asked = 0
         askPagesAt = nil
         for message in pagesToAsk {
-            if messages[message].accepted.audience.isDynamic, isExpired(message) {
+            if messages[message].accepted.isDynamic, isExpired(message) {
                 giveUp(message)
             } else if let at = messages[message].fanOut?.pageQuery?.retry?.askAgainAt, at > now {
                 waiting.append(message)

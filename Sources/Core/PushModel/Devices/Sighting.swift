@@ -7,8 +7,11 @@ package struct Sighting: Sendable, Equatable {
     /// The address under which it is registered; nil if only its end is known.
     package let address: Address?
 
-    package init(seen: WallTime?, address: Address?) {
+    package let timeZone: String?
+
+    package init(seen: WallTime?, address: Address?, timeZone: String? = nil) {
         self.seen = seen
         self.address = address
+        self.timeZone = timeZone
     }
 }

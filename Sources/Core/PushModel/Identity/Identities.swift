@@ -45,7 +45,11 @@ package struct Identities: Sendable {
             UInt64(message.type.number) << 16 | UInt64(message.priority.rawValue) << 8
                 | (message.onUnknown == .resend ? 1 : 0))
         hash.add(UInt64(bitPattern: message.expiry.expiresAt ?? -1))
-        hash.add(UInt64(bitPattern: message.notBefore?.value ?? -1))
+        if let turn = message.turn {
+            turn.hash(into: &hash)
+        } else {
+            hash.add(UInt64(bitPattern: message.notBefore?.value ?? -1))
+        }
         hash.add(message.collapseID?.text ?? "")
         if message.activity?.isStamped == true {
             // The time of the payload is that of the acceptance, and not the producer's.
@@ -60,6 +64,16 @@ package struct Identities: Sendable {
             hash.add(UInt64(preferred.kind.number))
             hash.add(preferred.app.name)
         }
+        return hash.hash64()
+    }
+
+    /// Returns a hash of the audience of a message. Each turn of a local time has another one.
+    package func audience(of audience: Audience, for message: Message, as fingerprint: MessageFingerprint) -> UInt64 {
+        let audience = self.audience(of: audience, app: message.app, message: fingerprint)
+        guard message.turn != nil, let time = message.notBefore else { return audience }
+        var hash = SipHash(key: messageKey)
+        hash.add(audience)
+        hash.add(UInt64(bitPattern: time.value))
         return hash.hash64()
     }
 

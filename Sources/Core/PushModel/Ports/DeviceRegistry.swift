@@ -37,10 +37,6 @@ package protocol DeviceRegistry: AnyObject, Sendable {
     /// Undoes ``hold(_:)`` for the devices that it returned, if the event was not published after all.
     func release(_ devices: [DeviceID]) async
 
-    /// Ends the active addresses of a Live Activity, and returns them. Publishes `device.deactivated` with the reason
-    /// `activity_ended`.
-    func endActivity(_ activity: String, of app: AppID) async throws -> [DeviceID]
-
     /// Notes that the push service has taken an update for these addresses of Live Activities, which therefore end
     /// later. Returns at once; any thread may call it.
     func updated(_ devices: [DeviceID])
@@ -81,7 +77,6 @@ extension DeviceRegistry {
 
     package func hold(_ devices: [DeviceID]) -> [DeviceID] { [] }
     package func release(_ devices: [DeviceID]) async {}
-    package func endActivity(_ activity: String, of app: AppID) async throws -> [DeviceID] { [] }
     package func updated(_ devices: [DeviceID]) {}
 }
 
@@ -131,11 +126,21 @@ package struct AudiencePage: Sendable {
         package let token: Address
         /// The variant of the message that the device gets; 0 for messages that are the same for all devices.
         package let variant: UInt32
+        /// Whether an earlier turn of the message may have been that of the device. If it has the message, nothing is said
+        /// about it again.
+        package private(set) var mayHave = false
 
         package init(id: DeviceID, token: Address, variant: UInt32 = 0) {
             self.id = id
             self.token = token
             self.variant = variant
+        }
+
+        /// The same device, which may have the message.
+        package var again: Device {
+            var device = self
+            device.mayHave = true
+            return device
         }
     }
 

@@ -42,6 +42,9 @@ package struct AcceptedMessage: Sendable {
             needsClaim: needsClaim, isScheduled: isScheduled, counts: counts)
     }
 
+    /// Whether the devices are known only when they are looked up: the registry determines them, or each has its own time.
+    package var isDynamic: Bool { audience.isDynamic || message.turn != nil }
+
     /// The approximate number of bytes in memory.
     package var size: Int { message.size + audience.size }
 }

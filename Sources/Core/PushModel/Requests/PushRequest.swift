@@ -9,9 +9,10 @@ package struct PushRequest: Sendable {
     package let findings: [UInt8]
     /// The configured name of the client that sent the request; nil without CURVE.
     package var client: String?
-    /// The requests to the other members, if this one is to the first member of a family; nil for a single app.
+    /// The requests that are accepted together with this one: those to the other members of a family, and those for the
+    /// other turns of a local time; nil for nearly all requests.
     package var fellows: FellowRequests?
-    /// Whether the request before this one is to a member of the same family: all of them are stored, or none.
+    /// Whether the request before this one is accepted together with it: all of them are stored, or none.
     package var isJoined = false
 
     package init(_ message: Message, to audience: Audience, again: Bool = false, findings: [UInt8] = []) {
@@ -25,15 +26,19 @@ package struct PushRequest: Sendable {
     package var size: Int { message.size + audience.size + (fellows?.size ?? 0) }
 }
 
-/// The requests to the members of a family after the first one. The ledger gets them behind that one, as requests of
+/// The requests that belong to one envelope, after the first one. The ledger gets them behind that one, as requests of
 /// their own.
 package final class FellowRequests: Sendable {
-    package let family: Family
+    /// Nil for a single app.
+    package let family: Family?
+    /// The number of requests to each member, or to the single app.
+    package let turnCount: Int
     /// The requests, in the order of the members.
     package let others: [PushRequest]
 
-    package init(_ family: Family, others: [PushRequest]) {
+    package init(_ family: Family?, others: [PushRequest], turnCount: Int = 1) {
         self.family = family
+        self.turnCount = turnCount
         self.others = others.map { request in
             var request = request
             request.isJoined = true
@@ -86,6 +91,6 @@ package enum Acceptance: Sendable, Equatable {
     /// Nothing was stored, because the ledger cannot write or already remembers the maximum number of ids; the same
     /// request may be accepted later. The text for people names the cause, such as a full disk.
     case failed(String)
-    /// Nothing was stored, because a request to another member of the family could not be.
+    /// Nothing was stored, because a request that belongs to the same envelope could not be.
     case withheld
 }

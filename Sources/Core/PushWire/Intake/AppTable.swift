@@ -1,4 +1,5 @@
 package import PushModel
+package import PushTime
 
 /// The properties of an app that intake needs.
 package struct AppFacts: Sendable {
@@ -7,11 +8,14 @@ package struct AppFacts: Sendable {
     package let codec: any ServiceCodec
     /// The word of the push service in `payloads`; empty if it has none.
     package let service: String
+    /// The time zone of addresses without one; nil if the app has none.
+    package let timeZone: String?
 
-    package init(id: AppID, codec: any ServiceCodec, service: String = "") {
+    package init(id: AppID, codec: any ServiceCodec, service: String = "", timeZone: String? = nil) {
         self.id = id
         self.codec = codec
         self.service = service
+        self.timeZone = timeZone
     }
 }
 
@@ -21,6 +25,7 @@ package struct AppTable: Sendable {
     private let families: [(family: Family, members: [AppFacts])]
     /// Why messages to families cannot be accepted; nil if they can.
     let familyFault: String?
+    let zones: TimeZones
     private let names: [[UInt8]]
     /// A hash table of the numbers of names plus one, with 0 for an empty slot. At least half of the slots are empty.
     private let slots: [UInt32]
@@ -29,8 +34,11 @@ package struct AppTable: Sendable {
     /// are among the apps.
     ///
     /// - Parameter familyFault: Why messages to families cannot be accepted; nil if they can.
-    package init(_ apps: [AppFacts], families: [Family] = [], familyFault: String? = nil) {
+    package init(
+        _ apps: [AppFacts], families: [Family] = [], familyFault: String? = nil, zones: TimeZones = .none
+    ) {
         self.apps = apps
+        self.zones = zones
         self.familyFault = familyFault
         let known = Dictionary(apps.map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first })
         self.families = families.compactMap { family in

@@ -3,6 +3,7 @@
 enum EnvelopeKey: Int, CaseIterable {
     case id, app, to, pushType, priority, expiresAt, notBefore, collapseID, onUnknown, again, traceparent
     case payload, alert, badge, sound, custom, image, link, category, thread, values, liveActivity, prefer, payloads
+    case atLocal, timeZone, late
 
     static let count = allCases.count
 
@@ -32,6 +33,9 @@ enum EnvelopeKey: Int, CaseIterable {
         case .liveActivity: "live_activity"
         case .prefer: "prefer"
         case .payloads: "payloads"
+        case .atLocal: "at_local"
+        case .timeZone: "time_zone"
+        case .late: "late"
         }
     }
 
@@ -41,5 +45,5 @@ enum EnvelopeKey: Int, CaseIterable {
     static let table = WordTable(allCases.map(\.name))
 
     /// A position for each key; 0, the position of the whole envelope, if the key is absent.
-    typealias Positions = InlineArray<24, Int32>
+    typealias Positions = InlineArray<27, Int32>
 }

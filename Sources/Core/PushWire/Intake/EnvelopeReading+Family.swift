@@ -34,26 +34,24 @@ extension EnvelopeReading {
                     PreferredApp(members[before].id, kind: judged[before].payload.kind)
                 })
         }
-        return try joined(requests, of: family)
+        var all: [PushRequest] = []
+        for (place, request) in requests.enumerated() {
+            if let local = judged[place].options.local {
+                all += try turns(of: request, at: local, for: members[place])
+            } else {
+                all.append(request)
+            }
+        }
+        return try joined(
+            all, of: family, turnCount: all.count / requests.count, findings: findings(of: requests))
     }
 
-    private func joined(_ requests: [PushRequest], of family: Family) throws(Rejection) -> PushRequest {
-        let size = requests.reduce(0) { $0 + $1.size }
-        guard size <= Self.maxFamilySize else {
-            throw Rejection(
-                .tooMany,
-                detail: "\(size) bytes for the \(requests.count) members of \(family.name) together; "
-                    + "\(Self.maxFamilySize) are allowed: send to fewer users at once")
-        }
+    private func findings(of requests: [PushRequest]) -> [UInt8] {
         var findings: [UInt8] = []
         for request in requests {
             FamilyFindings.append(request.findings, of: request.message.app, to: &findings)
         }
-        var first = PushRequest(
-            requests[0].message, to: requests[0].audience, again: requests[0].again,
-            findings: FamilyFindings.finished(findings))
-        first.fellows = FellowRequests(family, others: Array(requests.dropFirst()))
-        return first
+        return FamilyFindings.finished(findings)
     }
 
     // MARK: What a family allows

@@ -5,6 +5,7 @@ import PushTime
 struct EnvelopeOptions {
     var message: MessageOptions
     var notBefore: UnixSeconds?
+    var local: EnvelopeReading.LocalOptions?
     var onUnknown: UnknownPolicy
     var again: Bool
     var traceparent: String?
@@ -30,7 +31,7 @@ extension EnvelopeReading {
         let notBefore = try start(before: expiry)
         return EnvelopeOptions(
             message: MessageOptions(type: type, priority: priority, expiry: expiry, collapseID: try collapseID()),
-            notBefore: notBefore,
+            notBefore: notBefore, local: try localOptions(),
             onUnknown: try word(.onUnknown, of: Self.policyWords).map { Self.policies[$0] } ?? .resend,
             again: try flag(.again), traceparent: try traceparent())
     }

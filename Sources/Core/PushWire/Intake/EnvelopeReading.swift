@@ -43,7 +43,10 @@ struct EnvelopeReading {
         if judged.activity != nil || audience.isOfActivities {
             try check(judged.activity, to: audience, isScheduled: options.notBefore != nil)
         }
-        return request(id, to: app.id, audience, judged, options)
+        let request = request(id, to: app.id, audience, judged, options)
+        guard let local = options.local else { return request }
+        let turns = try turns(of: request, at: local, for: app)
+        return try joined(turns, of: nil, turnCount: turns.count, findings: request.findings)
     }
 
     func request(

@@ -35,6 +35,11 @@ extension JSONDetail {
         }
         if let time = message.expiry.expiresAt { append(milliseconds(time), as: "expires_at", to: &bytes) }
         if let time = message.notBefore { append(milliseconds(time.value), as: "not_before_at", to: &bytes) }
+        if let turn = message.turn {
+            append(turn.local.description, as: "at_local", to: &bytes)
+            if let zone = turn.zone { append(zone, as: "time_zone", to: &bytes) }
+            if turn.dropsLate { append("drop", as: "late", to: &bytes) }
+        }
         if let id = message.collapseID { append(id.text, as: "collapse_id", to: &bytes) }
         if message.onUnknown != .resend { append(message.onUnknown.rawValue, as: "on_unknown", to: &bytes) }
     }

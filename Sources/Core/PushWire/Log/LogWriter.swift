@@ -151,7 +151,10 @@ package struct LogWriter: Sendable {
     /// and its client, so that these remain known after the message itself is removed.
     package mutating func add(accepted request: PushRequest, at now: WallTime) {
         var details: [UInt8] = []
-        if let named = request.audience.named { JSONDetail.append(Int64(named), as: "devices", to: &details) }
+        // Each turn of a local time names all devices, and is for some of them.
+        if let named = request.audience.named, request.message.turn == nil {
+            JSONDetail.append(Int64(named), as: "devices", to: &details)
+        }
         JSONDetail.append(request, to: &details)
         add(.messageAccepted, of: request.message, details: details, at: now)
     }

@@ -12,7 +12,7 @@ extension MessageRecord.Read {
             expiry: message.expiry, collapseID: message.collapseID,
             payload: isForNobody ? Array("{}".utf8) : message.payload, activity: message.activity, wording: wording,
             preferred: message.preferred, onUnknown: message.onUnknown, notBefore: message.notBefore,
-            traceparent: message.traceparent)
+            turn: message.turn, traceparent: message.traceparent)
         var bytes: [UInt8] = []
         MessageRecord.append(changed, to: .users(left), needsClaim: needsClaim, &bytes)
         return bytes

@@ -3,7 +3,7 @@ import PushTime
 
 /// The binary form of a message in the ledger until its deliveries have ended, and between the nodes of a cluster.
 ///
-///     flags u8, type u8, priority u8, [word, default priority u8], [kind u8, [activity u8, [activity type]]], id, [expires], [not before], [collapse id], [traceparent], audience, payload, [wording], [preferred]
+///     flags u8, type u8, priority u8, [word, default priority u8], [kind u8, [activity u8, [activity type]]], id, [expires], [not before], [collapse id], [traceparent], audience, payload, [wording], [preferred], [turn]
 package enum MessageRecord {
     private static let expires: UInt8 = 1 << 0
     private static let notBefore: UInt8 = 1 << 1
@@ -17,6 +17,8 @@ package enum MessageRecord {
     private static let isWorded: UInt8 = 1 << 6
     /// Another bit of that byte. A message with it has preferred apps.
     private static let hasPreferred: UInt8 = 1 << 5
+    /// Another one. A message with it has a ``LocalTurn``.
+    private static let hasTurn: UInt8 = 1 << 4
 
     package static func append(_ message: Message, to audience: Audience, needsClaim: Bool, _ bytes: inout [UInt8]) {
         var flags: UInt8 = 0
@@ -33,7 +35,7 @@ package enum MessageRecord {
         bytes.append(message.type.number)
         bytes.append(
             message.priority.rawValue | (message.wording == nil ? 0 : isWorded)
-                | (message.preferred.isEmpty ? 0 : hasPreferred))
+                | (message.preferred.isEmpty ? 0 : hasPreferred) | (message.turn == nil ? 0 : hasTurn))
         if !isEarly {
             bytes.appendText(message.type.word)
             bytes.append(message.type.defaultPriority.rawValue)
@@ -48,6 +50,7 @@ package enum MessageRecord {
         bytes.appendBytes(message.payload)
         if let wording = message.wording { append(wording, to: &bytes) }
         if !message.preferred.isEmpty { append(message.preferred, to: &bytes) }
+        if let turn = message.turn { append(turn, to: &bytes) }
     }
 
     package struct Read {
@@ -61,7 +64,7 @@ package enum MessageRecord {
         let flags = reader.byte()
         let number = reader.byte()
         let urgency = reader.byte()
-        guard let priority = PushPriority(rawValue: urgency & ~(isWorded | hasPreferred)),
+        guard let priority = PushPriority(rawValue: urgency & ~(isWorded | hasPreferred | hasTurn)),
             let type = type(number, hasWord: flags & hasWord != 0, &reader),
             let (stated, activity) = flags & hasKind != 0 ? kind(&reader) : (.alert, nil),
             let id = MessageID(accepted: reader.text())
@@ -82,6 +85,11 @@ package enum MessageRecord {
             guard let read = readPreferred(&reader) else { return nil }
             preferred = read
         }
+        var turn: LocalTurn?
+        if urgency & hasTurn != 0 {
+            guard notBefore != nil, let read = readTurn(&reader) else { return nil }
+            turn = read
+        }
         if reader.isBroken { return nil }
         // Before records had kinds, messages went to all addresses that were named, and to those without a stated kind.
         let kind = flags & hasKind == 0 && !audience.isDynamic && isEarly(type) ? earlyKinds[Int(type.number)] : stated
@@ -90,7 +98,7 @@ package enum MessageRecord {
             expiry: Expiry(expiresAt: expiresAt),
             collapseID: collapseID, payload: payload, activity: activity, wording: wording,
             preferred: preferred, onUnknown: flags & drops != 0 ? .drop : .resend,
-            notBefore: notBefore, traceparent: traceparent)
+            notBefore: notBefore, turn: turn, traceparent: traceparent)
         return Read(message: message, audience: audience, needsClaim: flags & needsClaim != 0)
     }
 

@@ -60,6 +60,7 @@ extension EncodedRequest {
         json.member("priority", value: push.priority?.rawValue)
         json.member("expires_at", value: push.expiresAt?.seconds)
         json.member("not_before", value: push.notBefore?.seconds)
+        push.atLocal?.write(to: &json)
         json.member("collapse_id", value: push.collapseID)
         if push.onUnknown != .resend { json.member("on_unknown", value: push.onUnknown.rawValue) }
         if push.again {

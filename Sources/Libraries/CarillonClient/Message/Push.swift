@@ -25,6 +25,8 @@ public struct Push: Sendable, Hashable {
     public var expiresAt: UnixTime?
     /// The time before which nothing is sent.
     public var notBefore: UnixTime?
+    /// The time on the clock of each device at which it is sent. It excludes ``notBefore``.
+    public var atLocal: DeviceTime?
     /// A notification replaces an earlier one with the same id on the device: 1 to 64 bytes.
     public var collapseID: String?
     /// What happens if the push service never answers.

@@ -258,6 +258,12 @@ struct Diagnosis {
                     advice:
                         "run systemd-timesyncd or chrony: push services refuse tokens whose time is wrong by an hour"))
         }
+        if let (directory, count) = facts.zones, count == 0 {
+            found.append(
+                Finding(
+                    .note, .timeZones, "there is no time zone database: messages with at_local are refused",
+                    at: directory, advice: "install tzdata, and reload"))
+        }
         if let (open, limit) = facts.descriptors, open > limit - limit / 10 {
             found.append(
                 Finding(

@@ -50,6 +50,8 @@ struct DoctorFacts: Sendable {
     /// Whether an NTP service keeps the clock of the machine; nil if that is unknown.
     var isClockSynchronized: Bool?
     var memory: (available: UInt64, total: UInt64)?
+    /// The time zone database: where it is, and how many zones it has.
+    var zones: (directory: String, count: Int)?
 
     // MARK: Stored data
 

@@ -25,6 +25,8 @@ struct Examination {
         let configuration = readConfiguration(&facts)
         facts.isClockSynchronized = InstallationFacts.isClockSynchronized
         facts.memory = InstallationFacts.memory
+        let zones = TimeZoneDirectory(environment: ProcessInfo.processInfo.environment)
+        facts.zones = (zones.path, zones.read().zones.count)
         if let directory = facts.directory {
             facts.disk = InstallationFacts.disk(of: directory)
             if configuration?.store == nil {

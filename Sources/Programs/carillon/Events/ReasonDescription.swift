@@ -51,6 +51,7 @@ enum ReasonDescription {
 
     static func expiry(_ reason: String?) -> String {
         switch reason.flatMap({ DeliveryOutcome.ExpiryReason(rawValue: $0) }) {
+        case .late: "expired: the local time had passed when the message was accepted"
         case .noAddress: "expired: no address of the Live Activity was registered in time, or it has ended"
         case .ended: "expired: a message that ends the Live Activity was accepted before"
         case nil: "expired"

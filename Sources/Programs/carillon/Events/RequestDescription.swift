@@ -38,6 +38,10 @@ struct RequestDescription {
         if let time = request.expiresAt {
             parts.append(time.milliseconds == 0 ? "one attempt only" : "expires \(Self.time(time))")
         }
+        if let local = request.atLocal {
+            let left = request.turnsLeft.map { " (\($0) times of day left)" } ?? ""
+            parts.append("at the local time \(PlainText.line(local, limit: 40))\(left)")
+        }
         if let time = request.notBeforeAt { parts.append("not before \(Self.time(time))") }
         if let id = request.collapseID { parts.append("collapse id \(PlainText.line(id, limit: 64))") }
         if request.onUnknown == "drop" { parts.append("not sent again if its outcome is unknown") }

@@ -27,6 +27,13 @@ struct SendVia {
         Option(
             "prefer", value: "APP",
             about: "of a family: each user gets it only in the first of these apps that reaches them", mayRepeat: true),
+        Option(
+            "at-local", value: "TIME",
+            about: "send at this time on the clock of each device, as in 2026-12-01T09:00"),
+        Option(
+            "time-zone", value: "ZONE",
+            about: "with --at-local: the zone of devices without one, as in Europe/Berlin"),
+        Option("late", value: "send|drop", about: "with --at-local: what happens where the time has passed (send)"),
         Option("again", about: "with a known id: send to devices that have joined the audience since"),
         Option(
             "server-key", value: "Z85", about: "the public key of the server, if it has security.curve; with --key-file"
@@ -54,8 +61,8 @@ struct SendVia {
     private static let direct =
         ["config"] + APNsOptions.describing.map(\.name) + APNsOptions.sending.map(\.name) + ["anyway"]
 
-    /// Options that need a running Carillon: audiences of the registry, and `--again`.
-    private static let meant = ["device", "user", "tag", "tags", "all", "again"]
+    /// Options that need a running Carillon: audiences of the registry, `--again`, and a local time.
+    private static let meant = ["device", "user", "tag", "tags", "all", "again", "at-local"]
 
     /// Whether the message goes to a running Carillon: the one that `--via` names, or that of the configuration.
     static func isSelected(by arguments: Arguments) -> Bool {
@@ -127,7 +134,7 @@ struct SendVia {
         members["collapse_id"] = .text(arguments.text("collapse-id"))
         if arguments.has("prefer") { members["prefer"] = .texts(arguments.texts("prefer")) }
         if arguments.has("again") { members["again"] = true }
-        members.merge(plain ?? [:]) { first, _ in first }
+        members.merge(Self.localTime(arguments).merging(plain ?? [:]) { first, _ in first }) { first, _ in first }
         envelope = JSONValue.object(members).bytes
         if !tokens.isEmpty { members["to"] = ["tokens": .texts(tokens.map(\.address.size))] }
         shownEnvelope = JSONValue.object(members).bytes
@@ -182,6 +189,15 @@ struct SendVia {
         Terminal.output.write(
             "Nothing was sent. The message to \(endpoint) would be:\n\n  push/1\n\(frames.joined())")
         return .done
+    }
+
+    /// Returns the members of a message that goes out at a local time.
+    private static func localTime(_ arguments: Arguments) -> [String: JSONValue] {
+        var members: [String: JSONValue] = [:]
+        members["at_local"] = .text(arguments.text("at-local"))
+        members["time_zone"] = .text(arguments.text("time-zone"))
+        members["late"] = .text(arguments.text("late"))
+        return members
     }
 
     // MARK: The audience

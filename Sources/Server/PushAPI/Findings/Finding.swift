@@ -43,6 +43,7 @@ package struct Finding: Codable, Sendable, Equatable {
         case secretPermissions = "secret_permissions"
         case credentialExpires = "credential_expires"
         case restartNeeded = "restart_needed"
+        case timeZones = "time_zones"
         case otherVersion = "other_version"
         case deafSubscribers = "deaf_subscribers"
         case backup

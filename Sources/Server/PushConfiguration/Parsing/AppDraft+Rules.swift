@@ -30,8 +30,10 @@ extension AppDraft {
             given = webPush(in: section)
         }
         guard let parts = given, let id else { return nil }
-        return Configuration.App(
+        var app = Configuration.App(
             id: id, service: parts.service, gateway: gateway, endpoint: parts.endpoint, limits: limits)
+        app.timeZone = timeZone
+        return app
     }
 
     // MARK: APNs

@@ -19,6 +19,8 @@ extension Configuration {
         package var endpoint: Endpoint
         /// The limits above which intake answers `busy` to this app.
         package var limits = AppLimits()
+        /// The time zone of addresses that have none, for messages that go out at a local time.
+        package var timeZone: String?
 
         package init(
             id: AppID, service: ServiceSettings, gateway: Gateway, endpoint: Endpoint, limits: AppLimits = AppLimits()

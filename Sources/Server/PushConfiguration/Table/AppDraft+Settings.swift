@@ -22,6 +22,11 @@ extension AppDraft {
         Setting(
             "environment", atOptional: \.environment, as: .choice, applies: .restart,
             documentation: #""production", or "sandbox" for builds from Xcode."#),
+        Setting(
+            "time_zone", atOptional: \.timeZone, as: .text, applies: .live,
+            documentation: """
+                The time zone of addresses that have none, for messages with `at_local`, such as Europe/Berlin.
+                """),
     ]
 
     private static let credentials: [Setting<AppDraft>] = [

@@ -26,6 +26,7 @@ struct AppDraft: Sendable {
     var endpoint = Endpoint()
     var broadcast = Broadcast()
     var limits = AppLimits()
+    var timeZone: String?
     var appAppleID: Int?
     /// The number of messages a minute, for push services that count them.
     var perMinute: Int?
@@ -81,6 +82,7 @@ struct AppDraft: Sendable {
         connections = Connections(min: app.gateway.connections.lowerBound, max: app.gateway.connections.upperBound)
         endpoint = Endpoint(host: app.endpoint.host, port: app.endpoint.port, trust: app.endpoint.trust)
         limits = app.limits
+        timeZone = app.timeZone
         switch app.service {
         case .apns(let apns): copy(apns)
         case .fcm(let fcm):

@@ -105,6 +105,7 @@ struct ConfigurationExample {
         var draft = AppDraft()
         draft.topic = BundleID("com.example.shop")
         draft.environment = environment
+        draft.timeZone = "Europe/Berlin"
         draft.credential = AppDraft.Credential(
             key: "AuthKey_ABC123DEFG.p8", keyID: "ABC123DEFG", teamID: "DEF123GHIJ")
         draft.connections = AppDraft.Connections(

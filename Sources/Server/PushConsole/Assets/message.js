@@ -97,6 +97,8 @@ export function draw(context) {
         ["From", message.client], ["Accepted", message.accepted_at && moment(message.accepted_at)],
         ["Completed", message.completed_at
           && `${moment(message.completed_at)}, after ${duration(message.completed_at - message.accepted_at)}`],
+        ["Local time", message.at_local
+          && `${message.at_local}${message.turns_left ? `, ${message.turns_left} times of day left` : ""}`],
         ["Not before", message.not_before_at
           && `${moment(message.not_before_at)} (${distance(message.not_before_at)})`],
         ["Expires", message.expires_at && moment(message.expires_at)],

@@ -85,14 +85,12 @@ extension Intake {
         case .accepted(let seq):
             tally.accepted += 1
             AckText.accepted(
-                id: id, seq: seq, apps: apps(answers.members(of: index), of: request), findings: request.findings,
-                to: &text)
+                id: id, seq: seq, apps: apps(answers, at: index, of: request), findings: request.findings, to: &text)
             return .accepted
         case .duplicate(let seq):
             tally.duplicate += 1
             AckText.duplicate(
-                id: id, seq: seq, apps: apps(answers.members(of: index), of: request), findings: request.findings,
-                to: &text)
+                id: id, seq: seq, apps: apps(answers, at: index, of: request), findings: request.findings, to: &text)
             return .duplicate
         case .conflict, .expired:
             return reject(rejection(answers, at: index, of: request), request, &text)
@@ -113,10 +111,10 @@ extension Intake {
 
     /// Returns the statuses of the members of the family that a request is to, as the JSON object of the ack; empty for
     /// a single app.
-    private func apps(_ members: [Acceptance], of request: PushRequest) -> [UInt8] {
-        guard let fellows = request.fellows else { return [] }
+    private func apps(_ answers: GroupAcceptances, at index: Int, of request: PushRequest) -> [UInt8] {
+        guard let fellows = request.fellows, let family = fellows.family else { return [] }
         var text: [UInt8] = []
-        for (app, acceptance) in zip(fellows.family.members, members) {
+        for (app, acceptance) in zip(family.members, answers.members(of: index, as: fellows)) {
             text.append(text.isEmpty ? "{" : ",")
             JSONText.appendQuoted(app.name, to: &text)
             if case .duplicate = acceptance { text.append(#":"duplicate""#) } else { text.append(#":"accepted""#) }
@@ -132,8 +130,9 @@ extension Intake {
         let acceptance = answers.all[index]
         let rejection =
             if case .conflict(let seq) = acceptance { Self.conflict(seq) } else { expired(request.message) }
-        guard let family = request.fellows?.family,
-            let place = answers.members(of: index).firstIndex(of: acceptance), place < family.members.count
+        guard let fellows = request.fellows, let family = fellows.family,
+            let place = answers.members(of: index, as: fellows).firstIndex(of: acceptance),
+            place < family.members.count
         else { return (rejection, request.message.app) }
         let app = family.members[place]
         return (Rejection(rejection.reason, detail: "\(app): \(rejection.detail)"), app)

@@ -1,13 +1,14 @@
 import PushModel
 
 /// The requests of a group as the ledger gets them. Those to several Live Activities become one for each: every activity
-/// has an order of its own, and waits for its address by itself. Those to a family become one for each member.
+/// has an order of its own, and waits for its address by itself. Those to a family become one for each member, and those
+/// at a local time one for each turn.
 struct RequestSplit: Sendable {
     let requests: [PushRequest]
     /// The number of requests that each request of the group became.
     private let counts: [Int]
 
-    /// Returns nil if the group has no request to several activities or to a family.
+    /// Returns nil if the group has no request to several activities, to a family or at a local time.
     init?(_ group: [PushRequest]) {
         guard group.contains(where: { $0.fellows != nil || ($0.activities?.count ?? 0) > 1 }) else { return nil }
         var requests: [PushRequest] = []
@@ -45,7 +46,7 @@ struct RequestSplit: Sendable {
         return joined
     }
 
-    private static func worst(_ answers: ArraySlice<Acceptance>) -> Acceptance {
+    fileprivate static func worst(_ answers: ArraySlice<Acceptance>) -> Acceptance {
         var worst = answers[answers.startIndex]
         for answer in answers where rank(answer) > rank(worst) { worst = answer }
         return worst
@@ -66,12 +67,20 @@ struct RequestSplit: Sendable {
 /// The answers to the requests of a group.
 struct GroupAcceptances: Sendable {
     var all: [Acceptance] = []
-    /// The answers for the members of the families that requests are to, by request. None for a request to an app, and
-    /// empty if the group has no request to a family.
+    /// The answers for the requests that belong to one envelope, by envelope. None for an envelope that is one request,
+    /// and empty if all are.
     var members: [[Acceptance]] = []
 
-    /// Returns the answers for the members of the family that a request is to; none if it is to an app.
+    /// Returns the answers for the requests of an envelope; none if it is one request.
     func members(of index: Int) -> [Acceptance] { index < members.count ? members[index] : [] }
+
+    /// Returns the answers for the members of the family that a request is to.
+    func members(of index: Int, as fellows: FellowRequests) -> [Acceptance] {
+        let all = members(of: index)
+        return stride(from: 0, to: all.count, by: fellows.turnCount).map { start in
+            RequestSplit.worst(all[start..<min(all.count, start + fellows.turnCount)])
+        }
+    }
 }
 
 extension PushRequest {

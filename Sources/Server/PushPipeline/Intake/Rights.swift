@@ -58,8 +58,8 @@ enum Caller {
     /// Returns nil if the caller may send the request, or else why not.
     func fault(of request: PushRequest) -> EnvelopeFault? {
         let app = request.message.app
-        if let fellows = request.fellows {
-            return refusal(for: fellows.family).map {
+        if let family = request.fellows?.family {
+            return refusal(for: family).map {
                 EnvelopeFault(id: request.message.id.text, rejection: $0, app: nil)
             }
         }

@@ -1,5 +1,6 @@
 import PushLogic
 import PushModel
+import PushTime
 
 /// The router's queries to the ledger and the registry. Results arrive on the router's loop, one batch at a time.
 extension Router {
@@ -34,10 +35,10 @@ extension Router {
         pagesAwaited += 1
         // The task does not run on the loop: a result that arrives after the loop has stopped is dropped, as those of
         // the ledger are.
-        Task.detached { [weak self, registry] in
+        Task.detached { [weak self, registry, zones = settings.zones] in
             let result: PageResult
             do {
-                result = .page(try await registry.page(page))
+                result = .page(try await registry.page(page, in: zones))
             } catch let fault as AudienceFault {
                 result = .refused(fault.description)
             } catch let fault as BadCursor {
@@ -67,9 +68,15 @@ private enum PageResult {
 }
 
 extension DeviceRegistry {
-    /// Returns a page without the devices whose users get the message in another app of the family.
-    fileprivate func page(_ asked: RouterActions.PageRequest) async throws -> AudiencePage {
-        let page = try await wholePage(asked)
+    /// Returns a page without the devices that have another turn, and those whose users get the message in another app of
+    /// the family.
+    fileprivate func page(
+        _ asked: RouterActions.PageRequest, in zones: @Sendable () -> TimeZones
+    ) async throws -> AudiencePage {
+        var page = try await wholePage(asked)
+        if let turn = asked.turn {
+            page = turn.part(of: page, try await sightings(of: page.devices.map(\.id)), in: zones())
+        }
         if asked.preferred.isEmpty || page.devices.isEmpty { return page }
         return page.without(
             try await outranked(page.devices.map(\.id), of: asked.audience, by: asked.preferred))

@@ -1,6 +1,7 @@
 package import PushLogic
 package import PushLoop
 package import PushModel
+package import PushTime
 import Synchronization
 
 /// Delivers accepted messages: finds the devices of each message, gives gateways as many deliveries as they have credit
@@ -12,6 +13,8 @@ package actor Router {
     package struct Settings: Sendable {
         package var policy = RouterPolicy()
         package var wallClock: @Sendable () -> WallTime = { .current() }
+        /// The time zones in which messages go out at a local time.
+        package var zones: @Sendable () -> TimeZones = { .none }
         /// Called on the router's loop with outcomes and completed messages, before the ledger gets them.
         package var recorded: @Sendable ([DeliveryRecord], [CompletedMessage]) -> Void = { _, _ in }
         /// Called on the router's loop with the answers of push services, and the devices that they reported as dead.
@@ -34,7 +37,7 @@ package actor Router {
 
     let ledger: any Ledger
     let registry: any DeviceRegistry
-    private let settings: Settings
+    let settings: Settings
     var machine: RouterMachine
     /// The gates, by the indices that the machine assigned to the apps.
     private var gates: [(any DeliveryGate)?] = []

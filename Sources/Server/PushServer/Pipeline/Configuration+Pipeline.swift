@@ -5,6 +5,7 @@ import PushLoop
 import PushModel
 import PushPipeline
 import PushStore
+import PushTime
 import PushTransport
 import PushWire
 
@@ -42,11 +43,11 @@ extension IntakeSettings {
     /// The settings of the sockets for producers.
     init(
         _ configuration: Configuration, _ admission: PipelineAdmission, limits: ConnectionLimits, node: ServedNode?,
-        familyFault: String?, log: Logger
+        familyFault: String?, zones: TimeZones, log: Logger
     ) {
         self.init(
             router: configuration.intake.router.endpoint, pull: configuration.intake.pull.endpoint,
-            apps: configuration.appTable(familyFault: familyFault))
+            apps: configuration.appTable(familyFault: familyFault, zones: zones))
         self.security = admission.security.of(.router)
         self.log = log
         rights = configuration.security.directory.rights
@@ -65,12 +66,13 @@ extension IntakeSettings {
 extension Router.Settings {
     /// The settings of the router, which reports to the other parts of the pipeline.
     init(
-        _ configuration: Configuration, clock: SharedClock, outcomes: OutcomeCounts, feedback: Feedback,
-        troubles: Locked<RouterTroubles>, log: Logger
+        _ configuration: Configuration, clock: SharedClock, zones: SharedTimeZones, outcomes: OutcomeCounts,
+        feedback: Feedback, troubles: Locked<RouterTroubles>, log: Logger
     ) {
         self.init()
         policy.expiry.unlimited = configuration.intake.expireAfter
         wallClock = { clock.now }
+        self.zones = { zones.current }
         recorded = { outcomes.take($0, completed: $1) }
         answered = { feedback.take($0) }
         troublesChanged = { before, now in
@@ -115,9 +117,9 @@ extension Configuration {
     }
 
     /// - Parameter familyFault: Why the store cannot take messages to families; nil if it can.
-    func appTable(familyFault: String?) -> AppTable {
+    func appTable(familyFault: String?, zones: TimeZones) -> AppTable {
         AppTable(
-            apps.map { AppFacts(id: $0.id, codec: $0.codec, service: $0.serviceName) }, families: families,
-            familyFault: familyFault)
+            apps.map { AppFacts(id: $0.id, codec: $0.codec, service: $0.serviceName, timeZone: $0.timeZone) },
+            families: families, familyFault: familyFault, zones: zones)
     }
 }

@@ -29,6 +29,7 @@ final class Pipeline: Sendable {
         let limits: ConnectionLimits
         let metrics: MetricsRegistry
         let resolver: NameResolver
+        let zones: SharedTimeZones
         /// Ends the server, because this node cannot be a member of its cluster any more.
         let halt: @Sendable () -> Void
 
@@ -147,7 +148,8 @@ final class Pipeline: Sendable {
         let troubles = Locked(RouterTroubles())
         routerTroubles = troubles
         let routing = Router.Settings(
-            configuration, clock: clock, outcomes: outcomes, feedback: feedback, troubles: troubles, log: log)
+            configuration, clock: clock, zones: dependencies.zones, outcomes: outcomes, feedback: feedback,
+            troubles: troubles, log: log)
         let router = await back.run {
             Router(on: back, ledger: ledger, registry: registry, identities: ledger.identities, settings: routing)
         }
@@ -162,7 +164,7 @@ final class Pipeline: Sendable {
             on: dependencies.front, context: admission.intake, ledger: front,
             settings: IntakeSettings(
                 configuration, admission, limits: dependencies.limits, node: stores.node,
-                familyFault: stores.familyFault, log: log),
+                familyFault: stores.familyFault, zones: dependencies.zones.current, log: log),
             backlog: { router.unfinished }, load: { ledger.load(of: $0) }, wallClock: { clock.now })
         follower = RegistryFollower(registry, log: ledger) { error in
             log.warning("registry cannot apply device events, retrying", [.error: "\(error)"])
@@ -297,7 +299,9 @@ final class Pipeline: Sendable {
         ledger.keep(configuration.ledgerRetention)
         router.expire(after: configuration.intake.expireAfter)
         refusedHandshakes.directory = directory
-        intake.update(apps: configuration.appTable(familyFault: stores.familyFault), rights: directory.rights)
+        intake.update(
+            apps: configuration.appTable(familyFault: stores.familyFault, zones: dependencies.zones.current),
+            rights: directory.rights)
         intake.update(limits: configuration.appLimits, window: configuration.dedupe.window)
         stores.addressLimits.replaceAll(with: configuration.addressLimits)
         await bus.replaceObservers(configuration.observers)

@@ -1,5 +1,7 @@
+import FoundationEssentials
 import PushConfiguration
 import PushLoop
+import PushTime
 import PushTransport
 
 /// What a run has before it opens a store or a socket.
@@ -52,5 +54,13 @@ struct RunBase: Sendable {
             await source.with { $0.cancel() }
             await forcedStop.end()
         }
+    }
+
+    /// Reads the time zone database.
+    func readZones() async throws -> TimeZones {
+        let directory = TimeZoneDirectory(environment: ProcessInfo.processInfo.environment)
+        let contents = try await threads.configurationFile.run { directory.read() }
+        contents.report(to: log, from: directory)
+        return contents.zones
     }
 }

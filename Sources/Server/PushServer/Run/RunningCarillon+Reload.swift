@@ -1,6 +1,7 @@
 import PushAPI
 import PushConfiguration
 import PushLoop
+import PushTime
 
 extension RunningCarillon {
     /// Reads the configuration again and applies the changes that need no other files, rights first.
@@ -36,6 +37,7 @@ extension RunningCarillon {
         let parsed: Configuration.Parsed
         do {
             parsed = try await configurationFile.run { [source] in try source.read() }
+            zones.replace(with: try await base.readZones())
         } catch {
             let faults = (error as? ConfigurationError)?.faults.map(\.description) ?? ["\(error)"]
             // Every fault has its own line, so that all of them can be corrected at once.

@@ -2,6 +2,7 @@ import PushAPI
 package import PushConfiguration
 import PushLoop
 import PushStore
+import PushTime
 
 /// The root object of `carillon serve`: it creates, connects and ends all parts.
 package final class RunningCarillon: Sendable {
@@ -18,7 +19,7 @@ package final class RunningCarillon: Sendable {
     let supervisor: Supervisor
     /// The configuration in force.
     let configuration: Locked<Configuration>
-    private let base: RunBase
+    let base: RunBase
     private let parts: ServedParts
     private let doors: ServedDoors
     let fileReloads: FileReloads
@@ -27,6 +28,7 @@ package final class RunningCarillon: Sendable {
     var logs: ServerLogs { base.logs }
     var catalog: AppCatalog { parts.apps }
     var pipeline: Pipeline { parts.pipeline }
+    var zones: SharedTimeZones { parts.zones }
     var health: ServedHealth { parts.health }
     var configurationFile: BlockingPool { base.threads.configurationFile }
 

@@ -4,11 +4,13 @@ import PushGateways
 import PushLoop
 import PushModel
 import PushStore
+import PushTime
 import PushTransport
 
 /// The parts that do the work of a server: pipeline, gateways and what they share. Clients cannot reach them yet.
 struct ServedParts: Sendable {
     let metrics = MetricsRegistry()
+    let zones: SharedTimeZones
     let apps: AppCatalog
     let pipeline: Pipeline
     /// The API keys of programs that use HTTP.
@@ -21,9 +23,11 @@ struct ServedParts: Sendable {
     let operators: ServedOperators
 
     init(on base: RunBase) async throws {
+        zones = SharedTimeZones(try await base.readZones())
         apps = AppCatalog(
-            base.configuration.catalog, families: base.configuration.families, others: PushServices.unconfigured)
-        let pipeline = try await Self.pipeline(on: base, metrics: metrics)
+            base.configuration.catalog, families: base.configuration.families, others: PushServices.unconfigured,
+            zones: zones)
+        let pipeline = try await Self.pipeline(on: base, metrics: metrics, zones: zones)
         self.pipeline = pipeline
         base.services.add { _ in await pipeline.close() }
         operators = await ServedOperators.open(pipeline, on: base)
@@ -53,12 +57,14 @@ struct ServedParts: Sendable {
         base.services.add { [webhooks] _ in await webhooks.stop() }
     }
 
-    private static func pipeline(on base: RunBase, metrics: MetricsRegistry) async throws -> Pipeline {
+    private static func pipeline(
+        on base: RunBase, metrics: MetricsRegistry, zones: SharedTimeZones
+    ) async throws -> Pipeline {
         try await Pipeline.open(
             base.configuration,
             on: Pipeline.Dependencies(
                 loops: base.threads.loops, log: base.log, directory: base.directory.path, limits: base.limits,
-                metrics: metrics, resolver: NameResolver(pool: base.threads.lookUps),
+                metrics: metrics, resolver: NameResolver(pool: base.threads.lookUps), zones: zones,
                 halt: { [weak signals = base.signals] in signals?.halt() }))
     }
 

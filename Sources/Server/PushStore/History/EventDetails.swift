@@ -41,6 +41,7 @@ package struct EventDetails {
         request.priority = number("priority")
         request.expiresAt = time("expires_at")
         request.notBeforeAt = time("not_before_at")
+        request.atLocal = text("at_local")
         request.collapseID = text("collapse_id")
         request.onUnknown = text("on_unknown")
         request.client = text("client")

@@ -100,6 +100,10 @@ extension MessageSummary {
         package var priority: Int64?
         package var expiresAt: WallTime?
         package var notBeforeAt: WallTime?
+        /// The local time at which it goes out in each time zone.
+        package var atLocal: String?
+        /// The number of times of day that are ahead or not completed, of those at which clocks show the local time.
+        package var turnsLeft: Int?
         package var collapseID: String?
         package var onUnknown: String?
         /// The client that sent the request, identified by its CURVE key.
@@ -111,6 +115,8 @@ extension MessageSummary {
             case pushType = "push_type"
             case expiresAt = "expires_at"
             case notBeforeAt = "not_before_at"
+            case atLocal = "at_local"
+            case turnsLeft = "turns_left"
             case collapseID = "collapse_id"
             case onUnknown = "on_unknown"
         }

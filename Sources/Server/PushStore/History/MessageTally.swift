@@ -21,6 +21,8 @@ package struct MessageTally: Sendable {
     private var hasBegun = false
     private var refusal: (seq: UInt64, reason: String?, detail: String?)?
     private var request = MessageSummary.Request()
+    /// The times at which a message with a local time goes out.
+    private var turns: [WallTime] = []
 
     /// The number of its last acceptance, or of its rejection, by which lists are sorted.
     package var place: UInt64? { seq ?? refusal?.seq }
@@ -32,7 +34,9 @@ package struct MessageTally: Sendable {
         case .messageAccepted:
             acceptances += 1
             let details = entry.details
-            if event.seq > seq ?? 0 { request = details?.request ?? MessageSummary.Request() }
+            let asked = details?.request ?? MessageSummary.Request()
+            if asked.atLocal != nil, let time = asked.notBeforeAt { turns.append(time) }
+            if event.seq > seq ?? 0 { request = asked }
             seq = max(seq ?? 0, event.seq)
             acceptedAt = acceptedAt.map { min($0, event.time) } ?? event.time
             let named = details?.number("devices")
@@ -66,6 +70,9 @@ package struct MessageTally: Sendable {
         if event.kind.isDelivery { hasBegun = true }
     }
 
+    /// The time of the first turn that is not completed; nil if none is left. Turns are completed in their order, nearly.
+    private var nextTurn: WallTime? { completions < turns.count ? turns.sorted()[max(0, completions)] : nil }
+
     package func answer(app: String, id: String, isWhole: Bool = true) -> MessageSummary {
         let state: MessageSummary.State =
             if acceptances == 0, completions == 0, !hasBegun, refusal != nil {
@@ -80,6 +87,10 @@ package struct MessageTally: Sendable {
         var counts = isCompleted ? completed : ended
         (counts.displayed, counts.opened) = (displayed > 0 ? displayed : nil, opened > 0 ? opened : nil)
         let shown = seq.map { EventNumber.shown($0) }
+        var request = request
+        if state != .cancelled, let next = nextTurn {
+            (request.turnsLeft, request.notBeforeAt) = (turns.count - completions, next)
+        }
         return MessageSummary(
             app: app, id: id, state: state, seq: shown?.number, part: shown.flatMap { $0.part == 0 ? nil : $0.part },
             acceptedAt: acceptedAt, acceptances: acceptances,

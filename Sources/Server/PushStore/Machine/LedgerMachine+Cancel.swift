@@ -98,7 +98,7 @@ extension LedgerMachine {
         return LedgerCancels.Part(
             seq: seq, message: message,
             lane: isAhead ? nil : accepted.map { Lane(of: $0.message, to: $0.audience) },
-            named: accepted.flatMap { differentNames(of: $0.audience, app: request.app) },
+            named: accepted.flatMap { $0.isDynamic ? nil : differentNames(of: $0.audience, app: request.app) },
             begin: accepted?.begin)
     }
 

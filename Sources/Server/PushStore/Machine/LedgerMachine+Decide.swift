@@ -37,7 +37,7 @@ extension LedgerMachine {
         }
     }
 
-    /// Decides on the requests to the members of a family. If one of them cannot be accepted, none is.
+    /// Decides on the requests that belong to one envelope. If one of them cannot be accepted, none is.
     private mutating func decide<Lookup: LedgerLookup>(
         _ requests: [PushRequest], in decided: inout DecidedGroup, _ lookup: Lookup
     ) throws(Lookup.Failure) {
@@ -78,8 +78,9 @@ extension LedgerMachine {
         let fingerprint = identities.message(of: message.app, id: message.id)
         return DedupeRequest(
             fingerprint: fingerprint.value, content: identities.content(of: message),
-            audience: identities.audience(of: request.audience, app: message.app, message: fingerprint),
-            namedCount: request.audience.named, isDynamic: request.audience.isDynamic, again: request.again,
+            audience: identities.audience(of: request.audience, for: message, as: fingerprint),
+            namedCount: message.turn == nil ? request.audience.named : nil,
+            isDynamic: request.audience.isDynamic, again: request.again,
             isExpired: message.expiry.isPast(at: now))
     }
 

@@ -32,7 +32,7 @@ struct PartNeeds {
         let (app, identities) = (request.message.app, machine.identities)
         let fingerprint = identities.message(of: app, id: request.message.id)
         let known = machine.dedupe.storedKeys(for: fingerprint.value) {
-            identities.audience(of: request.audience, app: app, message: fingerprint)
+            identities.audience(of: request.audience, for: request.message, as: fingerprint)
         }
         guard let known else { return }
         if !lookup.isKnown(key: known.first) { keys.insert(known.first) }

@@ -11,7 +11,8 @@ extension PostgreSQLRegistry {
         }
         var sightings: [DeviceID: Sighting] = [:]
         for row in results[0].rows {
-            sightings[try row.deviceID(0)] = Sighting(seen: try row.time(1), address: try row.keptToken(2).token)
+            sightings[try row.deviceID(0)] = Sighting(
+                seen: try row.time(1), address: try row.keptToken(2).token, timeZone: try row.text(3))
         }
         return devices.map { sightings[$0] }
     }

@@ -148,10 +148,6 @@ package final class PostgreSQLRegistry: RegistryEngine, DeviceWriter {
         try await end(devices, reason: Deactivation.erased, erasing: true, as: pseudonym)
     }
 
-    package func endActivity(_ activity: String, of app: AppID) async throws -> [DeviceID] {
-        try await end(activity: activity, of: app)
-    }
-
     package func updated(_ devices: [DeviceID]) { updated.add(devices, at: settings.now()) }
 
     package func tidyActivities() async throws -> Bool { try await tidy() }

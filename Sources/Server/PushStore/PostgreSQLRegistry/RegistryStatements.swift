@@ -225,7 +225,7 @@ enum RegistryStatements {
     /// The last time at which the devices were certainly active.
     static let sightings = PostgreSQLStatement(
         "sightings",
-        sql: "SELECT id, greatest(seen, registered), token FROM carillon.devices WHERE id = ANY($1)",
+        sql: "SELECT id, greatest(seen, registered), token, time_zone FROM carillon.devices WHERE id = ANY($1)",
         parameters: [.byteaArray])
 
     /// Addresses of Live Activities that are active and were not seen since. The order makes the server use their index.

@@ -3,20 +3,6 @@ import PushTime
 
 /// The end of the addresses of Live Activities.
 extension DeviceWriter {
-    /// Ends the active addresses of an activity, and returns them.
-    func end(activity: String, of app: AppID) async throws -> [DeviceID] {
-        var filter = DeviceFilter()
-        (filter.app, filter.kind, filter.activity, filter.isActive) = (app, .activity, activity, true)
-        var ended: [DeviceID] = []
-        var cursor: AudienceCursor?
-        repeat {
-            let page = try await list(filter, after: cursor, limit: ActivityUpkeep.pageSize)
-            ended += try await end(page.devices.map(\.id), reason: Deactivation.activityEnded, erasing: false)
-            cursor = page.next
-        } while cursor != nil
-        return ended
-    }
-
     /// Stores which addresses had an update, ends those that had none for long, and removes those that ended long ago.
     /// Of each, it changes at most a page. Returns whether there may be more.
     func tidy() async throws -> Bool {

@@ -24,10 +24,6 @@ extension SQLiteRegistry {
     /// overwritten at once.
     package func wipe() async throws { try await database.checkpoint(.truncate) }
 
-    package func endActivity(_ activity: String, of app: AppID) async throws -> [DeviceID] {
-        try await end(activity: activity, of: app)
-    }
-
     package func updated(_ devices: [DeviceID]) { updated.add(devices, at: now()) }
 
     package func tidyActivities() async throws -> Bool { try await tidy() }

@@ -144,7 +144,7 @@ package final class SQLiteRegistry: RegistryEngine, DeviceWriter {
         guard !wanted.isEmpty else { return devices.map { _ in nil } }
         let found = try await database.read { snapshot in
             try Device.find(wanted, in: snapshot).map {
-                ($0.deviceId, Sighting(seen: $0.lastSeen, address: $0.token.token))
+                ($0.deviceId, Sighting(seen: $0.lastSeen, address: $0.token.token, timeZone: $0.timeZone))
             }
         }
         let sightings = Dictionary(found) { one, _ in one }

@@ -42,7 +42,7 @@ import Testing
         #expect(all.map(\.message.app.name) == ["ios", "mac", "plain"])
         #expect(all.allSatisfy { $0.message.id.text == "m-1" && $0.audience == .users(["ada"]) })
         #expect(all.map(\.isJoined) == [false, true, true])
-        #expect(request.fellows?.family.name.name == "shop")
+        #expect(request.fellows?.family?.name.name == "shop")
         #expect(String(decoding: all[0].message.payload, as: UTF8.self) == #"{"aps":{"alert":"Hello"}}"#)
         #expect(String(decoding: all[2].message.payload, as: UTF8.self) == #"{"text":"Hello"}"#)
         #expect(all.allSatisfy { $0.message.preferred.isEmpty })

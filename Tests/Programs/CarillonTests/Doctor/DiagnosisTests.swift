@@ -90,6 +90,8 @@ import Testing
 
     @Test func `The machine is judged`() {
         #expect(codes { $0.isClockSynchronized = false } == ["warning clock"])
+        #expect(codes { $0.zones = ("/usr/share/zoneinfo", 0) } == ["note time_zones"])
+        #expect(codes { $0.zones = ("/usr/share/zoneinfo", 1) } == [])
         #expect(codes { $0.descriptors = (930, 1024) } == ["warning descriptors"])
         #expect(codes { $0.memory = (32 << 20, 1 << 30) } == ["warning memory"])
         #expect(

@@ -127,6 +127,30 @@ import Testing
         }
     }
 
+    @Test func `The turn of a local time is stored at the end, in a form that does not change`() throws {
+        for (zone, after) in [("Asia/Kolkata", 1_799_990_000), (nil, nil)] as [(String?, Int64?)] {
+            let turn = LocalTurn(
+                LocalTime(seconds: 1_800_000_000), zone: zone, fallback: UnixSeconds(1_799_980_200),
+                after: after.map { UnixSeconds($0) }, isLast: after == nil, dropsLate: zone == nil)
+            let message = Message(
+                id: try #require(MessageID("m")), app: LedgerScene.shop, payload: [0x7b, 0x7d],
+                notBefore: UnixSeconds(1_799_993_800), turn: turn)
+            var bytes: [UInt8] = []
+            MessageRecord.append(message, to: .everyone, needsClaim: true, &bytes)
+            #expect(Array(bytes.prefix(3)) == [0b1_0010, 0, 0b1_0000 | 10])
+            let read = try #require(Self.read(bytes)?.message)
+            let stored = try #require(read.turn)
+            #expect(stored.local == turn.local && stored.zone == zone && stored.fallback == turn.fallback)
+            #expect(stored.after == turn.after && stored.isLast == turn.isLast && stored.dropsLate == turn.dropsLate)
+            #expect(read.notBefore == message.notBefore)
+            for count in 0..<bytes.count { #expect(Self.read(Array(bytes.prefix(count))) == nil, "\(count)") }
+            // A turn without a time, and unknown flags.
+            var damaged = bytes
+            damaged[0] &= ~2
+            #expect(Self.read(damaged) == nil)
+        }
+    }
+
     /// The message has two locales, and with values two users.
     private static func worded(hasValues: Bool) throws -> (Message, Audience) {
         let places = [Wording.Place(offset: 1, value: 0), Wording.Place(offset: 1, value: 1)]

@@ -23,27 +23,6 @@ import Testing
     }
 
     @Test(arguments: RegistryKind.allCases)
-    func `The addresses of an activity end, and no others`(engine: RegistryKind) async throws {
-        try await Scene.open(on: engine) { registry, scene in
-            var same = Scene.registration(5)
-            same.place.kind = .voip
-            _ = try await registry.register([
-                Self.activity(1), Self.activity(2), Self.activity(3, "order-2"), Self.activity(4, app: Scene.news),
-                same,
-            ])
-            #expect(Set(try await registry.endActivity("order-1", of: Scene.shop)) == [Scene.id(1), Scene.id(2)])
-            #expect(try await registry.endActivity("order-1", of: Scene.shop).isEmpty)
-            #expect(try await registry.endActivity("order-9", of: Scene.shop).isEmpty)
-            let ended = scene.log.events.filter { $0.kind == .deviceDeactivated }
-            #expect(ended.count == 2 && ended.allSatisfy { $0.reason == "activity_ended" })
-            #expect(registry.inactive.contains(Scene.id(1)) && registry.inactive.contains(Scene.id(2)))
-            for device in [Scene.id(3), Scene.id(4, Scene.news), Scene.id(5)] {
-                #expect(!registry.inactive.contains(device))
-            }
-        }
-    }
-
-    @Test(arguments: RegistryKind.allCases)
     func `An address ends twelve hours after its last update, and is removed a day later`(
         engine: RegistryKind
     ) async throws {

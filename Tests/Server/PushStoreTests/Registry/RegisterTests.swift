@@ -276,6 +276,17 @@ import Testing
         }
     }
 
+    @Test(arguments: RegistryKind.allCases)
+    func `The time zone of a device is returned with its last-seen time`(kind: RegistryKind) async throws {
+        try await Scene.open(on: kind) { registry, _ in
+            var device = Scene.registration(1)
+            device.timeZone = "Europe/Berlin"
+            _ = try await registry.register([device, Scene.registration(2)])
+            let zones = try await registry.sightings(of: (1...3).map { Scene.id($0) }).map { $0?.timeZone }
+            #expect(zones == ["Europe/Berlin", nil, nil])
+        }
+    }
+
     /// The clocks of two nodes differ a little. A clock that is far ahead is a mistake.
     @Test(arguments: RegistryKind.allCases)
     func `A registration follows a deactivation that another clock has dated, if that is not far ahead`(

@@ -24,6 +24,7 @@ package final class AppCatalog: Sendable {
     private let apps: Locked<[AppID: App]?>
     private let families = Locked<[AppID: Family]>([:])
     private let others: any ServiceCodec
+    private let zones: SharedTimeZones
 
     /// Creates a catalog.
     ///
@@ -32,7 +33,11 @@ package final class AppCatalog: Sendable {
     ///   - families: The families of these apps.
     ///   - others: Reads the addresses of apps that are no longer in the configuration, whose devices can still be
     ///     found and removed.
-    package init(_ apps: [App]?, families: [Family] = [], others: any ServiceCodec) {
+    package init(
+        _ apps: [App]?, families: [Family] = [], others: any ServiceCodec,
+        zones: SharedTimeZones = SharedTimeZones()
+    ) {
+        self.zones = zones
         self.apps = Locked(apps.map(Self.byID))
         self.others = others
         set(families)
@@ -48,6 +53,15 @@ package final class AppCatalog: Sendable {
     private func set(_ new: [Family]) {
         let new = Dictionary(new.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
         families.withLock { $0 = new }
+    }
+
+    /// Throws `invalid` if there is no time zone of this name. An empty name removes that of a device. Without a time zone
+    /// database, every name is taken.
+    func check(zone: String?) throws(Problem) {
+        guard let zone, !zone.isEmpty else { return }
+        let zones = zones.current
+        if zones.isEmpty || zones.has(zone) { return }
+        throw .invalid(InputFault(.badValue, at: .pointer("/time_zone"), detail: zones.unknown(zone)))
     }
 
     /// Returns the family with this name; nil if there is none.

@@ -62,6 +62,7 @@ package struct ChangeDevice: Endpoint {
             device.purpose = .refresh
         }
         input.properties.set(in: &device)
+        try apps.check(zone: device.timeZone)
         guard let done = try await devices.register([device]).first, done.change != .missing else {
             throw Problem(.unknownDevice, detail: "there is no device \(input.device)")
         }

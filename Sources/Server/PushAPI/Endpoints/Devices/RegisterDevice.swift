@@ -55,6 +55,7 @@ package struct RegisterDevice: Endpoint {
         }
         device.place = input.place
         input.properties.set(in: &device)
+        try apps.check(zone: device.timeZone)
         if let replaces = input.replaces {
             let former = try apps.address(replaces, of: input.app, at: "replaces")
             guard former != token else {

@@ -105,6 +105,7 @@ package struct RegisterDevices: RawBodyEndpoint {
                 let device = try device(document, at: element)
                 guard apps.contains(device.app) else { throw .unknownApp(device.app.name) }
                 try caller.check(device.app)
+                try apps.check(zone: device.timeZone)
                 taken.append(device)
                 answers.append(nil)
             } catch {

@@ -57,6 +57,15 @@ enum EnvelopeSchema {
             ],
             "expires_at": seconds(about: "No attempt begins later; 0 for one attempt now."),
             "not_before": seconds(about: "Nothing is sent earlier; at most 366 days ahead."),
+            "at_local": [
+                "type": "string", "pattern": "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}(:[0-9]{2})?$",
+                "description": "The local time of each device at which it is sent, without an offset.",
+            ],
+            "time_zone": text(64, about: "With at_local: the time zone of devices without one."),
+            "late": [
+                "type": "string", "enum": ["send", "drop"], "default": "send",
+                "description": "With at_local: what happens where the time has passed.",
+            ],
             "collapse_id": text(64, about: "A notification replaces an earlier one with this id on the device."),
             "on_unknown": [
                 "type": "string", "enum": ["resend", "drop"], "default": "resend",

@@ -121,6 +121,10 @@ def event_kinds():
         status, answer = control(serve, "POST", "/v1/apps/shop/seen", {"seen": [seen]})
         assert (status, answer["taken"]) == (202, 1), answer
         monitor.wait(f"delivery/{what}")
+    # A message at a local time that has passed everywhere.
+    answer = producer.push({"id": "local", "app": "shop", "to": {"all": True}, "alert": "Hello", "late": "drop",
+                            "at_local": "2026-01-01T09:00", "time_zone": "Europe/Berlin"})
+    assert answer["status"] == "accepted", answer
     # A message whose time has not come is cancelled.
     push("cancelled", token(7), not_before=soon)
     producer.send("cancel/1", json.dumps({"id": "cancelled", "app": "shop"}))
