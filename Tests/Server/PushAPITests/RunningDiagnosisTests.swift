@@ -177,6 +177,26 @@ import Testing
         #expect(codes { $0.lastMinute.busy = 1 } == ["warning intake_full"])
     }
 
+    @Test func `A webhook that is halted, or fails for long, is reported`() {
+        func found(_ state: WebhookAnswer.State, failures: Int = 0) -> [Finding] {
+            findings {
+                $0.webhooks = [
+                    WebhookAnswer(
+                        name: "billing", host: "h:443", state: state, prefixes: ["device/"], position: 1, lag: 7,
+                        lastStatus: 503, failures: failures)
+                ]
+            }
+        }
+        #expect(found(.idle) == [] && found(.backingOff, failures: 7) == [] && found(.sending, failures: 1) == [])
+        for (state, failures, words) in [(.disabled, 1, "410"), (.paused, 0, "paused"), (.sending, 8, "answered 503")]
+            as [(WebhookAnswer.State, Int, String)]
+        {
+            let one = found(state, failures: failures).first
+            #expect(one?.code == .webhook && one?.severity == .warning && one?.place == "webhook billing")
+            #expect(one?.what.contains(words) == true && one?.what.contains("7 event numbers") == true, "\(one as Any)")
+        }
+    }
+
     @Test func `What was lost since the start is reported`() {
         #expect(codes { $0.losses.events = 1 } == ["warning events_lost"])
         #expect(codes { $0.losses.published = 7 } == ["warning deaf_subscribers"])

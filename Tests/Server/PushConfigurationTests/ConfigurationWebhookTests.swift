@@ -20,7 +20,6 @@ import Testing
         #expect(a.name == "a" && a.address.description == "http://10.1.2.3:8080/" && a.timeout == .seconds(2))
         #expect(a.privateNetworks.map(\.description) == ["10.0.0.0/8"] && a.secretFile == "/a.hook" && a.insecure)
         #expect(b.timeout == .seconds(15) && b.trust == .system && b.privateNetworks.isEmpty && !b.insecure)
-        #expect(configuration.webhookFault == nil)
     }
 
     @Test func `A reload changes webhooks at once`() throws {
@@ -53,12 +52,6 @@ import Testing
         let faults = configurationFaults(Self.text("{ a: { \(members) } }"))
         let fault = try #require(faults.first)
         #expect(faults.count == 1 && fault.path == "webhooks.\(path)" && fault.problem.contains(text), "\(faults)")
-    }
-
-    @Test func `In a cluster, webhooks are refused by name`() throws {
-        var configuration = try parseConfiguration(Self.text(Self.whole)).configuration
-        configuration.store = try Configuration.Store("postgres://carillon@db1/carillon")
-        #expect(configuration.webhookFault?.description.contains("webhooks are not possible in a cluster") == true)
     }
 
     @Test func `A file has one or two secrets, and its faults do not repeat them`() throws {

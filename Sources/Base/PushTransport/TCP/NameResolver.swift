@@ -5,16 +5,21 @@ package import PushLoop
 /// name-service settings apply. It caches nothing: the addresses of a push service change, and each new connection must
 /// use the current ones.
 package final class NameResolver: Sendable {
-    private let pool: BlockingPool
+    package typealias LookUp = @Sendable (HostPort) throws -> [SocketAddress]
 
-    package init(pool: BlockingPool) {
+    private let pool: BlockingPool
+    private let lookUp: LookUp
+
+    /// - Parameter lookUp: looks a host up, and may block; the system's resolver unless another is given.
+    package init(pool: BlockingPool, lookUp: LookUp? = nil) {
         self.pool = pool
+        self.lookUp = lookUp ?? { try Self.look(up: $0) }
     }
 
     /// Returns all addresses of the host in the system's order of preference. The result is never empty.
     package func resolve(_ endpoint: HostPort) async throws(TCPError) -> [SocketAddress] {
         do {
-            return try await pool.run { try Self.look(up: endpoint) }
+            return try await pool.run { [lookUp] in try lookUp(endpoint) }
         } catch let error as TCPError {
             throw error
         } catch {

@@ -260,6 +260,16 @@ package struct WebhookMachine: Sendable {
         return true
     }
 
+    /// Takes a standing that was decided elsewhere. Where that is to go on, a back-off ends.
+    package mutating func follow(_ standing: WebhookRecord.Standing) {
+        if standing == .active {
+            _ = resume()
+        } else if record.standing != standing {
+            record.standing = standing
+            mustStore = true
+        }
+    }
+
     /// Continues with the events after this number, whatever was delivered.
     package mutating func seek(to position: UInt64) {
         record.position = position

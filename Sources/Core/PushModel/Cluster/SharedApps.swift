@@ -6,6 +6,8 @@ package struct SharedApps: Sendable, Equatable {
     package var paused: [AppID: WallTime]
     package var brakes: [AppID: BrakeMark]
     package var scales: [ScaleMark]
+    /// The webhooks, by name.
+    package var webhooks: [String: WebhookMark] = [:]
     /// The reports of other nodes that have changed since the last reading.
     package var reports: [ReceivedReport]
     /// When the reading was sent to the database. Changes that this node has made since then may be missing.
@@ -20,6 +22,17 @@ package struct SharedApps: Sendable, Equatable {
         self.brakes = brakes
         self.scales = scales
         self.reports = reports
+    }
+}
+
+/// What the nodes share about a webhook.
+package struct WebhookMark: Sendable, Equatable {
+    /// Ascends with each change of the standing, and with each move of a position by an operator.
+    package var changes: Int64
+    package var standing: String
+
+    package init(changes: Int64, standing: String) {
+        (self.changes, self.standing) = (changes, standing)
     }
 }
 

@@ -20,6 +20,13 @@ package struct UserErasure: Sendable {
         pseudonym = "\(Self.mark)\(DeviceID(high: words.0, low: words.1))"
     }
 
+    /// Creates an order that another node has given.
+    package init(of user: String, in apps: [AppID]?, at time: WallTime, pseudonym: String) {
+        self.user = user
+        self.apps = apps.map { Set($0) }
+        (self.time, self.pseudonym) = (time, pseudonym)
+    }
+
     /// With this begins each pseudonym. A user who has such a name costs one more look-up, and nothing else.
     private static let mark = "erased:"
 

@@ -15,6 +15,16 @@ package struct LogPosition: Sendable, Hashable, CustomStringConvertible {
         self[shown.part] = shown.number
     }
 
+    /// The place after an event, with the other parts at their ends, so that only events of its part are after it.
+    package init(onlyAfter number: UInt64, of partCount: Int) {
+        self.init(after: number)
+        guard partCount > 1 else { return }
+        let part = EventNumber.shown(number).part
+        for other in 0..<min(partCount, EventNumber.maxParts) where other != part {
+            self[other] = EventNumber.maxWithin
+        }
+    }
+
     /// Creates a place from its text. Returns nil if the text is none, names a part twice, or a part or number that
     /// cannot be.
     package init?(_ text: some StringProtocol) {

@@ -166,11 +166,9 @@ struct EnvelopeReading {
     /// Returns a whole number that is not negative; nil if the key is absent.
     func integer(_ key: EnvelopeKey) throws(Rejection) -> Int64? {
         guard let position = position(key) else { return nil }
-        guard let number = json.integer(position) else {
+        guard let number = json.wholeNumber(position) else {
             switch json.kind(position) {
-            case .fraction:
-                throw Rejection(
-                    .badField, detail: "\(key.name) has a decimal point or an exponent; write a whole number")
+            case .fraction: throw Rejection(.badField, detail: "\(key.name) is not a whole number of 64 bits")
             case .integer: throw Rejection(.badField, detail: "\(key.name) does not fit into 64 bits")
             default:
                 let expected =

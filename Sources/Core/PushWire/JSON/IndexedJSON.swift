@@ -112,6 +112,11 @@ public struct IndexedJSON {
         }
         return value
     }
+
+    /// Returns the number if it is whole, however it is written; nil if it is not, or does not fit into 64 bits.
+    package func wholeNumber(_ position: Position) -> Int64? {
+        kind(position) == .fraction ? JSONText.wholeNumber(raw(position).copied) : integer(position)
+    }
 }
 
 /// A parser of one JSON text after the other that reuses its memory.

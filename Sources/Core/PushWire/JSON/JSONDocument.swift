@@ -129,6 +129,11 @@ package struct JSONDocument: Sendable {
         return value
     }
 
+    /// Returns the number if it is whole, however it is written; nil if it is not, or does not fit into 64 bits.
+    package func wholeNumber(_ position: Position) -> Int64? {
+        kind(position) == .fraction ? JSONText.wholeNumber(Array(text(position))) : integer(position)
+    }
+
     /// Returns any number as the nearest `Double`, or nil if the value is not a number or is not finite as a `Double`.
     package func double(_ position: Position) -> Double? {
         guard kind(position).isNumber else { return nil }

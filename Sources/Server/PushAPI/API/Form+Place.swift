@@ -16,9 +16,19 @@ extension Form where Value == LogPosition {
             schema: ["type": "string", "pattern": "^[0-9]+(:[0-9]+(,[0-9]+:[0-9]+)*)?$"],
             example: LogPosition(), text: read
         ) { document, position, faults in
-            if let number = document.integer(position) { return read("\(number)", &faults) }
+            if let number = document.wholeNumber(position) { return read("\(number)", &faults) }
             guard let text = document.text(position, or: &faults) else { return nil }
             return read(text, &faults)
         }
+    }
+
+    /// A place that is not the beginning of the log.
+    package static var placeWithin: Form<LogPosition> {
+        .parsed(
+            schema: [
+                "type": "string",
+                "pattern": "^(?!0+$|[0-9]+:0+(,[0-9]+:0+)*$)[0-9]+(:[0-9]+(,[0-9]+:[0-9]+)*)?$",
+            ], example: LogPosition(after: 1), rule: "is the next of an earlier page, above 0"
+        ) { LogPosition($0).flatMap { $0 == LogPosition() ? nil : $0 } }
     }
 }

@@ -73,7 +73,7 @@ extension Form where Value: FixedWidthInteger {
                 return nil
             }
             let shown = String(decoding: document.text(position).prefix(60), as: UTF8.self)
-            return check(document.integer(position).flatMap { Value(exactly: $0) }, shown, &faults)
+            return check(document.wholeNumber(position).flatMap { Value(exactly: $0) }, shown, &faults)
         }
     }
 }

@@ -15,6 +15,7 @@ package enum ProblemCode: String, CaseIterable, Codable, Sendable {
     case unknownUser = "unknown_user"
     case unknownKey = "unknown_key"
     case unknownNode = "unknown_node"
+    case unknownWebhook = "unknown_webhook"
     case methodNotAllowed = "method_not_allowed"
     case requestTimeout = "request_timeout"
     case conflict
@@ -37,7 +38,9 @@ package enum ProblemCode: String, CaseIterable, Codable, Sendable {
         case .badRequest, .badJSON: 400
         case .unauthenticated, .clockSkew, .replayed: 401
         case .forbidden, .crossOrigin: 403
-        case .notFound, .unknownApp, .unknownDevice, .unknownMessage, .unknownUser, .unknownKey, .unknownNode: 404
+        case .notFound, .unknownApp, .unknownDevice, .unknownMessage, .unknownUser, .unknownKey, .unknownNode,
+            .unknownWebhook:
+            404
         case .methodNotAllowed: 405
         case .requestTimeout: 408
         case .conflict, .tooLate: 409
@@ -73,6 +76,7 @@ package enum ProblemCode: String, CaseIterable, Codable, Sendable {
         case .unknownUser: "There is no such user"
         case .unknownKey: "There is no such key"
         case .unknownNode: "There is no such node"
+        case .unknownWebhook: "There is no such webhook"
         case .methodNotAllowed: "The path does not have this method"
         case .requestTimeout: "The request took too long"
         case .conflict: "The present state does not allow this"

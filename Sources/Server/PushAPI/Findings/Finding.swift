@@ -36,6 +36,7 @@ package struct Finding: Codable, Sendable, Equatable {
         case paused
         case brake
         case breaker
+        case webhook
         case clock
         case descriptors
         case memory

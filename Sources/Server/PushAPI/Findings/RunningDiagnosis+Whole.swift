@@ -31,6 +31,33 @@ extension RunningDiagnosis {
         return found
     }
 
+    var webhooks: [Finding] {
+        facts.webhooks.compactMap { webhook -> Finding? in
+            let events = webhook.lag == 1 ? "1 event number" : "\(webhook.lag) event numbers"
+            switch webhook.state {
+            case .disabled:
+                return finding(
+                    of: webhook, "the receiver has answered 410, and gets nothing more; it is \(events) behind",
+                    advice: "'carillon webhooks \(webhook.name) resume' continues; or remove it from the configuration")
+            case .paused:
+                return finding(
+                    of: webhook, "an operator has paused it; it is \(events) behind",
+                    advice: "'carillon webhooks \(webhook.name) resume' continues")
+            case .idle, .reading, .sending, .unowned, .backingOff:
+                guard webhook.failures >= Self.maxWebhookFailures else { return nil }
+                let last = webhook.lastStatus.map { "answered \($0)" } ?? webhook.lastFault ?? "did not answer"
+                return finding(
+                    of: webhook,
+                    "the receiver has not taken the last \(webhook.failures) requests: \(last); it is \(events) behind",
+                    advice: "repair \(webhook.host); what is older than events.retention is skipped")
+            }
+        }
+    }
+
+    private func finding(of webhook: WebhookAnswer, _ what: String, advice: String) -> Finding {
+        Finding(.warning, .webhook, what, at: "webhook \(webhook.name)", advice: advice)
+    }
+
     var configuration: [Finding] {
         let restart = facts.differences.filter { $0.applies == "restart" }.map(\.path)
         let reload = facts.differences.filter { $0.applies != "restart" }.map(\.path)

@@ -11,6 +11,8 @@ package struct RunningDiagnosis {
     /// More rejections in a minute than this share, and than this count, are worth a look.
     static let maxRejectedShare = 0.05
     static let maxRejected = 5.0
+    /// The receiver of a webhook may be restarted. So many failures in a row take more than two minutes.
+    static let maxWebhookFailures = 8
 
     let facts: RunningFacts
 
@@ -24,7 +26,7 @@ package struct RunningDiagnosis {
         // One cause is one finding.
         let blocked = Set(readiness.filter { $0.severity == .fault }.compactMap(\.app))
         let further = apps + (breakers + credentials).filter { !blocked.contains($0.app ?? "") }
-        return (readiness + further + removedApps + lastMinute + configuration + losses).byWeight
+        return (readiness + further + removedApps + webhooks + lastMinute + configuration + losses).byWeight
     }
 
     // MARK: Readiness

@@ -11,6 +11,7 @@ package struct RunningFacts: Sendable {
     package var warnings: Set<String> = []
     /// The apps whose circuit breaker is open on this node.
     package var openBreakers: Set<String> = []
+    package var webhooks: [WebhookAnswer] = []
     package var losses = Losses()
     package var lastMinute = StatsHistory.Minute()
 

@@ -3,7 +3,7 @@ package import PushStore
 /// Events that are kept for longer than the log keeps them, on a single node.
 package protocol KeptEvents: Sendable {
     /// Returns the kept events after a number whose topic begins with a prefix, in order: the first ones up to a limit,
-    /// or the last ones.
+    /// or the last ones. A page examines a bounded number of events, and may have none although there are more.
     func page(
         prefix: String, since: UInt64, span: EventReader.Span, limit: Int, ofLast isLast: Bool
     ) async throws -> KeptPage
@@ -11,7 +11,7 @@ package protocol KeptEvents: Sendable {
 
 package struct KeptPage: Sendable {
     package var lines: [[UInt8]]
-    /// The number of the last of these events.
+    /// The number of the last event that was examined.
     package var last: UInt64
     package var hasMore: Bool
 

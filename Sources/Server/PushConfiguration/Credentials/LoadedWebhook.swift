@@ -33,14 +33,3 @@ package struct LoadedWebhook: Sendable {
         }
     }
 }
-
-extension Configuration {
-    /// Why webhooks cannot be served; nil if they can, or if there are none.
-    package var webhookFault: StartError? {
-        guard store != nil, !webhooks.isEmpty else { return nil }
-        return StartError(
-            .configuration,
-            "webhooks are not possible in a cluster: their positions are in the data directory of one node; remove webhooks, "
-                + "or store and cluster, and let monitors subscribe to events instead")
-    }
-}

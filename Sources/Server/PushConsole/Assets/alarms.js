@@ -6,6 +6,7 @@ import { difference } from "./time.js";
 
 const gateways = ["#/gateways", "Look at the gateways"];
 const credentials = ["#/more/credentials", "Show the credentials"];
+const webhooks = ["#/more/webhooks", "Show the webhooks"];
 const settings = ["#/more/configuration", "Show the settings"];
 const deliveries = ["#/more/events?prefix=delivery/", "Show the deliveries as they end"];
 
@@ -23,6 +24,7 @@ const kinds = {
   credential: [(app) => `The ${credentialOf(app)} cannot be used`, credentials],
   credential_expires: [(app) => `The ${credentialOf(app)} expires`, credentials],
   restart_needed: [() => "Settings wait for a restart", settings],
+  webhook: [() => "A webhook does not deliver", webhooks],
   events_lost: [() => "Events were lost"],
   deaf_subscribers: [() => "Subscribers do not read"],
 };

@@ -32,7 +32,15 @@ export function forget() {
   Object.assign(state, { list: null, fault: null });
 }
 
-const kinds = { backing_off: "warn", paused: "warn", disabled: "bad" };
+const kinds = { backing_off: "warn", unowned: "warn", paused: "warn", disabled: "bad" };
+
+// Where a webhook is: its position, or in a cluster those of its parts.
+function position({ position: number, parts }) {
+  if (Number.isFinite(number)) return count(number);
+  const said = (parts ?? []).map((one) => `part ${one.part}: ${one.state.replaceAll("_", " ")}, at ${one.position}, `
+    + `${one.lag} behind, node ${one.node ?? "none"}`);
+  return h("span", { title: said.join("\n") }, some(said.length, "part"));
+}
 
 function last({ last_status: status, last_fault: problem, last_at: at }) {
   if (!Number.isFinite(at)) return null;
@@ -51,7 +59,7 @@ export function draw(context) {
       columns: [
         { name: "Name", cell: ({ name }) => h("strong", null, name) },
         { name: "State", cell: ({ state: name }) => badge(kinds[name] ?? "good", name.replaceAll("_", " ")) },
-        { name: "Position", class: "number", cell: ({ position }) => count(position) },
+        { name: "Position", class: "number", cell: position },
         { name: "Behind", class: "number", cell: ({ lag }) => count(lag) },
         { name: "Last request", cell: last },
         { name: "Failures", class: "number", cell: ({ failures }) => count(failures) },

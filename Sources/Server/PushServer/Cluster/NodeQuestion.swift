@@ -1,11 +1,12 @@
 import FoundationEssentials
 import PushAPI
 import PushModel
+import PushTime
 
 /// What one node of a cluster asks another one about itself, and what comes back, as JSON between the nodes.
 struct NodeQuestion: Codable, Sendable, Equatable {
     enum Kind: String, Codable {
-        case statistics, gateways, gateway, scale, obstacle
+        case statistics, gateways, gateway, scale, obstacle, webhooks, erase
     }
 
     let kind: Kind
@@ -14,6 +15,15 @@ struct NodeQuestion: Codable, Sendable, Equatable {
     var max: Int?
     /// The number of a message.
     var message: UInt64?
+    var erasure: Erasure?
+
+    /// A user to forget.
+    struct Erasure: Codable, Sendable, Equatable {
+        let user: String
+        let apps: [String]?
+        let pseudonym: String
+        let milliseconds: Int64
+    }
 
     init(_ kind: Kind, app: AppID? = nil, connections: ClosedRange<Int>? = nil, message: UInt64? = nil) {
         self.kind = kind
@@ -22,9 +32,24 @@ struct NodeQuestion: Codable, Sendable, Equatable {
         (min, max) = (connections?.lowerBound, connections?.upperBound)
     }
 
+    init(erasing erasure: UserErasure) {
+        self.init(.erase)
+        self.erasure = Erasure(
+            user: erasure.user, apps: erasure.apps?.map(\.name), pseudonym: erasure.pseudonym,
+            milliseconds: erasure.time.milliseconds)
+    }
+
+    /// The user to forget; nil if the question has none.
+    var userErasure: UserErasure? {
+        guard let erasure, UserErasure.isPseudonym(erasure.pseudonym) else { return nil }
+        return UserErasure(
+            of: erasure.user, in: erasure.apps?.compactMap { AppID($0) },
+            at: WallTime(milliseconds: erasure.milliseconds), pseudonym: erasure.pseudonym)
+    }
+
     /// Reads a question; nil if it is not understood.
     init?(_ bytes: [UInt8]) {
-        guard bytes.count <= 4096, let read = try? JSONDecoder().decode(Self.self, from: Data(bytes)) else {
+        guard bytes.count <= 1 << 16, let read = try? JSONDecoder().decode(Self.self, from: Data(bytes)) else {
             return nil
         }
         self = read

@@ -17,7 +17,7 @@ final class ServedNode: Sendable {
     /// The log of notifications of stores, which go to the owners of their partitions, too.
     let receipts: any ReceiptLog
     let name: NodeID
-    private let ledger: PostgreSQLLedger
+    let ledger: PostgreSQLLedger
     private let peers: ClusterPeers
     let state: NodeState
     private let shell: ClusterShell.Settings

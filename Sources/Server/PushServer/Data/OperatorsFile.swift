@@ -43,12 +43,42 @@ final class OperatorsFile: Sendable {
         }
     }
 
+    /// Whole lines that follow each other in the file.
+    private struct Block {
+        let offset: Int
+        var size: Int
+        /// The number of the first event.
+        let first: UInt64
+    }
+
+    private struct State {
+        /// The number of lines that were added since the file was trimmed.
+        var added = 0
+        var blocks: [Block] = []
+        var newest: UInt64 = 0
+
+        /// Adds a line behind the others.
+        mutating func add(_ line: Line) {
+            newest = line.seq
+            let size = line.bytes.count + 1
+            if let last = blocks.last, last.size < OperatorsFile.blockSize {
+                blocks[blocks.count - 1].size += size
+            } else {
+                blocks.append(Block(offset: blocks.last.map { $0.offset + $0.size } ?? 0, size: size, first: line.seq))
+            }
+        }
+    }
+
+    private static let blockSize = 1 << 18
+    /// The number of blocks that one request reads.
+    private static let blocksAtOnce = 8
+
     private let path: String
     private let directory: String
     private let retention: Duration
     private let pool: BlockingPool
-    /// The number of lines that were added since the file was trimmed. The lock is held while the file is written.
-    private let added = Locked(0)
+    /// The lock is held while the file is written or read.
+    private let state = Locked(State())
 
     init(in directory: String, retention: Duration, on pool: BlockingPool) {
         path = "\(directory)/\(Self.fileName)"
@@ -57,52 +87,67 @@ final class OperatorsFile: Sendable {
 
     /// Removes what is too old, and returns the number of the newest event; 0 if there is none.
     func open() async throws -> UInt64 {
-        try await pool.run { [self] in try added.withLock { _ in try trim().last?.seq ?? 0 } }
-    }
-
-    func add(_ lines: [[UInt8]]) async throws {
-        guard !lines.isEmpty else { return }
         try await pool.run { [self] in
-            try added.withLock { added in
-                try append(Array(lines.map { $0 + [0x0a] }.joined()))
-                added += lines.count
-                guard added >= Self.trimmedEvery else { return }
-                added = 0
-                _ = try trim()
+            try state.withLock { state in
+                try trim(&state)
+                return state.newest
             }
         }
     }
 
-    private func append(_ bytes: [UInt8]) throws {
-        let descriptor = Glibc.open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0o600)
-        guard descriptor >= 0 else { throw BackupFile.failure("cannot write \(path)") }
-        defer { close(descriptor) }
-        try BackupFile.write(bytes, to: descriptor, of: path)
-        guard fsync(descriptor) == 0 else { throw BackupFile.failure("cannot sync \(path)") }
+    /// Adds lines that are newer than those in the file.
+    func add(_ lines: [[UInt8]]) async throws {
+        try await pool.run { [self] in
+            try state.withLock { state in
+                let newest = state.newest
+                let new = lines.compactMap { Line($0) }.filter { $0.seq > newest }
+                guard !new.isEmpty else { return }
+                try SyncedLines.add(
+                    Array(new.map { $0.bytes + [0x0a] }.joined()), to: path, in: directory,
+                    mostBytes: Int64(Self.maxSize))
+                for line in new { state.add(line) }
+                state.added += new.count
+                if state.added >= Self.trimmedEvery { try trim(&state) }
+            }
+        }
     }
 
-    /// Returns the lines in the order of their numbers.
-    private func lines() throws -> [Line] {
-        guard BackupFile.exists(path) else { return [] }
+    /// Returns all lines in the order of their numbers, and whether the file has nothing else.
+    private func lines() throws -> (lines: [Line], isWhole: Bool) {
+        guard BackupFile.exists(path) else { return ([], true) }
         let bytes = try BoundedFile.read(path, limit: Self.maxSize)
-        let all = bytes.split(separator: 0x0a).compactMap { Line(Array($0)) }.sorted { $0.seq < $1.seq }
-        return all.indices.filter { $0 == 0 || all[$0].seq > all[$0 - 1].seq }.map { all[$0] }
+        let found = bytes.split(separator: 0x0a).compactMap { Line(Array($0)) }
+        let all = found.sorted { $0.seq < $1.seq }
+        let lines = all.indices.filter { $0 == 0 || all[$0].seq > all[$0 - 1].seq }.map { all[$0] }
+        let size = lines.reduce(0) { $0 + $1.bytes.count + 1 }
+        return (lines, size == bytes.count && zip(found, lines).allSatisfy { $0.seq == $1.seq })
     }
 
-    private func hasCutLine(_ lines: [Line]) -> Bool {
-        var status = stat()
-        return stat(path, &status) == 0 && Int(status.st_size) != lines.reduce(0) { $0 + $1.bytes.count + 1 }
-    }
-
-    private func trim() throws -> [Line] {
+    private func trim(_ state: inout State) throws {
         let all = try lines()
         let limit = WallTime.current() - retention
-        let kept = Array(all.filter { $0.time >= limit }.suffix(Self.most))
+        let kept = Array(all.lines.filter { $0.time >= limit }.suffix(Self.most))
         // Behind a line that was cut, the next one could not be read.
-        if kept.count < all.count || hasCutLine(all) {
+        if kept.count < all.lines.count || !all.isWhole {
             try WholeFile.write(Array(kept.map { $0.bytes + [0x0a] }.joined()), to: path, until: .name)
         }
-        return kept
+        state = State()
+        for line in kept { state.add(line) }
+    }
+
+    // MARK: Reading
+
+    private func read(_ block: Block, from file: CInt) throws -> [Line] {
+        var bytes = [UInt8](repeating: 0, count: block.size)
+        var count = 0
+        while count < bytes.count {
+            let read = bytes.withUnsafeMutableBytes {
+                pread(file, $0.baseAddress?.advanced(by: count), $0.count - count, off_t(block.offset + count))
+            }
+            guard read > 0 else { throw BackupFile.failure("cannot read \(path)") }
+            count += read
+        }
+        return bytes.split(separator: 0x0a).compactMap { Line(Array($0)) }
     }
 }
 
@@ -110,14 +155,39 @@ extension OperatorsFile: KeptEvents {
     func page(
         prefix: String, since: UInt64, span: EventReader.Span, limit: Int, ofLast isLast: Bool
     ) async throws -> KeptPage {
-        let all = try await pool.run { [self] in
-            try lines().filter { line in
-                line.seq > since && line.time >= span.since && line.time <= span.until
-                    && line.topic.hasPrefix(prefix)
+        try await pool.run { [self] in
+            try state.withLock { state in
+                var page = KeptPage(lines: [], last: since, hasMore: false)
+                guard limit > 0, state.newest > since else { return page }
+                let file = try BackupFile.open(path).descriptor
+                defer { close(file) }
+                let takes = { (line: Line) in
+                    line.seq > since && line.time >= span.since && line.time <= span.until
+                        && line.topic.hasPrefix(prefix)
+                }
+                let begin = state.blocks.lastIndex { $0.first <= since } ?? 0
+                if isLast {
+                    for block in state.blocks[begin...].suffix(Self.blocksAtOnce).reversed()
+                    where page.lines.count < limit {
+                        page.lines.insert(contentsOf: try read(block, from: file).filter(takes).map(\.bytes), at: 0)
+                    }
+                    page.lines = page.lines.suffix(limit)
+                    page.last = state.newest
+                    return page
+                }
+                for block in state.blocks[begin...].prefix(Self.blocksAtOnce) {
+                    for line in try read(block, from: file) {
+                        guard page.lines.count < limit else {
+                            page.hasMore = true
+                            return page
+                        }
+                        page.last = max(page.last, line.seq)
+                        if takes(line) { page.lines.append(line.bytes) }
+                    }
+                }
+                page.hasMore = state.blocks.count - begin > Self.blocksAtOnce
+                return page
             }
         }
-        let chosen = isLast ? all.suffix(limit) : all.prefix(limit)
-        return KeptPage(
-            lines: chosen.map(\.bytes), last: chosen.last?.seq ?? since, hasMore: !isLast && chosen.count < all.count)
     }
 }

@@ -67,23 +67,15 @@ struct PendingOperators: Sendable {
     }
 
     private func add(_ bytes: [UInt8]) throws(StartError) {
-        let descriptor = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0o600)
-        guard descriptor >= 0 else { throw BackupFile.failure("cannot write \(path)") }
-        defer { close(descriptor) }
-        var status = stat()
-        guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG, status.st_nlink == 1,
-            status.st_size < Self.maxSize
-        else { throw StartError(.failed, "cannot write \(path): it is no file of its own, or too large") }
-        BackupFile.giveToOwner(descriptor, of: directory)
-        try BackupFile.write(bytes, to: descriptor, of: path)
-        guard fsync(descriptor) == 0 else { throw BackupFile.failure("cannot sync \(path)") }
+        try SyncedLines.add(bytes, to: path, in: directory, mostBytes: Self.maxSize)
     }
 
-    /// The events in the file, in order. Lines that cannot be read are left out.
-    func events() -> [EventDraft] {
+    /// The events in the file, in order, each with a name that no other one has. Lines that cannot be read are left out.
+    func events() -> [(name: String, draft: EventDraft)] {
         guard let bytes = try? BoundedFile.read(path, limit: 2 * Int(Self.maxSize)) else { return [] }
-        return bytes.split(separator: 0x0a).compactMap { line in
-            (try? JSONDecoder().decode(Line.self, from: Data(line)))?.event
+        return bytes.split(separator: 0x0a).enumerated().compactMap { place, line in
+            guard let event = (try? JSONDecoder().decode(Line.self, from: Data(line)))?.event else { return nil }
+            return ("\(place) \(Hex.encode(SHA256.hash(Array(line)).bytes))", event)
         }
     }
 

@@ -143,7 +143,10 @@ package final class RunningCarillon: Sendable {
         let signals = base.signals
         supervisor.ready(status: await health.readiness().sentence)
         base.threads.beginBeating(supervisor) { [health] in await health.readiness().sentence }
-        while await signals.next() == .reload { await reload() }
+        while await signals.next() == .reload {
+            // The system does not tell who has sent the signal.
+            await parts.operators.record(ReloadConfiguration.change(await reload()), by: OperatorName(user: nil))
+        }
         supervisor.stopping(drainingWithin: deadline)
         let log = logs.log
         log.notice("draining: waiting at most this long for deliveries in flight", [.duration: deadline])

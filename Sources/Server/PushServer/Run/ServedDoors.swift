@@ -14,7 +14,7 @@ struct ServedDoors: Sendable {
         let refusals = base.configuration.http.listen.map { _ in RefusalCounts(in: parts.metrics) }
         let statistics = ServedStatistics(pipeline: parts.pipeline, gateways: parts.gateways, refusals: refusals)
         self.statistics = statistics
-        statistics.answerOthers()
+        statistics.answerOthers(of: parts.webhooks)
         let endpoints = ServedEndpoints(
             parts: parts, streams: streams, statistics: statistics, configuration: configuration
         ).table(legacy: base.configuration.http.legacyRegistration, gorush: base.configuration.doors.gorush)

@@ -52,7 +52,7 @@ struct ServedEndpoints {
                 GetFindings(
                     source: ServedFindings(
                         pipeline: pipeline, gateways: parts.gateways, statistics: statistics,
-                        configuration: configuration))),
+                        configuration: configuration, webhooks: parts.webhooks))),
             AnyEndpoint(ListCredentials(source: parts.gateways)),
             AnyEndpoint(GetCluster(source: ServedCluster(node: pipeline.node))),
             AnyEndpoint(GetConfiguration(control: configuration)),

@@ -2,19 +2,23 @@ import PushAPI
 import PushLoop
 import PushModel
 import PushStore
+import PushTransport
 
 /// The events of operators of a running Carillon: it notes them in the log, and keeps them in a file for longer. In a
 /// cluster, whose log all nodes share, they are in the log only.
 final class ServedOperators: Sendable {
     static let prefix = "operator/"
+    /// How often a node of a cluster tries to store an event, once a second.
+    private static let mostAttempts = 300
 
     /// The file with the events; nil in a cluster.
     let file: OperatorsFile?
     private let ledger: any LedgerEngine
+    private let node: ServedNode?
     private let log: Logger
 
     private init(_ pipeline: Pipeline, file: OperatorsFile?, log: Logger) {
-        (ledger, self.file, self.log) = (pipeline.ledger, file, log)
+        (ledger, node, self.file, self.log) = (pipeline.ledger, pipeline.node, file, log)
     }
 
     static func open(_ pipeline: Pipeline, on base: RunBase) async -> ServedOperators {
@@ -30,28 +34,48 @@ final class ServedOperators: Sendable {
     var journal: OperatorJournal {
         OperatorJournal { [self] change, author, done in
             Task {
-                await note([change.event(by: author)])
+                await record(change, by: author)
                 done()
             }
         }
     }
 
-    /// Stores events. Returns whether they are in the log, or will be: a node of a cluster that owns no partition stores
-    /// them when it gets one.
-    @discardableResult
-    private func note(_ events: [EventDraft]) async -> Bool {
-        guard let first = await ledger.note(events) else {
-            if file == nil { ledger.note(events, done: nil) }
-            return file == nil
+    /// Records a change, and returns when it is stored or cannot be.
+    func record(_ change: OperatorChange, by author: OperatorName) async {
+        let event = change.event(by: author)
+        guard node != nil else {
+            _ = await note([event])
+            return
         }
+        let named = (name: Hex.encode(SecureRandom.bytes(16)), draft: event)
+        for _ in 0..<Self.mostAttempts {
+            if await share([named]) { return }
+            try? await Task.sleep(for: .seconds(1))
+        }
+        log.error("an event of an operator is lost: the database has not stored it", [.event: "operator.lost"])
+    }
+
+    /// Stores events in the log of a single node, and returns whether it did.
+    private func note(_ events: [EventDraft]) async -> Bool {
+        guard let first = await ledger.note(events) else { return false }
         await keep(after: first - 1, upTo: first - 1 + UInt64(events.count))
         return true
+    }
+
+    /// Stores events of a cluster, by their names: whichever node has carried a change out, its event is published once.
+    private func share(_ events: [(name: String, draft: EventDraft)]) async -> Bool {
+        guard let fault = await node?.ledger.share(events) else { return true }
+        log.warning("events of operators are not stored yet", [.error: "\(fault)"])
+        return false
     }
 
     /// Writes what operators did while Carillon was stopped.
     private func announce(_ pending: PendingOperators) async {
         let events = pending.events()
-        if !events.isEmpty, await !note(events) { return }
+        if !events.isEmpty {
+            let isStored = node == nil ? await note(events.map(\.draft)) : await share(events)
+            guard isStored else { return }
+        }
         pending.remove()
     }
 

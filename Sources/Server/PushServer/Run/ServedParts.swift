@@ -19,7 +19,7 @@ struct ServedParts: Sendable {
     let gateways: ServedGateways
     let health: ServedHealth
     let receipts: ServedReceipts
-    let webhooks: ServedWebhooks
+    let webhooks: any WebhookService
     let operators: ServedOperators
 
     init(on base: RunBase) async throws {

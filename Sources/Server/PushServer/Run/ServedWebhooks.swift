@@ -6,50 +6,51 @@ import PushModel
 import PushStore
 import PushTransport
 
-/// The webhooks of the configuration in force.
-final class ServedWebhooks: WebhookControl {
+/// The webhooks of a single node.
+final class ServedWebhooks: WebhookService {
     private let parts: Webhook.Dependencies
     private let directory: String
     private let webhooks = Locked<[String: Webhook]>([:])
-    /// Names are looked up on threads of their own, so that one that takes long delays only webhooks.
-    private let lookUps: BlockingPool
 
     /// Begins the delivery to the webhooks of the configuration.
     ///
     /// - Throws: ``StartError``
-    static func open(_ pipeline: Pipeline, metrics: MetricsRegistry, on base: RunBase) async throws -> ServedWebhooks {
-        let webhooks = ServedWebhooks(pipeline, on: base)
+    static func open(
+        _ pipeline: Pipeline, metrics: MetricsRegistry, on base: RunBase
+    ) async throws -> any WebhookService {
+        let parts = Webhook.Dependencies(
+            pipeline, on: base.threads.home, files: base.threads.files, log: base.log)
+        let service: any WebhookService
+        let running: @Sendable () -> [Webhook]
+        if let node = pipeline.node {
+            let webhooks = ClusterWebhooks(of: node, with: parts)
+            webhooks.begin()
+            running = { [weak webhooks] in webhooks?.running.withLock { $0 } ?? [] }
+            service = webhooks
+        } else {
+            let webhooks = ServedWebhooks(parts, in: base.directory.path)
+            running = { [weak webhooks] in webhooks?.all ?? [] }
+            service = webhooks
+        }
         do {
-            try await webhooks.apply(base.configuration)
+            try await service.apply(base.configuration)
         } catch {
-            await webhooks.stop()
+            await service.stop()
             throw error
         }
-        let waiting = pipeline.waiting
-        WebhookMetrics.register(in: metrics, newest: { waiting.newest[0] }) { [weak webhooks] in
-            webhooks?.all.map { ($0.name, $0.reading.withLock { $0 }) } ?? []
-        }
-        return webhooks
+        WebhookMetrics.register(in: metrics) { WebhookReading.all(running()) { parts.newest(of: $0) } }
+        return service
     }
 
-    private init(_ pipeline: Pipeline, on base: RunBase) {
-        directory = base.directory.path
-        lookUps = BlockingPool(name: "webhooks", threadCount: 4, queueLimit: 256)
-        parts = Webhook.Dependencies(
-            call: WebhookCall(loop: base.threads.home, resolver: NameResolver(pool: lookUps)),
-            events: EventReader(log: pipeline.ledger), waiting: pipeline.waiting, files: base.threads.files,
-            log: base.log, announce: { pipeline.announce($0) })
+    private init(_ parts: Webhook.Dependencies, in directory: String) {
+        (self.parts, self.directory) = (parts, directory)
     }
 
     private var all: [Webhook] {
         webhooks.withLock { $0.values.sorted { $0.name < $1.name } }
     }
 
-    /// Adds, changes and removes webhooks. Calls must not overlap.
-    ///
-    /// - Throws: ``StartError``. Nothing has changed then.
     func apply(_ configuration: Configuration) async throws {
-        if let fault = configuration.webhookFault { throw fault }
         let loaded = try await parts.files.run { try LoadedWebhook.load(configuration.webhooks) }
         let names = Set(loaded.map(\.settings.name))
         let removed = webhooks.withLock { webhooks in
@@ -92,16 +93,18 @@ final class ServedWebhooks: WebhookControl {
             record.standing = .disabled
             machine = WebhookMachine(record)
         }
-        let webhook = Webhook(loaded, machine: machine, file: file, parts: parts)
+        let webhook = Webhook(
+            loaded, machine: machine, at: WebhookFilePlace(file: file, files: parts.files), parts: parts)
         webhooks.withLock { $0[name] = webhook }
         await webhook.begin()
     }
 
     func stop() async {
         for webhook in all { await webhook.stop() }
-        // A look-up that hangs must not delay the end.
-        if lookUps.load == (0, 0) { await lookUps.shutDown() }
+        await parts.endLookUps()
     }
+
+    func own() -> [String: [WebhookAnswer.Part]] { [:] }
 
     // MARK: Operators
 
@@ -120,7 +123,8 @@ final class ServedWebhooks: WebhookControl {
         switch change {
         case .pause: await webhook.pause()
         case .resume: await webhook.resume()
-        case .seek(let position):
+        case .seek(let position, let part):
+            guard (part ?? 0) == 0 else { throw Problem(.conflict, detail: "the log has one part, 0") }
             let newest = try await parts.events.log.bounds().first?.newest ?? 0
             guard position <= newest else {
                 throw Problem(.conflict, detail: "the newest event has the number \(newest)")
@@ -131,10 +135,7 @@ final class ServedWebhooks: WebhookControl {
     }
 
     func test(_ name: String) async throws -> WebhookTestAnswer? {
-        guard let webhook = webhook(name) else { return nil }
-        guard let answer = await webhook.test() else {
-            throw Problem(.unavailable, detail: "another test of this webhook is under way")
-        }
-        return answer
+        guard let loaded = await webhook(name)?.loaded else { return nil }
+        return try await parts.test(loaded)
     }
 }

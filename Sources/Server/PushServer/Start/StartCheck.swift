@@ -153,7 +153,6 @@ package struct StartCheck: Sendable {
     }
 
     private var webhookFaults: [StartError] {
-        if let fault = configuration.webhookFault { return [fault] }
         var faults: [StartError] = []
         for webhook in configuration.webhooks {
             do {

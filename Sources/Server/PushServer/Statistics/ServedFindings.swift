@@ -6,6 +6,7 @@ struct ServedFindings: FindingSource {
     let gateways: ServedGateways
     let statistics: ServedStatistics
     let configuration: any ConfigurationControl
+    let webhooks: any WebhookControl
 
     func facts() async throws -> RunningFacts {
         var facts = RunningFacts(try await statistics.snapshot(of: nil))
@@ -19,6 +20,7 @@ struct ServedFindings: FindingSource {
         facts.losses.events = pipeline.ledger.latest.droppedEvents
         facts.losses.published = await pipeline.bus.status.dropped
         facts.losses.acks = await pipeline.intake.counts.droppedAcks
+        facts.webhooks = await webhooks.webhooks()
         facts.lastMinute = statistics.lastMinute
         return facts
     }

@@ -63,11 +63,11 @@ struct ServedStatistics: PipelineStatistics {
     }
 
     /// Answers the questions of other nodes from now on.
-    func answerOthers() {
+    func answerOthers(of webhooks: any WebhookService) {
         let (startedAt, refusals) = (startedAt, refusals)
         // The node belongs to the pipeline, and must not keep it.
-        pipeline.node?.whenAsked { [weak pipeline, weak gateways] question in
-            guard let pipeline, let gateways else { return nil }
+        pipeline.node?.whenAsked { [weak pipeline, weak gateways, weak webhooks] question in
+            guard let pipeline, let gateways, let webhooks else { return nil }
             let app = question.app.flatMap { AppID($0) }
             switch question.kind {
             case .statistics:
@@ -82,6 +82,11 @@ struct ServedStatistics: PipelineStatistics {
                 guard let app, let message = question.message else { return nil }
                 let obstacles = ServedObstacles(pipeline: pipeline, gateways: gateways)
                 return await NodeQuestion.answer { await obstacles.own(message, of: app) }
+            case .erase:
+                guard let erasure = question.userErasure else { return nil }
+                pipeline.router.erase(erasure)
+                return await NodeQuestion.answer { true }
+            case .webhooks: return await NodeQuestion.answer { await webhooks.own() }
             case .scale:
                 guard let app, let low = question.min, let high = question.max, low >= 1, low <= high else {
                     return nil

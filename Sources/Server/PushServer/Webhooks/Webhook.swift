@@ -6,33 +6,21 @@ import PushModel
 import PushStore
 import PushTransport
 
-/// The delivery of events to one receiver: it carries out what its machine decides.
+/// The delivery of the events of one part of the log to one receiver: it carries out what its machine decides.
 ///
 /// It is pinned to no loop: it reads and signs some hundred kilobytes at a time, which would delay the work of a loop.
 actor Webhook {
-    /// What all webhooks share.
-    struct Dependencies: Sendable {
-        let call: WebhookCall
-        let events: EventReader
-        let waiting: CommittedEvents
-        let files: BlockingPool
-        let log: Logger
-        /// Publishes an event for monitors.
-        let announce: @Sendable (EventDraft) -> Void
-
-        /// The number of the newest event that this process has written.
-        var newest: UInt64 { waiting.newest[0] }
-    }
-
     /// The longest time between two looks at the log.
     private static let longestRest: Duration = .seconds(60)
 
     nonisolated let name: String
+    /// The part of the log; 0 on a single node.
+    nonisolated let part: Int
     nonisolated let reading: Locked<WebhookReading>
     private let parts: Dependencies
-    private let file: WebhookFile
+    private let place: any WebhookPlace
     private let log: Logger
-    private var loaded: LoadedWebhook
+    private(set) var loaded: LoadedWebhook
     private var machine: WebhookMachine
     /// The body of the machine's batch.
     private var body: [UInt8] = []
@@ -40,14 +28,15 @@ actor Webhook {
     private var nextAttemptAt: WallTime?
     /// The changes that are announced when they are stored.
     private var unannounced: [EventDraft] = []
-    private var isTesting = false
     private var isTroubled = false
     private var resting: Task<Void, Never>?
     private var working: Task<Void, Never>?
 
-    init(_ loaded: LoadedWebhook, machine: WebhookMachine, file: WebhookFile, parts: Dependencies) {
+    init(
+        _ loaded: LoadedWebhook, machine: WebhookMachine, at place: any WebhookPlace, part: Int = 0, parts: Dependencies
+    ) {
         name = loaded.settings.name
-        (self.loaded, self.machine, self.file, self.parts) = (loaded, machine, file, parts)
+        (self.loaded, self.machine, self.place, self.part, self.parts) = (loaded, machine, place, part, parts)
         log = parts.log.with([.webhook: loaded.settings.name])
         reading = Locked(WebhookReading(position: machine.record.position))
     }
@@ -77,8 +66,8 @@ actor Webhook {
             case .rest: await rest { try? await Task.sleep(for: .seconds(3600)) }
             case .wait(let time): await rest { try? await Task.sleep(for: max(.zero, time - now)) }
             case .listen(let position):
-                await rest { [waiting = parts.waiting] in
-                    await waiting.waitForEvents(after: position, for: Self.longestRest)
+                await rest { [waiting = parts.waiting, place = LogPosition(onlyAfter: position, of: parts.partCount)] in
+                    await waiting.waitForEvents(after: place, for: Self.longestRest)
                 }
                 machine.eventsCommitted()
             case .store(let record): await store(record)
@@ -107,10 +96,13 @@ actor Webhook {
         // An operator may change more meanwhile.
         let changes = unannounced
         do {
-            try await parts.files.run { [file] in try file.write(record) }
+            let isNews = try await place.write(record)
             machine.stored()
             unannounced.removeFirst(changes.count)
-            for change in changes { publish(change) }
+            for change in changes where isNews || change.kind != .webhookDisabled { publish(change) }
+        } catch is WebhookRecordTaken {
+            // What comes next is up to those who have taken it.
+            machine.storeFailed(now: .current(), random: .random(in: 0..<1))
         } catch {
             log.error("cannot store the position of a webhook: nothing is sent", [.error: "\(error)"])
             machine.storeFailed(now: .current(), random: .random(in: 0..<1))
@@ -249,29 +241,22 @@ actor Webhook {
         wake()
     }
 
-    /// Sends one event that is in no log. Returns nil while another one is under way.
-    func test() async -> WebhookTestAnswer? {
-        if isTesting { return nil }
-        isTesting = true
-        defer { isTesting = false }
-        let id = "msg_" + Hex.encode(SecureRandom.bytes(16))
-        let now = WallTime.current().milliseconds
-        let body = Array("[{\"v\":1,\"type\":\"webhook.test\",\"webhook\":\"\(name)\",\"at\":\(now)}]".utf8)
-        do throws(HTTP1ClientFault) {
-            return WebhookTestAnswer(id: id, status: try await parts.call.send(body, id: id, to: loaded).status)
-        } catch {
-            return WebhookTestAnswer(id: id, fault: error.reason)
-        }
+    /// Follows a standing that was decided for all parts.
+    func follow(_ standing: WebhookRecord.Standing) {
+        nextAttemptAt = nil
+        machine.follow(standing)
+        wake()
     }
 
     var answer: WebhookAnswer {
         let last = reading.withLock { $0 }
         let (now, record) = (MonotonicTime.current(), machine.record)
-        let newest = parts.newest
+        let newest = parts.newest(of: part)
         return WebhookAnswer(
             name: name, host: "\(loaded.settings.address.endpoint)",
             state: WebhookAnswer.State(machine.state(now: now)), prefixes: loaded.settings.prefixes,
-            position: record.position, lag: newest - min(newest, record.position), lastStatus: last.lastStatus,
+            position: record.position - min(record.position, EventNumber.base(of: part)),
+            lag: newest - min(newest, record.position), lastStatus: last.lastStatus,
             lastFault: last.lastFault, lastAt: last.lastAt, lastSuccessAt: last.lastSuccess,
             nextAttemptAt: record.standing == .active ? nextAttemptAt : nil, failures: machine.failures)
     }

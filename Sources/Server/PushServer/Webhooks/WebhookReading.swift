@@ -25,6 +25,8 @@ struct WebhookReading: Sendable {
     }
 
     var position: UInt64 = 0
+    /// The event numbers between the position and the newest event, when the reading was asked for.
+    var lag: UInt64 = 0
     var lastStatus: Int?
     /// Why the last request had no response.
     var lastFault: String?
@@ -38,20 +40,32 @@ struct WebhookReading: Sendable {
     }
 }
 
+extension WebhookReading {
+    /// The webhooks by name, each with the sum of its parts.
+    static func all(_ webhooks: [Webhook], newest: (Int) -> UInt64) -> [(name: String, reading: WebhookReading)] {
+        Dictionary(grouping: webhooks, by: \.name).sorted { $0.key < $1.key }.map { name, parts in
+            var sum = WebhookReading()
+            for part in parts {
+                let (reading, newest) = (part.reading.withLock { $0 }, newest(part.part))
+                sum.lag += newest - min(newest, reading.position)
+                sum.lastSuccess = [sum.lastSuccess, reading.lastSuccess].compactMap(\.self).max()
+                sum.requests.merge(reading.requests, uniquingKeysWith: +)
+            }
+            return (name, sum)
+        }
+    }
+}
+
 /// The metrics of all webhooks, computed when they are asked for.
 enum WebhookMetrics {
     static func register(
-        in registry: MetricsRegistry, newest: @escaping @Sendable () -> UInt64,
-        readings: @escaping @Sendable () -> [(name: String, reading: WebhookReading)]
+        in registry: MetricsRegistry, readings: @escaping @Sendable () -> [(name: String, reading: WebhookReading)]
     ) {
         registry.computedGauges(
             "carillon_webhook_lag_events",
             help: "Event numbers between the position of a webhook and the newest event.", labels: ["webhook"]
         ) {
-            let newest = newest()
-            return readings().map { name, reading in
-                MetricValue(labels: [name], value: Double(newest - min(newest, reading.position)))
-            }
+            readings().map { MetricValue(labels: [$0.name], value: Double($0.reading.lag)) }
         }
         registry.computedGauges(
             "carillon_webhook_last_success_timestamp_seconds",

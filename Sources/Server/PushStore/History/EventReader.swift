@@ -213,6 +213,32 @@ package struct EventReader: Sendable {
         }
     }
 
+    /// Returns the messages that were accepted at a time or later and whose ids begin with a prefix; nil if there are
+    /// more than a limit, or too many events. The log must have one part.
+    package func accepted(
+        since time: WallTime, prefix: String, limit: Int
+    ) async throws -> [(id: String, at: WallTime)]? {
+        var at = try await number(before: time)
+        var (found, scanned): ([(id: String, at: WallTime)], UInt64) = ([], 0)
+        while true {
+            let page = try await log.read(since: at, limit: Self.pageSize)
+            guard let last = page.segments.last?.last, last > at else { return found }
+            for segment in page.segments where segment.last > at {
+                try segment.entries(since: at) { entry in
+                    if entry.event.kind == .messageAccepted, entry.event.time >= time, let id = entry.messageID,
+                        id.hasPrefix(prefix)
+                    {
+                        found.append((id, entry.event.time))
+                    }
+                    return true
+                }
+            }
+            scanned += last - at
+            at = last
+            guard scanned < UInt64(Self.mostScanned), found.count <= limit else { return nil }
+        }
+    }
+
     // MARK: The end
 
     /// Returns the last `limit` events whose topic begins with `prefix`, in order; those of several parts by their times.

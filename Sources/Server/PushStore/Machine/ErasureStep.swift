@@ -21,8 +21,8 @@ package struct ErasureStep: Sendable, Equatable {
 }
 
 extension LedgerEngine {
-    /// Forgets a user in the stored messages, and overwrites what is left of them in the file. Each step is as long as
-    /// a group of the ledger, and other calls run in between. Returns the number of messages that named the user.
+    /// Overwrites what is left of the user in the file, too. Each step is as long as a group of the ledger, and other
+    /// calls run in between.
     package func erase(_ erasure: UserErasure) async throws(LedgerFault) -> Int {
         var count = 0
         var place: ErasurePlace? = .waiting(after: 0)

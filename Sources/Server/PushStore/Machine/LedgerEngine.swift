@@ -40,6 +40,9 @@ package protocol LedgerEngine: Ledger, EventLog, ReceiptLog, SentDeliveries {
 
     func status() async -> LedgerStatus
 
+    /// Forgets a user in the stored messages. Returns the number of messages that named the user.
+    func erase(_ erasure: UserErasure) async throws(LedgerFault) -> Int
+
     /// Prepares for ``close()``. From now on a caller of `note` no longer waits for a store that fails: it would wait
     /// forever, and nobody would be left to close the ledger.
     func beginEnd()

@@ -12,8 +12,8 @@ struct LedgerGroup {
     var pauses: [(app: AppID, time: WallTime?, reply: @Sendable (LedgerFault?) -> Void)] = []
     var outcomes: [([DeliveryRecord], [CompletedMessage], [CancelEnd])] = []
     var notes: [([EventDraft], (@Sendable (UInt64?) -> Void)?)] = []
-    /// The events of brakes, whose rows are removed with this group. Each is told when it is stored or refused.
-    var brakes: [(BrakeEvent, () -> Void)] = []
+    /// The events whose rows are removed with this group. Each is told when it is stored or refused.
+    var shared: [(SharedEvent, () -> Void)] = []
     var receipts: [(ReceivedReceipt, @Sendable (ReceiptIntake) -> Void)] = []
 
     /// The maximum number of events that are kept while writes fail. Beyond it the oldest are dropped, counted and
@@ -22,7 +22,7 @@ struct LedgerGroup {
 
     var isEmpty: Bool {
         requests.isEmpty && cancels.isEmpty && pauses.isEmpty && outcomes.isEmpty && notes.isEmpty
-            && brakes.isEmpty && receipts.isEmpty
+            && shared.isEmpty && receipts.isEmpty
     }
 
     var requestCount: Int { requests.reduce(0) { $0 + $1.count } }
@@ -31,7 +31,7 @@ struct LedgerGroup {
     var outcomeCount: Int { outcomes.reduce(0) { $0 + $1.0.count + $1.1.count + $1.2.count } }
 
     var weight: Int {
-        requestCount + cancels.count + outcomeCount + notes.reduce(0) { $0 + $1.0.count } + brakes.count
+        requestCount + cancels.count + outcomeCount + notes.reduce(0) { $0 + $1.0.count } + shared.count
             + receipts.count
     }
 }
@@ -130,7 +130,7 @@ extension LedgerGroup {
     /// The last part, after the events.
     func answerNotes(_ decided: borrowing DecidedGroup) {
         for ((_, done), number) in zip(notes, decided.notes) { done?(number) }
-        for (_, done) in brakes { done() }
+        for (_, done) in shared { done() }
     }
 
     /// Answers all calls with a fault. Outcomes have no answer.
@@ -140,6 +140,6 @@ extension LedgerGroup {
         for (_, _, reply) in pauses { reply(fault) }
         for (_, reply) in receipts { reply(.failed(fault.description)) }
         for (_, done) in notes { done?(nil) }
-        for (_, done) in brakes { done() }
+        for (_, done) in shared { done() }
     }
 }

@@ -30,7 +30,7 @@ extension LedgerMachine {
             for event in events { writer.add(event, at: decided.time) }
             cutIfFull(in: &decided)
         }
-        for (brake, _) in group.brakes { writer.add(brake.draft, at: decided.time) }
+        for (event, _) in group.shared { writer.add(event.draft, at: decided.time) }
         cutIfFull(in: &decided)
         for (message, seq) in decided.duplicates {
             var draft = EventDraft(.messageDuplicate, app: message.app)

@@ -11,6 +11,8 @@ struct PublishedLedger: Sendable {
     var busySince: MonotonicTime?
     /// The last numbers of the open parts, by part. Only an engine with parts that open and close has them here.
     var heads: [Int: LogHeads] = [:]
+    /// The epochs of the open parts of a cluster.
+    var epochs: [Int: Int64] = [:]
 
     /// Returns how long the engine has worked on that group.
     func busyTime(at now: MonotonicTime) -> Duration { busySince.map { max(.zero, now - $0) } ?? .zero }

@@ -179,11 +179,11 @@ extension LedgerPart {
         var refused = group
         refused.outcomes = []
         refused.notes = []
-        refused.brakes = []
+        refused.shared = []
         refused.refuse(fault)
         waiting.outcomes.insert(contentsOf: group.outcomes, at: 0)
         waiting.notes.insert(contentsOf: group.notes, at: 0)
-        waiting.brakes.insert(contentsOf: group.brakes, at: 0)
+        waiting.shared.insert(contentsOf: group.shared, at: 0)
     }
 
     /// Refuses all calls, and forgets what was handed in.

@@ -82,7 +82,7 @@ extension PostgreSQLCore {
             drops.add(part.waiting.notes.reduce(0) { $0 + $1.0.count })
             for (_, done) in exchange(&part.waiting.notes, with: []) { done?(nil) }
             // The next owner of the part publishes them.
-            part.waiting.brakes = []
+            part.waiting.shared = []
         }
         drops.end()
     }

@@ -131,7 +131,7 @@ extension PostgreSQLCore {
         part.phase = .serving
         guard let id = PartitionID(part.part) else { return }
         let heads = LogHeads(part: id, newest: part.newestAtOpen, topics: part.heads)
-        published.withLock { $0.heads[part.part] = heads }
+        published.withLock { ($0.heads[part.part], $0.epochs[part.part]) = (heads, part.epoch) }
     }
 
     func stopSending() {
@@ -168,7 +168,7 @@ extension PostgreSQLCore {
 
     /// Orders the witness to forget a part.
     private func orderToForget(_ part: LedgerPart) {
-        published.withLock { $0.heads[part.part] = nil }
+        published.withLock { ($0.heads[part.part], $0.epochs[part.part]) = (nil, nil) }
         unforgotten[part.part, default: 0] += 1
         guard let witness, let id = PartitionID(part.part) else { return isForgotten(part) }
         let done = LoopBound<() -> Void>({ [weak self] in self?.isForgotten(part) }, on: loop)

@@ -17,8 +17,8 @@ extension PostgreSQLCore {
         var writes = 0
         var readAt: MonotonicTime?
         var isReading = false
-        /// The events of brakes that wait to be stored in a part.
-        var publishing: Set<BrakeEvent> = []
+        /// The events that wait to be stored in a part.
+        var publishing: Set<SharedEvent> = []
         /// The reports of other nodes that were read last.
         var known: [String: (run: Int64, number: Int64)] = [:]
 
@@ -169,14 +169,14 @@ extension PostgreSQLCore {
             guard case .done(let results) = reply, writes == shared.writes, results.count == 2, !isClosed,
                 var apps = try? Self.sharedApps(in: results[1], by: shared.author),
                 let reports = try? Self.reports(in: results[0]),
-                let brakeEvents = try? Self.brakeEvents(in: results[1])
+                let events = try? Self.sharedEvents(in: results[1])
             else { return }
             for report in reports { shared.known[report.node] = (report.run, report.number) }
             shared.apps = apps
             apps.reports = reports
             apps.readAt = now
             settings.sharedRead(apps)
-            publish(brakeEvents, readAt: now)
+            publish(events, readAt: now)
         }
     }
 
@@ -198,6 +198,8 @@ extension PostgreSQLCore {
                 else { continue }
                 apps.scales.append(
                     ScaleMark(app, node: NodeID(name), connections: wanted, configured: configured))
+            case SharedStatements.webhookKind:
+                apps.webhooks[app.name] = WebhookMark(changes: number, standing: try row.value(6))
             default: continue
             }
         }

@@ -156,7 +156,8 @@ final class PostgreSQLCore {
         case .due(let time, let limit, let reply): due(at: time, limit: limit, reply: reply)
         case .trim(let retention): trim(retention)
         case .erase(_, _, let reply):
-            reply(.failure(LedgerFault("messages that are stored in PostgreSQL cannot forget a user")))
+            reply(
+                .failure(LedgerFault("messages that are stored in PostgreSQL forget a user without the ledger's loop")))
         }
     }
 

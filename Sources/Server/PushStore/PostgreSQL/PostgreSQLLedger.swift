@@ -120,6 +120,15 @@ package final class PostgreSQLLedger: LedgerEngine, Sendable {
 
     package func busyTime(at now: MonotonicTime) -> Duration { published.withLock { $0 }.busyTime(at: now) }
 
+    /// The parts that this node carries out.
+    package var openParts: [OpenPart] {
+        published.withLock { published in
+            published.heads.compactMap { number, heads in
+                published.epochs[number].map { OpenPart(part: number, epoch: $0, newest: heads.newest) }
+            }
+        }
+    }
+
     /// Whether this node carries out a part.
     package var servesParts: Bool { published.withLock { !$0.heads.isEmpty } }
 

@@ -28,7 +28,7 @@ extension PostgreSQLSection {
             parameters.append(groups) { StoredSentRow.append($0.group, to: &$1) }
         }
         for entry in entries { add(entry.decided.rows, of: entry.part) }
-        removeBrakes(of: entries)
+        removeShared(of: entries)
     }
 
     private func addBodies(of groups: [LedgerLane.Entry], to parameters: inout PostgreSQLParameters) {

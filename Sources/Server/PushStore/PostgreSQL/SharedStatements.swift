@@ -8,9 +8,14 @@ import PushPostgreSQL
 ///     random number of the process that changed it last.
 ///   - `brake-event`: the event of a change of a brake that is not published yet (``BrakeEvent``). `node` is its name,
 ///     `number` the generation, and `numbers` has 1 if the brake was set, the candidates and the answers.
+///   - `operator-event`: the event of an operator that is not published yet (``OperatorEvent``). `node` is its name,
+///     `since` its time, `numbers` has its kind and `done_at`, and `author` its texts.
 ///   - `age`: the clock by which data ages (`AgeClock`): its time is `since`, and the only number of `numbers`, if any, is
 ///     the time of the database's clock when that was found to be ahead. It concerns no app.
 ///   - `renewal`: the number of renewals of the lease of `node`. It concerns no app.
+///   - `webhook`: the standing of the webhook `app` is `author`, and `number` ascends with each change of it and with
+///     each move of a part. It concerns no app.
+///   - `webhook-part`: the position of a webhook in the part `node`, as text, is `author`. `number` ascends with each move.
 ///   - `scale`: the smallest and largest number of connections, for all nodes together or for `node`, and the range in
 ///     the configuration that they replace.
 /// - `reports`: the last report of each node (`NodeReportRecord`). `run` is a random number of its process, and `number`
@@ -19,9 +24,12 @@ enum SharedStatements {
     static let pausedKind = "paused"
     static let brakeKind = "brake"
     static let brakeEventKind = "brake-event"
+    static let operatorEventKind = "operator-event"
     static let scaleKind = "scale"
     static let renewalKind = "renewal"
     static let ageKind = "age"
+    static let webhookKind = "webhook"
+    static let webhookPartKind = "webhook-part"
 
     static let tables = [
         """
@@ -36,11 +44,12 @@ enum SharedStatements {
         """,
     ]
 
-    /// The marks of apps. The rows of renewals stay also when their nodes have left.
+    /// The marks of apps and webhooks. The rows of renewals stay also when their nodes have left.
     static let marks = PostgreSQLStatement(
         "marks",
         sql: """
-            SELECT app, kind, node, since, number, numbers, author FROM carillon.app_marks WHERE kind <> '\(renewalKind)'
+            SELECT app, kind, node, since, number, numbers, author FROM carillon.app_marks
+            WHERE kind NOT IN ('\(renewalKind)', '\(webhookPartKind)')
             """,
         parameters: [])
 
@@ -85,13 +94,21 @@ enum SharedStatements {
         """
 
     /// Follows ``StoreStatements/addGroups`` in its transaction, and changes nothing if that was fenced.
-    static let removeBrakeEvent = PostgreSQLStatement(
-        "remove-brake-event",
+    static let removeEvent = PostgreSQLStatement(
+        "remove-event",
         sql: """
             DELETE FROM carillon.app_marks USING carillon.leases
-            WHERE leases.part = $1 AND leases.epoch = $2 AND app = $3 AND kind = 'brake-event' AND app_marks.node = $4
+            WHERE leases.part = $1 AND leases.epoch = $2 AND app = $3 AND kind = $4 AND app_marks.node = $5
             """,
-        parameters: [.int4, .int8, .text, .text])
+        parameters: [.int4, .int8, .text, .text, .text])
+
+    static let addOperatorEvent = PostgreSQLStatement(
+        "add-operator-event",
+        sql: """
+            INSERT INTO carillon.app_marks (app, kind, node, since, numbers, author)
+            VALUES ($1, '\(operatorEventKind)', $2, $3, $4, $5) ON CONFLICT DO NOTHING
+            """,
+        parameters: [.text, .text, .int8, .int8Array, .text])
 
     static let setAge = PostgreSQLStatement(
         "set-age",

@@ -21,9 +21,15 @@ struct StoredBodies {
     }
 
     static func appendHeads(of row: MessageRowBuilder, to bytes: inout [UInt8]) {
-        bytes.appendVarint(UInt64(row.apps.count))
-        for app in row.apps { bytes.appendText(app.name) }
-        bytes.append(contentsOf: row.heads)
+        bytes += heads(of: row.apps, row.heads)
+    }
+
+    static func heads(of apps: [AppID], _ heads: [UInt8]) -> [UInt8] {
+        var bytes: [UInt8] = []
+        bytes.appendVarint(UInt64(apps.count))
+        for app in apps { bytes.appendText(app.name) }
+        bytes.append(contentsOf: heads)
+        return bytes
     }
 
     /// Reads the heads of a row; nil if they are damaged.

@@ -121,11 +121,12 @@ private final class Scene {
 
 @Suite(.waits) struct TCPTests {
     private func withScene(
-        clock: LoopClock = .monotonic, _ body: (LoopBound<Scene>, EventRecorder<String>) async throws -> Void
+        clock: LoopClock = .monotonic, lookUp: NameResolver.LookUp? = nil,
+        _ body: (LoopBound<Scene>, EventRecorder<String>) async throws -> Void
     ) async throws {
         let loop = EventLoop(name: "tcp-test", clock: clock)
         let pool = BlockingPool(name: "resolve", threadCount: 1, queueLimit: 4)
-        let resolver = NameResolver(pool: pool)
+        let resolver = NameResolver(pool: pool, lookUp: lookUp)
         let scene = await loop.run { LoopBound(Scene(on: loop, resolver: resolver), on: loop) }
         try await body(scene, EventRecorder<String>())
         await scene.with { $0.stop() }
@@ -172,6 +173,38 @@ private final class Scene {
             let all = await events.wait { $0.contains("server opened") && $0.contains("client opened") }
             #expect(all.count { $0 == "server opened" } == 1)
             #expect(all.contains { $0.contains("\(host): the name leads to a private address") })
+        }
+    }
+
+    @Test func `A name that leads elsewhere after its check is looked up once, and the checked address is dialled`()
+        async throws
+    {
+        let lookUps = Locked(0)
+        // The first answer may be connected to. The second one leads to the machine itself.
+        let lookUp: NameResolver.LookUp = { endpoint in
+            let number = lookUps.withLock { count in
+                count += 1
+                return count
+            }
+            return [SocketAddress(ip: number == 1 ? "127.0.0.2" : "127.0.0.1", port: endpoint.port)!]
+        }
+        try await withScene(lookUp: lookUp) { scene, events in
+            let dial: @Sendable (Scene, UInt16) -> Void = { scene, port in
+                scene.connect(to: HostPort(host: "rebinding.example", port: port), events: events) {
+                    $0.map(\.ip) == ["127.0.0.2"]
+                }
+            }
+            let port = try await scene.with { scene in
+                try scene.listen(host: "127.0.0.2", events: events)
+                let port = scene.listener!.address.port
+                dial(scene, port)
+                return port
+            }
+            let first = await events.wait { $0.contains("client opened") && $0.contains("server opened") }
+            #expect(first.contains("connected to 127.0.0.2:\(port)") && lookUps.withLock { $0 } == 1)
+            await scene.with { dial($0, port) }
+            await events.wait { $0.contains { $0.hasPrefix("failed: ") && $0.contains("private address") } }
+            #expect(lookUps.withLock { $0 } == 2)
         }
     }
 

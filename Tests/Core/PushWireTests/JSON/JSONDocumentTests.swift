@@ -202,6 +202,20 @@ import Testing
         #expect(document.integer(numbers[2]) == -5)
     }
 
+    @Test(
+        arguments: [
+            ("10", 10), ("10.0", 10), ("1e1", 10), ("0.5e+1", 5), ("50E-1", 5), ("-2.50e1", -25), ("0.0", 0),
+            ("0e999", 0),
+            ("9223372036854775807.0", .max), ("-9223372036854775808e0", .min), ("9223372036854775808.0", nil),
+            ("1.5", nil), ("1e-1", nil), ("1e400", nil), ("1e99999999999999999999", nil),
+            ("1e-9223372036854775808", nil),
+            ("1." + String(repeating: "0", count: 80), nil), ("\"1\"", nil), ("null", nil),
+        ] as [(String, Int64?)])
+    func `A whole number is one however it is written`(text: String, value: Int64?) throws {
+        let document = try JSONDocument(Array(text.utf8))
+        #expect(document.wholeNumber(document.root) == value)
+    }
+
     @Test func `Members are found by name, both literal and escaped`() throws {
         let document = try JSONDocument(Array(#"{"\u0061ps":1,"b":{"c":[2,3]},"b2":4}"#.utf8))
         let aps = try #require(document.value("aps", in: document.root))

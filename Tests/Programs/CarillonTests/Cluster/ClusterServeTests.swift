@@ -170,6 +170,33 @@ import Testing
         try await scene.server.stop()
     }
 
+    @Test(.long)
+    func `The owner of each partition delivers its events to webhooks, also after the kill of the last owner`()
+        async throws
+    {
+        let scene = try await Scene()
+        try await PythonScene.run("cluster", "webhook_owners", variables: ["CARILLON_STORE=\(scene.store)"])
+        try await scene.server.stop()
+    }
+
+    @Test(.long) func `A webhook that is paused, disabled or moved on one node is so on all`() async throws {
+        let scene = try await Scene()
+        try await PythonScene.run("cluster", "webhook_operation", variables: ["CARILLON_STORE=\(scene.store)"])
+        try await scene.server.stop()
+    }
+
+    @Test func `After the erasure of a user, the database has the name only in the past of the log`() async throws {
+        let scene = try await Scene()
+        try await PythonScene.run("cluster", "erased_user", variables: ["CARILLON_STORE=\(scene.store)"])
+        try await scene.server.stop()
+    }
+
+    @Test func `What operators do is recorded once, whichever node has carried it out`() async throws {
+        let scene = try await Scene(parts: 1)
+        try await PythonScene.run("cluster", "operator_events", variables: ["CARILLON_STORE=\(scene.store)"])
+        try await scene.server.stop()
+    }
+
     @Test func `A node does not start on a database that lacks its renewals, until a restore is declared`() async throws
     {
         let scene = try await Scene(parts: 1)

@@ -32,6 +32,17 @@ import Testing
         try await PythonScene.run("openapi_clients", "python_client")
     }
 
+    @Test func `A whole number is one however it is written`() async throws {
+        try await PythonScene.run("openapi_clients", "whole_numbers")
+    }
+
+    private static let hasFinder = access(".build/schemathesis/bin/schemathesis", X_OK) == 0
+
+    @Test(.enabled(if: hasFinder, "Tools/setup"))
+    func `Requests that are derived from the description find no difference`() async throws {
+        try await PythonScene.run("openapi_clients", "generated_requests")
+    }
+
     @Test func `A description that differs from the answers is found`() async throws {
         try await PythonScene.run("openapi_comparison", "differences")
     }

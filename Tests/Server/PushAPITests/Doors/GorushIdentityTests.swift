@@ -85,6 +85,25 @@ import Testing
         }
     }
 
+    @Test func `A process that has read what the last one accepted looks nothing up, and finds all of it`() async {
+        let start: WallTime = 1_795_313_600_000
+        var book = Book(startedAt: start - .seconds(600))
+        for number in 0..<50 { #expect(await book.take("\(number)", at: start + .milliseconds(Int64(number)))) }
+        #expect(GorushIdentity.hash(of: "gorush-order 7-" + String(repeating: "a", count: 32)) == nil)
+        // A hash has 32 digits.
+        let hash = { (number: Int) in String(repeating: "0", count: 30) + "\(number + 10)" }
+        var next = Book(startedAt: start + .seconds(30))
+        for number in 0..<50 { #expect(await next.take(hash(number), at: start)) }
+        let accepted = next.accepted.map { (id: $0.key.text, at: $0.value) }
+        next.stretches = Book(startedAt: start + .seconds(30)).stretches
+        next.stretches.recall(accepted)
+        next.lookUps = 0
+        for number in 0..<50 { #expect(await !next.take(hash(number), at: start + .seconds(59))) }
+        #expect(await next.take(hash(60), at: start + .seconds(31)))
+        #expect(next.lookUps == 0)
+        for number in 0..<50 { #expect(await next.take(hash(number), at: start + .seconds(120))) }
+    }
+
     @Test("What others may have accepted is looked up, and what is remembered is bounded")
     func memory() async {
         let start: WallTime = 1_795_313_600_000

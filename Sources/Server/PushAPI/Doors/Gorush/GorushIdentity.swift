@@ -31,6 +31,7 @@ enum GorushIdentity: Sendable, Equatable {
         self = notifID.map { .named(Self.id(from: digest, name: $0)) } ?? content
     }
 
+    static let prefix = "gorush-"
     private static let digits = 32
 
     private static func id(from digest: Digest256, name: String = "") -> MessageID {
@@ -41,6 +42,15 @@ enum GorushIdentity: Sendable, Equatable {
 
     /// The id that content has in a stretch of time.
     static func id(_ hash: String, in stretch: Int64) -> MessageID { id(ofHash: "\(hash)-\(stretch)") }
+
+    /// The hash of content in an id; nil if the id is another one.
+    static func hash(of id: String) -> String? {
+        let parts = id.split(separator: "-", omittingEmptySubsequences: false)
+        guard parts.count == 3, parts[0] == "gorush", parts[1].utf8.count == digits, Int64(parts[2]) != nil else {
+            return nil
+        }
+        return String(parts[1])
+    }
 
     private static func id(ofHash text: String) -> MessageID {
         guard let id = MessageID("gorush-\(text)") else { preconditionFailure("\(text) is no part of an id") }

@@ -38,6 +38,8 @@ package struct GorushPush: RespondingEndpoint {
     private let door: GorushApps
     private let history: MessageHistory
     private let stretches: GorushStretches
+    /// Reads what an earlier process has accepted within the window. If it fails, each notification is looked up.
+    private let recall: Task<Void, Never>
     private let outcomes: GorushOutcomes?
     private let counts: GorushCounts
 
@@ -49,7 +51,15 @@ package struct GorushPush: RespondingEndpoint {
         self.intake = intake
         door = GorushApps(ios: settings.ios, android: settings.android, catalog: apps)
         history = MessageHistory(log: events)
-        stretches = GorushStretches(window: settings.dedupe)
+        let (now, stretches) = (WallTime.current(), GorushStretches(window: settings.dedupe))
+        self.stretches = stretches
+        recall = Task {
+            guard events.partCount == 1,
+                let accepted = try? await EventReader(log: events).accepted(
+                    since: now - settings.dedupe, prefix: GorushIdentity.prefix, limit: GorushStretches.usualLimit)
+            else { return }
+            stretches.recall(accepted)
+        }
         outcomes =
             settings.isSync
             ? GorushOutcomes(log: events, waiting: waiting, identities: identities, wait: settings.wait) : nil
@@ -95,6 +105,7 @@ package struct GorushPush: RespondingEndpoint {
     private func onLoop(_ work: @escaping @Sendable () -> Void) { intake.loop.executeUnlessStopped(work) }
 
     private func ids(of read: GorushRequest, at times: [WallTime]) async throws -> [MessageID] {
+        await recall.value
         var ids: [MessageID] = []
         for (push, time) in zip(read.pushes, times) {
             switch push.identity {

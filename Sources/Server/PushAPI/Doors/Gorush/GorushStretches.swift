@@ -8,7 +8,8 @@ import PushTime
 /// recognizes an equal notification of the same stretch, also after a crash. For one of the stretch before, there are
 /// three steps: what is under way has its time here; what was accepted is remembered for the window; and what an earlier
 /// process, or another node, may have accepted is looked up in the events. A look-up takes the longer the more events
-/// there are, so that it is left out when the memory has all of a window.
+/// there are, so that it is left out when the memory has all of a window: a process reads the last one of the earlier
+/// process when it starts.
 final class GorushStretches: Sendable {
     private struct Begun {
         let at: WallTime
@@ -30,12 +31,14 @@ final class GorushStretches: Sendable {
         var completeSince: WallTime
     }
 
+    static let usualLimit = 100_000
+
     private let window: Duration
     private let limit: Int
     private let state: Locked<State>
 
     /// - Parameter limit: The number of notifications of a generation. Above it all are forgotten, and looked up.
-    init(window: Duration, at now: WallTime = .current(), limit: Int = 100_000) {
+    init(window: Duration, at now: WallTime = .current(), limit: Int = usualLimit) {
         self.window = window
         self.limit = limit
         state = Locked(State(turnedAt: now, completeSince: now))
@@ -79,6 +82,20 @@ final class GorushStretches: Sendable {
         (state.recent, state.older, state.completeSince) = ([:], [:], accepted.at)
     }
 
+    /// Remembers all that an earlier process has accepted within the window, so that nothing of it is looked up.
+    func recall(_ accepted: [(id: String, at: WallTime)]) {
+        state.withLock { state in
+            for one in accepted {
+                guard let hash = GorushIdentity.hash(of: one.id), let id = MessageID(one.id),
+                    state.recent[hash] == nil
+                else { continue }
+                // They leave with the second generation, which is at least a window away.
+                state.recent[hash] = Accepted(id: id, at: one.at)
+            }
+            state.completeSince = .distantPast
+        }
+    }
+
     // MARK: Ids
 
     /// Returns the id of a notification.
@@ -91,7 +108,7 @@ final class GorushStretches: Sendable {
     ) async rethrows -> MessageID {
         let stretch = now.milliseconds / max(1, window.wholeMilliseconds)
         let (known, isComplete) = state.withLock { state in
-            (state.recent[hash] ?? state.older[hash], now >= state.completeSince + window)
+            (state.recent[hash] ?? state.older[hash], now - window >= state.completeSince)
         }
         if let known, isWithin(known.at, of: now) { return known.id }
         if !isAlone || !isComplete {

@@ -15,7 +15,7 @@ package struct CountAudience: RawBodyEndpoint {
                     "properties": [
                         "app": EnvelopeSchema.app, "to": EnvelopeSchema.audience,
                         "push_type": [
-                            "type": "string", "minLength": 1, "maxLength": 64,
+                            "type": ["string", "null"], "enum": .array(EnvelopeSchema.pushTypes + [.null]),
                             "description":
                                 "The type of the messages, which picks the kind of address; alert by default.",
                         ],

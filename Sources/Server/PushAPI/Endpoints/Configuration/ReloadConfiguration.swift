@@ -20,7 +20,7 @@ package struct ReloadConfiguration: Endpoint {
     }
 
     /// The names of the changed settings. Their values may be addresses.
-    private static func change(_ answer: ReloadAnswer) -> OperatorChange {
+    package static func change(_ answer: ReloadAnswer) -> OperatorChange {
         let changed = (answer.changed + answer.needsRestart).map(\.path).sorted()
         return OperatorChange(
             .operatorReload, of: changed.isEmpty ? "no setting" : changed.joined(separator: ", "),

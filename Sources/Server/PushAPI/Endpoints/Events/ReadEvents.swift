@@ -196,7 +196,7 @@ package struct ReadEvents: RespondingEndpoint {
             prefix: input.prefix, since: input.since?[0] ?? 0,
             span: EventReader.Span(since: input.sinceAt ?? .distantPast, until: input.untilAt ?? .distantFuture),
             limit: input.last ?? input.limit ?? 1000, ofLast: input.last != nil)
-        guard !page.lines.isEmpty else { return nil }
+        guard !page.lines.isEmpty || page.hasMore else { return nil }
         var found = try await reader.last(0, prefix: input.prefix)
         (found.lines, found.next, found.hasMore) = (page.lines, LogPosition(after: page.last), page.hasMore)
         return found

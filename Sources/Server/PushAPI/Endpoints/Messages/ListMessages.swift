@@ -23,8 +23,7 @@ package struct ListMessages: Endpoint {
             user = read.query("user", as: .text(1...1024), about: "Only messages whose audience names this user.")
             since = read.query("since", as: .time, about: "Only messages that were accepted at this time or later.")
             until = read.query("until", as: .time, about: "Only messages that were accepted at this time or earlier.")
-            before = read.query("after", as: .place, about: "The next of an earlier page.")
-            read.require(before != LogPosition(), atQuery: "after", detail: "the next of an earlier page is above 0")
+            before = read.query("after", as: .placeWithin, about: "The next of an earlier page.")
             limit =
                 read.query("limit", as: .integer(1...maxPageSize), about: "The size of the page; 50 by default.") ?? 50
         }

@@ -42,14 +42,15 @@ enum EnvelopeSchema {
         "type": "string", "pattern": TextPattern.name, "description": "The app, or a family of apps.",
     ]
 
+    static var pushTypes: [JSONValue] { PushServices.messageTypes.map { .string($0.word) } }
+
     private static var options: [String: JSONValue] {
         [
             "id": text(128, about: "The name of the message in its app. The same id again is a duplicate."),
             "app": app,
             "to": audience,
             "push_type": [
-                "type": "string", "enum": .array(PushServices.messageTypes.map { .string($0.word) }),
-                "default": "alert",
+                "type": "string", "enum": .array(pushTypes), "default": "alert",
             ],
             "priority": [
                 "type": "integer", "enum": [1, 5, 10],

@@ -42,7 +42,7 @@ extension Caller {
 
 extension Problem {
     fileprivate static func unknownWebhook(_ name: String) -> Problem {
-        Problem(.notFound, detail: "there is no webhook \"\(name)\" in the configuration")
+        Problem(.unknownWebhook, detail: "there is no webhook \"\(name)\" in the configuration")
     }
 }
 
@@ -64,7 +64,7 @@ package struct ListWebhooks: Endpoint {
 package struct GetWebhook: Endpoint {
     package static let operation = Operation(
         .get, at: "/v1/webhooks/{name}", id: "getWebhook", access: .role(.observe), subject: "Webhooks",
-        summary: "Returns a webhook with its position.", problems: [.notFound])
+        summary: "Returns a webhook with its position.", problems: [.unknownWebhook])
 
     let control: any WebhookControl
 
@@ -80,7 +80,7 @@ package struct TestWebhook: Endpoint {
     package static let operation = Operation(
         .post, at: "/v1/webhooks/{name}/test", id: "testWebhook", access: .role(.operate), subject: "Webhooks",
         summary: "Sends one event webhook.test, and waits for the response. The position stays.",
-        problems: [.notFound])
+        problems: [.unknownWebhook])
 
     let control: any WebhookControl
 
@@ -95,12 +95,13 @@ package struct TestWebhook: Endpoint {
 package struct SetWebhookPaused: Endpoint {
     package static let operation = Operation(
         .post, at: "/v1/webhooks/{name}/pause", id: "pauseWebhook", access: .role(.operate), subject: "Webhooks",
-        summary: "Pauses a webhook, also across a restart. A request under way ends as usual.", problems: [.notFound],
+        summary: "Pauses a webhook, also across a restart. A request under way ends as usual.",
+        problems: [.unknownWebhook],
         records: [.operatorWebhookPause])
     static let resumption = Operation(
         .post, at: "/v1/webhooks/{name}/resume", id: "resumeWebhook", access: .role(.operate), subject: "Webhooks",
         summary: "Resumes a webhook that is paused or disabled, or sends again at once after a failure.",
-        problems: [.notFound], records: [.operatorWebhookResume])
+        problems: [.unknownWebhook], records: [.operatorWebhookResume])
 
     private let isPaused: Bool
     private let control: any WebhookControl
@@ -129,31 +130,38 @@ package struct SeekWebhook: Endpoint {
     package struct Input: EndpointInput {
         let name: String
         let position: UInt64
+        let part: Int?
 
         package init(_ read: inout InputReader) {
             name = read.path("name", as: .webhook, about: "The name of the webhook.")
             position = read.body(
                 "seq", as: .integer(0...UInt64(Int64.max)), about: "The events after this number are delivered next.")
+            part = read.optional(
+                "part", as: .integer(0...EventNumber.maxParts - 1),
+                about: "The part of the log of a cluster. Without it, seq must be 0 there, and all parts begin anew.")
         }
+
+        func text(_ position: UInt64) -> String { part.map { "\($0):\(position)" } ?? "\(position)" }
     }
 
     package static let operation = Operation(
         .post, at: "/v1/webhooks/{name}/seek", id: "seekWebhook", access: .role(.operate), subject: "Webhooks",
         summary: "Moves the position of a webhook: the events after it are delivered next, again or not at all.",
-        body: .json, example: ["seq": 0], problems: [.notFound, .conflict], records: [.operatorWebhookSeek])
+        body: .json, example: ["seq": 0], problems: [.unknownWebhook, .conflict], records: [.operatorWebhookSeek])
 
     let control: any WebhookControl
 
     package func answer(_ input: Input, for caller: Caller) async throws -> Reply<WebhookAnswer> {
         try caller.checkAllApps()
         let before = await control.webhook(named: input.name)
-        guard let answer = try await control.change(input.name, by: .seek(input.position)) else {
+        guard let answer = try await control.change(input.name, by: .seek(input.position, part: input.part)) else {
             throw Problem.unknownWebhook(input.name)
         }
         return Reply(
             answer,
             change: OperatorChange(
-                .operatorWebhookSeek, of: "webhook \(input.name)", before: before.map { "\($0.position)" },
-                after: "\(input.position)"))
+                .operatorWebhookSeek, of: "webhook \(input.name)",
+                before: before.flatMap { $0.position(of: input.part) }.map(input.text),
+                after: input.text(input.position)))
     }
 }

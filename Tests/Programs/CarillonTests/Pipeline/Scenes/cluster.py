@@ -1,10 +1,11 @@
 """A cluster as browsers and producers see it: two nodes with the database that the variable CARILLON_STORE names."""
-import json, os, subprocess, zlib
+import json, os, signal, subprocess, threading, time, zlib
 
 from console import Console
 from console_accessibility import Auditor
-from harness import CARILLON, Child, endings, main, Monitor, note, pace, Producer, Scene, token, until
+from harness import CARILLON, Child, endings, main, Monitor, note, pace, Producer, Scene, token, until, verb
 from http_requests import Door
+import webhooks as hooks
 
 PARTS = 8
 # The pace of looks by verbs, each of which is a process.
@@ -65,12 +66,16 @@ def console_pages():
     console.end(allowed=["503"])
 
 
-def pair(*, share=False):
-    """Starts two nodes, with a simulated push service each, or one for both. Returns their scenes and processes, a
-    producer of the first, and both as the first knows them when each of them owns its share."""
+def pair(*, share=False, webhook=None):
+    """Starts two nodes, with a simulated push service each, or one for both, and a webhook for its receiver. Returns
+    their scenes and processes, a producer of the first, and both as the first knows them when each of them owns its
+    share."""
     scenes, serves = [Scene(), Scene()], []
     if share:
         scenes[1].simulator, scenes[1].apps = scenes[0].simulator, scenes[0].apps
+    if webhook is not None:
+        hooks.add(scenes[0], "billing", webhook.url(), webhook)
+        scenes[1].more["webhooks"] = scenes[0].more["webhooks"]
     for scene, name in zip(scenes, "ab"):
         scene.more.update(node(name))
         serves.append(scene.serve())
@@ -284,6 +289,195 @@ def circuit_breaker():
         serve.line("breaker.closed")
     for serve in (other, one):
         serve.stop()
+
+
+def logged(serve, prefix):
+    """The stored events of all parts."""
+    lines = serve.verb("events", "--json", "--prefix", prefix, "--since", "0", "--limit", "20000").splitlines()
+    return [json.loads(line) for line in lines]
+
+
+def shown(serve):
+    return json.loads(serve.verb("webhooks", "billing", "--json"))
+
+
+def owned_by(serve, name):
+    """Waits until a node owns all partitions."""
+    until(lambda: {one.get("owner") for one in json.loads(
+        serve.verb("cluster", "--json"))["cluster"]["partitions"]} == {name}, VERB)
+
+
+def has_all(receiver, serve, count):
+    """Whether the messages are sent, and the receiver has the events of all parts."""
+    events = logged(serve, "delivery/shop/")
+    if len({one["message_id"] for one in events if one["kind"] == "sent"}) < count:
+        return False
+    by_part = {}
+    for event in events:
+        by_part.setdefault(event.get("part", 0), []).append(event["seq"])
+    return all([receiver.check(numbers, part) for part, numbers in by_part.items()])
+
+
+def webhook_owners():
+    """Both nodes deliver the events of their partitions. Each of them is killed while it does: the other goes on where
+    it stopped, and nothing is missing."""
+    slow = threading.Event()
+    count = 150
+
+    def behave(number):
+        slow.wait(0.1)  # timed: the receiver is slow
+        return 200
+
+    receiver = hooks.Receiver(behave)
+    scenes, serves, producer, _ = pair(share=True, webhook=receiver)
+    until(lambda: {one.get("node") for one in shown(serves[0])["parts"]} == {"a", "b"}, VERB)
+    for life, victim in enumerate((0, 1)):
+        before = receiver.answers
+        hooks.push(producer, life, count)
+        until(lambda: receiver.answers > before + 1)
+        serves[victim].kill()
+        heir = serves[1 - victim]
+        owned_by(heir, "ba"[victim])
+        until(lambda: has_all(receiver, heir, (life + 1) * count), VERB)
+        serves[victim] = scenes[victim].serve()
+        balanced(heir)
+        producer = Producer(heir)
+    hooks.push(producer, 2, count)
+    until(lambda: has_all(receiver, serves[0], 3 * count), VERB)
+    slow.set()
+    view = shown(serves[1])
+    assert [one["part"] for one in view["parts"]] == list(range(PARTS)), view
+    until(lambda: (lambda view: (view["state"], view["lag"]) == ("idle", 0) or None)(shown(serves[1])), VERB)
+    assert f"{PARTS} parts" in serves[1].verb("webhooks"), serves[1].verb("webhooks")
+    names = [name for name, _ in receiver.batches]
+    print(f"{len(names)} requests taken, {len(names) - len(set(names))} repeated")
+    for serve in reversed(serves):
+        serve.stop()
+
+
+def webhook_operation():
+    """A webhook that is paused, disabled or moved by one node is so on all, also when the owners of partitions change."""
+    answers = {"status": 200}
+    receiver = hooks.Receiver(lambda number: answers["status"])
+    scenes, serves, producer, _ = pair(share=True, webhook=receiver)
+    until(lambda: {one.get("node") for one in shown(serves[0])["parts"]} == {"a", "b"}, VERB)
+    assert json.loads(serves[1].verb("webhooks", "billing", "pause", "--json"))["state"] == "paused"
+    until(lambda: {one["state"] for one in shown(serves[0])["parts"]} == {"paused"}, VERB)
+    hooks.push(producer, 0, 40)
+    until(lambda: len([e for e in logged(serves[0], "delivery/shop/sent")]) == 40, VERB)
+    serves[1].kill()
+    owned_by(serves[0], "a")
+    until(lambda: {one["state"] for one in shown(serves[0])["parts"]} == {"paused"}, VERB)
+    assert not receiver.batches, "a paused webhook has delivered"
+    serves[1] = scenes[1].serve()
+    balanced(serves[0])
+    serves[1].verb("webhooks", "billing", "resume")
+    until(lambda: has_all(receiver, serves[0], 40), VERB)
+
+    answers["status"] = 410
+    hooks.push(Producer(serves[0]), 1, 40)
+    until(lambda: shown(serves[0])["state"] == "disabled" and {
+        one["state"] for one in shown(serves[1])["parts"]} == {"disabled"}, VERB)
+    asked = receiver.answers
+    serves[0].kill()
+    owned_by(serves[1], "b")
+    until(lambda: {one["state"] for one in shown(serves[1])["parts"]} == {"disabled"}, VERB)
+    assert receiver.answers == asked, "a disabled webhook has sent"
+    answers["status"] = 200
+    serves[1].verb("webhooks", "billing", "resume")
+    until(lambda: len({e["message_id"] for e in logged(serves[1], "delivery/shop/sent")}) == 80, VERB)
+    until(lambda: has_all(receiver, serves[1], 80), VERB)
+    until(lambda: [e["kind"] for e in logged(serves[1], "webhook/-/disabled")] == ["disabled"], VERB)
+    assert len(logged(serves[1], "webhook/-/paused")) == 1 and len(logged(serves[1], "webhook/-/resumed")) == 2
+
+    numbers = sorted(e["seq"] for e in logged(serves[1], "delivery/shop/") if e.get("part", 0) == 3)
+    first = len(receiver.batches)
+    assert "parts" in serves[1].verb("webhooks", "billing", "seek", "1", code=75)
+    serves[1].verb("webhooks", "billing", "seek", "3:0")
+    again = lambda: [e["seq"] for _, body in receiver.batches[first:] for e in json.loads(body)]
+    until(lambda: again() == numbers)
+    serves[1].stop()
+
+
+def erased_user():
+    """After an erasure by one node, nothing goes out to the user on any, and only the log's past has the name."""
+    name = "zacharias.quintel"
+    _, serves, producer, nodes = pair(share=True)
+    for number, user in enumerate((name, "other"), 1):
+        serves[0].verb("devices", "add", "shop", token(number), "--user", user)
+    for serve in serves:
+        serve.verb("pause", "shop")
+    for number in range(24):
+        envelope = {"id": f"held-{number}", "app": "shop", "to": {"users": [name, "other"]}, "alert": "Hello"}
+        if number % 3 == 0:
+            envelope["not_before"] = int(time.time()) + 86_400
+        assert producer.push(envelope)["status"] == "accepted", number
+
+    def left():
+        tables = ("bodies", "later", "devices", "app_marks", "reports", "cancels", "receipts")
+        written = [name, name.encode().hex()]
+        rows = [database.ask(f"SELECT count(*) FROM carillon.{table} AS one WHERE " + " OR ".join(
+            f"position('{text}' IN one::text) > 0" for text in written)) for table in tables]
+        return dict(zip(tables, map(int, rows)))
+
+    database = Database()
+    before = left()
+    assert before["bodies"] > 1 and before["later"] == 8 and before["devices"] == 1, before
+    erased = json.loads(serves[1].verb("users", "erase", name, "--json"))
+    assert erased["devices"] == 1 and erased["messages"] == 24, erased
+    assert not any(left().values()), left()
+    assert "names this user" in serves[0].verb("users", "erase", name, code=65)
+    for serve in serves:
+        serve.verb("resume", "shop")
+    counts = lambda: {e["message_id"]: e["counts"] for e in logged(serves[0], "message/shop/completed")}
+    until(lambda: len(counts()) == 16, VERB)
+    assert all((one["sent"], one["suppressed"]) == (1, 1) for one in counts().values()), counts()
+    assert {e["reason"] for e in logged(serves[0], "delivery/shop/suppressed")} == {"erased"}
+    assert set(serves[0].scene.simulator.accepted()) == {token(2)}
+    database.close()
+    for serve in reversed(serves):
+        serve.stop()
+
+
+def operator_events():
+    """What operators do is recorded once: by a node without partitions that is killed at once, by a signal, and before the
+    node was started. The database has one partition."""
+    scenes = [Scene(), Scene()]
+    for scene, name in zip(scenes, "ab"):
+        scene.more.update(node(name))
+    one = scenes[0].serve()
+    owned_by(one, "a")
+    stopped = Scene()
+    stopped.serve().stop()
+    verb("keys", "api", "add", "night", "--role", "observe", "--json", "--data", stopped.data)
+    os.makedirs(scenes[1].data, exist_ok=True)
+    os.chmod(scenes[1].data, 0o700)
+    os.rename(os.path.join(stopped.data, "operators.pending"), os.path.join(scenes[1].data, "operators.pending"))
+    other = scenes[1].serve()
+    until(lambda: [one["state"] for one in json.loads(other.verb("cluster", "--json"))["cluster"]["partitions"]] == [
+        "remote"], VERB)
+    other.verb("pause", "shop")
+    other.verb("resume", "shop")
+    other.signal(signal.SIGHUP)
+    database = Database()
+    kinds = lambda: [event["kind"] for event in logged(one, "operator/")]
+    until(lambda: "reload" in kinds() or int(database.ask(
+        "SELECT count(*) FROM carillon.app_marks WHERE kind = 'operator-event'")) > 0)
+    other.kill()
+    one.verb("pause", "shop")
+    expected = ["key_add", "pause", "pause", "reload", "resume"]
+    until(lambda: sorted(kinds()) == expected, VERB)
+    assert not os.path.exists(os.path.join(scenes[1].data, "operators.pending"))
+    (made,) = logged(one, "operator/-/key_add")
+    assert made["what"] == "key night" and made["done_at"] <= made["ts"], made
+    one.kill()
+    one = scenes[0].serve()
+    owned_by(one, "a")
+    one.verb("resume", "shop")
+    until(lambda: sorted(kinds()) == sorted(expected + ["resume"]), VERB)
+    assert database.ask("SELECT count(*) FROM carillon.app_marks WHERE kind = 'operator-event'") == "0"
+    database.close()
+    one.stop()
 
 
 if __name__ == "__main__":

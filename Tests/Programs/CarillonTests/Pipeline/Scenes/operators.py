@@ -1,6 +1,6 @@
 """Who did what: each changing call of an operator leaves one event, also what is done while Carillon is stopped."""
-import json, os, time
-from harness import http, main, Monitor, note, Producer, Scene, token, unheard_webhook, verb
+import json, os, signal, time
+from harness import http, main, Monitor, note, Producer, Scene, token, unheard_webhook, until, verb
 from http_requests import Door
 
 FOR_OPERATORS = {"operate", "admin"}
@@ -90,6 +90,10 @@ def each_call():
         office.scene.configure()
         event = call(ops, "POST", "/v1/reload", "/v1/reload", kind="reload", app="-")[1]
         assert (event["what"], event["after"]) == (what, after), event
+    serve.signal(signal.SIGHUP)
+    (event,) = until(office.events)
+    assert (event["kind"], event["who"], event["what"], event["after"]) == (
+        "reload", "local", "no setting", "refused"), event
     devices(office, ops, apps)
     messages(office, ops, apps)
     users_and_webhooks(office, ops, apps)

@@ -2,6 +2,7 @@
 import base64, contextlib, hashlib, hmac, json, os, socket as sockets, ssl, subprocess, threading, time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from harness import http, main, Monitor, note, Producer, Scene, SIZE, take_port, taken_ports, text, token, until, verb, witnesses
+from http_requests import Door
 
 SLOW = 0.2
 
@@ -67,12 +68,17 @@ class Receiver:
     def url(self, path="/hook"):
         return f"{'https' if self.tls else 'http'}://127.0.0.1:{self.port}{path}"
 
-    def check(self, expected):
-        """Whether all events have come. They come in order, without gaps, and the same id always has the same body."""
+    def check(self, expected, part=None):
+        """Whether all events have come, in a cluster those of a part. They come in order, without gaps, and the same id
+        always has the same body."""
         # A monitor gets events topic by topic.
         expected = sorted(expected)
         with self.news:
             batches = list(self.batches)
+        if part is not None:
+            of = [{event.get("part", 0) for event in json.loads(body)} for _, body in batches]
+            assert all(len(parts) == 1 for parts in of), "a batch has events of several parts"
+            batches = [batch for batch, parts in zip(batches, of) if parts == {part}]
         bodies, have = {}, 0
         places = {seq: place for place, seq in enumerate(expected)}
         for name, body in batches:
@@ -193,6 +199,11 @@ def operation():
     serve = scene.serve()
     assert states(serve)["gone"]["state"] == "disabled"
     assert not gone.batches
+    control = Door(serve, control=True)
+    (finding,) = [one for one in control.ask("GET", "/v1/findings").json["findings"] if one["code"] == "webhook"]
+    assert finding["where"] == "webhook gone" and "410" in finding["what"], finding
+    assert "carillon webhooks gone resume" in serve.verb("doctor", "--json"), "doctor does not say it"
+    assert control.ask("GET", "/v1/webhooks/nobody").json["code"] == "unknown_webhook"
     serve.verb("webhooks", "gone", "resume")
     monitor = Monitor(serve, "", since=0)
     monitor.wait("webhook/resumed")
@@ -338,4 +349,5 @@ def hostile():
     serve.stop()
 
 
-main({"deliveries": deliveries, "operation": operation, "hostile": hostile})
+if __name__ == "__main__":
+    main({"deliveries": deliveries, "operation": operation, "hostile": hostile})

@@ -1,0 +1,60 @@
+import PushAPI
+import PushConfiguration
+import PushLoop
+import PushModel
+import PushStore
+import PushTransport
+
+extension Webhook {
+    /// What all webhooks share.
+    struct Dependencies: Sendable {
+        let call: WebhookCall
+        let events: EventReader
+        let waiting: CommittedEvents
+        let files: BlockingPool
+        let log: Logger
+        let partCount: Int
+        /// Publishes an event for monitors.
+        let announce: @Sendable (EventDraft) -> Void
+        /// Names are looked up on threads of their own, so that one that takes long delays only webhooks.
+        private let lookUps: BlockingPool
+        /// The webhooks with a test under way.
+        private let testing = Locked<Set<String>>([])
+
+        init(_ pipeline: Pipeline, on loop: EventLoop, files: BlockingPool, log: Logger) {
+            lookUps = BlockingPool(name: "webhooks", threadCount: 4, queueLimit: 256)
+            call = WebhookCall(loop: loop, resolver: NameResolver(pool: lookUps))
+            events = EventReader(log: pipeline.ledger)
+            (waiting, self.files, self.log) = (pipeline.waiting, files, log)
+            partCount = pipeline.ledger.partCount
+            announce = { pipeline.announce($0) }
+        }
+
+        /// The number of the newest event of a part that this process knows, as its records have it.
+        func newest(of part: Int) -> UInt64 { EventNumber.base(of: part) + waiting.newest[part] }
+
+        /// Ends the threads. A look-up that hangs must not delay the end.
+        func endLookUps() async {
+            if lookUps.load == (0, 0) { await lookUps.shutDown() }
+        }
+
+        /// Sends one event that is in no log.
+        ///
+        /// - Throws: ``Problem`` while another one is under way.
+        func test(_ webhook: LoadedWebhook) async throws -> WebhookTestAnswer {
+            let name = webhook.settings.name
+            guard testing.withLock({ $0.insert(name).inserted }) else {
+                throw Problem(.unavailable, detail: "another test of this webhook is under way")
+            }
+            defer { testing.withLock { _ = $0.remove(name) } }
+            let id = "msg_" + Hex.encode(SecureRandom.bytes(16))
+            let now = WallTime.current().milliseconds
+            let body = Array("[{\"v\":1,\"type\":\"webhook.test\",\"webhook\":\"\(name)\",\"at\":\(now)}]".utf8)
+            do throws(HTTP1ClientFault) {
+                return WebhookTestAnswer(id: id, status: try await call.send(body, id: id, to: webhook).status)
+            } catch {
+                return WebhookTestAnswer(id: id, fault: error.reason)
+            }
+        }
+    }
+}

@@ -1,0 +1,56 @@
+import PushLoop
+import PushStore
+import PushTime
+import TestSupport
+import Testing
+
+@testable import PushServer
+
+/// The file that keeps the events of operators.
+@Suite struct OperatorsFileTests {
+    private static func line(_ number: Int, app: String = "shop") -> [UInt8] {
+        let time = WallTime.current().milliseconds
+        let text = String(repeating: "x", count: 400)
+        return Array(
+            """
+            {"v":1,"seq":\(number),"prev":0,"ts":\(time),"family":"operator","app":"\(app)","kind":"pause","what":"\(text)"}
+            """.utf8)
+    }
+
+    @Test func `Pages of a large file are small pieces of work, and together they have every event once`() async throws
+    {
+        let directory = try TemporaryDirectory()
+        let pool = BlockingPool(name: "files", threadCount: 1, queueLimit: 16)
+        let file = OperatorsFile(in: directory.path, retention: .seconds(86_400), on: pool)
+        #expect(try await file.open() == 0)
+        let count = 9000
+        // The last event is the only one of its app.
+        let lines = (1...count).map { Self.line($0 * 3, app: $0 == count ? "rare" : "shop") }
+        for start in stride(from: 0, to: count, by: 500) { try await file.add(Array(lines[start..<start + 500])) }
+        // What is there already is not added again.
+        try await file.add([lines[0], lines[count - 1]])
+
+        let again = OperatorsFile(in: directory.path, retention: .seconds(86_400), on: pool)
+        #expect(try await again.open() == UInt64(count * 3))
+        for file in [file, again] {
+            var (found, since): ([[UInt8]], UInt64) = ([], 0)
+            while true {
+                let page = try await file.page(
+                    prefix: "operator/", since: since, span: .init(), limit: 700, ofLast: false)
+                found += page.lines
+                since = page.last
+                if !page.hasMore { break }
+            }
+            #expect(found == lines)
+            // A page without a match says how far it has come.
+            let rare = try await file.page(prefix: "operator/rare/", since: 0, span: .init(), limit: 5, ofLast: false)
+            #expect(rare.lines.isEmpty && rare.hasMore && rare.last > 0 && rare.last < UInt64(count * 3))
+            let last = try await file.page(prefix: "operator/", since: 0, span: .init(), limit: 3, ofLast: true)
+            #expect(last.lines == Array(lines.suffix(3)))
+            let rest = try await file.page(
+                prefix: "operator/", since: UInt64(count * 3 - 5), span: .init(), limit: 100, ofLast: false)
+            #expect(rest.lines == Array(lines.suffix(2)) && !rest.hasMore)
+        }
+        await pool.shutDown()
+    }
+}
