@@ -57,7 +57,7 @@ enum IntakeBenchmark {
 }
 
 private final class InstantLedger: Ledger {
-    func cancel(_ request: CancelRequest, reply: @escaping @Sendable (Cancellation) -> Void) { reply(.unknown) }
+    func cancel(_ requests: [CancelRequest], reply: @escaping @Sendable ([Cancellation]) -> Void) { reply([.unknown]) }
     func ended(_ cancels: [CancelEnd], releasing claims: [ClaimPage]) {}
 
     private let state = Locked((seq: UInt64(0), groups: 0))

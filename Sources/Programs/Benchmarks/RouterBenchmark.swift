@@ -145,7 +145,7 @@ private final class IdleGate: DeliveryGate {
 }
 
 private final class IdleLedger: Ledger {
-    func cancel(_ request: CancelRequest, reply: @escaping @Sendable (Cancellation) -> Void) { reply(.unknown) }
+    func cancel(_ requests: [CancelRequest], reply: @escaping @Sendable ([Cancellation]) -> Void) { reply([.unknown]) }
     func ended(_ cancels: [CancelEnd], releasing claims: [ClaimPage]) {}
 
     private let count = Locked(0)

@@ -101,14 +101,22 @@ import Testing
     @Test func `A push to a family has its order and its payloads`() throws {
         var push = Push(
             id: "a", app: "all", to: .user("ada"),
-            payloads: ["fcm": Array("{}".utf8), "apns": Array(#"{"aps":{}}"#.utf8)])
+            payloads: [.fcm: .json(Array("{}".utf8)), .apns: .json(Array(#"{"aps":{}}"#.utf8))])
         push.prefer = ["ios", "web"]
         let text = String(decoding: try EncodedRequest(push).envelope, as: UTF8.self)
         #expect(
             text
                 == #"{"id":"a","app":"all","to":{"users":["ada"]},"prefer":["ios","web"],"payloads":{"apns":{"aps":{}},"fcm":{}}}"#
         )
-        push.content = .payloads(["fcm": Array("{}}".utf8)])
+        push.prefer = []
+        push.content = .payloads(
+            [.webPush: .json(Array("{}".utf8)), .apns: .notification(Notification(badge: 3))],
+            others: PlainNotification(alert: "Hi"))
+        #expect(
+            String(decoding: try EncodedRequest(push).envelope, as: UTF8.self)
+                == #"{"id":"a","app":"all","to":{"users":["ada"]},"alert":"Hi","#
+                + #""payloads":{"apns":{"aps":{"badge":3}},"webpush":{}}}"#)
+        push.content = .payloads([.fcm: .json(Array("{}}".utf8))])
         #expect(throws: PushRefusal.self) { try EncodedRequest(push) }
     }
 
@@ -121,6 +129,10 @@ import Testing
     @Test(arguments: [
         (#"{"id":"a","status":"accepted","seq":918273}"#, AckStatus.Verdict.accepted(918_273, [])),
         (#"{"id":"a","status":"duplicate","seq":1}"#, .duplicate(1, [])),
+        (
+            #"{"id":"a","status":"cancelled","sent":1,"cancelled":2,"apps":{"b":"cancelled","c":"too_late"}}"#,
+            .cancelled(sent: 1, cancelled: 2)
+        ),
         (#"{ "seq": 1, "status": "duplicate", "id": "a", "more": {} }"#, .duplicate(1, [])),
         (#"{"id":"\u0061","status":"accepted","seq":9223372036854775807}"#, .accepted(.max, [])),
         (#"{"id":"a","status":"busy","retry_after_ms":250}"#, .busy(.milliseconds(250))),

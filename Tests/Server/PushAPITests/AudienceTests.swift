@@ -61,7 +61,13 @@ import Testing
                 let found = try JSONDecoder().decode(AudienceAnswer.self, from: Data(answer.body))
                 #expect(answer.status == 200 && found.count == 5 && found.isComplete, "\(answer.text)")
                 #expect(found.devices.count == 5)
+                #expect(found.members?.map(\.app) == ["shop", "news"] && found.members?.map(\.count) == [4, 1])
             }
+            let once = try await scene.send(
+                "POST", "/v1/audience", #"{"app":"all","to":{"users":["ada"]},"prefer":["news"]}"#, roles: "observe")
+            let found = try JSONDecoder().decode(AudienceAnswer.self, from: Data(once.body))
+            #expect(found.count == 1 && found.preferred == 4, "\(once.text)")
+            #expect(found.members?.map(\.count) == [0, 1] && found.members?.map(\.preferred) == [4, nil])
             let refused = try await scene.send("POST", "/v1/audience", body, roles: "observe", apps: "shop")
             #expect(refused.status == 403 && !refused.text.contains("news"), "\(refused.text)")
             let tokens = try await scene.send(

@@ -6,11 +6,20 @@ import Testing
 
 @Suite struct CallerTests {
     @Test func `A caller learns its roles, with those that they include, and its apps`() throws {
-        let all = GetCaller().answerNow(NoInput(.init()), for: .local).body
-        #expect(all == CallerAnswer(name: "local", roles: Role.allCases, apps: nil))
+        let families = [
+            CallerAnswer.Family(
+                name: "all", members: [.init(app: "shop", service: ""), .init(app: "news", service: "")])
+        ]
+        let endpoint = GetCaller(apps: StoreScene.apps)
+        let all = endpoint.answerNow(NoInput(.init()), for: .local).body
+        #expect(all == CallerAnswer(name: "local", roles: Role.allCases, apps: nil, families: families))
         let caller = Caller.tester("ops", roles: [.operate], apps: [PipelineScene.shop, PipelineScene.news])
-        let some = GetCaller().answerNow(NoInput(.init()), for: caller).body
-        #expect(some == CallerAnswer(name: "ops", roles: [.observe, .operate], apps: ["news", "shop"]))
+        let some = endpoint.answerNow(NoInput(.init()), for: caller).body
+        let expected = CallerAnswer(
+            name: "ops", roles: [.observe, .operate], apps: ["news", "shop"], families: families)
+        #expect(some == expected)
+        let limited = Caller.tester("ops", roles: [.operate], apps: [PipelineScene.shop])
+        #expect(endpoint.answerNow(NoInput(.init()), for: limited).body.families == nil)
     }
 }
 

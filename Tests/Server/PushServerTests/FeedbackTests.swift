@@ -435,7 +435,7 @@ import Testing
 
 /// A ledger in memory that only records events. They are numbered by the real writer, and read as from the real log.
 private final class NotingLedger: Ledger, EventLog {
-    func cancel(_ request: CancelRequest, reply: @escaping @Sendable (Cancellation) -> Void) { reply(.unknown) }
+    func cancel(_ requests: [CancelRequest], reply: @escaping @Sendable ([Cancellation]) -> Void) { reply([.unknown]) }
     func ended(_ cancels: [CancelEnd], releasing claims: [ClaimPage]) {}
 
     private struct State: Sendable {

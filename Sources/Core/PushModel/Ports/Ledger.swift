@@ -11,9 +11,12 @@ package protocol Ledger: AnyObject, Sendable {
     /// fails, they are kept in memory and retried.
     func record(_ deliveries: [DeliveryRecord], completed: [CompletedMessage])
 
-    /// Cancels a message. Calls `reply` after the cancellation and its counts are on disk, and the witness in between,
-    /// which answers with ``ended(_:releasing:)``.
-    func cancel(_ request: CancelRequest, reply: @escaping @Sendable (Cancellation) -> Void)
+    /// Cancels a message, or those with one id in the apps of a family. All cancellations are stored in one transaction.
+    /// Calls `reply` with the answers, in the same order, after the cancellations and their counts are on disk, and the
+    /// witness in between, which answers with ``ended(_:releasing:)``.
+    ///
+    /// - Parameter requests: At least one and at most ``Family/maxMembers``, all with the same id.
+    func cancel(_ requests: [CancelRequest], reply: @escaping @Sendable ([Cancellation]) -> Void)
 
     /// Takes the answers to orders of ``LedgerWitness/cancelled(_:)``, and claims of deliveries that are not sent and
     /// never will be.
@@ -34,6 +37,13 @@ package protocol Ledger: AnyObject, Sendable {
     /// Reads the scheduled messages that are due at `time` and follow those released before, at
     /// most `limit` and fewer if they are large. The answer also contains the time of the next one.
     func due(at time: UnixSeconds, limit: Int, reply: @escaping @Sendable (Result<DueMessages, LedgerFault>) -> Void)
+}
+
+extension Ledger {
+    /// Cancels one message.
+    package func cancel(_ request: CancelRequest, reply: @escaping @Sendable (Cancellation) -> Void) {
+        cancel([request]) { reply(Cancellation(of: $0)) }
+    }
 }
 
 /// The observer of what the ledger has written. It is called on the ledger's thread, in ascending order of the numbers.

@@ -26,6 +26,36 @@ package enum Cancellation: Sendable, Equatable {
     case failed(String)
 }
 
+extension Cancellation {
+    /// Returns what became of a message to a family as a whole, from the answers for its members. Of those that are
+    /// cancelled, it has the sum of the counts.
+    package init(of members: [Cancellation]) {
+        var sum: CancelCounts?
+        var others = Cancellation.unknown
+        for member in members {
+            switch member {
+            case .failed:
+                self = member
+                return
+            case .cancelled(let counts): sum = (sum ?? CancelCounts()) + counts
+            case .tooLate: others = .tooLate
+            case .unknown: break
+            }
+        }
+        self = sum.map { .cancelled($0) } ?? others
+    }
+
+    /// The word for the app of a family in acks and answers.
+    package var word: String {
+        switch self {
+        case .cancelled: "cancelled"
+        case .tooLate: "too_late"
+        case .unknown: "unknown_message"
+        case .failed: "failed"
+        }
+    }
+}
+
 /// The deliveries of a cancelled message at the time of its cancellation.
 package struct CancelCounts: Sendable, Equatable {
     /// The deliveries that the push service accepted, and those that were written to it and were not answered yet.
@@ -37,6 +67,10 @@ package struct CancelCounts: Sendable, Equatable {
     package init(sent: UInt64 = 0, cancelled: UInt64 = 0) {
         self.sent = sent
         self.cancelled = cancelled
+    }
+
+    fileprivate static func + (left: CancelCounts, right: CancelCounts) -> CancelCounts {
+        CancelCounts(sent: left.sent &+ right.sent, cancelled: left.cancelled &+ right.cancelled)
     }
 }
 

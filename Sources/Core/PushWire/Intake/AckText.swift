@@ -24,18 +24,36 @@ package enum AckText {
         end(apps: apps, findings: findings, in: &bytes)
     }
 
-    package static func cancelled(id: MessageID, _ counts: CancelCounts, to bytes: inout [UInt8]) {
+    /// - Parameter apps: The statuses of the members of a family, as a JSON object; empty for a single app.
+    package static func cancelled(
+        id: MessageID, _ counts: CancelCounts, apps: [UInt8] = [], to bytes: inout [UInt8]
+    ) {
         begin(id: id.text, in: &bytes)
         bytes.append(#","status":"cancelled","sent":"#)
         DecimalText.append(counts.sent, to: &bytes)
         bytes.append(#","cancelled":"#)
         DecimalText.append(counts.cancelled, to: &bytes)
-        bytes.append(UInt8(ascii: "}"))
+        end(apps: apps, findings: [], in: &bytes)
     }
 
-    package static func tooLate(id: MessageID, to bytes: inout [UInt8]) {
+    /// - Parameter apps: The statuses of the members of a family, as a JSON object; empty for a single app.
+    package static func tooLate(id: MessageID, apps: [UInt8] = [], to bytes: inout [UInt8]) {
         begin(id: id.text, in: &bytes)
-        bytes.append(#","status":"too_late"}"#)
+        bytes.append(#","status":"too_late""#)
+        end(apps: apps, findings: [], in: &bytes)
+    }
+
+    /// Returns the statuses of the members of a family, as a JSON object.
+    package static func apps(of family: Family, statuses: [String]) -> [UInt8] {
+        var text: [UInt8] = []
+        for (app, status) in zip(family.members, statuses) {
+            text.append(text.isEmpty ? "{" : ",")
+            JSONText.appendQuoted(app.name, to: &text)
+            text.append(UInt8(ascii: ":"))
+            JSONText.appendQuoted(status, to: &text)
+        }
+        text.append(UInt8(ascii: "}"))
+        return text
     }
 
     /// - Parameter id: The id as the producer gave it; nil, if it could not be read, is written as `null`.

@@ -57,8 +57,14 @@ package struct AppTable: Sendable {
         self.slots = slots
     }
 
+    /// Returns whether this is the name of an app or of a family.
     package func contains(_ app: AppID) -> Bool {
-        ByteView.lending(Array(app.name.utf8)) { number(of: $0) } != nil
+        ByteView.lending(Array(app.name.utf8)) { place(of: $0) } != nil
+    }
+
+    /// Returns the family with this name; nil if there is none.
+    func family(_ name: AppID) -> Family? {
+        ByteView.lending(Array(name.name.utf8)) { family(of: $0)?.family }
     }
 
     /// Returns the number of the app with this name, or nil.

@@ -6,9 +6,15 @@ package struct CancelEnvelope: Sendable, Equatable {
     private static let maxLength = 4096
 
     package let id: MessageID
+    /// The app, or the family.
     package let app: AppID
+    /// The family with that name; nil for an app.
+    package let family: Family?
 
-    /// Parses a request. The app must be one of `apps`.
+    /// The apps whose messages are to be cancelled.
+    package var apps: [AppID] { family?.members ?? [app] }
+
+    /// Parses a request. The app must be one of `apps`, or a family of them.
     package static func read(_ bytes: [UInt8], apps: AppTable) throws(EnvelopeFault) -> CancelEnvelope {
         var given: String?
         do throws(Rejection) {
@@ -47,7 +53,7 @@ package struct CancelEnvelope: Sendable, Equatable {
                 throw Rejection(
                     .unknownApp, detail: "there is no app \"\(PlainText.name(name))\" in the configuration")
             }
-            return CancelEnvelope(id: id, app: app)
+            return CancelEnvelope(id: id, app: app, family: apps.family(app))
         } catch {
             throw EnvelopeFault(id: given, rejection: error, app: nil)
         }

@@ -102,23 +102,11 @@ extension EncodedRequest {
             } else {
                 return bytes
             }
-        case .payloads(let payloads): try write(payloads, to: &json)
+        case .payloads(let payloads, let others):
+            others?.write(to: &json)
+            try ServicePayload.write(payloads, to: &json)
         }
         return nil
-    }
-
-    /// Writes payloads by push service. Other bytes than an object could change the envelope around them.
-    private static func write(_ payloads: [String: [UInt8]], to json: inout JSONWriter) throws(PushRefusal) {
-        json.key(plain: "payloads")
-        json.beginObject()
-        for (service, bytes) in payloads.sorted(by: { $0.key < $1.key }) {
-            guard !bytes.contains(UInt8(ascii: "\n")), JSONDocument.isObject(bytes) else {
-                throw PushRefusal(.badPayload, detail: "the payload for \(service) is not a JSON object on one line")
-            }
-            json.key(service)
-            json.raw(bytes)
-        }
-        json.endObject()
     }
 
     /// Encodes the request to cancel a message.

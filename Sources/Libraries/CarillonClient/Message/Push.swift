@@ -76,15 +76,17 @@ public struct Push: Sendable, Hashable {
         self.type = type
     }
 
-    /// Creates a message for a family with payloads by push service, such as `apns` and `fcm`. Each is a JSON object, which
-    /// is forwarded byte for byte.
+    /// Creates a message for a family with payloads by push service.
+    ///
+    /// - Parameter others: The content for the services that `payloads` does not name.
     public init(
-        id: String, app: String, to audience: Audience, payloads: [String: [UInt8]], type: PushType = .alert
+        id: String, app: String, to audience: Audience, payloads: [PushService: ServicePayload],
+        others: PlainNotification? = nil, type: PushType = .alert
     ) {
         self.id = id
         self.app = app
         self.audience = audience
-        content = .payloads(payloads)
+        content = .payloads(payloads, others: others)
         self.type = type
     }
 
@@ -106,8 +108,8 @@ public struct Push: Sendable, Hashable {
         case liveActivity(LiveActivity)
         /// A payload for the push service: a JSON object that is forwarded byte for byte.
         case payload([UInt8])
-        /// For a family: a payload for each push service.
-        case payloads([String: [UInt8]])
+        /// For a family: a payload for each push service, and content for those without one.
+        case payloads([PushService: ServicePayload], others: PlainNotification? = nil)
     }
 
     /// The urgency of a message.

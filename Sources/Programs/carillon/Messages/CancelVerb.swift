@@ -8,11 +8,14 @@ enum CancelVerb {
     static let verb = Verb(
         name: "messages cancel", summary: "cancel a message: what has not gone out does not go out",
         words: [Word("MESSAGE", about: "a message id")],
-        options: [Option("app", value: "APP", about: "the app of the message, if several apps have one with this id")]
+        options: [
+            Option("app", value: "APP", about: "the app or family of the message, if several have this id")
+        ]
             + ControlOptions.options + [ControlOptions.json],
         examples: [
             ("carillon messages cancel sale-2026-11", "cancel a broadcast that is half out, or a scheduled message"),
             ("carillon messages cancel order-4711 --app shop", "name the app if several have a message with this id"),
+            ("carillon messages cancel sale --app everywhere", "cancel it in all apps of a family"),
         ],
         exits: [
             (.done, "the message is cancelled, or was before"), (.failed, "it is too late: the message is complete"),
@@ -37,9 +40,19 @@ enum CancelVerb {
         if arguments.has("json") {
             ControlOptions.write(answer)
         } else {
-            Terminal.output.write(sentence(answer))
+            Terminal.output.write(sentence(answer) + members(answer))
         }
         return .done
+    }
+
+    /// Returns a line for each app of a family.
+    private static func members(_ answer: CancelledAnswer) -> String {
+        guard let apps = answer.apps else { return "" }
+        let rows = apps.sorted { $0.key < $1.key }.map { app, status in
+            (name: PlainText.line(app, limit: 64), text: PlainText.line(status, limit: 40).replacing("_", with: " "))
+        }
+        return "\(EventDescription.count(Int64(rows.count), of: "app")) of the family:\n"
+            + PlainText.rows(rows, on: Terminal.output)
     }
 
     static func sentence(_ answer: CancelledAnswer) -> String {

@@ -16,7 +16,7 @@ enum MessagesVerb {
             """,
         words: [Word("MESSAGE", about: "a message id; if left out, recent messages are listed", isOptional: true)],
         options: [
-            Option("app", value: "APP", about: "only messages of this app"),
+            Option("app", value: "APP", about: "only messages of this app; with MESSAGE also a family of apps"),
             Option(
                 "state", value: "STATE", offers: .choice(MessageSummary.State.self),
                 about: "only messages in this state, or in several separated by commas: "
@@ -35,6 +35,7 @@ enum MessagesVerb {
             ("carillon messages --state waiting,sending", "list the messages that are not completed"),
             ("carillon messages --since 10m --user ada", "list what was accepted for a user in the last ten minutes"),
             ("carillon messages order-4711-shipped", "show one message; 'carillon trace' shows its events"),
+            ("carillon messages sale --app everywhere", "show what became of a message in each app of a family"),
         ], verbs: [CancelVerb.verb]
     ) { arguments in
         if let id = arguments.wordIfGiven("MESSAGE") { return try await one(id, with: arguments) }
@@ -56,7 +57,9 @@ enum MessagesVerb {
             if arguments.has("json") {
                 ControlOptions.write(message)
             } else {
-                Terminal.output.write(MessageTable(Terminal.output).one(message))
+                let table = MessageTable(Terminal.output)
+                let members = message.members.map { "\n" + table.list($0, in: TableDetail(.output, arguments)) }
+                Terminal.output.write(table.one(message) + (members ?? ""))
             }
             return .done
         }

@@ -1,9 +1,11 @@
 import PushAPI
 import PushModel
 import PushText
+import PushWire
 
-/// Hints about an accepted message whose audience has no devices. Carillon accepts such a message, because a device may
-/// register before the message is sent, but a person who sends by hand needs to know.
+/// What a person who sends by hand needs to know about an audience: its size before a message is sent, and hints about an
+/// accepted message whose audience has no devices. Carillon accepts such a message, because a device may
+/// register before the message is sent.
 struct AudienceHints: Sendable {
     private let app: AppID
     private let client: ControlClient
@@ -44,6 +46,13 @@ struct AudienceHints: Sendable {
             // The server is not reachable, so further requests would fail as well.
         }
         return notes
+    }
+
+    /// Returns how many devices the audience of an envelope has now; nil if that cannot be found out.
+    func count(_ members: [String: JSONValue]) async -> AudienceAnswer? {
+        let question = members.filter { ["app", "to", "push_type", "prefer"].contains($0.key) }
+        return try? await client.ask(
+            "POST", at: "/v1/audience", body: JSONValue.object(question).bytes, for: AudienceAnswer.self)
     }
 
     private static func note(_ whose: String, in app: AppID) -> String {

@@ -1,3 +1,4 @@
+import PushAPI
 import PushConfiguration
 import PushLoop
 import PushModel
@@ -81,6 +82,8 @@ struct SendVia {
     private let audience: AudienceHints?
     private let id: MessageID
     private let app: AppID
+    /// The members of the envelope, of which those of the audience are counted; nil for tokens.
+    private let counted: [String: JSONValue]?
     private let envelope: [UInt8]
     /// The envelope without the digits of tokens, for output.
     private let shownEnvelope: [UInt8]
@@ -136,12 +139,13 @@ struct SendVia {
         if arguments.has("again") { members["again"] = true }
         members.merge(Self.localTime(arguments).merging(plain ?? [:]) { first, _ in first }) { first, _ in first }
         envelope = JSONValue.object(members).bytes
+        counted = tokens.isEmpty ? members : nil
         if !tokens.isEmpty { members["to"] = ["tokens": .texts(tokens.map(\.address.size))] }
         shownEnvelope = JSONValue.object(members).bytes
     }
 
     func run() async throws -> ExitCode {
-        if isDryRun { return preview() }
+        if isDryRun { return await preview() }
         let loop = EventLoop(name: "producer")
         let context: ZMQContext
         do {
@@ -176,18 +180,23 @@ struct SendVia {
         return report.code
     }
 
-    private func preview() -> ExitCode {
+    private func preview() async -> ExitCode {
+        var reached: AudienceAnswer?
+        if let counted { reached = await audience?.count(counted) }
         let shown = String(decoding: shownEnvelope, as: UTF8.self)
         let body = payload.map { String(decoding: $0, as: UTF8.self) }
         guard !isJSON else {
             var members: [String: JSONValue] = ["outcome": "dry_run", "envelope": .string(shown)]
             members["payload"] = body.map { .string($0) }
+            members["devices"] = reached.map { .integer(Int64($0.count)) }
+            members["apps"] = reached?.counts
             Terminal.output.write(MachineLine.text(members))
             return .done
         }
         let frames = [shown, body].compactMap(\.self).map { "  \(PlainText.line($0, limit: 8192))\n" }
         Terminal.output.write(
-            "Nothing was sent. The message to \(endpoint) would be:\n\n  push/1\n\(frames.joined())")
+            "Nothing was sent. The message to \(endpoint) would be:\n\n  push/1\n\(frames.joined())"
+                + (reached?.text ?? ""))
         return .done
     }
 

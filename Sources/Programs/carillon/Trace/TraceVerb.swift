@@ -25,7 +25,7 @@ enum TraceVerb {
         options: [
             Option("message", about: "read WHAT as a message id, even if it looks like a device id"),
             Option("device", about: "read WHAT as a device id"),
-            Option("app", value: "APP", about: "only messages of this app"),
+            Option("app", value: "APP", about: "only messages of this app, or of a family of apps"),
             Option("apns-id", value: "UUID", about: "instead of WHAT: the delivery with this apns-id"),
             Option("user", value: "NAME", about: "instead of WHAT: the current devices of this user"),
             Option("since", value: "TIME", about: "only events since this time: \(Moment.about)"),

@@ -7,6 +7,35 @@ package struct AudienceAnswer: JSONAnswer, Equatable {
     package var inactive: Int
     package var unknown: Int
     package var ofOtherKinds: Int
+    /// Those that are not counted, because their users get the message in another app of the family; nil without `prefer`.
+    package var preferred: Int?
+    /// The answers for the members of a family; nil for an app.
+    package var members: [Member]?
+
+    /// The devices of a member of a family.
+    package struct Member: Codable, Sendable, Equatable {
+        package var app: String
+        /// The word of its push service, such as `apns`.
+        package var service: String
+        package var count: Int
+        package var isComplete: Bool
+        package var inactive: Int
+        package var unknown: Int
+        package var ofOtherKinds: Int
+        package var preferred: Int?
+
+        init(_ answer: AudienceAnswer, of app: String, service: String) {
+            (self.app, self.service) = (app, service)
+            (count, isComplete, preferred) = (answer.count, answer.isComplete, answer.preferred)
+            (inactive, unknown, ofOtherKinds) = (answer.inactive, answer.unknown, answer.ofOtherKinds)
+        }
+
+        package enum CodingKeys: String, CodingKey {
+            case app, service, count, inactive, unknown, preferred
+            case isComplete = "count_is_complete"
+            case ofOtherKinds = "of_other_kinds"
+        }
+    }
 
     package static var about: [String: String] {
         [
@@ -16,11 +45,13 @@ package struct AudienceAnswer: JSONAnswer, Equatable {
             "inactive": "The number of named tokens or device ids that are inactive.",
             "unknown": "The number of named device ids that are unknown.",
             "of_other_kinds": "The number of named addresses that are stated to be of another kind.",
+            "preferred": "With prefer: the number of devices whose users get the message in an app that comes first.",
+            "members": "For a family: the numbers of each member, in the order of the family.",
         ]
     }
 
     package enum CodingKeys: String, CodingKey {
-        case count, devices, inactive, unknown
+        case count, devices, inactive, unknown, preferred, members
         case isComplete = "count_is_complete"
         case ofOtherKinds = "of_other_kinds"
     }

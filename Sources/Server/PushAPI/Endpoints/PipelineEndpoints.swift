@@ -34,7 +34,7 @@ package enum PipelineEndpoints {
             AnyEndpoint(RemoveDevice(devices: devices)),
             AnyEndpoint(RemoveToken(devices: devices, identities: identities, apps: apps)),
             AnyEndpoint(GetStatistics(source: statistics)),
-            AnyEndpoint(now: GetCaller()),
+            AnyEndpoint(now: GetCaller(apps: apps)),
         ] + (seen.map { [AnyEndpoint(ReportSeen(seen: $0))] } ?? [])
             + (registry.map { [AnyEndpoint(raw: CountAudience(audiences: AudienceCount($0), apps: apps))] } ?? [])
     }
@@ -47,7 +47,8 @@ package enum PipelineEndpoints {
     ) -> [AnyEndpoint] {
         let history = MessageHistory(log: events)
         let traces = Traces(log: events, devices: devices)
-        let search = ObstacleSearch(devices: devices, live: obstacles)
+        let lookup = MessageLookup(
+            history: history, obstacles: ObstacleSearch(devices: devices, live: obstacles), apps: apps)
         let deliveries = DeliveryHistory(log: events)
         let events = ReadEvents(
             on: loop, events: events, kept: kept, waiting: waiting, streams: streams, maxWait: maxWait)
@@ -59,11 +60,11 @@ package enum PipelineEndpoints {
             AnyEndpoint(GetUser(devices: devices, history: history, apps: apps)),
             AnyEndpoint(TraceDevice(traces: traces)),
             AnyEndpoint(ListMessages(history: history, apps: apps)),
-            AnyEndpoint(FindMessage(history: history, obstacles: search)),
-            AnyEndpoint(GetMessage(history: history, obstacles: search)),
+            AnyEndpoint(FindMessage(lookup)),
+            AnyEndpoint(GetMessage(lookup)),
             AnyEndpoint(ListDeliveries(history: deliveries)),
             AnyEndpoint(responding: events),
-            AnyEndpoint(GetTrace(traces: traces)),
+            AnyEndpoint(GetTrace(traces: traces, apps: apps)),
         ]
     }
 }

@@ -4,14 +4,25 @@ import { part } from "./client.js";
 import { ask, attempt } from "./dialog.js";
 import { h } from "./dom.js";
 import { count, some } from "./format.js";
-import { check, fault, field, notice, options } from "./parts.js";
+import { check, fault, field, notice, options, table } from "./parts.js";
+
+const services = { apns: "Apple", fcm: "Google", webpush: "Browser" };
 
 const empty = { app: "", to: "user", name: "", title: "", body: "", badge: "", sound: true, image: "", link: "",
-  category: "", thread: "" };
+  category: "", thread: "", once: false };
 // A test keeps its id until it is accepted or the form changes: Carillon does not send an id twice.
-const state = { ...empty, id: null, audience: null, fault: null };
+const state = { ...empty, id: null, audience: null, fault: null, families: {} };
 
-export function open({ live, redraw, onlyApps, query }) {
+export async function open(context) {
+  show(context);
+  // Families change with a reload of the configuration, so that those known at the sign-in may be old.
+  const caller = await attempt(() => context.client.get("/v1/caller"));
+  if (!caller) return;
+  state.families = Object.fromEntries((caller.families ?? []).map(({ name, members }) => [name, members]));
+  show(context);
+}
+
+function show({ live, redraw, onlyApps, query }) {
   const apps = appsOf({ live, onlyApps });
   const named = query.get("app") ?? state.app;
   const app = apps.includes(named) ? named : apps[0] ?? "";
@@ -29,7 +40,15 @@ export function forget() {
 }
 
 function appsOf({ live, onlyApps }) {
-  return onlyApps ?? (live.stats?.apps ?? []).map(({ app }) => app);
+  return [...onlyApps ?? (live.stats?.apps ?? []).map(({ app }) => app), ...Object.keys(state.families).sort()];
+}
+
+/** The members of the envelope that say whom it reaches. */
+function addressed() {
+  const members = state.families[state.app];
+  // A device id belongs to one app, so that there is nothing to choose.
+  const isOnce = members && state.once && state.to !== "device";
+  return { app: state.app, to: audience(), ...isOnce && { prefer: members.map(({ app }) => app) } };
 }
 
 /** The audience of the envelope; null while something is missing. */
@@ -54,7 +73,7 @@ function newID() {
 }
 
 async function reach({ client }) {
-  return client.json("POST", "/v1/audience", { app: state.app, to: audience() });
+  return client.json("POST", "/v1/audience", addressed());
 }
 
 async function submit(event, context) {
@@ -96,13 +115,39 @@ async function submit(event, context) {
 /** Sends the test. Without an answer, it may have been accepted; some browsers repeat the request then by themselves. */
 async function sending(client, id) {
   try {
-    return await client.json("POST", "/v1/messages", { id, app: state.app, to: audience(), ...content() });
+    return await client.json("POST", "/v1/messages", { id, ...addressed(), ...content() });
   } catch (problem) {
     if (problem.isLost || problem.code === "replayed") {
       problem.detail += " The test may have been accepted. Send it again as it is: each device gets it once.";
     }
     throw problem;
   }
+}
+
+/** A notification as a device shows it; of a family, one for each app with its push service. */
+function screen({ app, service }) {
+  return h("div", { class: "screen", "data-key": `screen ${app}` },
+    service && h("p", { class: "help" }, `${app}: ${services[service] ?? service}`),
+    h("p", { class: "time", "aria-hidden": "true" }, "9:41"),
+    h("div", { class: "notification" },
+      h("div", { class: "app-icon", "aria-hidden": "true" }, (app || "?").slice(0, 1).toUpperCase(),
+        // Android has no number on the icon that a message could set.
+        service !== "fcm" && /^[1-9]\d*$/.test(state.badge) && h("span", null, state.badge)),
+      h("div", { class: "words" },
+        h("p", { class: "head" }, h("strong", null, state.title || app || "App"), h("span", null, "now")),
+        h("p", null, state.body || "The text of the notification."))));
+}
+
+/** The devices of each member of a family, with the push service that decides how they show the notification. */
+function reachTable(members) {
+  return table({
+    caption: "Devices by app", rows: members, key: ({ app }) => app,
+    columns: [
+      { name: "App", cell: ({ app }) => app }, { name: "Service", cell: ({ service }) => services[service] ?? service },
+      { name: "Devices", class: "number", cell: (one) => `${one.count_is_complete ? "" : "≥ "}${count(one.count)}` },
+      { name: "In another app", class: "number", cell: ({ preferred }) => preferred ? count(preferred) : "" },
+    ],
+  });
 }
 
 export function draw(context) {
@@ -128,6 +173,8 @@ export function draw(context) {
     h("div", { class: "compose" },
       h("form", { class: "panel form", novalidate: true, onsubmit: (event) => submit(event, context) },
         field("App", h("select", { id: "test-app", value: state.app, onchange: set("app") }, options(apps, state.app))),
+        state.families[state.app] && check("test-once", "Each user once, in the first of these apps that reaches them: "
+          + state.families[state.app].map(({ app }) => app).join(", "), { checked: state.once, onchange: set("once") }),
         field("Recipient", h("select", { id: "test-to", value: state.to, onchange: set("to") },
           options([["user", "A user"], ["tag", "A tag"], ["device", "A device"]], state.to))),
         field({ user: "User", tag: "Tag", device: "Device id" }[state.to],
@@ -137,6 +184,7 @@ export function draw(context) {
           h("span", { "aria-live": "polite" }, state.audience && `${count(state.audience.count)} now${
             state.audience.count_is_complete === false ? " at least" : ""}${
             state.audience.inactive ? `, ${count(state.audience.inactive)} inactive` : ""}`)),
+        state.audience?.members && reachTable(state.audience.members),
         field("Title", input("test-title", "title", { maxlength: 200 })),
         field("Text", h("textarea", { id: "test-body", rows: 3, oninput: set("body"), maxlength: 1500,
           required: true }, state.body)),
@@ -156,14 +204,7 @@ export function draw(context) {
           disabled: !may("push") }, "Send…"))),
       h("section", { class: "preview", "aria-labelledby": "preview-title" },
         h("h2", { id: "preview-title" }, "Preview"),
-        h("div", { class: "screen" },
-          h("p", { class: "time", "aria-hidden": "true" }, "9:41"),
-          h("div", { class: "notification" },
-            h("div", { class: "app-icon", "aria-hidden": "true" }, (state.app || "?").slice(0, 1).toUpperCase(),
-              /^[1-9]\d*$/.test(state.badge) && h("span", null, state.badge)),
-            h("div", { class: "words" },
-              h("p", { class: "head" }, h("strong", null, state.title || state.app || "App"), h("span", null, "now")),
-              h("p", null, state.body || "The text of the notification.")))),
+        (state.families[state.app] ?? [{ app: state.app }]).map(screen),
         h("details", null, h("summary", null, "Content"),
           h("pre", { tabindex: 0, "aria-label": "Content" }, JSON.stringify(content(), null, 2))))),
   ];

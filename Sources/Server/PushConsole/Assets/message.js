@@ -5,7 +5,7 @@ import { part, Problem, target } from "./client.js";
 import { ask, attempt } from "./dialog.js";
 import { h } from "./dom.js";
 import { count, distance, duration, moment, some } from "./format.js";
-import { badge, facts, fault, foreign, notice } from "./parts.js";
+import { badge, facts, fault, foreign, notice, table } from "./parts.js";
 import { story } from "./story.js";
 import { audienceText } from "./words.js";
 
@@ -92,7 +92,8 @@ export function draw(context) {
     !message && !state.fault && h("p", { class: "empty" }, "Reading the message…"),
     message && h("section", { class: "panel", "aria-label": "Message" },
       facts(
-        ["State", stateOf(message)], ["Because", message.obstacle && obstacleText(message.obstacle)], ["App", h("a", { href: `#/gateways/${part(message.app)}` }, message.app)],
+        ["State", stateOf(message)], ["Because", message.obstacle && obstacleText(message.obstacle)], message.members ? ["Family", message.app]
+          : ["App", h("a", { href: `#/gateways/${part(message.app)}` }, message.app)],
         ["Audience", foreign(audienceText(message), 500)],
         ["From", message.client], ["Accepted", message.accepted_at && moment(message.accepted_at)],
         ["Completed", message.completed_at
@@ -111,6 +112,7 @@ export function draw(context) {
       (context.may("push") || context.may("operate")) && ["waiting", "sending"].includes(message.state)
         && cancelButton(context, message)),
     message && message.state !== "rejected" && h("div", { class: "columns" }, way(message), counts(message)),
+    message?.members && members(message),
     message && h("section", { "aria-labelledby": "story-title" }, h("h2", { id: "story-title" }, "Story"),
       h("p", { class: "help" }, "What the message said is not here: Carillon keeps a payload until it is sent, and shows it "
         + "to nobody."),
@@ -119,6 +121,19 @@ export function draw(context) {
         redraw();
       } })),
   ];
+}
+
+/** What became of a message in each app of a family. */
+function members({ members: rows, message_id: id }) {
+  return h("section", { class: "panel", "aria-label": "Apps of the family" }, table({
+    caption: "Apps of the family", rows, key: ({ app }) => app,
+    columns: [
+      { name: "App", cell: ({ app }) => h("a", { href: `#/messages/${part(app)}/${part(id)}` }, app) },
+      { name: "State", cell: (one) => stateOf(one) },
+      { name: "Because", cell: ({ obstacle }) => obstacle && obstacleText(obstacle) },
+      ...outcomes.map(([key, name]) => ({ name, class: "number", cell: (one) => one.counts[key] && count(one.counts[key]) })),
+    ],
+  }));
 }
 
 /** The way of a message: how many devices, how many of them got it, saw it, and opened it. */
@@ -148,7 +163,7 @@ function counts(message) {
     h("ul", { class: "counts", "aria-label": "Deliveries by outcome" }, parts.map(([key, name, kind]) =>
       h("li", null, h("strong", null, count(message.counts[key])), badge(kind, name)))),
     message.whole === false && notice("warn", "Older events of this message are gone: the counts are lower bounds."),
-    ended(message) > 0 && h("p", null, h("a", { href: place }, "All deliveries, one by one")));
+    ended(message) > 0 && !message.members && h("p", null, h("a", { href: place }, "All deliveries, one by one")));
 }
 
 function cancelButton(context, message) {

@@ -207,7 +207,7 @@ package actor ClusterPeers {
                     if items.contains(.notOwned) { self?.settings.stale() }
                     answer.take(items.map { $0.acceptance(of: node) }, at: places)
                 case .success(.refused(let reason)): answer.fail("node \(node): \(reason)", at: places)
-                case .success(.cancellation), .success(.receipt), .success(.knowledge):
+                case .success(.cancellations), .success(.receipt), .success(.knowledge):
                     answer.fail(Self.misunderstood(node), at: places)
                 case .failure(let fault): answer.fail(fault.description, at: places)
                 }
@@ -218,13 +218,15 @@ package actor ClusterPeers {
     }
 
     nonisolated func cancel(
-        _ request: CancelRequest, at node: NodeID, reply: @escaping @Sendable (Cancellation) -> Void
+        _ requests: [CancelRequest], at node: NodeID, reply: @escaping @Sendable ([Cancellation]) -> Void
     ) {
-        askOne(PeerNumber.cancel, ForwardedCall.bytes(request), of: node) { answer in
+        let (bytes, count) = (ForwardedCall.bytes(requests), requests.count)
+        askOne(PeerNumber.cancel, bytes, count: count, of: node) { answer in
+            func fail(_ reason: String) { reply(Array(repeating: .failed(reason), count: count)) }
             switch answer {
-            case .success(.cancellation(let result)): reply(result)
-            case .success: reply(.failed(Self.misunderstood(node)))
-            case .failure(let fault): reply(.failed(fault.description))
+            case .success(.cancellations(let results)): reply(results)
+            case .success: fail(Self.misunderstood(node))
+            case .failure(let fault): fail(fault.description)
             }
         }
     }
@@ -266,14 +268,14 @@ package actor ClusterPeers {
 
     /// Passes a call about one message to another node. The answer is one of this kind, or a failure.
     private nonisolated func askOne(
-        _ kind: StaticString, _ body: [UInt8], of node: NodeID,
+        _ kind: StaticString, _ body: [UInt8], count: Int = 1, of node: NodeID,
         reply: @escaping @Sendable (Result<ForwardedAnswer, LedgerFault>) -> Void
     ) {
         loop.executeUnlessStopped {
             self.assumeIsolated { peers in
-                peers.send(kind, body, count: 1, to: node) { [settings = peers.settings] answer in
+                peers.send(kind, body, count: count, to: node) { [settings = peers.settings] answer in
                     switch answer {
-                    case .success(.items([.notOwned])):
+                    case .success(.items(let items)) where items.allSatisfy({ $0 == .notOwned }):
                         settings.stale()
                         reply(.failure(LedgerFault(Self.misplaced(node))))
                     case .success(.refused(let reason)): reply(.failure(LedgerFault("node \(node): \(reason)")))

@@ -11,7 +11,7 @@ enum ForwardedAnswer: Equatable {
     }
 
     case items([Item])
-    case cancellation(Cancellation)
+    case cancellations([Cancellation])
     case receipt(ReceiptIntake)
     /// What the node knows of itself, in a form that its asker knows.
     case knowledge([UInt8])
@@ -36,9 +36,9 @@ enum ForwardedAnswer: Equatable {
             bytes.append(Tag.items)
             bytes.appendVarint(UInt64(items.count))
             for item in items { Self.append(item, to: &bytes) }
-        case .cancellation(let cancellation):
+        case .cancellations(let cancellations):
             bytes.append(Tag.cancellation)
-            Self.append(cancellation, to: &bytes)
+            for cancellation in cancellations { Self.append(cancellation, to: &bytes) }
         case .receipt(let receipt):
             bytes.append(Tag.receipt)
             Self.append(receipt, to: &bytes)
@@ -112,8 +112,12 @@ enum ForwardedAnswer: Equatable {
             }
             self = .items(items)
         case Tag.cancellation:
-            guard let cancellation = Self.cancellation(&reader) else { return nil }
-            self = .cancellation(cancellation)
+            var cancellations: [Cancellation] = []
+            for _ in 0..<count {
+                guard let cancellation = Self.cancellation(&reader), !reader.isBroken else { return nil }
+                cancellations.append(cancellation)
+            }
+            self = .cancellations(cancellations)
         case Tag.receipt:
             guard let receipt = Self.receipt(&reader) else { return nil }
             self = .receipt(receipt)

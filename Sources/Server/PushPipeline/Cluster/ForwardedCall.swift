@@ -42,21 +42,30 @@ enum ForwardedCall {
 
     // MARK: Cancellations
 
-    static func bytes(_ request: CancelRequest) -> [UInt8] {
-        var bytes: [UInt8] = [request.client == nil ? 0 : hasClient]
-        bytes.appendText(request.app.name)
-        bytes.appendText(request.id.text)
-        if let client = request.client { bytes.appendText(client) }
+    static func bytes(_ requests: [CancelRequest]) -> [UInt8] {
+        var bytes: [UInt8] = []
+        for request in requests {
+            bytes.append(request.client == nil ? 0 : hasClient)
+            bytes.appendText(request.app.name)
+            bytes.appendText(request.id.text)
+            if let client = request.client { bytes.appendText(client) }
+        }
         return bytes
     }
 
-    static func cancellation(_ bytes: UnsafeRawBufferPointer) -> CancelRequest? {
+    /// Reads the requests to cancel one id, up to the end of the bytes; nil if they are invalid.
+    static func cancellations(_ bytes: UnsafeRawBufferPointer) -> [CancelRequest]? {
         var reader = unsafe ByteReader(bytes)
-        let flags = reader.byte()
-        guard flags & ~hasClient == 0, let app = AppID(reader.text()), let id = MessageID(accepted: reader.text())
-        else { return nil }
-        let client = flags & hasClient != 0 ? reader.text() : nil
-        return reader.isBroken || !reader.isAtEnd ? nil : CancelRequest(id, of: app, by: client)
+        var requests: [CancelRequest] = []
+        while !reader.isAtEnd {
+            let flags = reader.byte()
+            guard flags & ~hasClient == 0, requests.count < Family.maxMembers, let app = AppID(reader.text()),
+                let id = MessageID(accepted: reader.text()), requests.first.map({ $0.id == id }) ?? true
+            else { return nil }
+            requests.append(CancelRequest(id, of: app, by: flags & hasClient != 0 ? reader.text() : nil))
+            if reader.isBroken { return nil }
+        }
+        return reader.isBroken || requests.isEmpty ? nil : requests
     }
 
     // MARK: Receipts

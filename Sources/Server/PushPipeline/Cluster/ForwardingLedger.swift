@@ -46,12 +46,22 @@ package final class ForwardingLedger: Ledger {
 
     static let orphan = "no node of the cluster owns the partition at this moment; repeat the request"
 
-    package func cancel(_ request: CancelRequest, reply: @escaping @Sendable (Cancellation) -> Void) {
-        switch owners()[map.partition(of: request.app, request.id)] {
-        case .this: own.cancel(request, reply: reply)
-        case .nobody: reply(.failed(Self.orphan))
-        case .other(let node, _): peers.cancel(request, at: node, reply: reply)
+    package func cancel(_ requests: [CancelRequest], reply: @escaping @Sendable ([Cancellation]) -> Void) {
+        guard let part = map.partition(ofAll: requests) else { return cancelEach(requests[...], reply: reply) }
+        switch owners()[part] {
+        case .this: own.cancel(requests, reply: reply)
+        case .nobody: reply(requests.map { _ in .failed(Self.orphan) })
+        case .other(let node, _): peers.cancel(requests, at: node, reply: reply)
         }
+    }
+
+    /// Cancels the messages of several apps one after the other. A store of an earlier version keeps them apart.
+    private func cancelEach(
+        _ requests: ArraySlice<CancelRequest>, after earlier: [Cancellation] = [],
+        reply: @escaping @Sendable ([Cancellation]) -> Void
+    ) {
+        guard let first = requests.first else { return reply(earlier) }
+        cancel([first]) { self.cancelEach(requests.dropFirst(), after: earlier + $0, reply: reply) }
     }
 
     // MARK: What concerns only the partitions of this node

@@ -63,9 +63,9 @@ final class PeerDesk {
             guard let requests else { return refuseStrange(number, to: peer) }
             accept(requests, size: size, number, from: peer)
         } else if message.isFrame(1, equalTo: PeerNumber.cancel) {
-            let request = unsafe message.withBytes(ofFrame: 3) { unsafe ForwardedCall.cancellation($0) }
-            guard let request else { return refuseStrange(number, to: peer) }
-            cancel(request, size: size, number, from: peer)
+            let requests = unsafe message.withBytes(ofFrame: 3) { unsafe ForwardedCall.cancellations($0) }
+            guard let requests else { return refuseStrange(number, to: peer) }
+            cancel(requests, size: size, number, from: peer)
         } else if message.isFrame(1, equalTo: PeerNumber.receipt) {
             let receipt = unsafe message.withBytes(ofFrame: 3) { unsafe ForwardedCall.receipt($0) }
             guard let receipt else { return refuseStrange(number, to: peer) }
@@ -83,8 +83,6 @@ final class PeerDesk {
         settings.strange()
         send(.refused("this node does not understand the call; start the same version of Carillon"), number, to: peer)
     }
-
-    private func isOwned(_ app: AppID, _ id: MessageID) -> Bool { table[settings.map.partition(of: app, id)] == .this }
 
     private func accept(_ requests: [PushRequest], size: Int, _ number: UInt64, from peer: [UInt8]) {
         let isMine = requests.map { table[settings.map.partition(of: $0)] == .this }
@@ -105,12 +103,13 @@ final class PeerDesk {
         }
     }
 
-    private func cancel(_ request: CancelRequest, size: Int, _ number: UInt64, from peer: [UInt8]) {
-        guard isOwned(request.app, request.id) else { return send(.items([.notOwned]), number, to: peer) }
+    private func cancel(_ requests: [CancelRequest], size: Int, _ number: UInt64, from peer: [UInt8]) {
+        guard let part = settings.map.partition(ofAll: requests) else { return refuseStrange(number, to: peer) }
+        guard table[part] == .this else { return send(.items(requests.map { _ in .notOwned }), number, to: peer) }
         unansweredBytes += size
         let me = LoopBound(self, on: loop)
-        ledger.cancel(request) { result in
-            me.loop.executeUnlessStopped { me.wrapped.finish(.cancellation(result), size: size, number, to: peer) }
+        ledger.cancel(requests) { results in
+            me.loop.executeUnlessStopped { me.wrapped.finish(.cancellations(results), size: size, number, to: peer) }
         }
     }
 
@@ -160,6 +159,13 @@ final class PeerDesk {
 }
 
 extension PartitionMap {
+    /// Returns the partition of requests to cancel one id; nil if they belong to several, as those of an app each do in
+    /// stores of earlier versions.
+    func partition(ofAll requests: [CancelRequest]) -> PartitionID? {
+        guard let first = requests.first.map({ partition(of: $0.app, $0.id) }) else { return nil }
+        return requests.allSatisfy { partition(of: $0.app, $0.id) == first } ? first : nil
+    }
+
     /// Returns the partition of a notification of a store, whose id may be any text.
     func partition(of receipt: ReceivedReceipt) -> PartitionID {
         guard let id = MessageID(accepted: receipt.id) else { return PartitionID(remainder: 0, of: count) }

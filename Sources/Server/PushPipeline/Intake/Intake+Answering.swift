@@ -111,16 +111,10 @@ extension Intake {
 
     /// Returns the statuses of the members of the family that a request is to, as the JSON object of the ack; empty for
     /// a single app.
-    private func apps(_ answers: GroupAcceptances, at index: Int, of request: PushRequest) -> [UInt8] {
-        guard let fellows = request.fellows, let family = fellows.family else { return [] }
-        var text: [UInt8] = []
-        for (app, acceptance) in zip(family.members, answers.members(of: index, as: fellows)) {
-            text.append(text.isEmpty ? "{" : ",")
-            JSONText.appendQuoted(app.name, to: &text)
-            if case .duplicate = acceptance { text.append(#":"duplicate""#) } else { text.append(#":"accepted""#) }
-        }
-        text.append(UInt8(ascii: "}"))
-        return text
+    private func apps(_ members: [Acceptance], of request: PushRequest) -> [UInt8] {
+        guard let family = request.fellows?.family else { return [] }
+        return AckText.apps(
+            of: family, statuses: members.map { if case .duplicate = $0 { "duplicate" } else { "accepted" } })
     }
 
     /// Returns why a request is not accepted. For a family, the reason names the first member that is the cause.

@@ -17,7 +17,8 @@ extension Intake {
         let envelope: CancelEnvelope
         do throws(EnvelopeFault) {
             envelope = unsafe try CancelEnvelope.read([UInt8](request), apps: reader.apps)
-            if let refusal = frames.caller.refusal(for: envelope.app) {
+            let refusal = envelope.family.map { frames.caller.refusal(for: $0) }
+            if let refusal = refusal ?? frames.caller.refusal(for: envelope.app) {
                 throw EnvelopeFault(id: envelope.id.text, rejection: refusal, app: envelope.app)
             }
         } catch {
@@ -29,28 +30,28 @@ extension Intake {
         unansweredBytes += size
         let identity = unsafe [UInt8](frames.identity)
         let (route, client) = (frames.route, frames.caller.name)
-        let cancel = CancelRequest(envelope.id, of: envelope.app, by: client)
-        ledger.cancel(cancel) { result in
+        ledger.cancel(envelope.apps.map { CancelRequest(envelope.id, of: $0, by: client) }) { results in
             // After `stop` the loop may have ended, and nobody needs the reply.
             self.loop.executeUnlessStopped {
-                self.assumeIsolated { $0.answered(cancel, result, size: size, to: identity, via: route) }
+                self.assumeIsolated { $0.answered(envelope, results, size: size, to: identity, via: route) }
             }
         }
     }
 
     private func answered(
-        _ request: CancelRequest, _ result: Cancellation, size: Int, to identity: [UInt8], via route: AnswerRoute
+        _ request: CancelEnvelope, _ results: [Cancellation], size: Int, to identity: [UInt8], via route: AnswerRoute
     ) {
         unanswered -= 1
         unansweredBytes -= size
-        switch result {
+        let apps = request.family.map { AckText.apps(of: $0, statuses: results.map(\.word)) } ?? []
+        switch Cancellation(of: results) {
         case .cancelled(let counts):
             tally.cancelled += 1
-            AckText.cancelled(id: request.id, counts, to: &answer)
+            AckText.cancelled(id: request.id, counts, apps: apps, to: &answer)
             send(to: identity, via: route)
         case .tooLate:
             tally.tooLate += 1
-            AckText.tooLate(id: request.id, to: &answer)
+            AckText.tooLate(id: request.id, apps: apps, to: &answer)
             send(to: identity, via: route)
         case .unknown:
             let rejection = Rejection(

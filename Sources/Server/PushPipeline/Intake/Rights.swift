@@ -75,7 +75,7 @@ enum Caller {
 
     /// Returns nil if the caller may push to all members of a family, or else the rejection. It names only members to
     /// which the caller may push.
-    private func refusal(for family: Family) -> Rejection? {
+    func refusal(for family: Family) -> Rejection? {
         let refusals = family.members.map { refusal(for: $0) }
         guard refusals.contains(where: { $0 != nil }) else { return nil }
         if case .stranger = self { return refusal(for: family.name) }

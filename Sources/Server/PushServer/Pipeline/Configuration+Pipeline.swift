@@ -112,7 +112,8 @@ extension Configuration {
     var catalog: [AppCatalog.App] {
         apps.map {
             AppCatalog.App(
-                id: $0.id, codec: $0.codec, environment: $0.identity("environment"), topic: $0.apns?.topic.text)
+                id: $0.id, codec: $0.codec, service: $0.serviceName, environment: $0.identity("environment"),
+                topic: $0.apns?.topic.text)
         }
     }
 

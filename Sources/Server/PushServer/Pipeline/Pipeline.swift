@@ -258,10 +258,11 @@ final class Pipeline: Sendable {
         return fault
     }
 
-    /// Cancels a message. Returns when the cancellation and its counts are on disk.
-    func cancel(_ request: CancelRequest) async -> Cancellation {
+    /// Cancels a message, or those with one id in the apps of a family. Returns when the cancellations and their counts are
+    /// on disk.
+    func cancel(_ requests: [CancelRequest]) async -> [Cancellation] {
         await withCheckedContinuation { continuation in
-            front.cancel(request) { continuation.resume(returning: $0) }
+            front.cancel(requests) { continuation.resume(returning: $0) }
         }
     }
 

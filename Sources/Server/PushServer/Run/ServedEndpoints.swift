@@ -65,7 +65,7 @@ struct ServedEndpoints {
     /// What producers and stores send.
     private var messages: [AnyEndpoint] {
         [
-            AnyEndpoint(CancelMessage { [pipeline] in await pipeline.cancel($0) }),
+            AnyEndpoint(CancelMessage(apps: apps) { [pipeline] in await pipeline.cancel($0) }),
             AnyEndpoint(DropBacklog { [pipeline] in await pipeline.router.drop($0) }),
             AnyEndpoint(responding: PushMessages(intake: pipeline.intake)),
             AnyEndpoint(VerifyReceipt(receipts: parts.receipts)),

@@ -42,6 +42,12 @@ package struct MessageSummary: Codable, Sendable, Equatable {
             left.unknown &+= right.unknown
             left.superseded &+= right.superseded
             left.cancelled &+= right.cancelled
+            left.displayed = sum(left.displayed, right.displayed)
+            left.opened = sum(left.opened, right.opened)
+        }
+
+        private static func sum(_ left: UInt64?, _ right: UInt64?) -> UInt64? {
+            left == nil && right == nil ? nil : (left ?? 0) &+ (right ?? 0)
         }
     }
 
@@ -75,9 +81,11 @@ package struct MessageSummary: Codable, Sendable, Equatable {
     package var isWhole: Bool
     /// Why it has not gone out, or not to all of its devices; left out in lists, and if nothing holds it up.
     package var obstacle: MessageObstacle?
+    /// For a family: the messages of its members that have this id; left out for an app.
+    package var members: [MessageSummary]?
 
     package enum CodingKeys: String, CodingKey {
-        case app, state, seq, part, acceptances, duplicates, devices, counts, retries, reason, detail, obstacle
+        case app, state, seq, part, acceptances, duplicates, devices, counts, retries, reason, detail, obstacle, members
         case id = "message_id"
         case acceptedAt = "accepted_at"
         case completedAt = "completed_at"
@@ -142,6 +150,7 @@ extension MessageSummary {
         cancelledBy = try fields.decodeIfPresent(String.self, forKey: .cancelledBy)
         isWhole = try fields.decode(Bool.self, forKey: .isWhole)
         obstacle = try fields.decodeIfPresent(MessageObstacle.self, forKey: .obstacle)
+        members = try fields.decodeIfPresent([MessageSummary].self, forKey: .members)
         request = try Request(from: decoder)
     }
 
@@ -164,6 +173,7 @@ extension MessageSummary {
         try fields.encodeIfPresent(cancelledBy, forKey: .cancelledBy)
         try fields.encode(isWhole, forKey: .isWhole)
         try fields.encodeIfPresent(obstacle, forKey: .obstacle)
+        try fields.encodeIfPresent(members, forKey: .members)
         try request.encode(to: encoder)
     }
 }

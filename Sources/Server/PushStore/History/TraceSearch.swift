@@ -36,6 +36,14 @@ package struct TraceSearch: Sendable {
             self.isComplete = isComplete
         }
 
+        /// Adds the events of another result, in order. At most the oldest ``mostEvents`` are left.
+        fileprivate mutating func add(_ other: Found) {
+            all += other.all
+            all.sort { $0.seq < $1.seq }
+            isComplete = isComplete && other.isComplete && all.count <= TraceSearch.mostEvents
+            all.removeLast(max(0, all.count - TraceSearch.mostEvents))
+        }
+
         /// Creates a result without events.
         package init(isComplete: Bool = true) {
             self.init(all: [], isComplete: isComplete)
@@ -87,6 +95,13 @@ package struct TraceSearch: Sendable {
         return Found(all: lines, isComplete: isComplete)
     }
 
+    /// Returns the events of the messages with an id in several apps.
+    package func message(_ id: MessageID, apps: [AppID]) async throws -> Found {
+        var found = Found()
+        for app in apps { found.add(try await message(id, app: app)) }
+        return found
+    }
+
     /// Returns whether the log returned all its segments of a subject, and not only as many as were requested.
     package static func isComplete(_ segments: [LogSegment]) -> Bool {
         segments.reduce(0) { $0 + max(1, $1.count) } < mostAsked
@@ -100,13 +115,7 @@ package struct TraceSearch: Sendable {
     /// Returns the events of several devices in order, at most the oldest ``mostEvents``.
     package func devices(_ ids: [DeviceID]) async throws -> Found {
         var found = Found()
-        for id in ids {
-            let one = try await device(id)
-            found.all += one.all
-            found.all.sort { $0.seq < $1.seq }
-            found.isComplete = found.isComplete && one.isComplete && found.all.count <= Self.mostEvents
-            found.all.removeLast(max(0, found.all.count - Self.mostEvents))
-        }
+        for id in ids { found.add(try await device(id)) }
         return found
     }
 

@@ -99,7 +99,7 @@ extension LedgerCore {
         // A status that did not change is not published below.
         if dropped > 0 { publish() }
         for batch in group.requests { batch.answer(.failed(fault.description)) }
-        for (_, _, reply) in group.cancels { reply(.failed(fault.description)) }
+        for (_, requests, reply) in group.cancels { reply(requests.map { _ in .failed(fault.description) }) }
         for (_, _, reply) in group.pauses { reply(fault) }
         for (_, reply) in group.receipts { reply(.failed(fault.description)) }
         healthIs(fault)

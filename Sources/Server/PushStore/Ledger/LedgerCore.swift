@@ -112,7 +112,7 @@ final class LedgerCore {
             switch item {
             case .accept(let requests, let reply): group.requests.append(RequestBatch(requests, reply: reply))
             case .record(let deliveries, let completed): group.outcomes.append((deliveries, completed, []))
-            case .cancel(let request, let reply): group.cancels.append((group.requests.count, request, reply))
+            case .cancel(let requests, let reply): group.cancels.append((group.requests.count, requests, reply))
             case .endCancels(let ends, let claims):
                 if !ends.isEmpty { group.outcomes.append(([], [], ends)) }
                 for page in claims { release(page) }

@@ -69,8 +69,8 @@ extension LedgerEngine {
         add(.receipt(receipt, reply))
     }
 
-    package func cancel(_ request: CancelRequest, reply: @escaping @Sendable (Cancellation) -> Void) {
-        add(.cancel(request, reply))
+    package func cancel(_ requests: [CancelRequest], reply: @escaping @Sendable ([Cancellation]) -> Void) {
+        add(.cancel(requests, reply))
     }
 
     package func ended(_ cancels: [CancelEnd], releasing claims: [ClaimPage]) { add(.endCancels(cancels, claims)) }

@@ -3,10 +3,11 @@ import PushTime
 
 /// The calls that are committed together.
 struct LedgerGroup {
-    typealias Cancel = (place: Int, request: CancelRequest, reply: @Sendable (Cancellation) -> Void)
+    /// The requests of a call to cancel: one, or one for each app of a family.
+    typealias Cancel = (place: Int, requests: [CancelRequest], reply: @Sendable ([Cancellation]) -> Void)
 
     var requests: [RequestBatch] = []
-    /// The requests to cancel, each with the number of entries of `requests` that precede it.
+    /// The calls to cancel, each with the number of entries of `requests` that precede it.
     var cancels: [Cancel] = []
     /// The apps that are paused from now on, or with nil continue.
     var pauses: [(app: AppID, time: WallTime?, reply: @Sendable (LedgerFault?) -> Void)] = []
@@ -31,9 +32,11 @@ struct LedgerGroup {
     var outcomeCount: Int { outcomes.reduce(0) { $0 + $1.0.count + $1.1.count + $1.2.count } }
 
     var weight: Int {
-        requestCount + cancels.count + outcomeCount + notes.reduce(0) { $0 + $1.0.count } + shared.count
+        requestCount + cancelCount + outcomeCount + notes.reduce(0) { $0 + $1.0.count } + shared.count
             + receipts.count
     }
+
+    var cancelCount: Int { cancels.reduce(0) { $0 + $1.requests.count } }
 }
 
 /// The calls of one part that are stored at once.
@@ -50,6 +53,16 @@ extension LedgerGroup {
         return bytes
     }
 
+    /// The number of calls to cancel that ``takeFirst()`` takes at most. The requests of a call stay together.
+    private var firstCancels: Int {
+        var requests = 0
+        let fitting = cancels.prefix { cancel in
+            requests += cancel.requests.count
+            return requests <= Self.maxCancels
+        }
+        return max(1, fitting.count)
+    }
+
     /// Removes and returns the calls that are stored at once. Requests and cancellations keep their order; whatever else
     /// waits is small, and is taken as a whole.
     mutating func takeFirst() -> LedgerGroup {
@@ -60,15 +73,16 @@ extension LedgerGroup {
             count += 1
         }
         // The first cancellation that is left, and the requests after it.
-        if cancels.count > Self.maxCancels { count = min(count, cancels[Self.maxCancels].place) }
-        let taken = min(Self.maxCancels, cancels.count { $0.place <= count })
+        let limit = firstCancels
+        if cancels.count > limit { count = min(count, cancels[limit].place) }
+        let taken = min(limit, cancels.count { $0.place <= count })
         if count == requests.count, taken == cancels.count { return exchange(&self, with: LedgerGroup()) }
         var first = self
         first.requests = Array(requests[..<count])
         first.cancels = Array(cancels[..<taken])
         var rest = LedgerGroup()
         rest.requests = Array(requests[count...])
-        rest.cancels = cancels[taken...].map { ($0.place - count, $0.request, $0.reply) }
+        rest.cancels = cancels[taken...].map { ($0.place - count, $0.requests, $0.reply) }
         self = rest
         return first
     }
@@ -77,7 +91,7 @@ extension LedgerGroup {
     mutating func putBack(_ first: LedgerGroup) {
         var all = first
         all.requests += requests
-        all.cancels += cancels.map { ($0.place + first.requests.count, $0.request, $0.reply) }
+        all.cancels += cancels.map { ($0.place + first.requests.count, $0.requests, $0.reply) }
         self = all
     }
 }
@@ -136,7 +150,7 @@ extension LedgerGroup {
     /// Answers all calls with a fault. Outcomes have no answer.
     func refuse(_ fault: LedgerFault) {
         for batch in requests { batch.answer(.failed(fault.description)) }
-        for (_, _, reply) in cancels { reply(.failed(fault.description)) }
+        for (_, requests, reply) in cancels { reply(requests.map { _ in .failed(fault.description) }) }
         for (_, _, reply) in pauses { reply(fault) }
         for (_, reply) in receipts { reply(.failed(fault.description)) }
         for (_, done) in notes { done?(nil) }

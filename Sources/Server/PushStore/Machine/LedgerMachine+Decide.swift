@@ -32,7 +32,10 @@ extension LedgerMachine {
         _ lookup: Lookup
     ) throws(Lookup.Failure) {
         while let next = cancels.first, next.place <= place {
-            try decide(next.request, reply: next.reply, in: &decided, lookup)
+            let replies = CancelReplies(count: next.requests.count, reply: next.reply)
+            for (index, request) in next.requests.enumerated() {
+                try decide(request, reply: { replies.take($0, at: index) }, in: &decided, lookup)
+            }
             cancels.removeFirst()
         }
     }

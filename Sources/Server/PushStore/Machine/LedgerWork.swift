@@ -5,7 +5,7 @@ package import PushTime
 package enum LedgerWork: Sendable {
     case accept([PushRequest], @Sendable ([Acceptance]) -> Void)
     case record([DeliveryRecord], [CompletedMessage])
-    case cancel(CancelRequest, @Sendable (Cancellation) -> Void)
+    case cancel([CancelRequest], @Sendable ([Cancellation]) -> Void)
     case endCancels([CancelEnd], [ClaimPage])
     case pause(AppID, WallTime?, @Sendable (LedgerFault?) -> Void)
     case note([EventDraft], (@Sendable (UInt64?) -> Void)?)
@@ -21,7 +21,7 @@ package enum LedgerWork: Sendable {
     func refuse(_ fault: LedgerFault) {
         switch self {
         case .accept(let group, let reply): reply(Array(repeating: .failed(fault.description), count: group.count))
-        case .cancel(_, let reply): reply(.failed(fault.description))
+        case .cancel(let requests, let reply): reply(requests.map { _ in .failed(fault.description) })
         case .pause(_, _, let reply): reply(fault)
         case .note(_, let done): done?(nil)
         case .receipt(_, let reply): reply(.failed(fault.description))
@@ -39,7 +39,7 @@ package enum LedgerWork: Sendable {
         case .record(let deliveries, let completed): deliveries.count + completed.count
         case .note(let events, _): events.count
         // A cancellation reads its messages.
-        case .cancel: 8
+        case .cancel(let requests, _): 8 * requests.count
         case .endCancels(let ends, _): ends.count
         case .pause, .receipt: 1
         // A group ends with it: it takes as long as a large group.

@@ -21,7 +21,9 @@ struct PartNeeds {
         for batch in group.requests {
             for index in 0..<batch.count { add(batch[index], machine, lookup) }
         }
-        for cancel in group.cancels { add(cancel.request, machine, lookup) }
+        for cancel in group.cancels {
+            for request in cancel.requests { add(request, machine, lookup) }
+        }
         for (receipt, _) in group.receipts {
             let id = PartLookup.ReceiptID(app: receipt.app, id: receipt.id)
             if !lookup.isKnown(id) { receipts.append(id) }

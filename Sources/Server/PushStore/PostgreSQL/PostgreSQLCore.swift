@@ -138,10 +138,7 @@ final class PostgreSQLCore {
         switch work {
         case .accept(let requests, let reply): accept(requests, reply: reply)
         case .record(let deliveries, let completed): record(deliveries, completed: completed)
-        case .cancel(let request, let reply):
-            let number = part(of: request.app, request.id)
-            guard let part = served(number) else { return reply(.failed(refusal(of: number))) }
-            part.waiting.cancels.append((part.waiting.requests.count, request, reply))
+        case .cancel(let requests, let reply): cancel(requests, reply: reply)
         case .endCancels(let ends, let claims):
             for end in ends { parts[EventNumber.part(of: end.number)]?.waiting.outcomes.append(([], [], [end])) }
             for page in claims { release(page) }
@@ -159,6 +156,14 @@ final class PostgreSQLCore {
             reply(
                 .failure(LedgerFault("messages that are stored in PostgreSQL forget a user without the ledger's loop")))
         }
+    }
+
+    /// Takes requests to cancel, which all belong to one part.
+    private func cancel(_ requests: [CancelRequest], reply: @escaping @Sendable ([Cancellation]) -> Void) {
+        guard let first = requests.first else { return reply([]) }
+        let number = part(of: first.app, first.id)
+        guard let part = served(number) else { return reply(requests.map { _ in .failed(refusal(of: number)) }) }
+        part.waiting.cancels.append((part.waiting.requests.count, requests, reply))
     }
 
     private func accept(_ requests: [PushRequest], reply: @escaping @Sendable ([Acceptance]) -> Void) {

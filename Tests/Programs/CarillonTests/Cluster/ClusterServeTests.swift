@@ -197,6 +197,12 @@ import Testing
         try await scene.server.stop()
     }
 
+    @Test func `All members of a family are accepted together, also if the owner is killed`() async throws {
+        let scene = try await Scene()
+        try await PythonScene.run("cluster", "families", variables: ["CARILLON_STORE=\(scene.store)"])
+        try await scene.server.stop()
+    }
+
     @Test func `A node does not start on a database that lacks its renewals, until a restore is declared`() async throws
     {
         let scene = try await Scene(parts: 1)

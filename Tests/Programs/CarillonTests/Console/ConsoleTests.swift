@@ -23,6 +23,10 @@ import Testing
         try await PythonScene.run("console_walk", "gateways_and_reload")
     }
 
+    @Test func `A test goes to a family, and its page has each app`() async throws {
+        try await PythonScene.run("console_walk", "family")
+    }
+
     @Test func `The console comes back after a restart and reports an outage`() async throws {
         try await PythonScene.run("console_outages", "restart")
     }

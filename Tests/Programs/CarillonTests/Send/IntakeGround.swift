@@ -12,7 +12,9 @@ struct IntakeGround: Sendable {
 
     /// A ledger that answers the next groups with the given answers in turn, and accepts all further ones.
     final class ListLedger: Ledger {
-        func cancel(_ request: CancelRequest, reply: @escaping @Sendable (Cancellation) -> Void) { reply(.unknown) }
+        func cancel(_ requests: [CancelRequest], reply: @escaping @Sendable ([Cancellation]) -> Void) {
+            reply([.unknown])
+        }
         func ended(_ cancels: [CancelEnd], releasing claims: [ClaimPage]) {}
 
         struct State {

@@ -47,6 +47,38 @@ import Testing
         for node in nodes { await node.stop() }
     }
 
+    @Test func `A cancellation goes to the owner as one, and each app is answered`() async throws {
+        let nodes = [try await PeerNode("a"), try await PeerNode("b")]
+        await PeerNode.introduce(nodes)
+        let apps = ["shop", "news", "web"].compactMap { AppID($0) }
+        let ids = PeerRequest.make(12).map(\.message.id)
+        _ = await nodes[0].acceptInTheEnd(ids.flatMap { Self.family($0) })
+        for id in ids {
+            let requests = apps.map { CancelRequest(id, of: $0, by: "orders") }
+            let answers = await nodes[0].cancel(requests)
+            #expect(answers == Array(repeating: .cancelled(CancelCounts(sent: 3, cancelled: 4)), count: 3))
+        }
+        #expect(nodes.allSatisfy { !$0.ledger.cancels.isEmpty && $0.ledger.cancels.count.isMultiple(of: 3) })
+        #expect(nodes.reduce(0) { $0 + $1.ledger.cancels.count } == 36)
+        for node in nodes { await node.stop() }
+    }
+
+    @Test func `A cancellation of several ids, of too many apps or of none is invalid`() throws {
+        let requests = try (0...Family.maxMembers).map { number in
+            CancelRequest(try #require(MessageID("m")), of: try #require(AppID("a\(number)")))
+        }
+        func read(_ requests: [CancelRequest]) -> [CancelRequest]? {
+            ForwardedCall.bytes(requests).withUnsafeBytes { ForwardedCall.cancellations($0) }
+        }
+        #expect(read(Array(requests.dropLast())) == Array(requests.dropLast()))
+        #expect(read(requests) == nil && read([]) == nil)
+        let other = CancelRequest(try #require(MessageID("n")), of: requests[0].app)
+        #expect(read([requests[0], other]) == nil)
+        let old = try #require(PartitionMap(count: 64, by: .appAndID))
+        #expect(old.partition(ofAll: Array(requests.prefix(1))) != nil && old.partition(ofAll: requests) == nil)
+        #expect(PartitionMap(count: 64)?.partition(ofAll: requests) != nil)
+    }
+
     @Test func `A call whose first request is joined to none is invalid`() {
         var request = PushRequest(Message(id: MessageID("m")!, app: AppID("shop")!, payload: []), to: .everyone)
         request.isJoined = true

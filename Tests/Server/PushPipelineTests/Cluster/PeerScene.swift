@@ -65,6 +65,12 @@ final class PeerNode: Sendable {
         }
     }
 
+    func cancel(_ requests: [CancelRequest]) async -> [Cancellation] {
+        await withCheckedContinuation { continuation in
+            forwarding.cancel(requests) { continuation.resume(returning: $0) }
+        }
+    }
+
     func cancel(_ request: CancelRequest) async -> Cancellation {
         await withCheckedContinuation { continuation in
             forwarding.cancel(request) { continuation.resume(returning: $0) }

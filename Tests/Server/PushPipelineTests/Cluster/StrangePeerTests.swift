@@ -203,7 +203,9 @@ import Testing
         let answers: [ForwardedAnswer] = [
             .items([.done(.accepted(seq: .max)), .done(.duplicate(seq: 1)), .done(.conflict(seq: 300)), .notOwned]),
             .items([.done(.expired), .done(.failed("a")), .notOwned, .notOwned]),
-            .cancellation(.cancelled(CancelCounts(sent: 1, cancelled: 999))), .cancellation(.failed("b")),
+            .cancellations([
+                .cancelled(CancelCounts(sent: 1, cancelled: 999)), .failed("b"), .tooLate, .unknown,
+            ]),
             .receipt(.stored(8)), .receipt(.failed("c")), .refused("no"), .knowledge([]), .knowledge([1, 0, 255]),
         ]
         for answer in answers {
@@ -220,7 +222,7 @@ import Testing
             }
             bytes.withUnsafeBytes {
                 _ = ForwardedCall.requests($0)
-                _ = ForwardedCall.cancellation($0)
+                _ = ForwardedCall.cancellations($0)
                 _ = ForwardedCall.receipt($0)
                 _ = ForwardedAnswer($0, count: 4)
             }

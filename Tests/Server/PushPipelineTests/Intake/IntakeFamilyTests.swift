@@ -68,6 +68,26 @@ import Testing
         }
     }
 
+    @Test func `A cancellation names what became of each member, or one that is missing in all`() async throws {
+        try await Self.run { scene in
+            let producer = try await scene.peer()
+            for app in ["all", "shop"] {
+                await producer.send("push/1", Self.envelope(app, app: app))
+                _ = await producer.receive()
+                await producer.send("cancel/1", #"{"id":"\#(app)","app":"all"}"#)
+                let news = app == "all" ? "cancelled" : "unknown_message"
+                let counts = app == "all" ? #""sent":6,"cancelled":8"# : #""sent":3,"cancelled":4"#
+                #expect(
+                    await producer.receive().last == #"{"id":"\#(app)","status":"cancelled",\#(counts),"#
+                        + #""apps":{"shop":"cancelled","news":"\#(news)"}}"#)
+            }
+            await producer.send("cancel/1", #"{"id":"none","app":"all"}"#)
+            #expect(try await producer.status().reason == "unknown_message")
+            await producer.send("cancel/1", #"{"id":"none","app":"allx"}"#)
+            #expect(try await producer.status().reason == "unknown_app")
+        }
+    }
+
     @Test func `A conflict names the member, and nothing is accepted`() async throws {
         try await Self.run { scene in
             let producer = try await scene.peer()

@@ -12,7 +12,7 @@ final class IntakeLedger: Ledger {
         var pending: [(group: [PushRequest], reply: @Sendable ([Acceptance]) -> Void)] = []
         var notes: [EventDraft] = []
         var cancels: [CancelRequest] = []
-        var heldCancels: [(request: CancelRequest, reply: @Sendable (Cancellation) -> Void)] = []
+        var heldCancels: [(requests: [CancelRequest], reply: @Sendable ([Cancellation]) -> Void)] = []
         var waiters: [(isMet: @Sendable (Facts) -> Bool, resume: CheckedContinuation<Void, Never>)] = []
 
         var facts: Facts {
@@ -49,7 +49,7 @@ final class IntakeLedger: Ledger {
             defer { state.heldCancels = [] }
             return state.heldCancels
         }
-        for (request, reply) in cancels { reply(decide(request)) }
+        for (requests, reply) in cancels { reply(requests.map(decide)) }
     }
 
     func wait(until isMet: @escaping @Sendable (Facts) -> Bool) async {
@@ -125,13 +125,13 @@ final class IntakeLedger: Ledger {
 
     // MARK: Ledger
 
-    func cancel(_ request: CancelRequest, reply: @escaping @Sendable (Cancellation) -> Void) {
+    func cancel(_ requests: [CancelRequest], reply: @escaping @Sendable ([Cancellation]) -> Void) {
         let isHeld = changed { state in
-            state.cancels.append(request)
-            if state.holds { state.heldCancels.append((request, reply)) }
+            state.cancels += requests
+            if state.holds { state.heldCancels.append((requests, reply)) }
             return state.holds
         }
-        if !isHeld { reply(decide(request)) }
+        if !isHeld { reply(requests.map(decide)) }
     }
 
     func ended(_ cancels: [CancelEnd], releasing claims: [ClaimPage]) { preconditionFailure("not for intake") }

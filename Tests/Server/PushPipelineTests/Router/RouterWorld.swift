@@ -6,7 +6,7 @@ import TestSupport
 
 /// The ledger of a router under test. It is on the router's loop, and fails as the test requires.
 final class FakeLedger: Ledger {
-    func cancel(_ request: CancelRequest, reply: @escaping @Sendable (Cancellation) -> Void) { reply(.unknown) }
+    func cancel(_ requests: [CancelRequest], reply: @escaping @Sendable ([Cancellation]) -> Void) { reply([.unknown]) }
     func ended(_ cancels: [CancelEnd], releasing claims: [ClaimPage]) {}
 
     struct State {

@@ -38,8 +38,8 @@ private final class Outbox: Ledger, @unchecked Sendable {
     func record(_ deliveries: [DeliveryRecord], completed: [CompletedMessage]) {
         calls.append(.record(deliveries, completed))
     }
-    func cancel(_ request: CancelRequest, reply: @escaping @Sendable (Cancellation) -> Void) {
-        calls.append(.cancel(request, reply))
+    func cancel(_ requests: [CancelRequest], reply: @escaping @Sendable ([Cancellation]) -> Void) {
+        calls.append(.cancel(requests, reply))
     }
     func ended(_ cancels: [CancelEnd], releasing claims: [ClaimPage]) { calls.append(.endCancels(cancels, claims)) }
     func note(_ events: [EventDraft], done: (@Sendable (UInt64?) -> Void)?) { calls.append(.note(events, done)) }

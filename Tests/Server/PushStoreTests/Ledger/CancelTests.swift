@@ -39,6 +39,62 @@ import Testing
         }
     }
 
+    @Test(arguments: LedgerKind.allCases)
+    func `The apps of a family are cancelled together, and each of them is answered`(kind: LedgerKind) async throws {
+        let apps = ["shop", "news", "web"].compactMap { AppID($0) }
+        try await withLedger(on: kind) { scene in
+            let id = try #require(MessageID("sale"))
+            var requests = apps.prefix(2).map { app in
+                PushRequest(Message(id: id, app: app, payload: [1]), to: .users(["ada"]))
+            }
+            requests[1].isJoined = true
+            #expect(await scene.accept(requests).count == 2)
+            let first = scene.cancel(id, of: apps)
+            await scene.settled()
+            // One group has stored both. Neither is answered before the deliveries of all are counted.
+            #expect(scene.listener.orders.count == 2)
+            scene.end(scene.listener.orders[0])
+            await scene.settled()
+            #expect(first.withLock { $0 } == nil)
+            scene.end(scene.listener.orders[1])
+            await scene.settled()
+            let none = Cancellation.cancelled(CancelCounts())
+            #expect(first.withLock { $0 } == [none, none, .unknown])
+            try await scene.reopen()
+            #expect(scene.backlog.lanes.flatMap(\.seqs).isEmpty)
+            let again = scene.cancel(id, of: apps.reversed())
+            await scene.settled()
+            #expect(again.withLock { $0 } == [.unknown, none, none])
+        }
+    }
+
+    @Test(arguments: LedgerKind.allCases)
+    func `A crash before the counts of a family ends the messages of all its apps`(kind: LedgerKind) async throws {
+        let apps = ["shop", "news"].compactMap { AppID($0) }
+        try await withLedger(on: kind) { scene in
+            let id = try #require(MessageID("sale"))
+            let requests = apps.map { PushRequest(Message(id: id, app: $0, payload: [1]), to: .users(["ada"])) }
+            _ = await scene.accept(requests)
+            let answer = scene.cancel(id, of: apps)
+            await scene.settled()
+            try await scene.reopen()
+            #expect(answer.withLock { $0 } == [.failed("the ledger is closed"), .failed("the ledger is closed")])
+            #expect(scene.backlog.lanes.flatMap(\.seqs).isEmpty)
+            await scene.settled()
+            #expect(apps.allSatisfy { scene.ledger.backlog(of: $0).waiting == 0 })
+        }
+    }
+
+    @Test func `Of a family, one that can be repeated decides, then one that is cancelled`() {
+        let counts = Cancellation.cancelled(CancelCounts(sent: 2, cancelled: 3))
+        #expect(Cancellation(of: [counts, .tooLate, counts]) == .cancelled(CancelCounts(sent: 4, cancelled: 6)))
+        #expect(Cancellation(of: [.unknown, .tooLate]) == .tooLate)
+        #expect(Cancellation(of: [.unknown, .unknown]) == .unknown)
+        #expect(Cancellation(of: [counts, .failed("full"), .tooLate]) == .failed("full"))
+        let most = Cancellation.cancelled(CancelCounts(sent: .max, cancelled: .max))
+        #expect(Cancellation(of: [most, most, .unknown]) != .unknown)
+    }
+
     private static func topics(_ kinds: String...) -> [String] { kinds.map { "message/shop/\($0)" } }
 
     @Test(arguments: LedgerKind.allCases)
@@ -196,6 +252,12 @@ extension LedgerScene {
         ledger.cancel(CancelRequest(MessageID(id)!, of: Self.shop, by: client)) { given in
             answer.answer.withLock { $0 = given }
         }
+        return answer
+    }
+
+    func cancel(_ id: MessageID, of apps: [AppID]) -> Locked<[Cancellation]?> {
+        let answer = Locked<[Cancellation]?>(nil)
+        ledger.cancel(apps.map { CancelRequest(id, of: $0) }) { given in answer.withLock { $0 = given } }
         return answer
     }
 

@@ -110,7 +110,9 @@ import Testing
             }
             for number in 0..<60 {
                 let id = try #require(MessageID("c\(number)"))
-                group.cancels.append((min(40, number / step), CancelRequest(id, of: LedgerScene.shop), { _ in }))
+                // Those of a family stay together.
+                let requests = Array(repeating: CancelRequest(id, of: LedgerScene.shop), count: 1 + number % 7)
+                group.cancels.append((min(40, number / step), requests, { _ in }))
             }
             let all = Self.order(of: group)
             var taken: [String] = []
@@ -118,7 +120,7 @@ import Testing
                 let bytes = group.firstBytes
                 var first = group.takeFirst()
                 let order = Self.order(of: first)
-                #expect(!order.isEmpty && first.cancels.count <= LedgerGroup.maxCancels)
+                #expect(!order.isEmpty && first.cancelCount <= LedgerGroup.maxCancels)
                 #expect(first.requests.count <= 3 && first.requests.reduce(0) { $0 + $1.byteCount } <= bytes)
                 group.putBack(first)
                 #expect(Self.order(of: group) == Array(all.dropFirst(taken.count)))
@@ -135,9 +137,11 @@ import Testing
         var order: [String] = []
         var cancels = group.cancels[...]
         for (place, batch) in group.requests.enumerated() {
-            while let next = cancels.first, next.place <= place { order.append(cancels.removeFirst().request.id.text) }
+            while let next = cancels.first, next.place <= place {
+                order += cancels.removeFirst().requests.map(\.id.text)
+            }
             order.append(batch[0].message.id.text)
         }
-        return order + cancels.map(\.request.id.text)
+        return order + cancels.flatMap { $0.requests.map(\.id.text) }
     }
 }

@@ -1,4 +1,5 @@
 import PushModel
+import PushPostgreSQL
 import Testing
 
 @testable import PushStore
@@ -56,6 +57,36 @@ import Testing
             let found = try await registry.outranked(
                 [Scene.id(0), Scene.id(1)], of: .tags(tags), by: Self.news)
             #expect(found == [Scene.id(0)])
+        }
+    }
+
+    @Test func `The users who are reached elsewhere are found by indexes of the database`() async throws {
+        try await Scene.run(on: .postgresql) { scene in
+            let registry = try await scene.openStored(try #require(scene.database))
+            var tags: [String] = []
+            let condition = TagExpression.any([.tag("beta"), .tag("more")]).condition(&tags, firstParameter: 4)
+            let all: [(PostgreSQLStatement, [String])] = [
+                (RegistryStatements.outranked(by: "true", tagCount: 0), []),
+                (RegistryStatements.outranked(by: condition, tagCount: tags.count), tags),
+            ]
+            let plans = try await registry.sessions.read { section in
+                for (statement, tags) in all {
+                    section.call(.once(sql: "EXPLAIN " + statement.sql, parameters: statement.parameterTypes)) {
+                        $0.append(ids: [Scene.id(0)])
+                        $0.append(textArray: Self.news.lazy.map(\.app.name))
+                        $0.append(int4Array: Self.news.lazy.map { Int32($0.kind.number) })
+                        for tag in tags { $0.append(bytea: Array(tag.utf8)) }
+                    }
+                }
+            }
+            for plan in plans {
+                let text = try plan.rows.map { try $0.value(0, as: String.self) }.joined(separator: "\n")
+                // Nothing is read of devices that neither got the message nor belong to its users.
+                #expect(!text.contains("Seq Scan") && !text.contains("Sort"), "\(text)")
+                #expect(text.contains("d.account") || text.contains("account = p.account"), "\(text)")
+            }
+            #expect(plans.count == 2)
+            await registry.close()
         }
     }
 

@@ -19,17 +19,27 @@ package struct AudienceCount: Sendable {
         self.most = most
     }
 
-    package func count(_ audience: Audience, app: AppID, kind: AddressKind) async throws -> AudienceAnswer {
-        try await turns.take { try await pages(of: audience, app: app, kind: kind) }
+    /// - Parameter preferred: The apps of a family that come first: devices whose users get the message there do not count.
+    package func count(
+        _ audience: Audience, app: AppID, kind: AddressKind, preferred: [PreferredApp] = []
+    ) async throws -> AudienceAnswer {
+        try await turns.take { try await pages(of: audience, app: app, kind: kind, preferred) }
     }
 
-    private func pages(of audience: Audience, app: AppID, kind: AddressKind) async throws -> AudienceAnswer {
+    private func pages(
+        of audience: Audience, app: AppID, kind: AddressKind, _ preferred: [PreferredApp]
+    ) async throws -> AudienceAnswer {
         var answer = AudienceAnswer(count: 0, isComplete: false, devices: [], inactive: 0, unknown: 0, ofOtherKinds: 0)
+        if !preferred.isEmpty { answer.preferred = 0 }
         var cursor: AudienceCursor?
         for _ in 0..<Self.mostPages {
             try Task.checkCancellation()
-            let page = try await registry.page(
+            var page = try await registry.page(
                 of: audience, app: app, kind: kind, after: cursor, limit: Self.pageSize)
+            if !preferred.isEmpty, !page.devices.isEmpty {
+                page = page.without(try await registry.outranked(page.devices.map(\.id), of: audience, by: preferred))
+                answer.preferred = (answer.preferred ?? 0) + page.outranked
+            }
             answer.count += page.devices.count
             answer.inactive += page.inactive.count
             answer.unknown += page.unknown.count
@@ -44,8 +54,10 @@ package struct AudienceCount: Sendable {
 }
 
 extension AudienceAnswer {
-    /// Adds the devices of another app.
-    mutating func add(_ other: AudienceAnswer) {
+    /// Adds the devices of a member of a family.
+    mutating func add(_ other: AudienceAnswer, of app: AppID, service: String) {
+        members = (members ?? []) + [Member(other, of: app.name, service: service)]
+        if let more = other.preferred { preferred = (preferred ?? 0) + more }
         count += other.count
         isComplete = isComplete && other.isComplete
         devices += other.devices.prefix(max(0, AudienceCount.shown - devices.count))
@@ -54,5 +66,5 @@ extension AudienceAnswer {
         ofOtherKinds += other.ofOtherKinds
     }
 
-    fileprivate var examined: Int { count + inactive + unknown + ofOtherKinds }
+    fileprivate var examined: Int { count + inactive + unknown + ofOtherKinds + (preferred ?? 0) }
 }

@@ -19,6 +19,7 @@ package struct CountAudience: RawBodyEndpoint {
                             "description":
                                 "The type of the messages, which picks the kind of address; alert by default.",
                         ],
+                        "prefer": EnvelopeSchema.prefer,
                     ],
                 ],
                 named: "AudienceQuestion", example: ["app": "shop", "to": ["tags": ["any": ["beta", "vip"]]]])
@@ -33,12 +34,12 @@ package struct CountAudience: RawBodyEndpoint {
     }
 
     package func answer(_ input: NoInput, body: [UInt8], for caller: Caller) async throws -> Reply<AudienceAnswer> {
-        let (app, to, type) = try Self.members(of: try RequestInput.document(body))
-        if let family = apps.family(app) { return Reply(try await count(to, type: type, of: family, for: caller)) }
-        try caller.check(app)
+        let question = try Question(try RequestInput.document(body))
+        let app = question.app
+        if let family = try apps.family(app, for: caller) { return Reply(try await count(question, of: family)) }
         try apps.check(app)
         do {
-            let request = try request(to, type: type, app: app)
+            let request = try request(question)
             return Reply(
                 try await audiences.count(request.audience, app: app, kind: request.message.kind))
         } catch let fault as AudienceFault {
@@ -47,16 +48,16 @@ package struct CountAudience: RawBodyEndpoint {
     }
 
     /// Counts the devices of all members. The first ones are those of the first members.
-    private func count(
-        _ to: JSONValue, type: String?, of family: Family, for caller: Caller
-    ) async throws -> AudienceAnswer {
-        guard family.members.allSatisfy({ caller.has($0) }) else { throw Self.noRight(for: family.name, caller) }
-        let request = try request(to, type: type, app: family.name, family)
+    private func count(_ question: Question, of family: Family) async throws -> AudienceAnswer {
+        let request = try request(question, family)
         var sum = AudienceAnswer(count: 0, isComplete: true, devices: [], inactive: 0, unknown: 0, ofOtherKinds: 0)
         do {
             for request in [request] + (request.fellows?.others ?? []) {
                 let message = request.message
-                sum.add(try await audiences.count(request.audience, app: message.app, kind: message.kind))
+                sum.add(
+                    try await audiences.count(
+                        request.audience, app: message.app, kind: message.kind, preferred: message.preferred),
+                    of: message.app, service: apps.app(message.app)?.service ?? "")
             }
         } catch let fault as AudienceFault {
             throw Problem.invalid(InputFault(.badValue, at: .pointer("/to"), detail: fault.description))
@@ -64,30 +65,34 @@ package struct CountAudience: RawBodyEndpoint {
         return sum
     }
 
-    private static func noRight(for app: AppID, _ caller: Caller) -> Problem {
-        do throws(Problem) { try caller.check(app) } catch { return error }
-        return Problem(.forbidden, detail: "the key \(caller.name) has no right for all apps of \"\(app)\"")
-    }
+    private struct Question {
+        let app: AppID
+        let to: JSONValue
+        let type: String?
+        let prefer: JSONValue?
 
-    private static func members(of document: JSONDocument) throws(Problem) -> (AppID, JSONValue, type: String?) {
-        var reader = InputReader(path: [:], query: [], document: document)
-        let app = reader.body("app", as: .app, about: "The app.")
-        let type = reader.optional("push_type", as: .text(1...64), about: "The type of the messages.")
-        guard document.kind(document.root) == .object else { throw .invalid(reader.finish().list) }
-        guard let to = document.value("to", in: document.root) else {
-            throw .invalid(InputFault(.missing, at: .pointer("/to"), detail: "the value is missing"))
+        init(_ document: JSONDocument) throws(Problem) {
+            var reader = InputReader(path: [:], query: [], document: document)
+            app = reader.body("app", as: .app, about: "The app.")
+            type = reader.optional("push_type", as: .text(1...64), about: "The type of the messages.")
+            guard document.kind(document.root) == .object else { throw .invalid(reader.finish().list) }
+            guard let to = document.value("to", in: document.root) else {
+                throw .invalid(InputFault(.missing, at: .pointer("/to"), detail: "the value is missing"))
+            }
+            // These are read by the rules of messages.
+            let faults = reader.finish().list.filter { !["/to", "/prefer"].contains($0.pointer) }
+            guard faults.isEmpty else { throw .invalid(faults) }
+            self.to = document.value(at: to)
+            prefer = document.value("prefer", in: document.root).map { document.value(at: $0) }
         }
-        let faults = reader.finish().list.filter { $0.pointer != "/to" }
-        guard faults.isEmpty else { throw .invalid(faults) }
-        return (app, document.value(at: to), type)
     }
 
     /// Reads an audience by the rules of messages, as a part of a message.
-    private func request(
-        _ to: JSONValue, type: String?, app: AppID, _ family: Family? = nil
-    ) throws(Problem) -> PushRequest {
+    private func request(_ question: Question, _ family: Family? = nil) throws(Problem) -> PushRequest {
+        let app = question.app
         let members: [String: JSONValue?] = [
-            "id": "audience", "app": .string(app.name), "to": to, "alert": "-", "push_type": .text(type),
+            "id": "audience", "app": .string(app.name), "to": question.to, "alert": "-",
+            "push_type": .text(question.type), "prefer": question.prefer,
         ]
         let envelope = JSONValue.object(members.compactMapValues { $0 })
         let facts = (family?.members ?? [app]).map { AppFacts(id: $0, codec: apps.codec(of: $0)) }
@@ -95,7 +100,8 @@ package struct CountAudience: RawBodyEndpoint {
         do throws(EnvelopeFault) {
             return try reader.read(envelope.bytes, now: UnixSeconds(0))
         } catch {
-            throw .invalid(InputFault(.badValue, at: .pointer("/to"), detail: error.rejection.detail))
+            let member = error.rejection.detail.hasPrefix("prefer") ? "/prefer" : "/to"
+            throw .invalid(InputFault(.badValue, at: .pointer(member), detail: error.rejection.detail))
         }
     }
 }

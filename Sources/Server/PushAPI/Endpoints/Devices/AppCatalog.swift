@@ -11,10 +11,15 @@ package final class AppCatalog: Sendable {
         package let environment: String?
         /// The topic of the app at Apple's service, without the suffix of a type; nil at others.
         package let topic: String?
+        /// The word of its push service, such as `apns`; empty if it has none.
+        package let service: String
 
-        package init(id: AppID, codec: any ServiceCodec, environment: String? = nil, topic: String? = nil) {
+        package init(
+            id: AppID, codec: any ServiceCodec, service: String = "", environment: String? = nil, topic: String? = nil
+        ) {
             self.id = id
             self.codec = codec
+            self.service = service
             self.environment = environment
             self.topic = topic
         }
@@ -64,8 +69,31 @@ package final class AppCatalog: Sendable {
         throw .invalid(InputFault(.badValue, at: .pointer("/time_zone"), detail: zones.unknown(zone)))
     }
 
-    /// Returns the family with this name; nil if there is none.
-    func family(_ name: AppID) -> Family? { families.withLock { $0[name] } }
+    /// Returns the family with this name; nil if it is not the name of one. Throws `forbidden` unless the caller has a
+    /// right for all its members, or else for the app with this name.
+    func family(_ name: AppID, for caller: Caller) throws(Problem) -> Family? {
+        guard let family = families.withLock({ $0[name] }) else {
+            try caller.check(name)
+            return nil
+        }
+        if family.members.allSatisfy({ caller.has($0) }) { return family }
+        // Who has a right for none of them does not learn that it is a family.
+        if !family.members.contains(where: { caller.has($0) }) { try caller.check(name) }
+        throw Problem(.forbidden, detail: "the key \(caller.name) has no right for all apps of \"\(name)\"")
+    }
+
+    /// Returns the families to all of whose apps the caller has a right, by name.
+    func families(for caller: Caller) -> [Family] {
+        families.withLock { $0.values.filter { $0.members.allSatisfy { caller.has($0) } } }
+            .sorted { $0.name.name < $1.name.name }
+    }
+
+    /// Returns the names of the families that have all these apps.
+    func familyNames(with apps: [String]) -> [String] {
+        families.withLock { families in
+            families.values.filter { Set($0.members.map(\.name)).isSuperset(of: apps) }.map(\.name.name).sorted()
+        }
+    }
 
     private static func byID(_ apps: [App]) -> [AppID: App] {
         Dictionary(apps.map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first })

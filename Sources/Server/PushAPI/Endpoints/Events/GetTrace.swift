@@ -16,7 +16,7 @@ package struct GetTrace: Endpoint {
         package init(_ read: inout InputReader) {
             message = read.query(
                 "message", as: .message, about: "A message id. Give one of message, device, apns_id and user.")
-            app = read.query("app", as: .app, about: "Only messages of this app; only with message.")
+            app = read.query("app", as: .app, about: "Only messages of this app or family; only with message.")
             device = read.query("device", as: .device, about: "A device id.")
             deliveryID = read.query("apns_id", as: .deliveryID, about: "The apns-id of a delivery.")
             user = read.query("user", as: .text(1...1024), about: "A user, for the devices that belong to it now.")
@@ -37,18 +37,25 @@ package struct GetTrace: Endpoint {
         problems: [.unknownMessage])
 
     private let traces: Traces
+    private let apps: AppCatalog
 
-    package init(traces: Traces) {
+    package init(traces: Traces, apps: AppCatalog) {
         self.traces = traces
+        self.apps = apps
     }
 
     package func answer(_ input: Input, for caller: Caller) async throws -> Reply<WrittenAnswer<TraceKind>> {
-        let app = input.message == nil ? nil : try caller.app(for: input.app)
+        let family = try input.app.flatMap { try apps.family($0, for: caller) }
+        let app = input.message == nil || family != nil ? nil : try caller.app(for: input.app)
         guard input.since <= input.until else { return Reply(traces.written(TraceSearch.Found(), for: caller)) }
         let search = TraceSearch(log: traces.log, span: input.since...input.until)
         let found: TraceSearch.Found
         if let message = input.message {
-            found = try await search.message(message, app: app)
+            if let family {
+                found = try await search.message(message, apps: family.members)
+            } else {
+                found = try await search.message(message, app: app)
+            }
             let isWhole = input.since == .distantPast && input.until == .distantFuture
             if isWhole, found.isComplete, found.lines.isEmpty { throw FindMessage.unknown(message) }
         } else if let device = input.device {

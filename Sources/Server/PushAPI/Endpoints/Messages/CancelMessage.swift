@@ -1,6 +1,7 @@
 package import PushModel
 
-/// `POST /v1/apps/{app}/messages/{id}/cancel`: what has not gone out does not go out.
+/// `POST /v1/apps/{app}/messages/{id}/cancel`: what has not gone out does not go out. With the name of a family, this
+/// holds for all its members.
 package struct CancelMessage: Endpoint {
     package typealias Input = MessagePath
 
@@ -11,22 +12,29 @@ package struct CancelMessage: Endpoint {
         problems: [.tooLate, .unknownMessage],
         records: [.operatorCancel])
 
-    private let cancel: @Sendable (CancelRequest) async -> Cancellation
+    private let apps: AppCatalog
+    private let cancel: @Sendable ([CancelRequest]) async -> [Cancellation]
 
     /// Creates the endpoint.
     ///
-    /// - Parameter cancel: cancels a message and returns when that is on disk.
-    package init(cancel: @escaping @Sendable (CancelRequest) async -> Cancellation) {
+    /// - Parameter cancel: cancels messages with one id in one transaction, and returns when that is on disk.
+    package init(apps: AppCatalog, cancel: @escaping @Sendable ([CancelRequest]) async -> [Cancellation]) {
+        self.apps = apps
         self.cancel = cancel
     }
 
     package func answer(_ input: Input, for caller: Caller) async throws -> Reply<CancelledAnswer> {
-        try caller.check(input.app)
+        let family = try apps.family(input.app, for: caller)
         let (app, id) = (input.app, input.id)
-        switch await cancel(CancelRequest(id, of: app, by: caller == .local ? nil : caller.name)) {
+        let client = caller == .local ? nil : caller.name
+        let results = await cancel((family?.members ?? [app]).map { CancelRequest(id, of: $0, by: client) })
+        switch Cancellation(of: results) {
         case .cancelled(let counts):
+            let words = family.map { family in
+                Dictionary(uniqueKeysWithValues: zip(family.members.map(\.name), results.map(\.word)))
+            }
             return Reply(
-                CancelledAnswer(id: id.text, counts: counts),
+                CancelledAnswer(id: id.text, counts: counts, apps: words),
                 change: OperatorChange(
                     .operatorCancel, app: app, of: "message \(id.text)",
                     after: "\(counts.sent) sent, \(counts.cancelled) cancelled"))

@@ -9,7 +9,9 @@ package struct FindMessage: Endpoint {
 
         package init(_ read: inout InputReader) {
             id = read.path("id", as: .message, about: "The message id.")
-            app = read.query("app", as: .app, about: "The app; needed if several apps have a message with this id.")
+            app = read.query(
+                "app", as: .app,
+                about: "The app, or a family; needed if several apps have a message with this id.")
         }
     }
 
@@ -18,26 +20,28 @@ package struct FindMessage: Endpoint {
         summary: "Returns a message by its id, whatever its app.",
         problems: [.unknownMessage])
 
-    private let history: MessageHistory
-    private let obstacles: ObstacleSearch
+    private let lookup: MessageLookup
 
-    init(history: MessageHistory, obstacles: ObstacleSearch) {
-        self.history = history
-        self.obstacles = obstacles
+    init(_ lookup: MessageLookup) {
+        self.lookup = lookup
     }
 
     package func answer(_ input: Input, for caller: Caller) async throws -> Reply<MessageSummary> {
-        let app = try caller.app(for: input.app)
-        let found = try await history.one(input.id, app: app)
+        if let app = input.app { return Reply(try await lookup.message(input.id, of: app, for: caller)) }
+        let found = try await lookup.history.one(input.id, app: try caller.app(for: nil))
         guard let message = found.first else { throw Self.unknown(input.id) }
-        guard found.count == 1 else {
-            let apps = found.map(\.app).joined(separator: ", ")
-            throw Problem.invalid(
-                InputFault(
-                    .missing, at: .parameter("app"),
-                    detail: "the apps \(apps) each have a message with this id; name the app"))
-        }
-        return Reply(await obstacles.explained(message))
+        guard found.count == 1 else { throw ambiguous(found.map(\.app)) }
+        return Reply(await lookup.obstacles.explained(message))
+    }
+
+    private func ambiguous(_ apps: [String]) -> Problem {
+        let families = lookup.apps.familyNames(with: apps)
+        let other = families.isEmpty ? "" : ", or the family \(families.joined(separator: " or "))"
+        return Problem.invalid(
+            InputFault(
+                .missing, at: .parameter("app"),
+                detail: "the apps \(apps.joined(separator: ", ")) each have a message with this id; "
+                    + "name the app\(other)"))
     }
 
     static func unknown(_ id: MessageID) -> Problem {

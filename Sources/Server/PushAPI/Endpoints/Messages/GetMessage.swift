@@ -1,7 +1,7 @@
 package import PushModel
 package import PushStore
 
-/// `GET /v1/apps/{app}/messages/{id}`: one message of an app.
+/// `GET /v1/apps/{app}/messages/{id}`: one message of an app, or of a family.
 package struct GetMessage: Endpoint {
     package typealias Input = MessagePath
 
@@ -9,19 +9,13 @@ package struct GetMessage: Endpoint {
         .get, at: "/v1/apps/{app}/messages/{id}", id: "getMessage", access: .role(.observe), subject: "Messages",
         summary: "Returns a message with its audience, options, client and counts.", problems: [.unknownMessage])
 
-    private let history: MessageHistory
-    private let obstacles: ObstacleSearch
+    private let lookup: MessageLookup
 
-    init(history: MessageHistory, obstacles: ObstacleSearch) {
-        self.history = history
-        self.obstacles = obstacles
+    init(_ lookup: MessageLookup) {
+        self.lookup = lookup
     }
 
     package func answer(_ input: Input, for caller: Caller) async throws -> Reply<MessageSummary> {
-        try caller.check(input.app)
-        guard let message = try await history.one(input.id, app: input.app).first else {
-            throw FindMessage.unknown(input.id)
-        }
-        return Reply(await obstacles.explained(message))
+        Reply(try await lookup.message(input.id, of: input.app, for: caller))
     }
 }

@@ -76,11 +76,15 @@ enum EnvelopeSchema {
                 "type": "boolean", "default": false,
                 "description": "Looks up users, tags or all once more for a known id, for devices that joined.",
             ],
-            "prefer": [
-                "type": "array", "minItems": 1, "maxItems": .integer(Int64(Family.maxMembers)), "items": app,
-                "description": "Of a family: each user gets it in the first of these apps that reaches them.",
-            ],
+            "prefer": prefer,
             "traceparent": text(128, about: "W3C trace context; repeated in events."),
+        ]
+    }
+
+    static var prefer: JSONValue {
+        [
+            "type": "array", "minItems": 1, "maxItems": .integer(Int64(Family.maxMembers)), "items": app,
+            "description": "Of a family: each user gets it in the first of these apps that reaches them.",
         ]
     }
 

@@ -3,6 +3,7 @@ import json, os, signal, subprocess, threading, time, zlib
 
 from console import Console
 from console_accessibility import Auditor
+from families import cancel, envelope, FAMILY, family, fcm_token, people
 from harness import CARILLON, Child, endings, main, Monitor, note, pace, Producer, Scene, token, until, verb
 from http_requests import Door
 import webhooks as hooks
@@ -66,13 +67,13 @@ def console_pages():
     console.end(allowed=["503"])
 
 
-def pair(*, share=False, webhook=None):
+def pair(first=None, *, share=False, webhook=None):
     """Starts two nodes, with a simulated push service each, or one for both, and a webhook for its receiver. Returns
     their scenes and processes, a producer of the first, and both as the first knows them when each of them owns its
     share."""
-    scenes, serves = [Scene(), Scene()], []
+    scenes, serves = [first or Scene(), Scene()], []
     if share:
-        scenes[1].simulator, scenes[1].apps = scenes[0].simulator, scenes[0].apps
+        scenes[1].simulator, scenes[1].apps, scenes[1].more = scenes[0].simulator, scenes[0].apps, {**scenes[0].more}
     if webhook is not None:
         hooks.add(scenes[0], "billing", webhook.url(), webhook)
         scenes[1].more["webhooks"] = scenes[0].more["webhooks"]
@@ -478,6 +479,96 @@ def operator_events():
     assert database.ask("SELECT count(*) FROM carillon.app_marks WHERE kind = 'operator-event'") == "0"
     database.close()
     one.stop()
+
+
+def told(serve, name):
+    """Returns the states of a message of a family, and what was sent and suppressed, by app."""
+    door = Door(serve, control=True)
+    found = {app: door.ask("GET", f"/v1/apps/{app}/messages/{name}") for app in FAMILY}
+    return {app: (one.json["state"], one.json["counts"]["sent"], one.json["counts"]["suppressed"])
+            for app, one in found.items() if one.status == 200}
+
+
+def families():
+    """A family on two nodes: its members are accepted together by the owner of the message, or not at all, and nothing
+    is lost when that node is killed."""
+    scenes, serves, producer, nodes = pair(family(), share=True)
+    people(serves[0])
+    simulator = scenes[0].simulator
+
+    def owner(name):
+        return 0 if zlib.crc32(name.encode()) % PARTS in nodes["a"]["parts"] else 1
+
+    def status(name, kind):
+        return {"id": name, "status": kind, "apps": dict.fromkeys(FAMILY, kind)}
+
+    names = [f"once-{number}" for number in range(24)]
+    assert {owner(name) for name in names} == {0, 1}
+    for name in names:
+        found = producer.push(envelope(name, prefer=["android"]))
+        assert {**found, **status(name, "accepted")} == found, found
+    # Ada by Google, cleo by the phone of Apple, and everything that belongs to nobody.
+    expected = {"shop": ("completed", 2, 1), "tablet": ("completed", 0, 2), "android": ("completed", 3, 0)}
+    for name in names:
+        until(lambda: told(serves[1], name) == expected, VERB)
+    other = Producer(serves[1])
+    for name in names:
+        found = other.push(envelope(name, prefer=["android"]))
+        assert {**found, **status(name, "duplicate")} == found, found
+        assert other.push(envelope(name))["reason"] == "id_conflict"
+    # One member has the id with other content: the others get nothing, whichever node is asked.
+    for one in (producer, other):
+        for name in [f"single-{id(one)}-{number}" for number in range(8)]:
+            assert producer.push({**envelope(name, badge=1), "app": "tablet"})["status"] == "accepted"
+            refused = one.push(envelope(name))
+            assert refused["reason"] == "id_conflict" and "tablet" in refused["detail"], refused
+            assert set(told(serves[0], name)) == {"tablet"}
+    # The owner cancels all members in one transaction, whichever node is asked.
+    for number in range(8):
+        later = envelope(f"later-{number}", not_before=int(time.time()) + 86_400)
+        assert producer.push(later)["status"] == "accepted"
+        assert cancel(other, later["id"]) == {"id": later["id"], "status": "cancelled", "sent": 0, "cancelled": 0,
+                                              "apps": dict.fromkeys(FAMILY, "cancelled")}
+        for serve in serves:
+            found = Door(serve, control=True).ask("GET", f"/v1/messages/{later['id']}?app=all").json
+            assert found["state"] == "cancelled" and len(found["members"]) == len(FAMILY), found
+        assert producer.push(later)["status"] == "duplicate"
+
+    # The push service is slow, so that the node is killed with deliveries under way.
+    simulator.faults({"on": "request", "latency": "1s"})
+    names = {f"killed-{number}" for number in range(60)}
+
+    def send(name):
+        producer.send("push/1", envelope(name, custom={"name": name}))
+
+    def take():
+        """Takes a status. What was busy is sent again, and no member is ahead of the others."""
+        kind, (found,) = producer.answer()
+        assert kind == "ack/1" and found["status"] in ("accepted", "duplicate", "busy"), found
+        if found["status"] == "busy":
+            pace(VERB)
+            return send(found["id"])
+        assert found["apps"] == dict.fromkeys(FAMILY, found["status"]), found
+        left.remove(found["id"])
+
+    left = set(names)
+    for name in names:
+        send(name)
+    while len(left) > len(names) - 10:
+        take()
+    serves[1].kill()
+    while left:
+        take()
+    simulator.faults()
+    everywhere = {"shop": ("completed", 3, 0), "tablet": ("completed", 2, 0), "android": ("completed", 3, 0)}
+    for name in names:
+        until(lambda: told(serves[0], name) == everywhere, VERB)
+    apple = {(push["payload"].get("name"), push["token"]) for push in simulator.received("&status=200&payload=true")}
+    assert {(name, token(one, "00")) for name in names for one in range(1, 6)} <= apple, len(apple)
+    google = [json.loads(line) for line in simulator.ask("/fcm/received").splitlines()]
+    google = {(one["message"].get("data", {}).get("name"), one["target"]) for one in google}
+    assert {(name, fcm_token(one)) for name in names for one in ("ada", "bob", "nobody")} <= google, len(google)
+    serves[0].stop()
 
 
 if __name__ == "__main__":

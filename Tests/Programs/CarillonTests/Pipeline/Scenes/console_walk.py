@@ -323,5 +323,54 @@ def gateways_and_reload():
     console.end(allowed=["422", "503"])
 
 
+def family():
+    """A test for a family: its devices by app and service before it is sent, and its page with each member."""
+    console = Console(more={"families": {"all": ["shop", "tablet"]}}, tablet={})
+    browser = console.browser
+    for number, (user, app) in enumerate([("ada", "shop"), ("ada", "tablet"), ("bob", "tablet"), ("bob", "tablet")]):
+        console.register(number, user, app=app)
+    console.sign_in()
+    console.go("#/messages/new", "Preview")
+    browser.until("[...document.querySelectorAll('#test-app option')].some((one) => one.value === 'all')", "the family")
+    browser.choose("#test-app", "all")
+    browser.see("shop: Apple", "tablet: Apple")
+    browser.fill("#test-name", "ada")
+    browser.fill("#test-body", "For all")
+
+    def rows():
+        return browser.run("[...document.querySelectorAll('.compose tbody tr')].map((row) => "
+                           "[...row.cells].map((cell) => cell.innerText).join())")
+
+    browser.click("button", "Count the devices")
+    browser.until("document.querySelectorAll('.compose tbody tr').length === 2", "the devices of each app")
+    assert rows() == ["shop,Apple,1,–", "tablet,Apple,1,–"], rows()
+    browser.click("#test-once")
+    browser.click("button", "Count the devices")
+    browser.until("document.querySelectorAll('.compose tbody tr').length === 2", "the devices of each app")
+    assert rows() == ["shop,Apple,1,–", "tablet,Apple,0,1"], rows()
+    console.picture("family-test")
+    browser.click("button.main", "Send…")
+    browser.click("dialog button", "Send to 1 device")
+    browser.see("Message console-", "Apps of the family", "Completed: 1 sent")
+    assert console.scene.simulator.accepted() == [token(0)]
+    console.picture("family-message")
+    name = browser.run("location.hash.split('/').at(-1)")
+    console.go(f"#/messages/tablet/{name}", "Message console-", "Suppressed")
+
+    # What waits in both apps is cancelled at once.
+    console.ask("POST", "/v1/messages", {
+        "id": "later", "app": "all", "to": {"all": True}, "alert": "x", "not_before": int(time.time()) + 86_400})
+    console.go("#/messages/all/later", "Apps of the family", "waiting")
+    browser.click("button", "Cancel the message…")
+    browser.click("dialog button", "Cancel the message")
+    browser.see("The message is cancelled")
+    for app in ("shop", "tablet"):
+        assert console.ask("GET", f"/v1/apps/{app}/messages/later")["state"] == "cancelled"
+    browser.view(360)
+    console.go("#/messages/all/later", "Apps of the family")
+    assert browser.run("document.documentElement.scrollWidth <= innerWidth")
+    console.end()
+
+
 if __name__ == "__main__":
     main(globals())

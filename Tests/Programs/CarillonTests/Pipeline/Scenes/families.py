@@ -1,5 +1,8 @@
 """Families: one message for the apps of a product on all platforms, at simulated push services."""
-from harness import main, Monitor, Producer, Scene
+import json, time
+from harness import main, Monitor, Producer, ROOM, Scene, SIZE, until
+from http_requests import Door
+from raw_http import make_key
 
 FAMILY = ["shop", "tablet", "android"]
 
@@ -109,4 +112,237 @@ def outage():
     serve.stop()
 
 
-main({"life": life, "outage": outage})
+def cancel(producer, name, app="all"):
+    producer.send("cancel/1", {"id": name, "app": app})
+    kind, (status,) = producer.answer()
+    assert kind == "ack/1" and status["id"] == name, (kind, status)
+    return status
+
+
+def lookup():
+    """Under the name of a family, a message is one: looked up, traced and cancelled, with what became of each member."""
+    scene = family()
+    serve = scene.serve()
+    serve.become_ready()
+    people(serve)
+    door = Door(serve, control=True)
+    producer, monitor = Producer(serve), Monitor(serve)
+    producer.push(envelope("sent", prefer=["android"]))
+    completed(monitor, "sent")
+    for path in ("/v1/messages/sent?app=all", "/v1/apps/all/messages/sent"):
+        found = door.ask("GET", path).json
+        assert (found["app"], found["state"], found["counts"]["sent"], found["counts"]["suppressed"]) == (
+            "all", "completed", 5, 3), found
+        assert [(one["app"], one["counts"]["sent"]) for one in found["members"]] == [
+            ("shop", 2), ("tablet", 0), ("android", 3)], found
+    story = door.ask("GET", "/v1/trace?message=sent&app=all").json
+    assert story["complete"] and {event["app"] for event in story["events"]} == set(FAMILY), story
+    assert [event["seq"] for event in story["events"]] == sorted(event["seq"] for event in story["events"]), story
+    refused = door.ask("GET", "/v1/messages/sent")
+    assert refused.status == 422 and "or the family all" in refused.json["detail"], refused
+    assert door.ask("GET", "/v1/messages/never?app=all").status == 404
+    shown = serve.verb("messages", "sent", "--app", "all")
+    assert all(word in shown for word in ("all", *FAMILY, "5 sent")), shown
+    assert "tablet" in serve.verb("trace", "sent", "--app", "all")
+
+    # One member is complete, one waits, and a third never had the message.
+    serve.verb("pause", "shop")
+    for app in ("shop", "android"):
+        assert producer.push({**envelope("half"), "app": app})["status"] == "accepted"
+    completed(monitor, "half", 1)
+    assert door.ask("GET", "/v1/messages/half?app=all").json["state"] == "waiting"
+    statuses = {"shop": "cancelled", "tablet": "unknown_message", "android": "too_late"}
+    expected = {"id": "half", "status": "cancelled", "sent": 0, "cancelled": 0, "apps": statuses}
+    assert cancel(producer, "half") == expected
+    for _ in range(2):
+        serve.kill()
+        serve = scene.serve()
+        producer, door = Producer(serve), Door(serve, control=True)
+        assert cancel(producer, "half") == expected
+    answer = door.ask("POST", "/v1/apps/all/messages/half/cancel").json
+    assert answer["apps"] == statuses and answer["status"] == "cancelled", answer
+    assert door.ask("GET", "/v1/messages/half?app=all").json["state"] == "cancelled"
+    late = dict.fromkeys(FAMILY, "too_late")
+    assert cancel(producer, "sent") == {"id": "sent", "status": "too_late", "apps": late}
+    refused = door.ask("POST", "/v1/apps/all/messages/sent/cancel")
+    assert refused.status == 409 and refused.json["code"] == "too_late", refused
+    assert cancel(producer, "never")["reason"] == "unknown_message"
+    assert door.ask("POST", "/v1/apps/all/messages/never/cancel").status == 404
+    assert producer.push(envelope("whole", not_before=int(time.time()) + 86_400))["status"] == "accepted"
+    assert "3 apps" in serve.verb("messages", "cancel", "whole", "--app", "all")
+    assert door.ask("GET", "/v1/messages/whole?app=all").json["state"] == "cancelled"
+    serve.stop()
+
+
+def audience():
+    """The audience of a family is counted for each member and service, as a message would choose it."""
+    scene = family()
+    serve = scene.serve()
+    serve.become_ready()
+    people(serve)
+    door = Door(serve, control=True)
+
+    def count(to, **more):
+        answer = door.ask("POST", "/v1/audience", {"app": "all", "to": to, **more})
+        assert answer.status == 200, answer
+        return answer.json["count"], [(one["app"], one["service"], one["count"], one.get("preferred"))
+                                      for one in answer.json["members"]]
+
+    assert count({"all": True}) == (
+        8, [("shop", "apns", 3, None), ("tablet", "apns", 2, None), ("android", "fcm", 3, None)])
+    assert count({"all": True}, prefer=["android"]) == (
+        5, [("shop", "apns", 2, 1), ("tablet", "apns", 0, 2), ("android", "fcm", 3, None)])
+    assert count({"users": ["cleo"]}, prefer=["tablet"]) == (
+        1, [("shop", "apns", 0, 1), ("tablet", "apns", 1, None), ("android", "fcm", 0, 0)])
+    for prefer in (["other"], [], "shop", ["shop", "shop"]):
+        answer = door.ask("POST", "/v1/audience", {"app": "all", "to": {"all": True}, "prefer": prefer})
+        assert answer.status == 422 and answer.json["errors"][0]["pointer"] == "/prefer", answer
+    answer = door.ask("POST", "/v1/audience", {"app": "shop", "to": {"all": True}, "prefer": ["shop"]})
+    assert answer.status == 422, answer
+    shown = serve.verb("send", "--app", "all", "--user", "ada", "--body", "Hi", "--prefer", "android", "--dry-run")
+    assert "1 device" in shown and "fcm" in shown and "tablet" in shown, shown
+    serve.stop()
+
+
+def hostile():
+    """Members that leave while their messages wait, names that change hands, families with common members, and keys for
+    some of the members."""
+    scene = family()
+    scene.more["families"]["pair"] = ["tablet", "shop"]
+    serve = scene.serve()
+    serve.become_ready()
+    people(serve)
+    producer, monitor = Producer(serve), Monitor(serve)
+    # Two families with common members are the same messages there.
+    assert producer.push(envelope("common"))["status"] == "accepted"
+    shared = producer.push({**envelope("common"), "app": "pair"})
+    assert (shared["status"], shared["apps"]) == ("duplicate", {"tablet": "duplicate", "shop": "duplicate"}), shared
+    assert producer.push({**envelope("other"), "app": "pair"})["status"] == "accepted"
+    status = producer.push(envelope("other"))
+    assert status["apps"] == {"shop": "duplicate", "tablet": "duplicate", "android": "accepted"}, status
+    assert producer.push({**envelope("other", badge=1), "app": "pair"})["reason"] == "id_conflict"
+    for name in ("common", "other"):
+        assert completed(monitor, name) == {"shop": (3, 0), "tablet": (2, 0), "android": (3, 0)}
+
+    # A key for one member neither sends to the family nor sees or cancels its messages, and learns no other name.
+    for apps in (["shop"], ["all"]):
+        key = make_key(serve, f"limited-{apps[0]}", "push", "observe", apps=apps)
+        door = Door(serve, bearer=f"{key.id}.{key.secret}")
+        for method, path, body in (
+                ("POST", "/v1/messages", envelope("stolen")), ("GET", "/v1/messages/common?app=all", None),
+                ("GET", "/v1/apps/all/messages/common", None), ("GET", "/v1/trace?message=common&app=all", None),
+                ("POST", "/v1/apps/all/messages/common/cancel", None),
+                ("POST", "/v1/audience", {"app": "all", "to": {"all": True}})):
+            answer = door.ask(method, path, body)
+            assert answer.status == 403 and b"tablet" not in answer.body and b"android" not in answer.body, answer
+
+    # A member leaves the configuration with messages that wait, under a family that is renamed.
+    serve.verb("pause", "tablet")
+    assert producer.push(envelope("left"))["status"] == "accepted"
+    completed(monitor, "left", 2)
+    tablet = scene.apps.pop("tablet")
+    scene.more["families"] = {"rest": ["shop", "android"]}
+    serve.reload()
+    assert producer.push(envelope("left"))["reason"] == "unknown_app"
+    again = producer.push({**envelope("left"), "app": "rest"})
+    assert (again["status"], again["apps"]) == ("duplicate", {"shop": "duplicate", "android": "duplicate"}), again
+    door = Door(serve, control=True)
+    assert door.ask("GET", "/v1/messages/left?app=rest").json["counts"]["sent"] == 6
+    assert door.ask("GET", "/v1/apps/tablet/messages/left").json["state"] == "waiting"
+
+    # The name of the member becomes that of a family: the family's rules hold, and the old message is nobody else's.
+    scene.more["families"] = {"tablet": ["shop", "android"]}
+    serve.reload()
+    key = make_key(serve, "old-tablet", "push", "observe", apps=["tablet"])
+    door = Door(serve, bearer=f"{key.id}.{key.secret}")
+    answer = door.ask("POST", "/v1/messages", {**envelope("name"), "app": "tablet"})
+    assert answer.status == 403 and b"shop" not in answer.body, answer
+    assert door.ask("POST", "/v1/apps/tablet/messages/common/cancel").status == 403
+
+    # The name of a family is that of a new app: the reload is refused, and what was valid stays in force.
+    scene.more["families"] = {"rest": ["shop", "android"]}
+    serve.reload()
+    scene.apps["rest"] = scene.app("rest")
+    serve.scene.configure()
+    refused = serve.verb("reload", code=1)
+    assert "rest is the name of an app" in refused, refused
+    assert set(producer.push({**envelope("still"), "app": "rest"})["apps"]) == {"shop", "android"}
+    del scene.apps["rest"]
+
+    # The member comes back, and what waited is sent to it, also after a kill.
+    scene.apps["tablet"] = tablet
+    scene.more["families"] = {"all": FAMILY}
+    serve.kill()
+    serve = scene.serve()
+    serve.verb("resume", "tablet")
+    door = Door(serve, control=True)
+    until(lambda: door.ask("GET", "/v1/messages/left?app=all").json["state"] == "completed")
+    found = door.ask("GET", "/v1/messages/left?app=all").json
+    assert {one["app"]: one["counts"]["sent"] for one in found["members"]} == {"shop": 3, "tablet": 2, "android": 3}
+    assert not [line for line in scene.simulator.received() if "stolen" in json.dumps(line)]
+    serve.stop()
+
+
+def crowd():
+    """Everybody has all apps, in three locales: a message to a tag, killed in its middle, reaches each address or each
+    user once, in the words of its locale, and the memory does not grow with what is registered."""
+    count = 3000 * SIZE
+    locales = ["en", "de", "fr"]
+    scene = family()
+    # All at Apple, whose simulator counts each notification, however many there are.
+    scene.apps["android"] = scene.app("android")
+    serve = scene.serve()
+    serve.become_ready()
+    began, door = time.monotonic(), Door(serve, control=True)
+    for start in range(0, count, 300):
+        devices = []
+        for number in range(start, min(start + 300, count)):
+            # Every second person is a fan, but on Android every fourth.
+            for place, (app, every) in enumerate((("shop", 2), ("tablet", 2), ("android", 4))):
+                devices.append({"app": app, "token": token(3 * number + place), "user": f"u{number}", "locale": locales[number % 3],
+                                "tags": ["fan"] if number % every == 0 else ["other"]})
+        assert door.ask("POST", "/v1/devices", {"devices": devices}).status == 200
+    print(f"{3 * count:,} devices registered in {time.monotonic() - began:.0f} s")
+    serve.kill()
+    serve = scene.serve()
+    serve.become_ready()
+    before = peak = serve.resident
+    words = {"alert": {"locales": {one: f"in {one}" for one in locales}, "default": "en"}}
+    half, quarter = count // 2, count // 4
+    for name, prefer, expected in (
+            ("all", {}, {"shop": (half, 0), "tablet": (half, 0), "android": (quarter, 0)}),
+            ("once", {"prefer": ["android", "tablet"]},
+             {"shop": (0, half), "tablet": (half - quarter, quarter), "android": (quarter, 0)})):
+        began = time.monotonic()
+        wanted = sum(sent for sent, _ in expected.values())
+        assert Producer(serve).push(envelope(name, {"tags": "fan"}, **prefer, **words))["status"] == "accepted"
+        door = Door(serve, control=True)
+
+        def counts():
+            nonlocal peak
+            peak = max(peak, serve.resident)
+            found = {app: door.ask("GET", f"/v1/apps/{app}/messages/{name}").json for app in FAMILY}
+            return {app: (one["counts"]["sent"], one["counts"]["suppressed"], one["counts"]["unknown"], one["state"])
+                    for app, one in found.items()}
+
+        until(lambda: sum(one[0] for one in counts().values()) > wanted // 10, 0.05)
+        serve.kill()
+        serve = scene.serve(up=False)
+        serve.become_ready()
+        door = Door(serve, control=True)
+        until(lambda: all(one[3] == "completed" for one in counts().values()), 0.2)
+        assert {app: one[:2] for app, one in counts().items()} == expected, (counts(), expected)
+        print(f"{name}: {wanted:,} sent in {time.monotonic() - began:.0f} s")
+    answers = json.loads(scene.simulator.ask("/counts"))
+    print(answers, f"memory from {before >> 20} to {peak >> 20} MiB")
+    assert answers["accepted"] - answers["accepted_again"] == 2 * half + 2 * quarter + half - quarter, answers
+    for record in scene.simulator.received("&status=200&payload=true"):
+        number = int(record["token"], 16) // 3
+        assert record["payload"]["aps"]["alert"] == f"in {locales[number % 3]}", record
+    assert peak - before < ROOM, (before, peak)
+    serve.stop()
+
+
+if __name__ == "__main__":
+    main({"life": life, "outage": outage, "lookup": lookup, "audience": audience, "hostile": hostile,
+          "crowd": crowd})
