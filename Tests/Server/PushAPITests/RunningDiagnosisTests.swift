@@ -174,6 +174,11 @@ import Testing
         #expect(codes { ($0.lastMinute.sent, $0.lastMinute.rejected) = (94, 6) } == ["warning rejections"])
         #expect(codes { ($0.lastMinute.sent, $0.lastMinute.rejected) = (0, 4) } == [])
         #expect(codes { $0.lastMinute.unknown = 1 } == ["warning unknown_outcomes"])
+        #expect(codes { $0.lastMinute.deferred = 10 } == ["warning deferrals"])
+        #expect(codes { $0.lastMinute.deferred = 9 } == [])
+        #expect(codes { ($0.lastMinute.deferred, $0.lastMinute.sent) = (100, 1) } == [])
+        #expect(codes { ($0.lastMinute.deferred, $0.statistics.ready) = (100, false) } == [])
+        #expect(codes { ($0.lastMinute.deferred, $0.openBreakers) = (100, ["shop"]) } == [])
         #expect(codes { $0.lastMinute.busy = 1 } == ["warning intake_full"])
     }
 

@@ -15,8 +15,14 @@ import Testing
         var history = StatsHistory()
         #expect(history.lastMinute.sent == 0)
         // Two seconds apart; ten are sent in each of them.
-        for index in 0...40 { history.add(sample(Int64(index) * 2000, sent: UInt64(index) * 10)) }
-        #expect(history.lastMinute.sent == 300 && history.lastMinute.rejected == 0)
+        for index in 0...40 {
+            var sample = sample(Int64(index) * 2000, sent: UInt64(index) * 10)
+            sample.deferred = UInt64(index) * 3
+            history.add(sample)
+        }
+        #expect(history.lastMinute.sent == 300)
+        #expect(history.lastMinute.rejected == 0)
+        #expect(history.lastMinute.deferred == 90)
     }
 
     @Test func `A point has the rates since the sample before, and the levels`() throws {

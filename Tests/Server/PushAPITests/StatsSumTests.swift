@@ -1,7 +1,8 @@
-import PushAPI
 import PushModel
 import PushTime
 import Testing
+
+@testable import PushAPI
 
 @Suite struct StatsSumTests {
     private static func answer(_ start: Int64, sent: UInt64, state: String = "up") -> StatsAnswer {
@@ -45,6 +46,45 @@ import Testing
         #expect(sum.ledger?.events == 40 && sum.ledger?.lastCommitMilliseconds == 7)
         #expect(sum.registry == .init(devices: 100, inactive: 10))
         #expect(sum.events == .init(subscriptions: 2, published: 40))
+    }
+
+    private static func point(_ at: Int64, sent: Double, p99: Double? = nil, waiting: UInt64 = 0) -> StatsAnswer.Point {
+        StatsAnswer.Point(
+            at: WallTime(milliseconds: at), accepted: sent, refused: 0.5, busy: 1, sent: sent, rejected: 0, unknown: 0,
+            p50: nil, p99: p99, waiting: waiting, oldestWaitingMilliseconds: Int64(waiting))
+    }
+
+    @Test func `The past of a cluster has the rates of all nodes, at the moments of the node with the longest past`() {
+        var (own, other, silent) = (Self.answer(2, sent: 10), Self.answer(7, sent: 30), Self.answer(8, sent: 1))
+        // The other node runs for longer, and its timer is late once. The own node has restarted.
+        own.history = [Self.point(20_900, sent: 3, p99: 7, waiting: 2), Self.point(22_901, sent: 4)]
+        other.history = [10_000, 17_500, 19_500, 23_000].map { Self.point($0, sent: 10, p99: 5, waiting: 9) }
+        silent.history = []
+        let sum = StatsAnswer.sum(
+            own: (NodeID("b")!, own),
+            others: [
+                (NodeID("a")!, .success(other)), (NodeID("c")!, .success(silent)),
+                (NodeID("d")!, .failure(LedgerFault("node d has not answered"))),
+            ])
+        let past = sum.history ?? []
+        #expect(past.map(\.at) == [10_000, 17_500, 19_500, 23_000].map { WallTime(milliseconds: $0) })
+        #expect(past.map(\.sent) == [10, 13, 13, 14])
+        #expect(past.map(\.refused) == [0.5, 1, 1, 1])
+        #expect(past.map(\.p99) == [5, 7, 7, 5])
+        #expect(past.map(\.waiting) == [9, 11, 11, 9])
+        #expect(past.map(\.oldestWaitingMilliseconds) == [9, 9, 9, 9])
+    }
+
+    @Test func `The past of a cluster is left out if it is not asked for, and empty if no node has one`() {
+        var (own, other) = (Self.answer(2, sent: 10), Self.answer(7, sent: 30))
+        let nodes = { (own: StatsAnswer, other: StatsAnswer) in
+            StatsAnswer.sum(own: (NodeID("b")!, own), others: [(NodeID("a")!, .success(other))]).history
+        }
+        #expect(nodes(own, other) == nil)
+        own.history = []
+        #expect(nodes(own, other) == [], "a node of an earlier version has none")
+        other.history = []
+        #expect(nodes(own, other) == [])
     }
 
     @Test func `A node without an answer is named, and its numbers are said to be missing`() {

@@ -69,11 +69,11 @@ final class StoreScene: Sendable {
         oldestWaitingMilliseconds: 4)
 
     private struct NoStatistics: PipelineStatistics {
-        func snapshot(of node: NodeID?) async throws -> StatsAnswer {
-            StatsAnswer(at: 2000, startedAt: 1000, ready: true)
+        func snapshot(of node: NodeID?, hasHistory: Bool) async throws -> StatsAnswer {
+            var answer = StatsAnswer(at: 2000, startedAt: 1000, ready: true)
+            if hasHistory { answer.history = [StoreScene.point] }
+            return answer
         }
-
-        func history() -> [StatsAnswer.Point]? { [StoreScene.point] }
     }
 
     static func run(

@@ -14,7 +14,7 @@ import Testing
             (try ServedStatus.sample(.running, failed: 7), "no connection is open; 7 attempts in a row failed"),
             (
                 try ServedStatus.sample(.paused(for: .seconds(12), .unreachable(attempts: 5)), open: 1),
-                "paused for 12 s: 5 attempts to connect failed in a row"
+                "breaker open for 12 s: 5 attempts to connect failed in a row"
             ),
             (try ServedStatus.sample(.halted(halt), open: 1), "halted: the provider refused the key"),
             (try ServedStatus.sample(.draining, open: 1), "draining"), (try ServedStatus.sample(.closed), "stopped"),

@@ -12,12 +12,10 @@ package final class FakeStatistics: PipelineStatistics {
     }
 
     /// Returns the answers in turn, and then always the last one.
-    package func snapshot(of node: NodeID?) async throws -> StatsAnswer {
+    package func snapshot(of node: NodeID?, hasHistory: Bool) async throws -> StatsAnswer {
         if let node { throw Problem.unknownNode(node.name) }
         return answers.withLock { $0.count > 1 ? $0.removeFirst() : $0[0] }
     }
-
-    package func history() -> [StatsAnswer.Point]? { nil }
 }
 
 /// A control server with fakes instead of a pipeline.

@@ -124,11 +124,12 @@ package struct PostgreSQLURL {
         for (name, value) in pairs {
             switch name {
             case "application_name": options.applicationName = value
-            case "connect_timeout": options.connectTimeout = try Self.duration(name, value, unit: .seconds(1))
-            case "tcp_user_timeout": options.tcpUserTimeout = try Self.duration(name, value, unit: .milliseconds(1))
-            case "keepalives_idle": options.keepalivesIdle = try Self.duration(name, value, unit: .seconds(1))
-            case "keepalives_interval": options.keepalivesInterval = try Self.duration(name, value, unit: .seconds(1))
-            case "keepalives_count": options.keepalivesCount = try Self.number(name, value, upTo: 100)
+            case "connect_timeout": options.connectTimeout = try Self.duration(value, of: name, unit: .seconds(1))
+            case "tcp_user_timeout": options.tcpUserTimeout = try Self.duration(value, of: name, unit: .milliseconds(1))
+            case "keepalives_idle": options.keepalivesIdle = try Self.duration(value, of: name, unit: .seconds(1))
+            case "keepalives_interval":
+                options.keepalivesInterval = try Self.duration(value, of: name, unit: .seconds(1))
+            case "keepalives_count": options.keepalivesCount = try Self.number(value, of: name, upTo: 100)
             case "sslrootcert": options.rootCertificates = value
             case "sslcert": options.clientCertificate = value
             case "sslkey": options.clientKey = value
@@ -156,12 +157,12 @@ package struct PostgreSQLURL {
     }
 
     private static func duration(
-        _ name: String, _ value: String, unit: Duration
+        _ value: String, of name: String, unit: Duration
     ) throws(PostgreSQLError) -> Duration {
-        unit * (try number(name, value, upTo: 86_400_000))
+        unit * (try number(value, of: name, upTo: 86_400_000))
     }
 
-    private static func number(_ name: String, _ value: String, upTo limit: Int) throws(PostgreSQLError) -> Int {
+    private static func number(_ value: String, of name: String, upTo limit: Int) throws(PostgreSQLError) -> Int {
         guard value.utf8.allSatisfy({ (48...57).contains($0) }), let number = Int(value), (1...limit).contains(number)
         else { throw fault("the parameter \(name) is not a number from 1 to \(limit)") }
         return number

@@ -1,17 +1,13 @@
-private import COpenSSL
-
 /// A key that encrypts small secrets for storage in a file: AES-256-GCM with a random nonce.
 ///
 /// A sealed secret is the version (1 byte), the id of the sealing key (8), the nonce (12), the encrypted bytes, and the
 /// tag (16). It opens only with the context that it was sealed for, so that it cannot be moved to another row.
 package final class SealingKey: @unchecked Sendable {
     // Unchecked: the key changes only when it is wiped at its end.
-    package static let length = 32
+    package static let length = AESGCM.longKeyLength
 
     private static let version: UInt8 = 1
-    private static let nonceLength = 12
-    private static let tagLength = 16
-    private static let headLength = 1 + 8 + nonceLength
+    private static let headLength = 1 + 8 + AESGCM.nonceLength
 
     private var key: [UInt8]
     /// The first bytes of the digest of the key, by which a secret that another key has sealed is recognized.
@@ -48,42 +44,15 @@ package final class SealingKey: @unchecked Sendable {
     package var text: String { Base64URL.encode(key) }
 
     package func seal(_ secret: [UInt8], for context: String) -> [UInt8] {
-        let nonce = SecureRandom.bytes(Self.nonceLength)
-        let cipher = CipherHandle()
-        unsafe EVP_EncryptInit_ex2(cipher.pointer, EVP_aes_256_gcm(), key, nonce, nil)
-        var length: CInt = 0
-        let bound = Array(context.utf8)
-        unsafe EVP_EncryptUpdate(cipher.pointer, nil, &length, bound, CInt(clamping: bound.count))
-        var sealed = [UInt8](repeating: 0, count: secret.count)
-        let encrypted = unsafe EVP_EncryptUpdate(
-            cipher.pointer, &sealed, &length, secret, CInt(clamping: secret.count))
-        var tag = [UInt8](repeating: 0, count: Self.tagLength)
-        let finished = unsafe EVP_EncryptFinal_ex(cipher.pointer, &tag, &length)
-        let tagged = unsafe EVP_CIPHER_CTX_ctrl(
-            cipher.pointer, EVP_CTRL_AEAD_GET_TAG, CInt(Self.tagLength), &tag)
-        precondition(encrypted == 1 && finished == 1 && tagged == 1, "OpenSSL refuses AES-256-GCM")
-        return [Self.version] + id + nonce + sealed + tag
+        let nonce = SecureRandom.bytes(AESGCM.nonceLength)
+        return [Self.version] + id + nonce + AESGCM.seal(secret, bound: Array(context.utf8), key: key, nonce: nonce)
     }
 
     package func open(_ sealed: [UInt8], for context: String) throws(OpenError) -> [UInt8] {
-        guard sealed.count >= Self.headLength + Self.tagLength, sealed[0] == Self.version else { throw .damaged }
+        guard sealed.count >= Self.headLength + AESGCM.tagLength, sealed[0] == Self.version else { throw .damaged }
         guard Array(sealed[1..<9]) == id else { throw .otherKey }
-        let nonce = Array(sealed[9..<Self.headLength])
-        let encrypted = Array(sealed[Self.headLength..<(sealed.count - Self.tagLength)])
-        var tag = Array(sealed.suffix(Self.tagLength))
-        let cipher = CipherHandle()
-        OpenSSLErrors.clear()
-        defer { OpenSSLErrors.clear() }
-        unsafe EVP_DecryptInit_ex2(cipher.pointer, EVP_aes_256_gcm(), key, nonce, nil)
-        var length: CInt = 0
-        let bound = Array(context.utf8)
-        unsafe EVP_DecryptUpdate(cipher.pointer, nil, &length, bound, CInt(clamping: bound.count))
-        var secret = [UInt8](repeating: 0, count: encrypted.count)
-        unsafe EVP_DecryptUpdate(cipher.pointer, &secret, &length, encrypted, CInt(clamping: encrypted.count))
-        unsafe EVP_CIPHER_CTX_ctrl(cipher.pointer, EVP_CTRL_AEAD_SET_TAG, CInt(Self.tagLength), &tag)
-        var rest = [UInt8](repeating: 0, count: Self.tagLength)
-        guard unsafe EVP_DecryptFinal_ex(cipher.pointer, &rest, &length) == 1 else {
-            wipe(&secret)
+        let (nonce, encrypted) = (Array(sealed[9..<Self.headLength]), Array(sealed[Self.headLength...]))
+        guard let secret = AESGCM.open(encrypted, bound: Array(context.utf8), key: key, nonce: nonce) else {
             throw .damaged
         }
         return secret

@@ -43,6 +43,8 @@ struct WatchedConnections {
     private var read: [Int] = []
     /// The bytes that connections held at the last check, without heartbeats.
     private(set) var unread = 0
+    /// The number of handshakes of which libzmq has reported how they ended.
+    private var endedHandshakes: UInt64 = 0
 
     init(limits: ZMQDoorLimits) {
         self.limits = limits
@@ -55,7 +57,19 @@ struct WatchedConnections {
 
     /// Adds a connection. Returns false if it is already known.
     mutating func opened(_ descriptor: CInt, from peer: SocketAddress? = nil) -> Bool {
-        connections.updateValue(WatchedConnection(peer: peer), forKey: descriptor) == nil
+        connections.updateValue(
+            WatchedConnection(peer: peer, endedHandshakes: endedHandshakes), forKey: descriptor) == nil
+    }
+
+    /// Counts a handshake that succeeded or failed. libzmq does not report the connection.
+    mutating func handshakeEnded() { endedHandshakes &+= 1 }
+
+    /// Returns whether no handshake has ended since a connection was accepted, so that its own did not, either.
+    ///
+    /// libzmq ends a connection without a report of its handshake if the client does not speak ZMTP 3. Another client
+    /// whose handshake ends in the same moment hides this.
+    func isBeforeHandshake(_ descriptor: CInt) -> Bool {
+        connections[descriptor].map { $0.endedHandshakes == endedHandshakes } ?? false
     }
 
     /// Removes a connection. Returns false if it is unknown.
@@ -159,6 +173,8 @@ struct WatchedConnections {
 struct WatchedConnection {
     /// The peer at the time when the connection was accepted.
     let peer: SocketAddress?
+    /// The number of handshakes of the socket that had ended when the connection was accepted.
+    let endedHandshakes: UInt64
     var goneSince: MonotonicTime?
     /// Whether the connection was found hoarding and was hung up on.
     var isEnded = false
@@ -171,8 +187,9 @@ struct WatchedConnection {
     /// An upper bound of the heartbeats between two checks, with encryption.
     private static let heartbeat = 64
 
-    init(peer: SocketAddress?) {
+    init(peer: SocketAddress?, endedHandshakes: UInt64) {
         self.peer = peer
+        self.endedHandshakes = endedHandshakes
     }
 
     /// The bytes that were received and have not come out.

@@ -81,12 +81,13 @@ package final class ZMQDoor {
             else { return }
             if let socket = one.socket { scheduleCheck(on: socket.loop) }
             if gate.opened() { gateChanged() }
-        case .handshakeFailedProtocol(let code): one.failure = ZMQRefusedHandshake.Cause(code)
+        case .handshakeSucceeded, .handshakeFailedAuthentication, .handshakeFailedNoDetail:
+            one.connections.handshakeEnded()
+        case .handshakeFailedProtocol(let code):
+            one.connections.handshakeEnded()
+            one.failure = ZMQRefusedHandshake.Cause(code)
         case .disconnected:
-            if let cause = one.failure.take(), let socket = one.socket {
-                let peer = event.descriptor.flatMap { one.connections.peer(of: $0) }
-                report(.refusedHandshake(ZMQRefusedHandshake(domain: socket.domain, address: peer?.ip, cause: cause)))
-            }
+            reportRefusal(of: event.descriptor, of: one)
             if let descriptor = event.descriptor, one.connections.ended(descriptor), gate.ended() { gateChanged() }
         case .listening:
             // The socket was bound again while the gate is closed.
@@ -98,6 +99,17 @@ package final class ZMQDoor {
             if opens { gateChanged() }
         default: break
         }
+    }
+
+    /// Reports a connection that ends because libzmq refused its handshake.
+    private func reportRefusal(of descriptor: CInt?, of one: Watched) {
+        let isOther = descriptor.map { one.connections.isBeforeHandshake($0) } ?? false
+        // Without a domain, libzmq also accepts clients of ZMTP 1 and 2, and does not report that they are ready.
+        guard let socket = one.socket, !socket.domain.isEmpty,
+            let cause = one.failure.take() ?? (isOther ? .otherProtocol : nil)
+        else { return }
+        let peer = descriptor.flatMap { one.connections.peer(of: $0) }
+        report(.refusedHandshake(ZMQRefusedHandshake(domain: socket.domain, address: peer?.ip, cause: cause)))
     }
 
     private func gateChanged() {

@@ -1,7 +1,7 @@
 private import CZeroMQ
 
-/// A client that libzmq refused in the handshake. The ``ZAPHandler`` is not asked about it, and libzmq reports neither
-/// its key nor a client of ZMTP 1 or 2.
+/// A client that libzmq refused in the handshake. The ``ZAPHandler`` is not asked about it, and libzmq does not report
+/// its key.
 package struct ZMQRefusedHandshake: Hashable, Sendable {
     package enum Cause: Hashable, Sendable {
         /// The client and the socket have different security mechanisms.
@@ -10,6 +10,8 @@ package struct ZMQRefusedHandshake: Hashable, Sendable {
         case otherServer
         /// The client broke the rules of the handshake.
         case malformed
+        /// The client does not speak ZMTP 3. It has ZMTP 1 or 2, or another protocol, such as HTTP.
+        case otherProtocol
 
         init(_ code: UInt32) {
             switch CInt(bitPattern: code) {

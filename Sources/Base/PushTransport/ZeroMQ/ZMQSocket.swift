@@ -43,12 +43,11 @@ package final class ZMQSocket {
     private weak var monitor: ZMQMonitor?
     /// The listeners that this side created, by the endpoint that `bind` returned.
     private var listeners: [String: ZMQListener] = [:]
-    private let backlog: Int
-    private let ignoresResets: Bool
+    /// What the listeners of this socket are made with.
+    private let listening: (backlog: Int, ignoresResets: Bool, ipcMode: mode_t)
     private let turnLimits: ZMQTurnLimits
     private var turn: ZMQTurn
     private let work: WorkNote?
-    private let ipcMode: mode_t
     private let inbox: ZMQInbox
     private var outbox = ZMQOutbox()
     private(set) var isPaused = false
@@ -67,9 +66,7 @@ package final class ZMQSocket {
         turnLimits = options.turn
         turn = ZMQTurn(options.turn)
         work = options.work
-        backlog = options.backlog
-        ignoresResets = options.ignoresResets
-        ipcMode = options.ipcMode
+        listening = (options.backlog, options.ignoresResets, options.ipcMode)
         inbox = ZMQInbox(overhead: options.security.frameOverhead)
         let socket = unsafe try context.makeSocket(kind.type)
         unsafe handle = socket
@@ -124,11 +121,12 @@ package final class ZMQSocket {
         let socket = unsafe try open("bind \(endpoint)")
         defer { requestCheck() }
         try Self.checkPort(of: endpoint, action: "bind")
-        let listener = try ZMQListener.make(for: endpoint, backlog: backlog, ignoresResets: ignoresResets)
+        let listener = try ZMQListener.make(
+            for: endpoint, backlog: listening.backlog, ignoresResets: listening.ignoresResets)
         if let listener {
             unsafe try Self.lend(try listener.copy(for: endpoint), to: socket, for: endpoint)
         } else if let path = IPCListener.path(of: endpoint) {
-            let descriptor = try IPCListener.listen(at: path, mode: ipcMode, backlog: backlog)
+            let descriptor = try IPCListener.listen(at: path, mode: listening.ipcMode, backlog: listening.backlog)
             unsafe try Self.lend(descriptor, to: socket, for: endpoint)
         } else {
             guard unsafe zmq_bind(socket, endpoint) == 0 else { throw .last("bind \(endpoint)") }

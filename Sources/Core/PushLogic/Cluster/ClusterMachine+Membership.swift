@@ -32,16 +32,16 @@ extension ClusterMachine {
         guard phase == .joining else { return }
         guard result == .done else {
             phase = .observing
-            nextSnapshot = now + (result == .missed ? policy.interval : policy.retryAfter)
+            times.snapshot = now + (result == .missed ? policy.interval : policy.retryAfter)
             return
         }
         phase = .member
         hasReportedName = false
         joinedAfter = lastOperation
-        deadline = begun + policy.sendTime
-        isSuspended = now >= deadline
-        sendsUntil = isSuspended ? .distantPast : deadline
-        nextRenewal = begun + policy.interval
+        permit.deadline = begun + policy.sendTime
+        permit.isSuspended = now >= permit.deadline
+        sendsUntil = permit.isSuspended ? .distantPast : permit.deadline
+        times.renewal = begun + policy.interval
         wantSnapshot(at: now)
         actions.append(.raise(.joined(incarnation)))
     }
@@ -59,21 +59,22 @@ extension ClusterMachine {
         guard phase == .member else { return }
         switch result {
         case .done:
-            deadline = max(deadline, begun + policy.sendTime)
-            if !isSuspended {
-                sendsUntil = deadline
-            } else if now < deadline {
-                verifiesAfter = lastOperation
+            permit.deadline = max(permit.deadline, begun + policy.sendTime)
+            if !permit.isSuspended {
+                sendsUntil = permit.deadline
+            } else if now < permit.deadline {
+                permit.verifiesAfter = lastOperation
                 wantSnapshot(at: now)
             }
         case .missed: lose(now)
-        case .taken, .snapshot, .refused, .notSent, .unknown: nextRenewal = min(nextRenewal, now + policy.retryAfter)
+        case .taken, .snapshot, .refused, .notSent, .unknown:
+            times.renewal = min(times.renewal, now + policy.retryAfter)
         }
     }
 
     /// Stops sending, because the deadline has passed.
     mutating func suspend() {
-        isSuspended = true
+        permit.isSuspended = true
         sendsUntil = .distantPast
         claims = []
         actions.append(.stopSending)
@@ -89,8 +90,8 @@ extension ClusterMachine {
 
     /// Sends again for the partitions that are still held, after a renewal and a snapshot.
     mutating func resume() {
-        isSuspended = false
-        sendsUntil = deadline
+        permit.isSuspended = false
+        sendsUntil = permit.deadline
         var count = 0
         for part in slots.indices {
             guard case .stopped(let epoch) = slots[part].state, let id = PartitionID(part) else { continue }
@@ -135,10 +136,10 @@ extension ClusterMachine {
 
     /// Stops sending and drops all partitions.
     mutating func abandon(_ reason: DropReason, ends: Bool = true) {
-        if phase == .member, !isSuspended { actions.append(.stopSending) }
-        isSuspended = true
+        if phase == .member, !permit.isSuspended { actions.append(.stopSending) }
+        permit.isSuspended = true
         sendsUntil = .distantPast
-        deadline = .distantPast
+        permit.deadline = .distantPast
         claims = []
         operations = [:]
         for part in slots.indices {

@@ -26,7 +26,7 @@ extension ClusterMachine {
         database = found
         isConnected = true
         clock.reset()
-        nextRenewal = now
+        times.renewal = now
         wantSnapshot(at: now)
         return settle(now)
     }
@@ -105,12 +105,12 @@ extension ClusterMachine {
         if isConnected {
             switch phase {
             case .member:
-                if now >= nextRenewal, !isPending(.renewal) {
-                    nextRenewal = now + policy.interval
+                if now >= times.renewal, !isPending(.renewal) {
+                    times.renewal = now + policy.interval
                     run(.renew(incarnation: incarnation, isDraining: isDraining), now: now)
                 }
                 readTables(now)
-                if !isSuspended { takeClaims(now) }
+                if !permit.isSuspended { takeClaims(now) }
             case .observing: readTables(now)
             case .joining, .leaving, .ended: break
             }
@@ -120,9 +120,9 @@ extension ClusterMachine {
     }
 
     private mutating func readTables(_ now: MonotonicTime) {
-        guard now >= nextSnapshot, !isPending(.snapshot) else { return }
-        nextSnapshot = now + policy.interval
-        lastSnapshot = now
+        guard now >= times.snapshot, !isPending(.snapshot) else { return }
+        times.snapshot = now + policy.interval
+        times.lastSnapshot = now
         run(.snapshot, now: now)
     }
 }

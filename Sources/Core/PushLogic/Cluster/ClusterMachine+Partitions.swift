@@ -10,7 +10,7 @@ extension ClusterMachine {
         if state(of: part) == .loading(epoch) {
             slots[part.number].loadFailures = 0
             slots[part.number].loadsAgainAt = nil
-            if isSuspended {
+            if permit.isSuspended {
                 slots[part.number].state = .stopped(epoch)
             } else {
                 slots[part.number].state = .serving(epoch)
@@ -85,8 +85,8 @@ extension ClusterMachine {
         switch result {
         case .done:
             drop(part, .handedOver, owner: node)
-            movesAfter = lastOperation
-            nextMove = now + policy.moveJitter * random.unit()
+            moves.after = lastOperation
+            moves.next = now + policy.moveJitter * random.unit()
             actions.append(.raise(.handover(part, epoch, to: node)))
             actions.append(.hint(node))
             wantSnapshot(at: now)
@@ -98,14 +98,14 @@ extension ClusterMachine {
         case .unknown, .taken, .snapshot:
             // The hand-over may still be committed, so the epoch must be raised before the partition is served again.
             drop(part, .unknownOwner, owner: nil)
-            movesAfter = lastOperation
+            moves.after = lastOperation
             wantSnapshot(at: now)
         }
     }
 
     /// Reads a partition again whose hand-over did not happen, after its drain has ended.
     private mutating func keep(_ part: PartitionID, epoch: PartitionEpoch, now: MonotonicTime) {
-        nextMove = now + policy.interval
+        moves.next = now + policy.interval
         slots[part.number].state = .loading(epoch)
         actions += [.drop(part, epoch, .notMoved), .load(part, epoch)]
     }
@@ -140,7 +140,7 @@ extension ClusterMachine {
     /// node, the partition is only given up.
     private func canReceive(_ node: NodeID?) -> Bool {
         guard let node else { return true }
-        return isConnected && !isSuspended
+        return isConnected && !permit.isSuspended
             && nodes.contains { $0.id == node && $0.state == .live && !$0.isExpired }
     }
 

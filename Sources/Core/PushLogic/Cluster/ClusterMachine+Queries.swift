@@ -33,10 +33,10 @@ extension ClusterMachine {
     package func nextDeadline() -> MonotonicTime? {
         guard phase != .ended else { return nil }
         var next = MonotonicTime.distantFuture
-        if phase == .member, !isSuspended { next = min(next, deadline) }
+        if phase == .member, !permit.isSuspended { next = min(next, permit.deadline) }
         if isConnected {
-            if phase == .member, !isPending(.renewal) { next = min(next, nextRenewal) }
-            if phase == .member || phase == .observing, !isPending(.snapshot) { next = min(next, nextSnapshot) }
+            if phase == .member, !isPending(.renewal) { next = min(next, times.renewal) }
+            if phase == .member || phase == .observing, !isPending(.snapshot) { next = min(next, times.snapshot) }
         }
         for slot in slots {
             if case .draining(_, let until, _) = slot.state { next = min(next, until) }

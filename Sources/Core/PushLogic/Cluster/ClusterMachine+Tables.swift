@@ -6,7 +6,7 @@ extension ClusterMachine {
         _ operation: OperationID, begun: MonotonicTime, _ result: ClusterResult, now: MonotonicTime
     ) {
         guard case .snapshot(let snapshot) = result else {
-            nextSnapshot = min(nextSnapshot, now + policy.retryAfter)
+            times.snapshot = min(times.snapshot, now + policy.retryAfter)
             return
         }
         nodes = snapshot.nodes.sorted { $0.id < $1.id }
@@ -31,8 +31,8 @@ extension ClusterMachine {
             return lose(now)
         }
         for row in snapshot.leases { compare(row, operation) }
-        if isSuspended, now < deadline, operation > verifiesAfter { resume() }
-        guard !isSuspended else { return }
+        if permit.isSuspended, now < permit.deadline, operation > permit.verifiesAfter { resume() }
+        guard !permit.isSuspended else { return }
         shortenLeases(by: snapshot.databaseTime, now: now)
         declareDeadNodes(now)
         share(snapshot, operation, now: now)
@@ -79,16 +79,16 @@ extension ClusterMachine {
     /// Finds the partitions that this node takes, and those that it hands over.
     private mutating func share(_ snapshot: ClusterSnapshot, _ operation: OperationID, now: MonotonicTime) {
         let takers = nodes.filter { $0.state == .live && !$0.isExpired && !(isDraining && $0.id == id) }
-        if takers.map(\.incarnation) != members {
-            members = takers.map(\.incarnation)
-            membersSince = now
-            nextMove = max(nextMove, now + policy.settleTime + policy.moveJitter * random.unit())
+        if takers.map(\.incarnation) != moves.members {
+            moves.members = takers.map(\.incarnation)
+            moves.membersSince = now
+            moves.next = max(moves.next, now + policy.settleTime + policy.moveJitter * random.unit())
         }
         let own = takers.firstIndex { $0.id == id }
         let holders = holders(snapshot, takers: takers, own: own)
         let homes = Balance.plan(holders, members: takers.count)
         claims = isDraining ? [] : chooseClaims(snapshot, holders: holders, homes: homes, own: own, now: now)
-        if operation > movesAfter { move(homes, takers: takers, own: own, now: now) }
+        if operation > moves.after { move(homes, takers: takers, own: own, now: now) }
     }
 
     /// Returns the holders of the partitions as they are after what this node has begun.
@@ -169,7 +169,7 @@ extension ClusterMachine {
                 guard moving < policy.handOversAtOnce else { return }
             } else {
                 guard moving == 0 else { return }
-                let next = max(nextMove, membersSince + policy.settleTime)
+                let next = max(moves.next, moves.membersSince + policy.settleTime)
                 guard now >= next else { return wantSnapshot(at: next) }
             }
             beginDrain(of: part, epoch: epoch, to: takers[home].id, now: now)

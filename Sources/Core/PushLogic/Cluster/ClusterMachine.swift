@@ -75,6 +75,35 @@ package struct ClusterMachine: ~Copyable {
         case ended
     }
 
+    /// What the last acknowledged renewal allows this node.
+    struct Permit {
+        /// The time until which this node may send.
+        var deadline = MonotonicTime.distantPast
+        /// Whether the deadline has passed, and the partitions have not been verified since.
+        var isSuspended = true
+        /// A snapshot after this operation shows whether the partitions are still held.
+        var verifiesAfter = OperationID(number: 0)
+    }
+
+    /// When the tables are written and read.
+    struct Times {
+        /// The next renewal.
+        var renewal = MonotonicTime.distantFuture
+        /// The next snapshot.
+        var snapshot = MonotonicTime.distantFuture
+        var lastSnapshot = MonotonicTime.distantPast
+    }
+
+    /// The moves of partitions from nodes that have more than their share.
+    struct Moves {
+        /// The members of the last snapshot that take partitions, and the time since which they have been the same.
+        var members: [NodeIncarnation] = []
+        var membersSince = MonotonicTime.distantPast
+        /// The time of the next move, and the operation after which a snapshot shows the result of the last.
+        var next = MonotonicTime.distantPast
+        var after = OperationID(number: 0)
+    }
+
     package let id: NodeID
     package let contact: NodeContact
     package let policy: ClusterPolicy
@@ -88,12 +117,7 @@ package struct ClusterMachine: ~Copyable {
     var isConnected = false
     var clock = DatabaseClock()
 
-    /// The time until which the last acknowledged renewal allows this node to send.
-    var deadline = MonotonicTime.distantPast
-    /// Whether the deadline has passed, and the partitions have not been verified since.
-    var isSuspended = true
-    /// A snapshot after this operation shows whether the partitions are still held.
-    var verifiesAfter = OperationID(number: 0)
+    var permit = Permit()
     /// The time until which this node sends for the partitions that it serves. The hot path compares its clock with it
     /// before each batch.
     package internal(set) var sendsUntil = MonotonicTime.distantPast
@@ -107,16 +131,8 @@ package struct ClusterMachine: ~Copyable {
     var operations: [OperationID: PendingOperation] = [:]
     var lastOperation = OperationID(number: 0)
     var joinedAfter = OperationID(number: 0)
-    var nextRenewal = MonotonicTime.distantFuture
-    var nextSnapshot = MonotonicTime.distantFuture
-    var lastSnapshot = MonotonicTime.distantPast
-
-    /// The members of the last snapshot that take partitions, and the time since which they have been the same.
-    var members: [NodeIncarnation] = []
-    var membersSince = MonotonicTime.distantPast
-    /// The time of the next move for balance, and the operation after which a snapshot shows the result of the last.
-    var nextMove = MonotonicTime.distantPast
-    var movesAfter = OperationID(number: 0)
+    var times = Times()
+    var moves = Moves()
     /// Whether the shared name was reported.
     var hasReportedName = false
 
@@ -163,9 +179,9 @@ package struct ClusterMachine: ~Copyable {
         guard !isDraining else { return settle(now) }
         isDraining = true
         switch phase {
-        case .member where !isSuspended:
+        case .member where !permit.isSuspended:
             limitDrains(now: now)
-            nextRenewal = min(nextRenewal, now)
+            times.renewal = min(times.renewal, now)
             wantSnapshot(at: now)
         case .observing, .joining, .member: leave(now)
         case .leaving, .ended: break
@@ -186,7 +202,7 @@ package struct ClusterMachine: ~Copyable {
     /// goes back.
     mutating func enter(_ now: MonotonicTime) -> MonotonicTime {
         latest = max(latest, now)
-        if phase == .member, !isSuspended, latest >= deadline { suspend() }
+        if phase == .member, !permit.isSuspended, latest >= permit.deadline { suspend() }
         return latest
     }
 
@@ -197,6 +213,6 @@ package struct ClusterMachine: ~Copyable {
     }
 
     mutating func wantSnapshot(at time: MonotonicTime) {
-        nextSnapshot = min(nextSnapshot, max(time, lastSnapshot + policy.minSnapshotInterval))
+        times.snapshot = min(times.snapshot, max(time, times.lastSnapshot + policy.minSnapshotInterval))
     }
 }

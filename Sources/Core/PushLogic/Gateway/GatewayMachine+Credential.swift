@@ -113,7 +113,7 @@ extension GatewayMachine {
     }
 
     mutating func refuseToken(_ generation: UInt64, now: MonotonicTime) {
-        guard mode == .running || mode == .finishing,
+        guard mode == .running || mode.isFinishing,
             tokens.wasRefused(generation, now: now, within: policy.tokenWithin)
         else { return }
         beginTrial(now: now)

@@ -103,7 +103,7 @@ extension GatewayMachine {
 
     /// Returns the number of deliveries that the owner may still submit.
     package func credit(waiting: Int, now: MonotonicTime) -> Int {
-        if trial != nil, mode != .finishing { return wantsTrial(now) ? max(0, 1 - waiting) : 0 }
+        if trial != nil, !mode.isFinishing { return wantsTrial(now) ? max(0, 1 - waiting) : 0 }
         guard mode == .running, !isPaused, !breaker.isOpen else { return 0 }
         if breaker.isHalfOpen { return breaker.wantsProbe ? max(0, 1 - waiting) : 0 }
         if slots.contains(where: { $0.phase == .open }) {

@@ -31,8 +31,11 @@ package struct GatewayMachine: ~Copyable {
         case running
         /// Keeps the queue, and sends nothing but the attempts of a ``CredentialTrial``. Transitions to: running, ending.
         case halted(GatewayHalt)
-        /// Takes no new deliveries and sends those that it has. Transitions to: ending (also for a reason to halt).
-        case finishing
+        /// Takes no new deliveries and sends those that it has; with `whenCutOff`, it does not wait for those that it
+        /// cannot send now. Transitions to: ending (also for a reason to halt).
+        case finishing(whenCutOff: Bool)
+
+        var isFinishing: Bool { if case .finishing = self { true } else { false } }
         /// Every connection is closing. Final.
         case ending
     }
@@ -61,8 +64,6 @@ package struct GatewayMachine: ~Copyable {
     /// The last failure to connect, until a connection is open.
     package internal(set) var fault: ConnectionFault?
     package internal(set) var hasBeenUp = false
-    /// Whether a gateway that finishes ends without waiting for deliveries that it cannot send now.
-    private var finishesWhenCutOff = false
     var connectsAgainAt = MonotonicTime(nanoseconds: .min)
     package internal(set) var connects: UInt64 = 0
     /// The number of waiting deliveries, as last reported by the shell.
@@ -188,11 +189,11 @@ package struct GatewayMachine: ~Copyable {
     ///   for an owner that keeps deliveries that come back.
     package mutating func finish(waiting: Int, whenCutOff: Bool = false, now: MonotonicTime) -> [Action] {
         self.waiting = waiting
-        finishesWhenCutOff = finishesWhenCutOff || whenCutOff
         switch mode {
-        case .running: mode = .finishing
+        case .running: mode = .finishing(whenCutOff: whenCutOff)
         case .halted: end(now, atOnce: false)
-        case .finishing, .ending: break
+        case .finishing(let before): mode = .finishing(whenCutOff: before || whenCutOff)
+        case .ending: break
         }
         return settle(now)
     }
@@ -228,8 +229,8 @@ package struct GatewayMachine: ~Copyable {
 
     /// Whether the gateway is to finish and has nothing left to wait for.
     var isFinished: Bool {
-        guard mode == .finishing, outstanding == 0 else { return false }
-        return waiting == 0 || isPaused || (finishesWhenCutOff && !canSend)
+        guard case .finishing(let whenCutOff) = mode, outstanding == 0 else { return false }
+        return waiting == 0 || isPaused || (whenCutOff && !canSend)
     }
 
     private var canSend: Bool {

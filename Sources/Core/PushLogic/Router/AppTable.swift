@@ -6,6 +6,8 @@ struct AppTable {
     private var indices: [AppID: AppIndex] = [:]
     /// The app that was looked up last.
     private var last: AppIndex?
+    /// The position of the app that is dispatched first in the next tick.
+    var firstInTurn = 0
 
     var count: Int { states.count }
     var all: some RandomAccessCollection<AppIndex> { (0..<states.count).lazy.map { AppIndex($0) } }

@@ -22,7 +22,7 @@ struct RecallingCancel {
 extension RouterMachine {
     /// Takes orders of the ledger. They are carried out together at the end of the tick, so that the cost of a tick is
     /// one look at the messages in memory, however many orders it has. It does not depend on the messages on disk.
-    package mutating func cancelled(_ orders: [CancelOrder]) { newCancels += orders }
+    package mutating func cancelled(_ orders: [CancelOrder]) { cancels.new += orders }
 
     /// Pauses an app, or lets it continue. While it is paused, nothing of it is sent; its messages still expire.
     package mutating func setPaused(_ isPaused: Bool, app id: AppID) {
@@ -31,14 +31,16 @@ extension RouterMachine {
         apps[app].isDirty = true
     }
 
-    func isStopped(_ message: MessageHandle) -> Bool { !stopped.isEmpty && stopped[message] != nil }
+    func isStopped(_ message: MessageHandle) -> Bool { !cancels.stopped.isEmpty && cancels.stopped[message] != nil }
 
     func isStopped(_ delivery: Delivery) -> Bool {
-        !stopped.isEmpty && isStopped(deliveries[delivery.handle].message)
+        !cancels.stopped.isEmpty && isStopped(deliveries[delivery.handle].message)
     }
 
     func isCancelled(_ delivery: Delivery) -> Bool {
-        guard !stopped.isEmpty, let one = stopped[deliveries[delivery.handle].message] else { return false }
+        guard !cancels.stopped.isEmpty, let one = cancels.stopped[deliveries[delivery.handle].message] else {
+            return false
+        }
         return !one.isLeaving
     }
 
@@ -46,8 +48,8 @@ extension RouterMachine {
 
     /// Stops the messages of the new orders.
     mutating func stopCancelled() {
-        let orders = newCancels
-        newCancels = []
+        let orders = cancels.new
+        cancels.new = []
         let held = heldMessages(of: orders)
         var recalling: [RecallingCancel] = []
         var newlyStopped: [MessageHandle] = []
@@ -59,12 +61,12 @@ extension RouterMachine {
                     if let lane = part.lane { markStale(part.seq, in: lane, since: part.begin) }
                     continue
                 }
-                if expiring.contains(message) {
+                if expiry.messages.contains(message) {
                     one.parts.append((part.seq, .elsewhere(.ending)))
                     continue
                 }
                 messages[message].accepted.message.withdraw()
-                stopped[message] = .cancelled(named: part.named, isAwaited: true)
+                cancels.stopped[message] = .cancelled(named: part.named, isAwaited: true)
                 newlyStopped.append(message)
                 one.parts.append((part.seq, .held(message)))
             }
@@ -72,7 +74,7 @@ extension RouterMachine {
         }
         stop(newlyStopped)
         askToReturn(&recalling)
-        recalls += recalling
+        cancels.recalls += recalling
     }
 
     /// Returns the messages in memory that the orders concern.
@@ -86,7 +88,7 @@ extension RouterMachine {
         return held
     }
 
-    /// Stops messages that were added to ``stopped``: they leave all queues, and the search for their devices ends.
+    /// Stops messages that were added to `cancels.stopped`: they leave all queues, and the search for their devices ends.
     mutating func stop(_ some: [MessageHandle]) {
         if some.isEmpty { return }
         let loaded = removeFromQueues(some)
@@ -103,7 +105,7 @@ extension RouterMachine {
             touched.insert(messages[message].lane)
             if messages[message].open > 0 { isRetried = true }
         }
-        let stopped = stopped
+        let stopped = cancels.stopped
         var loaded: Set<MessageHandle> = []
         var retries: [Delivery] = []
         for lane in touched {
@@ -153,12 +155,12 @@ extension RouterMachine {
         messages[message].fanOut?.removeRest()
         dropDevices(fanOut.rest, of: message)
         dropDevices(fanOut.next[...], of: message)
-        if let index = pagesToAsk.firstIndex(of: message) {
-            pagesToAsk.remove(at: index)
+        if let index = lookUps.pages.firstIndex(of: message) {
+            lookUps.pages.remove(at: index)
             endPageRequest(of: message)
         }
-        if let index = claimsToAsk.firstIndex(of: message) {
-            claimsToAsk.remove(at: index)
+        if let index = lookUps.claims.firstIndex(of: message) {
+            lookUps.claims.remove(at: index)
             _ = messages[message].fanOut?.endClaim()
         }
         // An answer that is under way is awaited.
@@ -167,7 +169,7 @@ extension RouterMachine {
     }
 
     private mutating func dropDevices(_ devices: ArraySlice<AudiencePage.Device>, of message: MessageHandle) {
-        if stopped[message]?.isLeaving != true {
+        if cancels.stopped[message]?.isLeaving != true {
             messages[message].counts.cancelled &+= UInt32(clamping: devices.count)
         }
         guard messages[message].accepted.needsClaim else { return }
@@ -195,8 +197,8 @@ extension RouterMachine {
         deliveries.remove(delivery.handle)
         apps[messages[message].lane.app].underWay -= 1
         actions.release(open.device, of: messages[message].accepted)
-        if stopped[message]?.isLeaving == true {
-            stopped[message] = .leaving(isWhole: false)
+        if cancels.stopped[message]?.isLeaving == true {
+            cancels.stopped[message] = .leaving(isWhole: false)
         } else {
             messages[message].counts.cancelled &+= 1
         }
@@ -218,22 +220,22 @@ extension RouterMachine {
         // Otherwise the message was completed while the order was on its way.
         guard lanes[lane].isOnDisk else { return }
         if lanes[lane].stale.insert(seq).inserted {
-            staleCount += 1
+            cancels.staleCount += 1
             lanes[lane].waits.remove(begin, of: seq)
         }
         guard lanes[lane].stale.count >= Self.staleLimit, lanes[lane].stale.count * 8 > lanes[lane].spilled.count else {
             return
         }
         let stale = exchange(&lanes[lane].stale, with: [])
-        staleCount -= stale.count
-        queuedCount -= lanes[lane].spilled.removeAll { stale.contains($0) }
+        cancels.staleCount -= stale.count
+        counts.queued -= lanes[lane].spilled.removeAll { stale.contains($0) }
     }
 
     /// Forgets the stale numbers of a lane that has nothing on disk any more. Their messages were completed while the
     /// orders were on their way, so their numbers were in no queue.
     mutating func forgetStaleIfNoneIsLeft(in lane: LaneID) {
         guard !lanes[lane].stale.isEmpty, !lanes[lane].isOnDisk else { return }
-        staleCount -= lanes[lane].stale.count
+        cancels.staleCount -= lanes[lane].stale.count
         lanes[lane].stale = []
     }
 
@@ -244,7 +246,7 @@ extension RouterMachine {
         _ seqs: [UInt64], unread: [UInt64], read messages: [AcceptedMessage], in lane: LaneID
     ) -> Set<UInt64> {
         var forgotten = Set(seqs.dropLast(unread.count).filter { lanes[lane].stale.remove($0) != nil })
-        staleCount -= forgotten.count
+        cancels.staleCount -= forgotten.count
         for message in messages where forgotten.remove(message.seq) != nil {
             lanes[lane].waits.add(message.begin, of: message.seq)
         }
@@ -278,14 +280,14 @@ extension RouterMachine {
     mutating func endRecalls() {
         var waiting: [RecallingCancel] = []
         var answered: [RecallingCancel] = []
-        for order in recalls {
+        for order in cancels.recalls {
             if order.asked.allSatisfy({ apps[$0.app].recalled >= $0.number }) {
                 answered.append(order)
             } else {
                 waiting.append(order)
             }
         }
-        recalls = waiting
+        cancels.recalls = waiting
         if answered.isEmpty { return }
         actions.add(
             answered.map { order in
@@ -295,8 +297,8 @@ extension RouterMachine {
             })
         for order in answered {
             for case (_, .held(let message)) in order.parts {
-                if case .cancelled(let named, _)? = stopped[message] {
-                    stopped[message] = .cancelled(named: named, isAwaited: false)
+                if case .cancelled(let named, _)? = cancels.stopped[message] {
+                    cancels.stopped[message] = .cancelled(named: named, isAwaited: false)
                 }
                 if messages[message].open == 0, messages[message].isAllDispatched { complete(message) }
             }
@@ -310,7 +312,7 @@ extension RouterMachine {
             let counts = messages[message].counts
             let open = UInt64(max(0, messages[message].open))
             var named: UInt64?
-            if case .cancelled(let count?, _)? = stopped[message] { named = UInt64(max(0, count)) }
+            if case .cancelled(let count?, _)? = cancels.stopped[message] { named = UInt64(max(0, count)) }
             return .stopped(
                 sent: UInt64(counts.sent), underWay: open,
                 cancelled: named.map { $0 - min($0, counts.ended + open) } ?? UInt64(counts.cancelled),
@@ -321,11 +323,11 @@ extension RouterMachine {
     /// Decides whether a message may be completed now. If it was cancelled, all its devices that have no outcome count
     /// as cancelled. If its part was closed and a device is left, it is forgotten.
     mutating func mayComplete(_ message: MessageHandle) -> Bool {
-        switch stopped[message] {
+        switch cancels.stopped[message] {
         case nil: return true
         case .cancelled(_, isAwaited: true)?: return false
         case .cancelled(let named, isAwaited: false)?:
-            stopped[message] = nil
+            cancels.stopped[message] = nil
             if let named {
                 let named = UInt64(max(0, named))
                 messages[message].counts.cancelled = UInt32(
@@ -333,7 +335,7 @@ extension RouterMachine {
             }
             return true
         case .leaving(let isWhole)?:
-            stopped[message] = nil
+            cancels.stopped[message] = nil
             if !isWhole { forget(message) }
             return isWhole
         }

@@ -37,19 +37,19 @@ extension RouterMachine {
         }
         if accepted.counts.total > 0 { return false }
         noteDrop(message)
-        expiring.append(message)
+        expiry.messages.append(message)
         return true
     }
 
     /// The maximum number of devices that expire in one tick. A message may name a hundred thousand.
     private static let expiringPerTick = 4096
 
-    /// Records some devices of the messages in ``expiring``.
+    /// Records some devices of the messages in ``expiry``.
     mutating func expireSome() {
         var left = Self.expiringPerTick
-        while left > 0, let message = expiring.first {
+        while left > 0, let message = expiry.messages.first {
             let accepted = messages[message].accepted
-            var scan = expiryScan.take() ?? AudienceScan(count: accepted.audience.named ?? 0)
+            var scan = expiry.scan.take() ?? AudienceScan(count: accepted.audience.named ?? 0)
             let range = scan.advance(by: left)
             left -= range.count
             switch accepted.audience {
@@ -65,10 +65,10 @@ extension RouterMachine {
             case .users, .tags, .everyone, .activities: break
             }
             if scan.isComplete {
-                _ = expiring.popFirst()
+                _ = expiry.messages.popFirst()
                 complete(message, isExpired: true)
             } else {
-                expiryScan = scan
+                expiry.scan = scan
             }
         }
     }
@@ -177,14 +177,14 @@ extension RouterMachine {
         lanes[lane].spilled.pass(rest)
         lanes[lane].spilled.unlook(unread)
         // If most messages have expired, the next ones probably have too.
-        if ended * 2 > messages.count { sweepAt = now }
+        if ended * 2 > messages.count { expiry.sweepAt = now }
     }
 
     // MARK: Dropping
 
     /// Returns whether an operator has dropped the message.
     func isDropped(_ message: MessageHandle) -> Bool {
-        droppedApps > 0
+        counts.droppedApps > 0
             && isDropped(messages[message].accepted, of: messages[message].lane.app)
     }
 
@@ -208,11 +208,11 @@ extension RouterMachine {
         guard let app = apps.index(of: id), !apps[app].hasGate else { return nil }
         let count = waitingMessages(of: app)
         if count > 0 {
-            if apps[app].drop == nil { droppedApps += 1 }
+            if apps[app].drop == nil { counts.droppedApps += 1 }
             apps[app].drop = AppState.Drop(upTo: newest, at: wall.unixSeconds)
             unparkAll(of: app)
         }
-        sweepAt = now
+        expiry.sweepAt = now
         return count
     }
 
@@ -224,7 +224,7 @@ extension RouterMachine {
     mutating func endDrop(of app: AppIndex) {
         guard apps[app].drop != nil else { return }
         apps[app].drop = nil
-        droppedApps -= 1
+        counts.droppedApps -= 1
     }
 
     /// Returns whether a drop is complete: nothing of the app waits any more.

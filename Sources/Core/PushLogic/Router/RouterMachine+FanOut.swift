@@ -97,7 +97,7 @@ extension RouterMachine {
         let reserved = min(policy.page, estimate)
         messages[message].fanOut?.beginPage(reserving: reserved)
         lanes[messages[message].lane].prepared += reserved
-        if mayWork { askPage(for: message) } else { pagesToAsk.append(message) }
+        if mayWork { askPage(for: message) } else { lookUps.pages.append(message) }
     }
 
     private mutating func askPage(for message: MessageHandle) {
@@ -117,7 +117,7 @@ extension RouterMachine {
     package mutating func pageFailed(for message: MessageHandle, error: String) {
         guard
             let retry = messages[message].fanOut?.pageFailed(
-                error, answers: registryAnswers, at: now, backoff: policy.retryBackoff)
+                error, answers: lookUps.answers, at: now, backoff: policy.retryBackoff)
         else { preconditionFailure("router: page for message \(message), which did not request one") }
         if isStopped(message) {
             endPageRequest(of: message)
@@ -125,9 +125,9 @@ extension RouterMachine {
             return settle(message)
         }
         noteFailure(of: message, isAlone: retry.failsAlone)
-        if !retry.failsAlone { registryTrouble = error }
-        pagesToAsk.append(message)
-        askPagesAt = min(askPagesAt ?? .distantFuture, retry.askAgainAt)
+        if !retry.failsAlone { lookUps.trouble = error }
+        lookUps.pages.append(message)
+        lookUps.pagesAt = min(lookUps.pagesAt ?? .distantFuture, retry.askAgainAt)
     }
 
     /// Completes a message with a failure because the registry can never resolve its audience. Deliveries that are
@@ -154,18 +154,20 @@ extension RouterMachine {
     /// Adds a message to those whose own request fails, or removes it. If the list is full, a message is added when its
     /// request fails again after another one was removed.
     private mutating func noteFailure(of message: MessageHandle, isAlone: Bool) {
-        let index = failingAlone.firstIndex(of: message)
-        if isAlone, index == nil, failingAlone.count < RouterTroubles.maxMessages { failingAlone.append(message) }
-        if !isAlone, let index { failingAlone.remove(at: index) }
+        let index = lookUps.failingAlone.firstIndex(of: message)
+        if isAlone, index == nil, lookUps.failingAlone.count < RouterTroubles.maxMessages {
+            lookUps.failingAlone.append(message)
+        }
+        if !isAlone, let index { lookUps.failingAlone.remove(at: index) }
     }
 
     /// Records that the registry answers. Requests that failed together with the registry are repeated at once.
     private mutating func registryAnswered() {
-        registryAnswers &+= 1
-        guard registryTrouble != nil else { return }
-        registryTrouble = nil
-        for message in pagesToAsk { messages[message].fanOut?.retryPage(at: now) }
-        askPagesAt = now
+        lookUps.answers &+= 1
+        guard lookUps.trouble != nil else { return }
+        lookUps.trouble = nil
+        for message in lookUps.pages { messages[message].fanOut?.retryPage(at: now) }
+        lookUps.pagesAt = now
     }
 
     /// Takes a page that the registry found.
@@ -207,7 +209,7 @@ extension RouterMachine {
             return queue(page.devices, of: message)
         }
         messages[message].fanOut?.beginClaim(of: page)
-        if mayWork, !ledgerRetry.isDelayed(at: now) { askClaim(for: message) } else { claimsToAsk.append(message) }
+        if mayWork, !ledgerRetry.isDelayed(at: now) { askClaim(for: message) } else { lookUps.claims.append(message) }
     }
 
     private mutating func askClaim(for message: MessageHandle) {
@@ -241,7 +243,7 @@ extension RouterMachine {
                     settle(message)
                 } else {
                     failed = true
-                    claimsToAsk.append(message)
+                    lookUps.claims.append(message)
                 }
                 continue
             }
@@ -276,31 +278,31 @@ extension RouterMachine {
 
     /// Sends the requests that could not be sent before or were not answered.
     mutating func askWhatWaits() {
-        if !pagesToAsk.isEmpty, askPagesAt.map({ $0 <= now }) ?? true { askPagesAgain() }
-        if !claimsToAsk.isEmpty, !ledgerRetry.isDelayed(at: now) {
-            for message in claimsToAsk { askClaim(for: message) }
-            claimsToAsk = []
+        if !lookUps.pages.isEmpty, lookUps.pagesAt.map({ $0 <= now }) ?? true { askPagesAgain() }
+        if !lookUps.claims.isEmpty, !ledgerRetry.isDelayed(at: now) {
+            for message in lookUps.claims { askClaim(for: message) }
+            lookUps.claims = []
         }
     }
 
     private mutating func askPagesAgain() {
         var waiting: [MessageHandle] = []
         var asked = 0
-        askPagesAt = nil
-        for message in pagesToAsk {
+        lookUps.pagesAt = nil
+        for message in lookUps.pages {
             if messages[message].accepted.isDynamic, isExpired(message) {
                 giveUp(message)
             } else if let at = messages[message].fanOut?.pageQuery?.retry?.askAgainAt, at > now {
                 waiting.append(message)
-                askPagesAt = min(askPagesAt ?? .distantFuture, at)
+                lookUps.pagesAt = min(lookUps.pagesAt ?? .distantFuture, at)
             } else {
                 askPage(for: message)
                 asked += 1
             }
         }
-        pagesToAsk = waiting
+        lookUps.pages = waiting
         // No request is left whose answer could clear the error.
-        if waiting.isEmpty, asked == 0 { registryTrouble = nil }
+        if waiting.isEmpty, asked == 0 { lookUps.trouble = nil }
     }
 
     /// Stops the search of an expired message to a dynamic audience while the registry does not answer. Devices that
@@ -354,7 +356,7 @@ extension RouterMachine {
     }
 
     mutating func complete(_ message: MessageHandle, isExpired: Bool = false) {
-        if !stopped.isEmpty, !mayComplete(message) { return }
+        if !cancels.stopped.isEmpty, !mayComplete(message) { return }
         let failure = failures.isEmpty ? nil : failures.removeValue(forKey: message)
         actions.completed.append(
             CompletedMessage(
@@ -371,7 +373,7 @@ extension RouterMachine {
 
     private mutating func endWait(of message: MessageHandle) {
         if messages[message].activity != nil { activityEnded(message) }
-        queuedCount -= 1
+        counts.queued -= 1
         let (lane, begin) = (messages[message].lane, messages[message].begin)
         lanes[lane].waits.remove(begin, of: messages[message].accepted.seq)
         release(message)

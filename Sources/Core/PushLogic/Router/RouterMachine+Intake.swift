@@ -24,7 +24,7 @@ extension RouterMachine {
                 let time = backlog.time(of: seq, row: &row, otherwise: wall)
                 lanes[lane].waits.add(time, of: seq)
             }
-            queuedCount += seqs.count
+            counts.queued += seqs.count
             apps[app].isDirty = true
         }
         if let time = backlog.nextDue { schedule.note(time) }
@@ -41,8 +41,8 @@ extension RouterMachine {
         let app = index(of: accepted.message.app)
         let kind = LaneKind(Lane(of: accepted.message, to: accepted.audience))
         let lane = LaneID(app: app, kind: kind)
-        if droppedApps > 0, hasDropped(app) { endDrop(of: app) }
-        queuedCount += 1
+        if counts.droppedApps > 0, hasDropped(app) { endDrop(of: app) }
+        counts.queued += 1
         apps[app].isDirty = true
         let message = HeldMessage(accepted, lane: lane)
         let begin = message.begin
@@ -165,7 +165,7 @@ extension RouterMachine {
             guard let one = fault.damaged, !overtaken.contains(one.seq), rest.count < seqs.count else {
                 return ledgerRetry.failed(fault.description, at: now, backoff: policy.retryBackoff)
             }
-            queuedCount -= 1
+            counts.queued -= 1
             lanes[lane].waits.remove(nil, of: one.seq)
             endDamaged(one, app: apps[app].id, fault: fault)
         case .success(let read):
@@ -173,7 +173,7 @@ extension RouterMachine {
             let unread = unread(of: asked, after: read.last?.seq).filter { !overtaken.contains($0) }
             let messages = overtaken.isEmpty ? read : read.filter { !overtaken.contains($0.seq) }
             let doneCount = seqs.count - unread.count - messages.count
-            queuedCount -= doneCount
+            counts.queued -= doneCount
             let skipped =
                 lanes[lane].stale.isEmpty ? [] : forgetStale(seqs, unread: unread, read: messages, in: lane)
             if doneCount > skipped.count {
@@ -215,7 +215,7 @@ extension RouterMachine {
 
     /// Completes a message that was acknowledged and cannot be read, with the failure `damaged`.
     private mutating func endDamaged(_ one: DamagedMessage, app: AppID?, fault: LedgerFault) {
-        damaged += 1
+        counts.damaged += 1
         actions.damaged.append(fault)
         // Without the app there is no topic for an event. Only the log reports the message.
         guard let app = one.app ?? app else { return }

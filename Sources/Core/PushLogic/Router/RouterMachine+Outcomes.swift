@@ -39,7 +39,7 @@ extension RouterMachine {
     ) {
         let delivery = report.delivery
         guard deliveries.contains(delivery.handle), deliveries[delivery.handle].isOut else {
-            surplus += 1
+            counts.surplus += 1
             return
         }
         apps[app].out -= 1

@@ -33,22 +33,22 @@ extension RouterMachine {
         for message in messages.handles(where: { numbers.contains(EventNumber.part(of: $0.accepted.seq)) }) {
             held[EventNumber.part(of: messages[message].accepted.seq), default: []].append(message)
             // A cancelled message ends by itself.
-            if stopped[message] == nil { stopping.append(message) }
+            if cancels.stopped[message] == nil { stopping.append(message) }
         }
-        if let first = expiring.first, numbers.contains(EventNumber.part(of: messages[first].accepted.seq)) {
-            expiryScan = nil
+        if let first = expiry.messages.first, numbers.contains(EventNumber.part(of: messages[first].accepted.seq)) {
+            expiry.scan = nil
         }
-        if !expiring.isEmpty {
+        if !expiry.messages.isEmpty {
             var isMeant: Set<MessageHandle> = []
             for message in stopping { isMeant.insert(message) }
-            ending = expiring.removeAll { isMeant.contains($0) }
+            ending = expiry.messages.removeAll { isMeant.contains($0) }
             for message in ending { isMeant.remove(message) }
             stopping = stopping.filter { isMeant.contains($0) }
         }
         for message in ending { forget(message) }
         var asked: [AppIndex: UInt64] = [:]
         for message in stopping {
-            stopped[message] = .leaving(isWhole: messages[message].isAllDispatched)
+            cancels.stopped[message] = .leaving(isWhole: messages[message].isAllDispatched)
             guard messages[message].open > 0 else { continue }
             messages[message].accepted.message.withdraw()
             let app = messages[message].lane.app
@@ -65,20 +65,20 @@ extension RouterMachine {
 
     /// Forgets the messages of parts that are not in memory.
     private mutating func forgetWaiting(in numbers: Set<Int>) {
-        queuedCount -= activities.unpark { numbers.contains(EventNumber.part(of: $0.seq)) }.count
+        counts.queued -= activities.unpark { numbers.contains(EventNumber.part(of: $0.seq)) }.count
         activities.forget(parts: numbers)
         for lane in lanes.all {
             let isMeant = { (seq: UInt64) in numbers.contains(EventNumber.part(of: seq)) }
             if !lanes[lane].stale.isEmpty {
                 let stale = lanes[lane].stale.filter(isMeant)
                 lanes[lane].stale.subtract(stale)
-                staleCount -= stale.count
+                cancels.staleCount -= stale.count
             }
-            if !lanes[lane].spilled.isEmpty { queuedCount -= lanes[lane].spilled.removeAll(where: isMeant) }
+            if !lanes[lane].spilled.isEmpty { counts.queued -= lanes[lane].spilled.removeAll(where: isMeant) }
             // The answer may still contain messages that are being read. By then the part may be open again, with the
             // same messages in its backlog.
             for seq in lanes[lane].loading where isMeant(seq) && lanes[lane].overtaken.insert(seq).inserted {
-                queuedCount -= 1
+                counts.queued -= 1
             }
             for number in numbers { lanes[lane].waits.removeAll(of: number) }
             apps[lane.app].isDirty = true

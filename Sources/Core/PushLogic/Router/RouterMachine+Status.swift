@@ -87,10 +87,10 @@ extension RouterMachine {
     /// messages that wait.
     package var troubles: RouterTroubles {
         var troubles = RouterTroubles()
-        troubles.damaged = damaged
+        troubles.damaged = counts.damaged
         if let text = ledgerRetry.text { troubles.everywhere.append("the ledger cannot be read: \(text)") }
-        if let text = registryTrouble { troubles.everywhere.append("the registry does not answer: \(text)") }
-        for message in failingAlone {
+        if let text = lookUps.trouble { troubles.everywhere.append("the registry does not answer: \(text)") }
+        for message in lookUps.failingAlone {
             guard let retry = messages[message].fanOut?.pageQuery?.retry else { continue }
             let content = messages[message].accepted.message
             troubles.ofMessages.append(

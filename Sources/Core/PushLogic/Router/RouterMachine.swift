@@ -22,66 +22,37 @@ package struct RouterMachine: ~Copyable {
 
     var apps = AppTable()
     var lanes = LaneTable()
-    /// The position of the app that is dispatched first in the next tick.
-    private var firstApp = 0
 
     var messages = MessageTable()
     var deliveries = DeliveryTable()
     var retries = RetryHeap()
     var budget: MemoryBudget
 
-    /// Messages to named devices that expired before any device was looked up.
-    var expiring = MessageRing()
-    /// The way through the devices of the first of them, if some were recorded.
-    var expiryScan: AudienceScan?
-    /// Messages whose request for a page or a claim failed or could not be sent yet.
-    var pagesToAsk: [MessageHandle] = []
-    var claimsToAsk: [MessageHandle] = []
-    /// The time at which the first of ``pagesToAsk`` is requested again; nil means at once.
-    var askPagesAt: MonotonicTime?
-    /// The last error of the registry until it answers again, and the number of its answers.
-    var registryTrouble: String?
-    var registryAnswers: UInt64 = 0
-    /// The first few messages whose page request fails although the registry answers other requests.
-    var failingAlone: [MessageHandle] = []
-    /// The failures of reads and claims, and the fault while the ledger cannot write.
+    var expiry = RouterExpiry()
+    var lookUps = PendingLookUps()
+    /// The failures of reads and claims.
     var ledgerRetry = RetryState()
-    var fault: LedgerFault?
+    var halt = RouterHalt()
     /// The reasons why messages end before all their devices were found or sent to. Few messages have one.
     var failures: [MessageHandle: MessageFailure] = [:]
-    /// The messages in memory that were cancelled or whose part was closed, until they are complete.
-    var stopped: [MessageHandle: StoppedMessage] = [:]
+    var cancels = RouterCancels()
     /// The parts of the ledger that come and go.
     var parts = RouterParts()
-    /// The orders of this tick, and those that wait for a gateway to return deliveries.
-    var newCancels: [CancelOrder] = []
-    var recalls: [RecallingCancel] = []
-    /// The number of messages on disk that were cancelled and whose numbers are still in queues.
-    var staleCount = 0
-    /// The number of messages that the ledger could not read.
-    var damaged: UInt64 = 0
-    var isStopped = false
-    var isSuspended = false
 
     var schedule = Schedule()
-    var sweepAt: MonotonicTime?
     /// What is read to find expired messages, and the newest ones of Live Activities.
     var look = DiskLook()
     var activities = ActivityTable()
-    /// The number of apps whose waiting messages are being dropped.
-    var droppedApps = 0
     /// The highest number of a message of each part so far.
     var newest = PartNumbers()
 
+    var counts = RouterCounts()
     /// The number of messages that are accepted, not scheduled and not done.
-    package var unfinished: Int { max(0, queuedCount - staleCount) }
-    /// The same with the messages whose numbers are stale.
-    var queuedCount = 0
+    package var unfinished: Int { max(0, counts.queued - cancels.staleCount) }
     /// The number of reports about deliveries that are not at a gateway. Any value but 0 indicates a bug.
-    package internal(set) var surplus = 0
+    package var surplus: Int { counts.surplus }
 
     var actions = RouterActions()
-    private var lastRecords = 0
 
     package init(
         _ policy: RouterPolicy, identities: Identities, inactive: any DeviceSet,
@@ -126,15 +97,15 @@ package struct RouterMachine: ~Copyable {
 
     /// Records whether the ledger can write; nil means that it can.
     package mutating func healthChanged(_ fault: LedgerFault?) {
-        self.fault = fault
+        halt.fault = fault
         // Page requests that were held back while the ledger could not write are sent at once.
-        if fault == nil { askPagesAt = nil }
+        if fault == nil { lookUps.pagesAt = nil }
         markAll()
     }
 
     /// Stops sending. Deliveries at a gateway still come back in reports; waiting messages are on disk.
     package mutating func stop() {
-        isStopped = true
+        halt.isStopped = true
     }
 
     /// The number of deliveries that are at a gateway.
@@ -142,14 +113,14 @@ package struct RouterMachine: ~Copyable {
 
     /// Takes whether the right to send has run out. What waits stays as it is.
     package mutating func suspended(_ isSuspended: Bool) {
-        self.isSuspended = isSuspended
-        if !isSuspended { askPagesAt = nil }
+        halt.isSuspended = isSuspended
+        if !isSuspended { lookUps.pagesAt = nil }
         markAll()
     }
 
     /// Whether deliveries may be sent: the ledger can write, the right to send has not run out, and the router is not
     /// stopped.
-    var mayWork: Bool { fault == nil && !isSuspended && !isStopped }
+    var mayWork: Bool { !halt.isOn }
 
     /// Returns the index of an app, which is added if it is new.
     mutating func index(of id: AppID) -> AppIndex {
@@ -167,81 +138,81 @@ package struct RouterMachine: ~Copyable {
     /// Returns everything that is to be done now. `hasMore` is true if another tick should follow at once.
     package mutating func run() -> (actions: RouterActions, hasMore: Bool) {
         var hasMore = false
-        if !newCancels.isEmpty { stopCancelled() }
-        if !recalls.isEmpty { endRecalls() }
+        if !cancels.new.isEmpty { stopCancelled() }
+        if !cancels.recalls.isEmpty { endRecalls() }
         if !parts.isQuiet { closeParts() }
         wake()
         // While the ledger cannot write, expired messages wait too: their records would fill the memory.
         if mayWork {
             sweepIfDue()
             if !activities.isQuiet(at: wall) { serveActivities() }
-            if !expiring.isEmpty { expireSome() }
+            if !expiry.messages.isEmpty { expireSome() }
             askWhatWaits()
             askDue()
             // All lanes try to read messages back if room was released.
             if budget.takeOffer() { markAll() }
-            if firstApp >= apps.count { firstApp = 0 }
+            if apps.firstInTurn >= apps.count { apps.firstInTurn = 0 }
             for offset in 0..<apps.count {
-                let position = firstApp + offset
+                let position = apps.firstInTurn + offset
                 let app = AppIndex(position < apps.count ? position : position - apps.count)
                 if apps[app].isDirty { hasMore = dispatch(app) || hasMore }
             }
-            firstApp += 1
+            apps.firstInTurn += 1
         }
-        lastRecords = actions.records.count
+        counts.lastRecords = actions.records.count
         var taken = RouterActions()
         swap(&taken, &actions)
-        return (taken, hasMore || mayWork && (budget.hasOffer || !expiring.isEmpty))
+        return (taken, hasMore || mayWork && (budget.hasOffer || !expiry.messages.isEmpty))
     }
 
     /// Reserves memory for records. A busy tick produces about as many as the one before it.
     mutating func reserveRecords(_ count: Int) {
-        if actions.records.isEmpty { actions.records.reserveCapacity(max(count, lastRecords)) }
+        if actions.records.isEmpty { actions.records.reserveCapacity(max(count, counts.lastRecords)) }
     }
 
     /// Wakes deliveries whose retry is due, and lanes when the ledger may be asked again.
     private mutating func wake() {
         // After `stop`, no record is written. Deliveries that wait for a retry are on disk.
-        while !isStopped, let delivery = retries.popDue(at: now) { retryIsDue(delivery) }
+        while !halt.isStopped, let delivery = retries.popDue(at: now) { retryIsDue(delivery) }
         if let until = ledgerRetry.until, until <= now { markAll() }
     }
 
     /// The time at which ``run()`` must be called again, unless an input comes earlier.
     package var nextDeadline: MonotonicTime? {
-        if isStopped { return nil }
+        if halt.isStopped { return nil }
         var earliest = retries.earliest ?? .distantFuture
         if let until = ledgerRetry.until, until > now { earliest = min(earliest, until) }
-        if let askPagesAt, !pagesToAsk.isEmpty, mayWork { earliest = min(earliest, askPagesAt) }
-        if fault == nil, let wait = schedule.wait(at: wall) {
+        if let pagesAt = lookUps.pagesAt, !lookUps.pages.isEmpty, mayWork { earliest = min(earliest, pagesAt) }
+        if halt.fault == nil, let wait = schedule.wait(at: wall) {
             // The wall clock may be set at any time, so it is read at least once a minute.
             var at = now + min(wait, .seconds(60))
             if wait == .zero { at = max(ledgerRetry.until ?? at, now + .milliseconds(100)) }
             earliest = min(earliest, at)
         }
-        if fault == nil, activities.earliestEnd < .distantFuture {
+        if halt.fault == nil, activities.earliestEnd < .distantFuture {
             // The wall clock may be set at any time.
             let wait = max(0, activities.earliestEnd.milliseconds(since: wall))
             earliest = min(earliest, now + min(.milliseconds(wait), .seconds(60)))
         }
-        if let sweepAt, mayWork { earliest = min(earliest, sweepAt) }
+        if let sweepAt = expiry.sweepAt, mayWork { earliest = min(earliest, sweepAt) }
         return earliest == .distantFuture ? nil : earliest
     }
 
     private mutating func sweepIfDue() {
-        guard !isStopped, queuedCount > 0 else {
-            sweepAt = nil
+        guard !halt.isStopped, counts.queued > 0 else {
+            expiry.sweepAt = nil
             return
         }
         // The messages in `expiring` end first. Otherwise each sweep would read more messages into memory.
-        if let sweepAt, now >= sweepAt, expiring.isEmpty {
+        if let sweepAt = expiry.sweepAt, now >= sweepAt, expiry.messages.isEmpty {
             for lane in lanes.all {
                 sweep(lane)
                 if isStalled(lane) { putBackUnsent(lane) }
             }
             sweepActivities()
             lookForExpired()
-            self.sweepAt = nil
+            expiry.sweepAt = nil
         }
-        if sweepAt == nil { sweepAt = now + policy.sweep }
+        if expiry.sweepAt == nil { expiry.sweepAt = now + policy.sweep }
     }
 }

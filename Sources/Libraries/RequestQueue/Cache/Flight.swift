@@ -118,7 +118,7 @@ extension ResponseCache {
         do throws(RequestError) {
             var response = try await queue.send(conditional)
             if response.status == 304, var stored {
-                if !Self.isAbout(stored, response) {
+                if !Self.isAbout(stored, in: response) {
                     response = try await queue.send(request)
                 } else {
                     stored.update(from: response, requestedAt: requestedAt, receivedAt: now())
@@ -146,7 +146,7 @@ extension ResponseCache {
 
     /// Returns whether a 304 is about a stored response (RFC 9111, section 4.3.4), and not about one with another tag or
     /// at the URL of a redirect.
-    private static func isAbout(_ stored: StoredResponse, _ response: Response) -> Bool {
+    private static func isAbout(_ stored: StoredResponse, in response: Response) -> Bool {
         guard response.redirects == 0 else { return false }
         // Tags are compared weakly: a server marks that of a compressed answer, but not that of the 304.
         guard let tag = response.fields["ETag"] else { return true }

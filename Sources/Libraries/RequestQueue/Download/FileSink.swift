@@ -78,7 +78,7 @@ final class FileSink: BodySink {
     private func beginRest(_ head: ResponseHead, in state: inout State) throws(SinkFailure) {
         guard let version, let range = head.fields["Content-Range"].flatMap(ContentRange.init),
             range.first == version.count, version.total == nil || range.total == nil || version.total == range.total,
-            Self.isOf(version, head),
+            Self.isOf(version, in: head),
             head.contentLength.map({ $0 == range.last - range.first + 1 }) ?? true
         else {
             partial.discard()
@@ -96,7 +96,7 @@ final class FileSink: BodySink {
 
     /// Returns whether the fields of a part do not name another version. A server that does not know `If-Range` sends a
     /// part of whatever it has.
-    private static func isOf(_ version: PartialFile.Version, _ head: ResponseHead) -> Bool {
+    private static func isOf(_ version: PartialFile.Version, in head: ResponseHead) -> Bool {
         let name = version.validator.hasPrefix("\"") ? "ETag" : "Last-Modified"
         return head.fields[name].map { $0 == version.validator } ?? true
     }

@@ -31,7 +31,7 @@ struct ReceiptDesk {
         if let status = receipt["status"]?.integer, isDue(bytes, times: receipt["times"]?.integer) {
             return Self.status(status, place)
         }
-        return Self.valid(bundleID, receipt["product_id"]?.string ?? "com.example.product", place)
+        return Self.valid(bundleID, product: receipt["product_id"]?.string ?? "com.example.product", at: place)
     }
 
     private mutating func isDue(_ receipt: [UInt8], times: Int64?) -> Bool {
@@ -53,7 +53,7 @@ struct ReceiptDesk {
         return text.bytes
     }
 
-    private static func valid(_ bundleID: String, _ productID: String, _ environment: String) -> [UInt8] {
+    private static func valid(_ bundleID: String, product productID: String, at environment: String) -> [UInt8] {
         var text = JSONText()
         text.object {
             $0.member("status", number: 0)

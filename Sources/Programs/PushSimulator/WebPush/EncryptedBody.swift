@@ -46,7 +46,7 @@ enum EncryptedBody {
         let keyLength = Int(body[headLength - 1])
         guard keyLength == AgreementKey.pointLength else { throw .keyLength(keyLength) }
         let rest = body[headLength...]
-        guard rest.count >= keyLength + AES128GCM.tagLength + 1 else { throw .tooShort(body.count) }
+        guard rest.count >= keyLength + AESGCM.tagLength + 1 else { throw .tooShort(body.count) }
         guard recordSize >= minRecord else { throw .recordSize(recordSize) }
         let point = Array(rest.prefix(keyLength))
         let record = Array(rest.dropFirst(keyLength))
@@ -56,7 +56,7 @@ enum EncryptedBody {
         guard let shared = key.agree(with: point) else { throw .badPoint }
         let (contentKey, nonce) = keys(
             shared: shared, salt: salt, secret: secret, receiver: key.publicPoint, sender: point)
-        guard let padded = AES128GCM.open(record, key: contentKey, nonce: nonce) else { throw .notAuthentic }
+        guard let padded = AESGCM.open(record, key: contentKey, nonce: nonce) else { throw .notAuthentic }
         return try unpadded(padded)
     }
 
@@ -68,8 +68,8 @@ enum EncryptedBody {
         let input = expand(HMACSHA256.authenticate(shared, key: secret).bytes, info: info, count: 32)
         let extracted = HMACSHA256.authenticate(input, key: salt).bytes
         let key = expand(
-            extracted, info: Array("Content-Encoding: aes128gcm".utf8) + [0], count: AES128GCM.keyLength)
-        let nonce = expand(extracted, info: Array("Content-Encoding: nonce".utf8) + [0], count: AES128GCM.nonceLength)
+            extracted, info: Array("Content-Encoding: aes128gcm".utf8) + [0], count: AESGCM.shortKeyLength)
+        let nonce = expand(extracted, info: Array("Content-Encoding: nonce".utf8) + [0], count: AESGCM.nonceLength)
         return (key, nonce)
     }
 

@@ -39,7 +39,7 @@ enum BackupVerb {
             let start = MonotonicTime.current()
             let progress = ProgressLine(isShown: !arguments.has("json"))
             if arguments.has("check") {
-                let manifest = try BackupCheck.run(directory) { progress.show("checking", $0, done: $1, of: $2) }
+                let manifest = try BackupCheck.run(directory) { progress.show("checking", file: $0, done: $1, of: $2) }
                 progress.clear()
                 Terminal.output.write(
                     arguments.has("json")
@@ -49,7 +49,7 @@ enum BackupVerb {
             }
             var settings = Backup.Settings(of: try source(arguments), to: directory)
             if let rate = try rate(arguments) { settings.bytesPerSecond = rate }
-            let manifest = try Backup(settings) { progress.show("copying", $0, done: $1, of: $2) }.run()
+            let manifest = try Backup(settings) { progress.show("copying", file: $0, done: $1, of: $2) }.run()
             progress.clear()
             let took = MonotonicTime.current() - start
             Terminal.output.write(

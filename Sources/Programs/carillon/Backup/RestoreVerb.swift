@@ -56,7 +56,7 @@ enum RestoreVerb {
             if arguments.has("cancel-waiting") { settings.waiting = .cancel }
             if arguments.has("pause") { settings.waiting = .pause }
             let progress = ProgressLine(isShown: !arguments.has("json"))
-            let summary = try await Restore(settings) { progress.show("restoring", $0, done: $1, of: $2) }.run()
+            let summary = try await Restore(settings) { progress.show("restoring", file: $0, done: $1, of: $2) }.run()
             progress.clear()
             Terminal.output.write(
                 arguments.has("json")

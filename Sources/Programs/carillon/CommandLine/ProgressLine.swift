@@ -27,7 +27,7 @@ final class ProgressLine: Sendable {
     }
 
     /// Shows how many bytes of a file are done.
-    func show(_ action: String, _ file: String, done: Int, of all: Int) {
+    func show(_ action: String, file: String, done: Int, of all: Int) {
         show(
             "\(action) \(file): \(done >> 20) of \(all >> 20) MiB",
             share: all > 0 ? Double(done) / Double(all) : nil)

@@ -24,7 +24,8 @@ enum KeysAPIRotateVerb {
         let overlap = try KeysAPIVerb.duration("overlap", of: arguments) ?? defaultOverlap
         let body = JSONValue.object(["overlap_ms": .integer(overlap.wholeMilliseconds)]).bytes
         let (made, isRunning) = try await KeyStore(arguments).ask(
-            .post, at: KeysAPIVerb.path(arguments.word("NAME"), "rotate"), body: body, for: MadeKeyAnswer.self)
+            .post, at: KeysAPIVerb.path(of: arguments.word("NAME"), action: "rotate"), body: body,
+            for: MadeKeyAnswer.self)
         KeysAPIVerb.show(made, event: "Rotated", isRunning: isRunning, with: arguments)
         if !arguments.has("json") {
             Terminal.output.write(
@@ -44,7 +45,7 @@ enum KeysAPIRevokeVerb {
         examples: [("carillon keys api revoke orders", "also ends an earlier secret that is still valid")]
     ) { arguments in
         let (list, isRunning) = try await KeyStore(arguments).ask(
-            .post, at: KeysAPIVerb.path(arguments.word("NAME"), "revoke"), for: KeyListAnswer.self)
+            .post, at: KeysAPIVerb.path(of: arguments.word("NAME"), action: "revoke"), for: KeyListAnswer.self)
         if arguments.has("json") {
             ControlOptions.write(list)
         } else {

@@ -30,7 +30,7 @@ enum KeysAPIVerb {
         return duration
     }
 
-    static func path(_ name: String, _ action: String) -> String {
+    static func path(of name: String, action: String) -> String {
         "/v1/keys/\(APIQuery.escaped(name))/\(action)"
     }
 

@@ -20,7 +20,7 @@ struct AlikeEvents {
         var start = 0
         while start < events.count {
             var end = start + 1
-            while end < events.count, isAlike(events[start], events[end]) { end += 1 }
+            while end < events.count, isAlike(events[start], to: events[end]) { end += 1 }
             if end - start > mostSingle {
                 var run = AlikeEvents(events[start])
                 (run.last, run.count) = (events[end - 1], end - start)
@@ -33,7 +33,7 @@ struct AlikeEvents {
         return runs
     }
 
-    private static func isAlike(_ one: EventRecord, _ other: EventRecord) -> Bool {
+    private static func isAlike(_ one: EventRecord, to other: EventRecord) -> Bool {
         one.family == "delivery" && other.family == "delivery" && one.kind == other.kind && one.reason == other.reason
             && one.number("status") == other.number("status") && one.app == other.app
             && one.text("message_id") == other.text("message_id") && one.flag("resend") == other.flag("resend")

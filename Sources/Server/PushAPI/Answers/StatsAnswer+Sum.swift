@@ -24,12 +24,14 @@ extension StatsAnswer {
             }
         }
         sum.apps.sort { $0.app < $1.app }
-        sum.addMissingApps(
-            in: [(own.node, own.answer)]
-                + others.compactMap { other in
-                    guard case .success(let answer) = other.answer else { return nil }
-                    return (other.node, answer)
-                })
+        let answers =
+            [own]
+            + others.compactMap { other in
+                guard case .success(let answer) = other.answer else { return nil }
+                return (other.node, answer)
+            }
+        sum.addMissingApps(in: answers)
+        sum.history = own.answer.history.map { _ in Point.sum(of: answers.compactMap(\.answer.history)) }
         sum.nodes = nodes.sorted { $0.node < $1.node }
         return sum
     }
@@ -107,6 +109,41 @@ extension StatsAnswer {
     fileprivate static func larger<Value: Comparable>(_ one: Value?, than other: Value?) -> Value? {
         guard let one, let other else { return one ?? other }
         return max(one, other)
+    }
+}
+
+extension StatsAnswer.Point {
+    /// Returns the points of several nodes together, at the moments of the longest history. Each node adds the point
+    /// whose interval contains the moment.
+    ///
+    /// Rates and backlogs are sums. Quantiles cannot be added, so they are those of the slowest node.
+    package static func sum(of histories: [[Self]]) -> [Self] {
+        guard let longest = histories.indices.max(by: { histories[$0].count < histories[$1].count }) else { return [] }
+        var sum = histories[longest]
+        // The timer of a busy node is late. Further away, the node was not there.
+        let reach = 2 * StatsHistory.interval.wholeMilliseconds
+        for index in histories.indices where index != longest {
+            let points = histories[index]
+            var next = points.startIndex
+            for place in sum.indices {
+                let at = sum[place].at
+                while next < points.endIndex, points[next].at < at { next += 1 }
+                // The last moments may have no later point yet.
+                let near = points[max(0, next - 1)..<min(next + 1, points.endIndex)].reversed()
+                guard let point = near.first(where: { abs($0.at.milliseconds(since: at)) <= reach }) else { continue }
+                sum[place] = sum[place].adding(point)
+            }
+        }
+        return sum
+    }
+
+    private func adding(_ other: Self) -> Self {
+        Self(
+            at: at, accepted: accepted + other.accepted, refused: refused + other.refused, busy: busy + other.busy,
+            sent: sent + other.sent, rejected: rejected + other.rejected, unknown: unknown + other.unknown,
+            p50: StatsAnswer.larger(p50, than: other.p50), p99: StatsAnswer.larger(p99, than: other.p99),
+            waiting: waiting &+ other.waiting,
+            oldestWaitingMilliseconds: max(oldestWaitingMilliseconds, other.oldestWaitingMilliseconds))
     }
 }
 

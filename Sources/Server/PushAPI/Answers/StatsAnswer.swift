@@ -25,7 +25,8 @@ package struct StatsAnswer: JSONAnswer, Equatable {
     /// The nodes of the cluster whose numbers are added up, and those that did not answer. A single node, and an answer
     /// about one node, leave it out.
     package var nodes: [Node]?
-    /// The last quarter of an hour, the oldest point first, if the request asks for it. A cluster leaves it out.
+    /// The last quarter of an hour, the oldest point first, if the request asks for it. In a cluster, of all nodes whose
+    /// numbers are added up.
     package var history: [Point]?
 
     package struct Node: Codable, Sendable, Equatable {
@@ -255,8 +256,7 @@ package struct Latency: Codable, Sendable, Equatable {
 package protocol PipelineStatistics: Sendable {
     /// Returns the statistics of a node, or of all nodes together.
     ///
+    /// - Parameter hasHistory: Whether the answer has the last quarter of an hour, too.
     /// - Throws: `Problem` if there is no such node, or if it does not answer.
-    func snapshot(of node: NodeID?) async throws -> StatsAnswer
-    /// Returns the last quarter of an hour; nil in a cluster.
-    func history() -> [StatsAnswer.Point]?
+    func snapshot(of node: NodeID?, hasHistory: Bool) async throws -> StatsAnswer
 }

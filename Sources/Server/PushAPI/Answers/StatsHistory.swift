@@ -12,6 +12,7 @@ package struct StatsHistory: Sendable {
         package var sent: UInt64 = 0
         package var rejected: UInt64 = 0
         package var unknown: UInt64 = 0
+        package var deferred: UInt64 = 0
         package var latency: Latency
         package var waiting: UInt64 = 0
         package var oldestWaitingMilliseconds: Int64 = 0
@@ -29,6 +30,8 @@ package struct StatsHistory: Sendable {
         package var sent = 0.0
         package var rejected = 0.0
         package var unknown = 0.0
+        /// The attempts that are repeated later, as the push service asked.
+        package var deferred = 0.0
         /// The answers that asked producers to come again.
         package var busy = 0.0
 
@@ -36,6 +39,8 @@ package struct StatsHistory: Sendable {
     }
 
     package private(set) var points: [StatsAnswer.Point] = []
+    /// The deferred attempts between the samples of the last minute. They are not part of the points.
+    private var deferred: [(at: WallTime, count: UInt64)] = []
     private var last: Sample?
 
     package init() {}
@@ -46,6 +51,8 @@ package struct StatsHistory: Sendable {
         defer { last = sample }
         guard let last, sample.at > last.at else { return }
         let seconds = Double(sample.at.milliseconds(since: last.at)) / 1000
+        if sample.deferred > last.deferred { deferred.append((sample.at, sample.deferred - last.deferred)) }
+        deferred.removeAll { sample.at.milliseconds(since: $0.at) >= 60_000 }
         func rate(_ counter: KeyPath<Sample, UInt64>) -> Double {
             let (now, before) = (sample[keyPath: counter], last[keyPath: counter])
             return now > before ? Self.rounded(Double(now - before) / seconds) : 0
@@ -64,6 +71,7 @@ package struct StatsHistory: Sendable {
     package var lastMinute: Minute {
         var minute = Minute()
         guard let newest = points.last?.at else { return minute }
+        minute.deferred = Double(deferred.reduce(0) { $0 + $1.count })
         let seconds = Double(Self.interval.components.seconds)
         for point in points.reversed() {
             guard newest.milliseconds(since: point.at) < 60_000 else { break }

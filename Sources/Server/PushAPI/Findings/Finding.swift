@@ -31,6 +31,7 @@ package struct Finding: Codable, Sendable, Equatable {
         case backlog
         case slowAnswers = "slow_answers"
         case intakeFull = "intake_full"
+        case deferrals
         case rejections
         case unknownOutcomes = "unknown_outcomes"
         case paused

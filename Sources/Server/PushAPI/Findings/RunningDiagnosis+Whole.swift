@@ -4,6 +4,16 @@ extension RunningDiagnosis {
         let minute = facts.lastMinute
         let all = minute.sent + minute.rejected
         var found: [Finding] = []
+        // An open circuit breaker is the finding of the app, and so is an app that is not ready.
+        if all == 0, minute.deferred >= Self.maxDeferred, facts.openBreakers.isEmpty, facts.statistics.ready {
+            found.append(
+                Finding(
+                    .warning, .deferrals,
+                    "nothing was sent in the last minute: push services deferred all \(Self.whole(minute.deferred)) "
+                        + "attempts",
+                    advice: "'carillon events --prefix delivery/' names the reasons; with TooManyRequests, devices are "
+                        + "sent to more often than their push service allows"))
+        }
         if minute.rejected >= Self.maxRejected, minute.rejected > all * Self.maxRejectedShare {
             found.append(
                 Finding(

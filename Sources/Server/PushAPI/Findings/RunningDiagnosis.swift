@@ -13,6 +13,8 @@ package struct RunningDiagnosis {
     static let maxRejected = 5.0
     /// The receiver of a webhook may be restarted. So many failures in a row take more than two minutes.
     static let maxWebhookFailures = 8
+    /// So many deferred attempts in a minute without one that was sent are worth a look.
+    static let maxDeferred = 10.0
 
     let facts: RunningFacts
 

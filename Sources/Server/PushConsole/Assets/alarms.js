@@ -18,6 +18,7 @@ const kinds = {
   breaker: [(app) => `The circuit breaker of ${app} is open`],
   backlog: [(app) => (app ? `Messages of ${app} wait for long` : "Messages of unknown apps wait"), gateways],
   slow_answers: [(app) => `The push service answers ${app} slowly`],
+  deferrals: [() => "Nothing is sent", deliveries],
   rejections: [() => "Many notifications are rejected", deliveries],
   unknown_outcomes: [() => "Some outcomes are unknown", deliveries],
   intake_full: [() => "The intake is full", gateways],

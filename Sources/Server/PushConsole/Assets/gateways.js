@@ -56,7 +56,7 @@ export function stateBadge(state, isPaused) {
   return badge(kind, foreign(state, 48));
 }
 
-/** Whether an operator paused the app. A gateway that waits after failed attempts names itself paused, too. */
+/** Whether an operator paused the app. */
 function isPaused(gateway) {
   return Boolean(gateway.paused_at);
 }

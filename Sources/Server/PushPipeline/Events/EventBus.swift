@@ -165,7 +165,7 @@ package actor EventBus {
             let endpoints = EventBusEndpoints(
                 publish: try Self.bind(publisher, settings.publish), replay: try Self.bind(router, settings.replay))
             publishEndpoint = endpoints.publish
-            begin(publisher, router)
+            begin(publisher: publisher, router: router)
             return endpoints
         } catch {
             publisher.close()
@@ -213,7 +213,7 @@ package actor EventBus {
         return options
     }
 
-    private func begin(_ publisher: ZMQSocket, _ router: ZMQSocket) {
+    private func begin(publisher: ZMQSocket, router: ZMQSocket) {
         self.publisher = publisher
         self.router = router
         takeChanges()
@@ -323,14 +323,14 @@ package actor EventBus {
     }
 
     private func emit(_ topic: [UInt8], _ lines: [UInt8], _ count: Int) {
-        if send(topic, lines) {
+        if send(lines, on: topic) {
             counts.published += UInt64(count)
         } else {
             counts.dropped += UInt64(count)
         }
     }
 
-    private func send(_ topic: [UInt8], _ lines: [UInt8]) -> Bool {
+    private func send(_ lines: [UInt8], on topic: [UInt8]) -> Bool {
         guard let publisher, !isStopped else { return false }
         let result = publisher.send { outbox in
             outbox.add(topic)
@@ -357,7 +357,7 @@ package actor EventBus {
         line.append(contentsOf: ",\"topics\":".utf8)
         topics.appendLasts(ofPart: 0, since: loop.now + (.zero - EventBusSettings.topicMemory), to: &line)
         line.append(UInt8(ascii: "}"))
-        _ = send(topic, line)
+        _ = send(line, on: topic)
     }
 
     /// Publishes `{"ts": time, "parts": {part: {"seq": last, "topics": {topic: last seq, …}}, …}}`, as several messages
@@ -371,7 +371,7 @@ package actor EventBus {
         for (part, newest) in parts.all {
             if line.count > settings.messageBytes {
                 line.append(contentsOf: "}}".utf8)
-                _ = send(topic, line)
+                _ = send(line, on: topic)
                 line = start
             }
             if line.count > start.count { line.append(UInt8(ascii: ",")) }
@@ -384,6 +384,6 @@ package actor EventBus {
             line.append(UInt8(ascii: "}"))
         }
         line.append(contentsOf: "}}".utf8)
-        _ = send(topic, line)
+        _ = send(line, on: topic)
     }
 }

@@ -19,29 +19,29 @@ enum EnvelopeSkim {
     /// Returns the text of a string member of the outermost object, including the quotation marks.
     private static func member(_ name: StaticString, of text: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer? {
         var place = 0
-        unsafe skipSpace(text, &place)
+        unsafe skipSpace(in: text, at: &place)
         guard place < text.count, unsafe text[place] == UInt8(ascii: "{") else { return nil }
         place += 1
         while true {
-            unsafe skipSpace(text, &place)
-            guard let key = unsafe string(text, &place) else { return nil }
-            unsafe skipSpace(text, &place)
+            unsafe skipSpace(in: text, at: &place)
+            guard let key = unsafe string(in: text, at: &place) else { return nil }
+            unsafe skipSpace(in: text, at: &place)
             guard place < text.count, unsafe text[place] == UInt8(ascii: ":") else { return nil }
             place += 1
-            unsafe skipSpace(text, &place)
+            unsafe skipSpace(in: text, at: &place)
             let length = name.utf8CodeUnitCount
             if key.count == length + 2, unsafe memcmp(key.baseAddress! + 1, name.utf8Start, length) == 0 {
-                return unsafe string(text, &place)
+                return unsafe string(in: text, at: &place)
             }
-            guard unsafe skipValue(text, &place) else { return nil }
+            guard unsafe skipValue(in: text, at: &place) else { return nil }
         }
     }
 
-    private static func skipSpace(_ text: UnsafeRawBufferPointer, _ place: inout Int) {
+    private static func skipSpace(in text: UnsafeRawBufferPointer, at place: inout Int) {
         while place < text.count, unsafe text[place] <= 0x20 { place += 1 }
     }
 
-    private static func string(_ text: UnsafeRawBufferPointer, _ place: inout Int) -> UnsafeRawBufferPointer? {
+    private static func string(in text: UnsafeRawBufferPointer, at place: inout Int) -> UnsafeRawBufferPointer? {
         guard place < text.count, unsafe text[place] == UInt8(ascii: "\"") else { return nil }
         let start = place
         place += 1
@@ -55,12 +55,12 @@ enum EnvelopeSkim {
     }
 
     /// Skips the value and the comma after it. Returns false at the end of the object, and if there is no valid value.
-    private static func skipValue(_ text: UnsafeRawBufferPointer, _ place: inout Int) -> Bool {
+    private static func skipValue(in text: UnsafeRawBufferPointer, at place: inout Int) -> Bool {
         var depth = 0
         while place < text.count {
             switch unsafe text[place] {
             case UInt8(ascii: "\""):
-                guard unsafe string(text, &place) != nil else { return false }
+                guard unsafe string(in: text, at: &place) != nil else { return false }
                 continue
             case UInt8(ascii: "{"), UInt8(ascii: "["): depth += 1
             case UInt8(ascii: "}"), UInt8(ascii: "]"):

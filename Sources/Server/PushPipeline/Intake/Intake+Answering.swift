@@ -12,8 +12,8 @@ extension Intake {
         precondition(
             acceptances.count == group.requests.count,
             "the ledger gave \(acceptances.count) answers to \(group.requests.count) requests")
-        let heldBefore = held.count
-        if group.isRetry { isRetrying = false }
+        let heldBefore = pullHold.requests.count
+        if group.isRetry { pullHold.isRetrying = false }
         var next = 0
         // Messages of one client arrive in runs, so the client is looked up once for each run.
         var run = (caller: RequestGroup.nobody, since: tally.totals)
@@ -45,9 +45,9 @@ extension Intake {
         quotas.answered(group.requests, answers, at: wallClock().unixSeconds)
         // The quotas count held requests as unanswered again: they are handed to the ledger later without another
         // check.
-        for request in held[heldBefore...] { quotas.hold(request) }
-        unanswered -= group.requests.count - (held.count - heldBefore)
-        unansweredBytes -= group.byteCount
+        for request in pullHold.requests[heldBefore...] { quotas.hold(request) }
+        unanswered.count -= group.requests.count - (pullHold.requests.count - heldBefore)
+        unanswered.bytes -= group.byteCount
         feelPressure()
         endIfIdle()
     }
@@ -137,7 +137,7 @@ extension Intake {
     ) -> DirectAnswer.Outcome {
         let id = request.message.id.text
         AckText.rejected(id: id, rejected.rejection, to: &text)
-        tell(EnvelopeFault(id: id, rejection: rejected.rejection, app: rejected.app), of: request.client)
+        reportRejection(EnvelopeFault(id: id, rejection: rejected.rejection, app: rejected.app), of: request.client)
         return .rejected(rejected.rejection.reason)
     }
 
@@ -148,14 +148,14 @@ extension Intake {
         case .duplicate: tally.duplicate += 1
         case .conflict, .expired:
             let rejected = rejection(answers, at: index, of: request)
-            tell(
+            reportRejection(
                 EnvelopeFault(id: request.message.id.text, rejection: rejected.rejection, app: rejected.app),
                 of: request.client)
-        case .withheld: held.append(request)
+        case .withheld: pullHold.requests.append(request)
         case .failed(let text):
             tally.failed += 1
             sayFailure(text)
-            held.append(request)
+            pullHold.requests.append(request)
         }
     }
 
@@ -187,7 +187,7 @@ extension Intake {
     func say(_ kind: StaticString, to identity: UnsafeRawBufferPointer, via route: AnswerRoute) {
         defer { answer.removeAll(keepingCapacity: true) }
         // In the normal case no acks wait.
-        let isBehind = unsafe !waiting.isEmpty && waiting.holds([UInt8](identity))
+        let isBehind = unsafe !acks.waiting.isEmpty && acks.waiting.holds([UInt8](identity))
         if !isBehind {
             switch unsafe transmit(kind, answer, to: identity, via: route) {
             case .sent: return
@@ -198,14 +198,14 @@ extension Intake {
             }
         }
         let ack = WaitingAcks.Ack(kind: kind, route: route, text: answer)
-        if unsafe !waiting.add(ack, for: [UInt8](identity), now: loop.now) { tally.droppedAcks += 1 }
+        if unsafe !acks.waiting.add(ack, for: [UInt8](identity), now: loop.now) { tally.droppedAcks += 1 }
         retryAcksLater()
     }
 
     func transmit(
         _ kind: StaticString, _ text: [UInt8], to identity: UnsafeRawBufferPointer, via route: AnswerRoute
     ) -> ZMQSendResult {
-        guard let router else { return .unreachable }
+        guard let router = sockets.router else { return .unreachable }
         return router.send { outbox in
             unsafe outbox.add(identity)
             route.add(to: &outbox)

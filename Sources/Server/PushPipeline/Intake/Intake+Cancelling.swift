@@ -26,8 +26,8 @@ extension Intake {
         }
         // A message that was sent before its cancellation is handed to the ledger before it.
         handInGroup()
-        unanswered += 1
-        unansweredBytes += size
+        unanswered.count += 1
+        unanswered.bytes += size
         let identity = unsafe [UInt8](frames.identity)
         let (route, client) = (frames.route, frames.caller.name)
         ledger.cancel(envelope.apps.map { CancelRequest(envelope.id, of: $0, by: client) }) { results in
@@ -41,8 +41,8 @@ extension Intake {
     private func answered(
         _ request: CancelEnvelope, _ results: [Cancellation], size: Int, to identity: [UInt8], via route: AnswerRoute
     ) {
-        unanswered -= 1
-        unansweredBytes -= size
+        unanswered.count -= 1
+        unanswered.bytes -= size
         let apps = request.family.map { AckText.apps(of: $0, statuses: results.map(\.word)) } ?? []
         switch Cancellation(of: results) {
         case .cancelled(let counts):

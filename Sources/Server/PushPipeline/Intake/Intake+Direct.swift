@@ -21,14 +21,14 @@ extension Intake {
             do throws(EnvelopeFault) {
                 let request = unsafe try read(bytes, nil, from: caller)
                 if let quota = admit(request, canWait: true) {
-                    sayBusy(request.message.id, quota.quota.retryAfter, to: &answer)
+                    writeBusy(request.message.id, retryAfter: quota.quota.retryAfter, to: &answer)
                     return send(.busy(retryAfterMilliseconds: quota.quota.retryAfter.wholeMilliseconds), to: reply)
                 }
                 group.add(request, reply: reply)
-                weigh(1, bytes.count)
+                addLoad(requests: 1, bytes: bytes.count)
             } catch {
                 AckText.rejected(id: error.id, error.rejection, to: &answer)
-                tell(error, of: caller.name)
+                reportRejection(error, of: caller.name)
                 send(.rejected(error.rejection.reason), to: reply)
             }
         }
@@ -53,17 +53,17 @@ extension Intake {
                     send(.lines, to: reply)
                 } else {
                     group.add(read, reply: reply, client: caller.name)
-                    weigh(0, bytes.count)
+                    addLoad(requests: 0, bytes: bytes.count)
                 }
             } catch {
                 AckText.rejected(id: nil, error, to: &answer)
-                tell(EnvelopeFault(id: nil, rejection: error, app: nil), of: caller.name)
+                reportRejection(EnvelopeFault(id: nil, rejection: error, app: nil), of: caller.name)
                 send(.rejected(error.reason), to: reply)
             }
         }
     }
 
-    var isClosedToCalls: Bool { isFull || !isOpen }
+    var isClosedToCalls: Bool { isFull || !phase.isOpen }
 
     func beginCall() -> IntakeCounts.Totals {
         beginRun()

@@ -26,13 +26,13 @@ extension Intake {
         case (.pull, .batch(let lines)): unsafe takeBatch(lines, from: frames)
         case (.pull, .cancel):
             let rejection = Rejection(.badFrame, detail: "cancel/1 has an ack, so it needs the ROUTER socket")
-            tell(EnvelopeFault(id: nil, rejection: rejection, app: nil), of: frames.caller.name)
+            reportRejection(EnvelopeFault(id: nil, rejection: rejection, app: nil), of: frames.caller.name)
         case (.pull, .cluster):
             let rejection = Rejection(.badFrame, detail: "cluster/1 has an answer, so it needs the ROUTER socket")
-            tell(EnvelopeFault(id: nil, rejection: rejection, app: nil), of: frames.caller.name)
+            reportRejection(EnvelopeFault(id: nil, rejection: rejection, app: nil), of: frames.caller.name)
         case (.pull, .bad(let rejection, let envelope, _)):
             let id = unsafe envelope.flatMap { unsafe EnvelopeSkim.id($0)?.text }
-            tell(EnvelopeFault(id: id, rejection: rejection, app: nil), of: frames.caller.name)
+            reportRejection(EnvelopeFault(id: id, rejection: rejection, app: nil), of: frames.caller.name)
         }
     }
 
@@ -53,12 +53,12 @@ extension Intake {
         do throws(EnvelopeFault) {
             let request = unsafe try read(envelope, payload, from: frames.caller)
             if let quota = admit(request, canWait: true) {
-                sayBusy(request.message.id, quota.quota.retryAfter, to: &answer)
+                writeBusy(request.message.id, retryAfter: quota.quota.retryAfter, to: &answer)
                 unsafe say("ack/1", to: frames.identity, via: frames.route)
                 return
             }
             unsafe group.add(request, from: frames.identity, via: frames.route)
-            weigh(1, size + frames.route.byteCount)
+            addLoad(requests: 1, bytes: size + frames.route.byteCount)
         } catch {
             refuse(error, "ack/1", frames)
         }
@@ -68,20 +68,20 @@ extension Intake {
         tally.bytes += UInt64(text.count)
         if isFull {
             let lines = unsafe refuseLines(text, of: frames.caller.name)
-            router?.took(lines: lines)
+            sockets.router?.took(lines: lines)
             unsafe say("ack-batch/1", to: frames.identity, via: frames.route)
             return
         }
         do throws(Rejection) {
             let lines = unsafe try readLines(text, of: frames.caller)
-            router?.took(lines: lines.lineCount)
+            sockets.router?.took(lines: lines.lineCount)
             if lines.requestCount == 0 {
                 lines.write(to: &answer) { _, _ in }
                 unsafe say("ack-batch/1", to: frames.identity, via: frames.route)
             } else {
                 unsafe group.add(
                     lines, from: frames.identity, via: frames.route, client: frames.caller.name)
-                weigh(0, text.count + frames.route.byteCount)
+                addLoad(requests: 0, bytes: text.count + frames.route.byteCount)
             }
         } catch {
             // The batch as a whole is invalid, so there is one status and not one for each line.
@@ -93,21 +93,21 @@ extension Intake {
     func readLines(_ text: UnsafeRawBufferPointer, of caller: Caller) throws(Rejection) -> BatchLines {
         let wait = retryAfter
         var lines = BatchLines()
-        unsafe try reader.readBatch(text, now: now) { result in
+        unsafe try reader.readBatch(text, now: run.now) { result in
             switch allow(result, caller) {
             case .success(let request):
                 if isFull {
-                    lines.say { sayBusy(request.message.id, wait, to: &$0) }
+                    lines.say { writeBusy(request.message.id, retryAfter: wait, to: &$0) }
                 } else if let quota = admit(request, canWait: true) {
-                    lines.say { sayBusy(request.message.id, quota.quota.retryAfter, to: &$0) }
+                    lines.say { writeBusy(request.message.id, retryAfter: quota.quota.retryAfter, to: &$0) }
                 } else {
                     group.addLine(request)
                     lines.asked()
-                    unanswered += 1
+                    unanswered.count += 1
                 }
             case .failure(let fault):
                 lines.say { AckText.rejected(id: fault.id, fault.rejection, to: &$0) }
-                tell(fault, of: caller.name)
+                reportRejection(fault, of: caller.name)
             }
         }
         return lines
@@ -116,7 +116,7 @@ extension Intake {
     func refuse(_ fault: EnvelopeFault, _ kind: StaticString, _ frames: RequestFrames) {
         AckText.rejected(id: fault.id, fault.rejection, to: &answer)
         unsafe say(kind, to: frames.identity, via: frames.route)
-        tell(fault, of: frames.caller.name)
+        reportRejection(fault, of: frames.caller.name)
     }
 
     /// Answers `busy` for each line of a batch, with its id, when intake is full. A batch that is invalid in any case
@@ -146,7 +146,7 @@ extension Intake {
 
     private func sayOnce(_ rejection: Rejection, of client: String?) {
         AckText.rejected(id: nil, rejection, to: &answer)
-        tell(EnvelopeFault(id: nil, rejection: rejection, app: nil), of: client)
+        reportRejection(EnvelopeFault(id: nil, rejection: rejection, app: nil), of: client)
     }
 
     // MARK: Requests without an ack (PULL)
@@ -159,13 +159,13 @@ extension Intake {
         do throws(EnvelopeFault) {
             let request = unsafe try read(envelope, payload, from: frames.caller)
             if let quota = admit(request, canWait: false) {
-                tell(overQuota(request, quota.quota, of: quota.app), of: request.client)
+                reportRejection(overQuota(request, quota: quota.quota, of: quota.app), of: request.client)
             } else {
                 group.add(request)
-                weigh(1, size)
+                addLoad(requests: 1, bytes: size)
             }
         } catch {
-            tell(error, of: frames.caller.name)
+            reportRejection(error, of: frames.caller.name)
         }
         if isFull { feelPressure() }
     }
@@ -173,25 +173,25 @@ extension Intake {
     private func takeBatch(_ text: UnsafeRawBufferPointer, from frames: RequestFrames) {
         tally.bytes += UInt64(text.count)
         let caller = frames.caller
-        let before = unanswered
+        let before = unanswered.count
         do throws(Rejection) {
-            unsafe try reader.readBatch(text, now: now) { result in
-                pull?.took(lines: 1)
+            unsafe try reader.readBatch(text, now: run.now) { result in
+                sockets.pull?.took(lines: 1)
                 switch allow(result, caller) {
                 case .success(let request):
                     if let quota = admit(request, canWait: false) {
-                        tell(overQuota(request, quota.quota, of: quota.app), of: request.client)
+                        reportRejection(overQuota(request, quota: quota.quota, of: quota.app), of: request.client)
                     } else {
                         group.add(request)
-                        unanswered += 1
+                        unanswered.count += 1
                     }
-                case .failure(let fault): tell(fault, of: caller.name)
+                case .failure(let fault): reportRejection(fault, of: caller.name)
                 }
             }
             // If no request was added, no reply of the ledger would subtract the bytes again.
-            if unanswered > before { weigh(0, text.count) }
+            if unanswered.count > before { addLoad(requests: 0, bytes: text.count) }
         } catch {
-            tell(EnvelopeFault(id: nil, rejection: error, app: nil), of: frames.caller.name)
+            reportRejection(EnvelopeFault(id: nil, rejection: error, app: nil), of: frames.caller.name)
         }
         if isFull { feelPressure() }
     }
@@ -202,7 +202,7 @@ extension Intake {
         _ envelope: UnsafeRawBufferPointer, _ payload: UnsafeRawBufferPointer?, from caller: Caller
     ) throws(EnvelopeFault) -> PushRequest {
         do throws(EnvelopeFault) {
-            var request = unsafe try reader.read(envelope, payload: payload, now: now)
+            var request = unsafe try reader.read(envelope, payload: payload, now: run.now)
             if let fault = caller.fault(of: request) { throw fault }
             request.client = caller.name
             return request
@@ -224,10 +224,10 @@ extension Intake {
     /// sender changes.
     private func caller(of frames: RequestFrames) -> Caller {
         guard let sender = unsafe frames.sender else { return .anyone }
-        if let lastCaller, frames.isSent(by: lastCaller.userID) { return lastCaller.caller }
+        if let last = callers.last, frames.isSent(by: last.userID) { return last.caller }
         let userID = unsafe String(decoding: sender, as: UTF8.self)
-        let caller = rights.client(withUserID: userID).map { Caller.client($0) } ?? .stranger(userID: userID)
-        lastCaller = unsafe ([UInt8](sender), caller)
+        let caller = callers.rights.client(withUserID: userID).map { Caller.client($0) } ?? .stranger(userID: userID)
+        callers.last = unsafe ([UInt8](sender), caller)
         return caller
     }
 
@@ -252,39 +252,39 @@ extension Intake {
     ///   lost, so it is admitted while the pipeline is crowded, and the PULL socket is paused when the pipeline is
     ///   full.
     private func admit(_ message: Message, canWait: Bool) -> AppQuota? {
-        let isCrowded = canWait && backlogNow + unanswered >= limits.backlog
+        let isCrowded = canWait && run.backlog + unanswered.count >= limits.backlog
         let share = isCrowded ? limits.backlog / quotas.appCount : nil
-        let quota = quotas.admit(message, at: now, run: runNumber, share: share, load: load)
+        let quota = quotas.admit(message, at: run.now, run: run.number, share: share, load: load)
         guard let quota else { return nil }
         tally.overQuota[quota, default: 0] += 1
-        if quotas.isWorthReport(quota, of: message.app, at: now) {
+        if quotas.isWorthReport(quota, of: message.app, at: run.now) {
             settings.quotaReached(message.app, quota, quota.detail(message.app, quotas.limits(of: message.app)))
         }
         return quota
     }
 
-    func sayBusy(_ id: MessageID, _ wait: Duration, to text: inout [UInt8]) {
+    func writeBusy(_ id: MessageID, retryAfter wait: Duration, to text: inout [UInt8]) {
         tally.busy += 1
         AckText.busy(id: id.text, retryAfterMS: wait.wholeMilliseconds, to: &text)
     }
 
-    private func overQuota(_ request: PushRequest, _ quota: AppQuota, of app: AppID) -> EnvelopeFault {
+    private func overQuota(_ request: PushRequest, quota: AppQuota, of app: AppID) -> EnvelopeFault {
         return EnvelopeFault(
             id: request.message.id.text,
             rejection: Rejection(.tooMany, detail: quota.detail(app, quotas.limits(of: app))),
             app: app)
     }
 
-    func weigh(_ requests: Int, _ bytes: Int) {
-        unanswered += requests
-        unansweredBytes += bytes
+    func addLoad(requests: Int, bytes: Int) {
+        unanswered.count += requests
+        unanswered.bytes += bytes
         group.byteCount += bytes
     }
 
     /// Counts a rejection. Within the rate limit it also records an event and a log line.
     ///
     /// - Parameter client: the client's configured name; nil without CURVE, and for a key that was removed.
-    func tell(_ fault: EnvelopeFault, of client: String?) {
+    func reportRejection(_ fault: EnvelopeFault, of client: String?) {
         tally.count(fault.rejection)
         let (skipped, isAllowed) = budgets.take(client: client, app: fault.app, now: loop.now)
         guard isAllowed else {

@@ -30,10 +30,10 @@ extension Intake {
                 read.asked()
             }
             group.add(read, reply: reply, client: caller.name)
-            weigh(requests.count, lines.count)
+            addLoad(requests: requests.count, bytes: lines.count)
         } catch {
             AckText.rejected(id: error.id, error.rejection, to: &answer)
-            tell(error, of: caller.name)
+            reportRejection(error, of: caller.name)
             send(.rejected(error.rejection.reason), to: reply)
         }
     }
@@ -45,7 +45,7 @@ extension Intake {
             // `withUnsafeBytes` cannot throw a typed error.
             let read = unsafe lines.withUnsafeBytes { bytes in
                 Result { () throws(Rejection) in
-                    unsafe try reader.readBatch(bytes, now: now) { result in
+                    unsafe try reader.readBatch(bytes, now: run.now) { result in
                         switch allow(result, caller) {
                         case .success(let request): requests.append(request)
                         case .failure(let fault): first = first ?? fault

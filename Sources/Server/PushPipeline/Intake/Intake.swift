@@ -34,28 +34,17 @@ package actor Intake {
     let load: @Sendable (AppID) -> AppLoad
     let wallClock: @Sendable () -> WallTime
 
-    var router: ZMQSocket?
-    var pull: ZMQSocket?
-    /// The limiter for the connections of both sockets.
-    private var door: ZMQDoor?
+    var sockets = IntakeSockets()
     var reader: EnvelopeReader
-    var rights: Rights
+    var callers: IntakeCallers
     var quotas: AppQuotas
-    /// The sender of the last message, so that the messages of a run need only one lookup.
-    var lastCaller: (userID: [UInt8], caller: Caller)?
 
     var group = RequestGroup()
     var tally = IntakeCounts()
-    /// The number of requests that were handed to the ledger and are not answered, including those in ``held``.
-    var unanswered = 0
-    var unansweredBytes = 0
-    /// Requests from PULL that the ledger could not write. They are kept and retried, because no producer would send
-    /// them again.
-    var held: [PushRequest] = []
-    /// Whether the held requests were handed to the ledger again. The PULL socket stays paused until the ledger has
-    /// replied to them.
-    var isRetrying = false
-    var waiting: WaitingAcks
+    /// The requests that were handed to the ledger and are not answered, including those in ``pullHold``.
+    var unanswered = (count: 0, bytes: 0)
+    var pullHold = PullHold()
+    var acks: DelayedAcks
     /// The text of the ack that is being written.
     var answer: [UInt8] = []
     var budgets = RejectionBudgets()
@@ -63,24 +52,10 @@ package actor Intake {
     var failureSaidAt: MonotonicTime?
     var notes: [EventDraft] = []
 
-    // These values hold for one run of messages.
-    private var isRunBegun = false
-    /// Seconds since 1970.
-    private(set) var now = UnixSeconds(0)
-    private(set) var backlogNow = 0
-    private(set) var runNumber: UInt64 = 0
-
+    private(set) var run = IntakeRun()
     private(set) var fault: LedgerFault?
-    private var isPullPaused = false
     private var isFlushAsked = false
-    private var pressureTimer: TimerID?
-    private var ackTimer: TimerID?
-    private var ackDelay = Intake.firstAckDelay
-    /// Whether requests are taken. A call may arrive before intake opens.
-    private(set) var isOpen = false
-    private var isStopping = false
-    private var isClosed = false
-    private var stopWaiters: [CheckedContinuation<Void, Never>] = []
+    private(set) var phase = IntakePhase.new
 
     /// - Parameters:
     ///   - backlog: returns the number of messages in the whole pipeline that were accepted and are not done. Intake
@@ -108,12 +83,12 @@ package actor Intake {
         self.context = context
         self.ledger = ledger
         self.settings = settings
-        self.waiting = waiting
+        acks = DelayedAcks(waiting: waiting)
         self.backlog = backlog
         self.load = load
         self.wallClock = wallClock
         limits = settings.limits
-        rights = settings.rights
+        callers = IntakeCallers(rights: settings.rights)
         quotas = AppQuotas(limits: settings.appLimits, window: settings.window)
         reader = EnvelopeReader(apps: settings.apps)
     }
@@ -124,8 +99,7 @@ package actor Intake {
     package nonisolated func update(apps: AppTable, rights: Rights) {
         enter {
             $0.reader = EnvelopeReader(apps: apps)
-            $0.rights = rights
-            $0.lastCaller = nil
+            $0.callers = IntakeCallers(rights: rights)
             // The budgets of removed clients and apps would otherwise stay in memory.
             $0.budgets = RejectionBudgets()
         }
@@ -156,21 +130,21 @@ package actor Intake {
 
     /// Binds the sockets. If one of them cannot be bound, neither stays bound.
     package func open() throws(ZMQError) -> IntakeEndpoints {
-        precondition(router == nil && pull == nil && !isClosed, "intake can be opened only once")
-        door = ZMQDoor(limits: settings.door, report: settings.doorNews)
+        precondition(sockets.isEmpty && !phase.isClosed, "intake can be opened only once")
+        sockets.door = ZMQDoor(limits: settings.door, report: settings.doorNews)
         do throws(ZMQError) {
             var places: (router: String?, pull: String?)
             if let endpoint = settings.router {
                 let (socket, place) = try bind(.router, endpoint)
-                router = socket
+                sockets.router = socket
                 places.router = place
             }
             if let endpoint = settings.pull {
                 let (socket, place) = try bind(.pull, endpoint)
-                pull = socket
+                sockets.pull = socket
                 places.pull = place
             }
-            isOpen = true
+            phase = .open
             return IntakeEndpoints(router: places.router, pull: places.pull)
         } catch {
             closeSockets()
@@ -181,25 +155,25 @@ package actor Intake {
     /// Stops intake: requests that still arrive are answered `busy`. Returns when the ledger has replied to all
     /// requests and the acks are sent, or when `within` has passed.
     package func stop(within: Duration) async {
-        guard !isClosed else { return }
-        isStopping = true
+        guard !phase.isClosed else { return }
+        phase.stop()
         feelPressure()
         endIfIdle()
-        guard !isClosed else { return }
+        guard !phase.isClosed else { return }
         let deadline = loop.schedule(after: within) { [weak self] in
             self?.assumeIsolated { $0.close() }
         }
-        await withCheckedContinuation { stopWaiters.append($0) }
+        await withCheckedContinuation { phase.await($0) }
         loop.cancel(deadline)
     }
 
     package var counts: IntakeCounts {
         var counts = tally
-        counts.unanswered = unanswered
-        counts.unansweredBytes = unansweredBytes
-        counts.waitingAcks = waiting.count
-        counts.isPullPaused = isPullPaused
-        counts.connections = door?.gate.open ?? 0
+        counts.unanswered = unanswered.count
+        counts.unansweredBytes = unanswered.bytes
+        counts.waitingAcks = acks.waiting.count
+        counts.isPullPaused = pullHold.isPaused
+        counts.connections = sockets.door?.gate.open ?? 0
         return counts
     }
 
@@ -233,7 +207,7 @@ package actor Intake {
         socket.onBatchEnd = { [unowned self] in endRun() }
         socket.onTerminated = { [unowned self] in close() }
         do throws(ZMQError) {
-            try self.door?.watch(socket)
+            try sockets.door?.watch(socket)
             return (socket, try socket.bind(endpoint))
         } catch {
             socket.close()
@@ -242,42 +216,39 @@ package actor Intake {
     }
 
     private func closeSockets() {
-        router?.close()
-        pull?.close()
-        router = nil
-        pull = nil
+        sockets.close()
     }
 
     private func close() {
-        guard !isClosed else { return }
-        isClosed = true
-        isOpen = false
+        guard !phase.isClosed else { return }
+        let waiters = phase.close()
         closeSockets()
-        for timer in [pressureTimer, ackTimer] { if let timer { loop.cancel(timer) } }
-        tally.droppedAcks += UInt64(waiting.removeAll())
-        tally.abandoned += UInt64(held.count)
-        unanswered -= held.count
-        held = []
-        for waiter in stopWaiters { waiter.resume() }
-        stopWaiters = []
+        for timer in [pullHold.timer, acks.timer] { if let timer { loop.cancel(timer) } }
+        tally.droppedAcks += UInt64(acks.waiting.removeAll())
+        tally.abandoned += UInt64(pullHold.requests.count)
+        unanswered.count -= pullHold.requests.count
+        pullHold.requests = []
+        for waiter in waiters { waiter.resume() }
     }
 
     func endIfIdle() {
-        if isStopping, group.isEmpty, unanswered == held.count, waiting.isEmpty { close() }
+        if phase.isEnding, group.isEmpty, unanswered.count == pullHold.requests.count, acks.waiting.isEmpty {
+            close()
+        }
     }
 
     // MARK: A run of messages
 
     func beginRun() {
-        guard !isRunBegun else { return }
-        isRunBegun = true
-        runNumber &+= 1
-        now = wallClock().unixSeconds
-        backlogNow = backlog()
+        guard !run.isBegun else { return }
+        run.isBegun = true
+        run.number &+= 1
+        run.now = wallClock().unixSeconds
+        run.backlog = backlog()
     }
 
     private func endRun() {
-        isRunBegun = false
+        run.isBegun = false
         feelPressure()
         askForFlush()
     }
@@ -291,7 +262,7 @@ package actor Intake {
     private func flush() {
         isFlushAsked = false
         // Calls have no end of their own, unlike messages of a socket.
-        isRunBegun = false
+        run.isBegun = false
         handInGroup()
     }
 
@@ -319,14 +290,14 @@ package actor Intake {
 
     /// Whether intake has no room for one more request.
     var isFull: Bool {
-        unanswered >= limits.unanswered || unansweredBytes >= limits.unansweredBytes
-            || backlogNow + unanswered >= 2 * limits.backlog || fault != nil || isStopping
+        unanswered.count >= limits.unanswered || unanswered.bytes >= limits.unansweredBytes
+            || run.backlog + unanswered.count >= 2 * limits.backlog || fault != nil || phase.isEnding
     }
 
     /// Whether intake is full or nearly full. A paused PULL resumes only when a quarter of each limit is free.
     private var isStillFull: Bool {
-        4 * unanswered > 3 * limits.unanswered || 4 * unansweredBytes > 3 * limits.unansweredBytes
-            || 4 * (backlogNow + unanswered) > 3 * 2 * limits.backlog || fault != nil || isStopping
+        4 * unanswered.count > 3 * limits.unanswered || 4 * unanswered.bytes > 3 * limits.unansweredBytes
+            || 4 * (run.backlog + unanswered.count) > 3 * 2 * limits.backlog || fault != nil || phase.isEnding
     }
 
     /// The delay that a `busy` ack asks for.
@@ -335,23 +306,25 @@ package actor Intake {
 
     /// Pauses or resumes the PULL socket depending on load.
     func feelPressure() {
-        guard let pull, !isClosed else { return }
-        if isPullPaused {
-            backlogNow = backlog()
-            if held.isEmpty, !isRetrying, !isStillFull {
-                isPullPaused = false
+        guard let pull = sockets.pull, !phase.isClosed else { return }
+        if pullHold.isPaused {
+            run.backlog = backlog()
+            if pullHold.requests.isEmpty, !pullHold.isRetrying, !isStillFull {
+                pullHold.isPaused = false
                 pull.resumeReceiving()
             }
-        } else if isFull || !held.isEmpty {
-            isPullPaused = true
+        } else if isFull || !pullHold.requests.isEmpty {
+            pullHold.isPaused = true
             pull.pauseReceiving()
         }
         // No notification arrives when the backlog shrinks, so a timer checks it.
-        guard isPullPaused, pressureTimer == nil else { return }
-        pressureTimer = loop.schedule(after: held.isEmpty && !isRetrying ? limits.retryAfter : Self.retryAfterFault) {
+        guard pullHold.isPaused, pullHold.timer == nil else { return }
+        pullHold.timer = loop.schedule(
+            after: pullHold.requests.isEmpty && !pullHold.isRetrying ? limits.retryAfter : Self.retryAfterFault
+        ) {
             [weak self] in
             self?.assumeIsolated {
-                $0.pressureTimer = nil
+                $0.pullHold.timer = nil
                 $0.handInHeld()
                 $0.feelPressure()
             }
@@ -360,36 +333,33 @@ package actor Intake {
 
     /// Hands the requests to the ledger again that it could not write before.
     private func handInHeld() {
-        guard fault == nil, !isStopping, !held.isEmpty else { return }
-        for request in held { group.add(request) }
-        held = []
+        guard fault == nil, !phase.isEnding, !pullHold.requests.isEmpty else { return }
+        for request in pullHold.requests { group.add(request) }
+        pullHold.requests = []
         group.isRetry = true
-        isRetrying = true
+        pullHold.isRetrying = true
         askForFlush()
     }
 
     // MARK: Waiting acks
 
-    private static let firstAckDelay = Duration.milliseconds(5)
-    private static let lastAckDelay = Duration.milliseconds(160)
-
     /// Schedules another attempt to send waiting acks. ZeroMQ does not report when a producer with a full queue has
     /// read, so the delay doubles for as long as no ack can be sent.
     func retryAcksLater() {
-        guard ackTimer == nil, !waiting.isEmpty else { return }
-        ackTimer = loop.schedule(after: ackDelay) { [weak self] in
+        guard acks.timer == nil, !acks.waiting.isEmpty else { return }
+        acks.timer = loop.schedule(after: acks.delay) { [weak self] in
             self?.assumeIsolated { $0.retryAcks() }
         }
     }
 
     private func retryAcks() {
-        ackTimer = nil
-        let (sent, dropped) = waiting.retry(now: loop.now) { identity, ack in
+        acks.timer = nil
+        let (sent, dropped) = acks.waiting.retry(now: loop.now) { identity, ack in
             unsafe identity.withUnsafeBytes { unsafe transmit(ack.kind, ack.text, to: $0, via: ack.route) }
         }
         tally.droppedAcks += UInt64(dropped)
-        ackDelay = sent > 0 ? Self.firstAckDelay : min(ackDelay * 2, Self.lastAckDelay)
-        if waiting.isEmpty { ackDelay = Self.firstAckDelay }
+        acks.delay = sent > 0 ? DelayedAcks.minDelay : min(acks.delay * 2, DelayedAcks.maxDelay)
+        if acks.waiting.isEmpty { acks.delay = DelayedAcks.minDelay }
         retryAcksLater()
         endIfIdle()
     }

@@ -108,7 +108,7 @@ struct RequestGroup: Sendable {
         var start = identities.count
         // Messages of one producer arrive in runs, so the routing id is compared with the last one only.
         if case .routed(let lastStart, let length, _)? = entries.last?.receiver, length == identity.count,
-            unsafe isAt(lastStart, identity)
+            unsafe isAt(lastStart, identity: identity)
         {
             start = lastStart
         } else {
@@ -128,7 +128,7 @@ struct RequestGroup: Sendable {
         return routes.count - 1
     }
 
-    private func isAt(_ start: Int, _ identity: UnsafeRawBufferPointer) -> Bool {
+    private func isAt(_ start: Int, identity: UnsafeRawBufferPointer) -> Bool {
         unsafe identities.withUnsafeBytes { identities in
             guard let known = identities.baseAddress, let new = identity.baseAddress else { return true }
             return unsafe memcmp(known + start, new, identity.count) == 0

@@ -15,6 +15,8 @@ struct NodeQuestion: Codable, Sendable, Equatable {
     var max: Int?
     /// The number of a message.
     var message: UInt64?
+    /// Whether the statistics are to have the last quarter of an hour. Nodes of earlier versions leave it out.
+    var hasHistory: Bool?
     var erasure: Erasure?
 
     /// A user to forget.
@@ -25,9 +27,13 @@ struct NodeQuestion: Codable, Sendable, Equatable {
         let milliseconds: Int64
     }
 
-    init(_ kind: Kind, app: AppID? = nil, connections: ClosedRange<Int>? = nil, message: UInt64? = nil) {
+    init(
+        _ kind: Kind, app: AppID? = nil, connections: ClosedRange<Int>? = nil, message: UInt64? = nil,
+        hasHistory: Bool? = nil
+    ) {
         self.kind = kind
         self.message = message
+        self.hasHistory = hasHistory
         self.app = app?.name
         (min, max) = (connections?.lowerBound, connections?.upperBound)
     }

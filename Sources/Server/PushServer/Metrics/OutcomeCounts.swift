@@ -51,6 +51,7 @@ final class OutcomeCounts: Sendable {
                 sum.sent += app.sent
                 sum.rejected += app.rejected
                 sum.unknown += app.unknown
+                sum.retries += app.retries
                 for bucket in sum.latencies.indices { sum.latencies[bucket] += app.latencies[bucket] }
             }
             return sum

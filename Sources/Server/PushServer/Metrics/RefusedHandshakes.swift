@@ -22,7 +22,11 @@ final class RefusedHandshakes: Sendable {
 
     /// Counts and logs a client that libzmq refused. Called on the loop of the socket.
     func take(_ refusal: ZMQRefusedHandshake) {
-        let cause: ZAPRefusalCause = refusal.cause == .malformed ? .malformed : .mechanism
+        let cause: ZAPRefusalCause =
+            switch refusal.cause {
+            case .mechanism, .otherServer: .mechanism
+            case .malformed, .otherProtocol: .malformed
+            }
         let socket = PipelineSocket(rawValue: refusal.domain)
         state.withLock { $0.counts[Key(socket: socket, cause: cause), default: 0] += 1 }
         let fields: LogFields = [
@@ -38,6 +42,12 @@ final class RefusedHandshakes: Sendable {
         case .otherServer:
             log.warning("connection refused: the client has the public key of another server", fields)
         case .malformed: log.warning("connection refused: the handshake of the client is malformed", fields)
+        case .otherProtocol:
+            log.warning(
+                """
+                connection refused: the client does not speak ZMTP 3, the protocol of ZeroMQ since version 4; find out \
+                which program connects to this port
+                """, fields)
         }
     }
 

@@ -31,7 +31,7 @@ struct ServedStatus: Sendable {
             if let attempt = nextAttempt { return "credential refused: \(attempt)" }
             return hasOpenConnection ? "up" : "connecting"
         case .paused(let time, let cause):
-            return "paused for \(max(1, time.components.seconds)) s: \(cause.description)"
+            return "breaker open for \(max(1, time.components.seconds)) s: \(cause.description)"
         case .probing: return "probing: one delivery tests whether the push service has recovered"
         case .halted(let halt): return "halted: \(halt.message)\(nextAttempt.map { "; \($0)" } ?? "")"
         case .draining: return "draining"

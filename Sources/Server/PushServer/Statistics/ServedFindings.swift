@@ -9,7 +9,7 @@ struct ServedFindings: FindingSource {
     let webhooks: any WebhookControl
 
     func facts() async throws -> RunningFacts {
-        var facts = RunningFacts(try await statistics.snapshot(of: nil))
+        var facts = RunningFacts(try await statistics.snapshot(of: nil, hasHistory: false))
         facts.gateways = try await gateways.gateways(of: nil)
         facts.credentials = await gateways.credentials()
         let settings = await configuration.configuration()

@@ -12,14 +12,14 @@ struct ServedStatistics: PipelineStatistics {
     /// The refused requests of `http.listen`; nil if it is off.
     let refusals: RefusalCounts?
     var startedAt = WallTime.current()
-    private let past = Locked(StatsHistory())
+    private let past: Locked<StatsHistory>
 
-    init(pipeline: Pipeline, gateways: ServedGateways, refusals: RefusalCounts?) {
-        (self.pipeline, self.gateways, self.refusals) = (pipeline, gateways, refusals)
+    init(
+        pipeline: Pipeline, gateways: ServedGateways, refusals: RefusalCounts?,
+        past: Locked<StatsHistory> = Locked(StatsHistory())
+    ) {
+        (self.pipeline, self.gateways, self.refusals, self.past) = (pipeline, gateways, refusals, past)
     }
-
-    /// In a cluster, the numbers of all nodes would be needed.
-    func history() -> [StatsAnswer.Point]? { pipeline.node == nil ? past.withLock { $0.points } : nil }
 
     /// The last minute of this node.
     var lastMinute: StatsHistory.Minute { past.withLock { $0.lastMinute } }
@@ -42,21 +42,23 @@ struct ServedStatistics: PipelineStatistics {
             at: now, latency: Latency(bounds: OutcomeCounts.bounds, counts: counts.latencies))
         (sample.accepted, sample.refused, sample.busy) = (intake.accepted, intake.rejections, intake.busy)
         (sample.sent, sample.rejected, sample.unknown) = (counts.sent, counts.rejected, counts.unknown)
+        sample.deferred = counts.retries
         sample.waiting = UInt64(pipeline.ledger.latest.waiting)
         sample.oldestWaitingMilliseconds = waits.map { $0.messages.age(at: now).wholeMilliseconds }.max() ?? 0
         return sample
     }
 
-    func snapshot(of node: NodeID?) async throws -> StatsAnswer {
+    func snapshot(of node: NodeID?, hasHistory: Bool) async throws -> StatsAnswer {
         guard let served = pipeline.node else {
             if let node { throw Problem.unknownNode(node.name) }
-            return await own()
+            return await own(hasHistory: hasHistory)
         }
+        let question = NodeQuestion(.statistics, hasHistory: hasHistory)
         if let node {
-            return node == served.name ? await own() : try await served.ask(NodeQuestion(.statistics), of: node)
+            return node == served.name ? await own(hasHistory: hasHistory) : try await served.ask(question, of: node)
         }
-        async let others = served.askOthers(NodeQuestion(.statistics), for: StatsAnswer.self)
-        let own = await own()
+        async let others = served.askOthers(question, for: StatsAnswer.self)
+        let own = await own(hasHistory: hasHistory)
         return .sum(
             own: (served.name, own),
             others: await others.map { ($0.node, $0.answer.mapError { LedgerFault($0.detail) }) })
@@ -64,16 +66,18 @@ struct ServedStatistics: PipelineStatistics {
 
     /// Answers the questions of other nodes from now on.
     func answerOthers(of webhooks: any WebhookService) {
-        let (startedAt, refusals) = (startedAt, refusals)
+        let (startedAt, refusals, past) = (startedAt, refusals, past)
         // The node belongs to the pipeline, and must not keep it.
         pipeline.node?.whenAsked { [weak pipeline, weak gateways, weak webhooks] question in
             guard let pipeline, let gateways, let webhooks else { return nil }
             let app = question.app.flatMap { AppID($0) }
             switch question.kind {
             case .statistics:
-                var statistics = ServedStatistics(pipeline: pipeline, gateways: gateways, refusals: refusals)
+                var statistics = ServedStatistics(
+                    pipeline: pipeline, gateways: gateways, refusals: refusals, past: past)
                 statistics.startedAt = startedAt
-                return await NodeQuestion.answer { await statistics.own() }
+                let hasHistory = question.hasHistory ?? false
+                return await NodeQuestion.answer { [statistics] in await statistics.own(hasHistory: hasHistory) }
             case .gateways: return await NodeQuestion.answer { await gateways.ownGateways() }
             case .gateway:
                 guard let app else { return nil }
@@ -100,6 +104,12 @@ struct ServedStatistics: PipelineStatistics {
     }
 
     /// Returns the statistics of this node.
+    private func own(hasHistory: Bool) async -> StatsAnswer {
+        var answer = await own()
+        if hasHistory { answer.history = past.withLock { $0.points } }
+        return answer
+    }
+
     private func own() async -> StatsAnswer {
         let served = await gateways.statuses()
         let readiness = pipeline.readiness(of: served)

@@ -19,8 +19,13 @@ struct AgeClock {
         var aheadSince: WallTime?
     }
 
+    /// The interval at which the state is stored.
+    private static let storedEvery: Duration = .seconds(600)
+
     /// The current time.
     private(set) var time: WallTime
+    /// The state that was read or stored last.
+    var lastStored: Stored?
     private var steady: MonotonicTime
     private var aheadSince: (steady: MonotonicTime, wall: WallTime)?
 
@@ -28,6 +33,7 @@ struct AgeClock {
     ///   wall clock itself shows for how long, because a monotonic clock does not continue over a restart.
     init(last stored: Stored?, wall: WallTime, steady: MonotonicTime) {
         time = stored?.time ?? wall
+        lastStored = stored
         self.steady = steady
         if let since = stored?.aheadSince {
             let counted = max(0, min(wall.milliseconds(since: since), Self.patience.wholeMilliseconds))
@@ -38,6 +44,12 @@ struct AgeClock {
 
     var stored: Stored { Stored(time: time, aheadSince: aheadSince?.wall) }
 
+    /// Whether the state is to be stored.
+    var isStoreDue: Bool {
+        guard let lastStored, lastStored.aheadSince == aheadSince?.wall else { return true }
+        return time < lastStored.time || time >= lastStored.time + Self.storedEvery
+    }
+
     /// Advances to the given readings of the wall clock and of the monotonic clock.
     mutating func advance(wall: WallTime, steady now: MonotonicTime) {
         let passed = max(.zero, now - steady)
@@ -46,7 +58,7 @@ struct AgeClock {
         if wall <= expected + Self.tolerance {
             time = wall
             aheadSince = nil
-        } else if let since = aheadSince, Self.follows(wall, since.wall + (now - since.steady)) {
+        } else if let since = aheadSince, Self.follows(wall, expected: since.wall + (now - since.steady)) {
             let isBelieved = now - since.steady >= Self.patience
             time = isBelieved ? wall : expected
             if isBelieved { aheadSince = nil }
@@ -57,7 +69,7 @@ struct AgeClock {
         }
     }
 
-    private static func follows(_ wall: WallTime, _ expected: WallTime) -> Bool {
+    private static func follows(_ wall: WallTime, expected: WallTime) -> Bool {
         abs(max(wall.milliseconds(since: expected), -.max)) <= tolerance.wholeMilliseconds
     }
 }

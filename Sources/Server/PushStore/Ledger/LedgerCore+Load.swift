@@ -63,18 +63,18 @@ extension LedgerCore {
     /// next call continues after it.
     func due(at time: UnixSeconds, limit: Int) -> Result<DueMessages, LedgerFault> {
         var messages: [AcceptedMessage] = []
-        var last = released
+        var last = schedule.released
         var unread: UInt64?
-        let before = (released, overtaken)
+        let before = schedule
         do {
             try collectOvertaken(at: time, limit, &messages, unread: &unread)
             try collect(at: time, limit - messages.count, &messages, &last, unread: &unread)
-            released = last
+            schedule.released = last
             return .success(DueMessages(messages: messages, next: try nextDue()))
         } catch {
             // The next call finds these messages again.
-            (released, overtaken) = before
-            if messages.isEmpty { released = last }
+            schedule = before
+            if messages.isEmpty { schedule.released = last }
             return .failure(LedgerFault("\(error)", damaged: unread.flatMap { known(of: $0) }))
         }
     }
@@ -83,7 +83,7 @@ extension LedgerCore {
         at time: UnixSeconds, _ limit: Int, _ messages: inout [AcceptedMessage], unread: inout UInt64?
     ) throws(StoreError) {
         var size = 0
-        while messages.count < limit, size < Self.answerSize, let seq = overtaken.next(at: time) {
+        while messages.count < limit, size < Self.answerSize, let seq = schedule.overtaken.next(at: time) {
             if unreadable.contains(seq) || machine.cancels.contains(seq) { continue }
             do {
                 guard let stored = try rows.readScheduled(seq) else { continue }
@@ -93,7 +93,7 @@ extension LedgerCore {
             } catch {
                 guard error.code == .damaged else { throw error }
                 // Return the messages before it first. The next call reports the damaged one.
-                if !messages.isEmpty { return overtaken.add(seq, due: UnixSeconds(.min)) }
+                if !messages.isEmpty { return schedule.overtaken.add(seq, due: UnixSeconds(.min)) }
                 unreadable.insert(seq)
                 unread = seq
                 throw error
@@ -135,10 +135,10 @@ extension LedgerCore {
     func nextDue() throws(StoreError) -> UnixSeconds? {
         let next = statements.nextDue
         defer { next.reset() }
-        next.bind(1, released.due)
-        next.bind(2, released.seq)
+        next.bind(1, schedule.released.due)
+        next.bind(2, schedule.released.seq)
         let later = try next.step() ? next.seconds(0) : nil
-        guard let earlier = overtaken.nextDue else { return later }
+        guard let earlier = schedule.overtaken.nextDue else { return later }
         return min(earlier, later ?? earlier)
     }
 }

@@ -11,7 +11,7 @@ extension LedgerCore {
         let core = LedgerCore(
             try SQLiteRows(connection), identities, try numbering(connection), age: try storedAge(connection),
             settings: settings)
-        core.logDate = try LogDate.read(connection, next: core.machine.writer.next)
+        core.ahead.logDate = try LogDate.read(connection, next: core.machine.writer.next)
         try core.readLog()
         try core.readTraces()
         let (lanes, times) = try core.readMessages()

@@ -38,7 +38,7 @@ extension LedgerCore {
         var removed = 0
         var bytes: Int64 = 0
         var first = oldest
-        var date = logDate
+        var date = ahead.logDate
         try statements.begin.run()
         while removed < Self.rowsAtOnce {
             let row = statements.oldestLog
@@ -52,7 +52,7 @@ extension LedgerCore {
             first = number
             let isLast = number &+ UInt64(clamping: count) >= machine.writer.next
             guard !isLast, time < limit || logBytes - bytes > retention.logBytes else {
-                if logAhead.mustBeDated(time, at: now, steady: steady()) {
+                if ahead.log.mustBeDated(time, at: now, steady: steady()) {
                     date = LogDate(last: machine.writer.next - 1, time: now)
                     try store(date: now)
                 }
@@ -66,7 +66,7 @@ extension LedgerCore {
         }
         if removed > 0 { try trimTraces(before: first) }
         try statements.commit.run()
-        logDate = date
+        ahead.logDate = date
         logBytes -= bytes
         oldest = min(first, machine.writer.next)
         return removed == Self.rowsAtOnce
@@ -87,17 +87,8 @@ extension LedgerCore {
         try update.run()
     }
 
-    /// The interval at which the time of the age clock is stored. After a restart the clock continues
-    /// there.
-    private static let ageStoredEvery: Duration = .seconds(600)
-
-    private func storesAge(_ age: AgeClock.Stored) -> Bool {
-        guard let storedAge, storedAge.aheadSince == age.aheadSince else { return true }
-        return age.time < storedAge.time || age.time >= storedAge.time + Self.ageStoredEvery
-    }
-
     private func storeAge(_ age: AgeClock.Stored) throws(StoreError) {
-        guard storesAge(age) else { return }
+        guard ageClock.isStoreDue else { return }
         statements.setAge.bind(1, age.time)
         try statements.setAge.run()
         if let since = age.aheadSince {
@@ -141,7 +132,7 @@ extension LedgerCore {
             let (number, time) = (row.word(0), row.time(1))
             guard machine.dedupe.isBeyondWindow(time, at: age.time) else {
                 row.reset()
-                if keysAhead.mustBeDated(time, at: now, steady: steady()) {
+                if ahead.keys.mustBeDated(time, at: now, steady: steady()) {
                     try date(statements.dateKeys, now)
                     try date(statements.dateCancels, now)
                 }
@@ -161,7 +152,7 @@ extension LedgerCore {
             try statements.removeKeys.run()
         }
         try statements.commit.run()
-        if storesAge(age) { storedAge = age }
+        if ageClock.isStoreDue { ageClock.lastStored = age }
         rows.keyRow = nil
         for keys in forgotten { machine.dedupe.forget(keys) }
         return hasMore

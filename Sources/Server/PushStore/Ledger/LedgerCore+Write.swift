@@ -55,8 +55,8 @@ extension LedgerCore {
 
     private func done(_ group: LedgerGroup, _ decided: borrowing DecidedGroup) {
         publish()
-        for message in decided.rows.scheduled where message.due < released.due {
-            overtaken.add(message.seq, due: message.due)
+        for message in decided.rows.scheduled where message.due < schedule.released.due {
+            schedule.overtaken.add(message.seq, due: message.due)
         }
         for segment in decided.rows.segments where segment.count > 0 { logBytes += Int64(segment.bytes.count) }
         let cancels = decided.cancels

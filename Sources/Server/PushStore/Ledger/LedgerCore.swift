@@ -18,12 +18,27 @@ import PushWire
 /// - A row of keys is *pinned* while it is older than the dedupe window but still needed.
 /// - A ``TraceRun`` is an index of a part of the log.
 final class LedgerCore {
+    /// The rows that were written while the wall clock was ahead.
+    struct Ahead {
+        /// The date of such rows of the log, if there are any.
+        var logDate: LogDate?
+        var log = RowsAhead()
+        var keys = RowsAhead()
+    }
+
+    /// How far scheduled messages were handed out.
+    struct SchedulePosition {
+        /// The position up to which messages were handed out.
+        var released: (due: UnixSeconds, seq: UInt64) = (UnixSeconds(.min), 0)
+        /// The scheduled messages that were accepted after that, although they are due before this position.
+        var overtaken = OvertakenMessages()
+    }
+
     let rows: SQLiteRows
     let clock: @Sendable () -> WallTime
     let steady: @Sendable () -> MonotonicTime
-    private var ageClock: AgeClock
-    /// The state of `ageClock` that is on disk.
-    var storedAge: AgeClock.Stored?
+    /// The clock by which keys and events age.
+    var ageClock: AgeClock
     var witness: (any LedgerWitness)?
 
     var machine: LedgerMachine
@@ -39,15 +54,9 @@ final class LedgerCore {
     private let committing: @Sendable (Duration) -> Void
     /// The events that were dropped because writes failed for too long.
     var drops: EventDrops
-    /// The position in the schedule up to which messages were handed out.
-    var released: (due: UnixSeconds, seq: UInt64) = (UnixSeconds(.min), 0)
-    /// The scheduled messages that were accepted after that, although they are due before this position.
-    var overtaken = OvertakenMessages()
+    var schedule = SchedulePosition()
     var logBytes: Int64 = 0
-    /// The date of log rows that were written while the wall clock was ahead, if there are any.
-    var logDate: LogDate?
-    var logAhead = RowsAhead()
-    var keysAhead = RowsAhead()
+    var ahead = Ahead()
     /// The files that must keep their names. Without them, nothing is written.
     let files: OpenedFiles
     /// The number of the oldest event in the log.
@@ -82,7 +91,6 @@ final class LedgerCore {
         (clock, steady) = (settings.clock, settings.steadyClock)
         committing = settings.committed
         drops = EventDrops(report: settings.eventsDropped)
-        storedAge = age
         ageClock = AgeClock(last: age, wall: clock(), steady: steady())
     }
 
@@ -145,8 +153,10 @@ final class LedgerCore {
     func healthIs(_ fault: LedgerFault?) {
         guard fault != self.fault else { return }
         self.fault = fault
+        // Nothing reads that the ledger can write before intake knows it, or that it cannot after intake does.
+        if fault == nil { witness?.healthChanged(nil) }
         publish()
-        witness?.healthChanged(fault)
+        if fault != nil { witness?.healthChanged(fault) }
     }
 
     func countCommit(_ time: Duration) {

@@ -67,7 +67,7 @@ final class LedgerDeliveries {
     }
 
     private func look(in first: UInt64, to last: UInt64, _ search: inout DeliverySearch) throws(StoreError) {
-        let stored = try loaded(first, last)
+        let stored = try loaded(first, through: last)
         let wanted = search.hashes.filter { stored.filter.mayContain($0) }
         guard !wanted.isEmpty else { return }
         var places: [UInt32: [Int]] = [:]
@@ -88,7 +88,7 @@ final class LedgerDeliveries {
     }
 
     /// Returns the filter of a run. It is built when the run is first searched.
-    private func loaded(_ first: UInt64, _ last: UInt64) throws(StoreError) -> Run {
+    private func loaded(_ first: UInt64, through last: UInt64) throws(StoreError) -> Run {
         if let run = known[first], run.last == last { return run }
         var lows: [UInt8] = []
         run.bind(1, first)

@@ -63,6 +63,9 @@ final class LedgerLane {
     private static let firstTimeout: Duration = .seconds(30)
     private static let longestTimeout: Duration = .seconds(600)
 
+    /// The part whose turn it is to be first in a flush.
+    var turn = 0
+
     /// Called with a flush and its outcome.
     var onEnd: ((Flush, Outcome, Duration) -> Void)?
 

@@ -175,7 +175,7 @@ extension LedgerPart {
     }
 
     /// Takes back a group that could not be stored: its requests are refused, its outcomes and events are stored later.
-    func takeBack(_ group: LedgerGroup, _ fault: LedgerFault) {
+    func takeBack(_ group: LedgerGroup, because fault: LedgerFault) {
         var refused = group
         refused.outcomes = []
         refused.notes = []

@@ -69,10 +69,10 @@ final class PartLookup: LedgerLookup {
     func isKnown(cancellation number: UInt64) -> Bool { cancellations[number] != nil }
     func isKnown(_ receipt: ReceiptID) -> Bool { receipts[receipt] != nil }
 
-    /// Whether rows are in memory, or known to be missing.
-    func has(_ keys: Set<UInt64>, _ messages: [UInt64], _ cancellations: [UInt64]) -> Bool {
-        keys.allSatisfy(isKnown(key:)) && messages.allSatisfy(isKnown(message:))
-            && cancellations.allSatisfy(isKnown(cancellation:))
+    /// Whether the rows that a group needs are in memory, or known to be missing.
+    func has(_ needs: PartNeeds, messages: [UInt64]) -> Bool {
+        needs.keys.allSatisfy(isKnown(key:)) && messages.allSatisfy(isKnown(message:))
+            && needs.cancellations.allSatisfy(isKnown(cancellation:))
     }
 
     /// Forgets the keys of earlier groups if there are many. A group may need more than the limit.

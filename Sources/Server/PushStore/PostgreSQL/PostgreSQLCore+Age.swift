@@ -5,20 +5,10 @@ import PushTime
 /// The clock by which stored data ages. All nodes store its state in one row, so that a node that starts, or takes a part
 /// over, does not believe a clock of the database that has jumped ahead.
 extension PostgreSQLCore {
-    /// The interval at which the time of the clock is stored.
-    private static let ageStoredEvery: Duration = .seconds(600)
-
     /// Advances the clock by which keys and events age, and returns its time.
     func age() -> WallTime {
         ageClock.advance(wall: settings.clock(), steady: settings.steadyClock())
         return ageClock.time
-    }
-
-    /// Whether the row is to be written.
-    var isAgeDue: Bool {
-        let age = ageClock.stored
-        guard let storedAge, storedAge.aheadSince == age.aheadSince else { return true }
-        return age.time < storedAge.time || age.time >= storedAge.time + Self.ageStoredEvery
     }
 
     /// Returns the state in the table of marks; nil if no node has stored one.

@@ -29,9 +29,9 @@ extension PostgreSQLCore {
     private func partsToFlush(of lane: Int) -> [LedgerPart] {
         var chosen: [LedgerPart] = []
         var (weight, bytes) = (0, 0)
-        var number = turns[lane] / lanes.count * lanes.count + lane
+        var number = lanes[lane].turn / lanes.count * lanes.count + lane
         if number >= partCount { number = lane }
-        turns[lane] = number + lanes.count
+        lanes[lane].turn = number + lanes.count
         var seen = 0
         var turn = 0
         while seen < partCount, weight < Self.flushLimit, bytes < Self.flushBytes {
@@ -100,7 +100,7 @@ extension PostgreSQLCore {
     }
 
     private func stored(_ flush: LedgerLane.Flush, _ held: Set<Int>, after time: Duration) {
-        commits.add(time)
+        health.commits.add(time)
         settings.committed(time)
         if !hasStalledLane {
             healthIs(nil)
@@ -168,7 +168,11 @@ extension PostgreSQLCore {
     private func refused(_ entries: [LedgerLane.Entry], _ fault: LedgerFault) {
         for entry in entries {
             entry.part.undo(entry.decided)
-            if entry.part.phase == .gone { entry.group.refuse(fault) } else { entry.part.takeBack(entry.group, fault) }
+            if entry.part.phase == .gone {
+                entry.group.refuse(fault)
+            } else {
+                entry.part.takeBack(entry.group, because: fault)
+            }
         }
         if isEnding { dropAwaitedNotes() }
         healthIs(fault)

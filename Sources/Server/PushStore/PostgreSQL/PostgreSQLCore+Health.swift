@@ -5,6 +5,15 @@ import PushTime
 
 /// Whether the database stores what it is given, the published state, and the end.
 extension PostgreSQLCore {
+    struct Health {
+        /// When a flush that waits for long was reported last; nil if none waits, or if the fault is another one.
+        var stallReportedAt: MonotonicTime?
+        var isProbing = false
+        /// Since when rows that groups need cannot be read; nil if they can.
+        var readsFailSince: MonotonicTime?
+        var commits = LedgerCommits()
+    }
+
     /// The time after which a fault that lasts is reported with another reason.
     private static let reportPause: Duration = .seconds(5)
 
@@ -17,14 +26,14 @@ extension PostgreSQLCore {
         guard hasStalledLane, isStallReportDue else { return }
         let fault = LedgerFault(stall)
         healthIs(fault)
-        stallReportedAt = loop.now
+        health.stallReportedAt = loop.now
         for part in parts.values { part.refuseCalls(fault) }
         if isEnding { dropAwaitedNotes() }
         boundNotes()
     }
 
     private var isStallReportDue: Bool {
-        fault == nil || stallReportedAt.map { loop.now - $0 > Self.reportPause } ?? false
+        fault == nil || health.stallReportedAt.map { loop.now - $0 > Self.reportPause } ?? false
     }
 
     /// What keeps a flush waiting, and what to do.
@@ -43,12 +52,12 @@ extension PostgreSQLCore {
 
     /// Ends a fault if the database commits. While there is a fault, no request is stored that could show it.
     private func probe() {
-        if exchange(&isProbing, with: true) { return }
+        if exchange(&health.isProbing, with: true) { return }
         let section = PostgreSQLSection()
         section.call(StoreStatements.probe)
         reads.send(section, timeout: .seconds(30)) { [weak self] reply in
             guard let self else { return }
-            isProbing = false
+            health.isProbing = false
             guard case .done = reply, !hasStalledLane else { return }
             healthIs(nil)
             drops.end()
@@ -61,11 +70,13 @@ extension PostgreSQLCore {
     }
 
     func healthIs(_ fault: LedgerFault?) {
-        stallReportedAt = nil
+        health.stallReportedAt = nil
         guard fault != self.fault else { return }
         self.fault = fault
+        // Nothing reads that the ledger can write before intake knows it, or that it cannot after intake does.
+        if fault == nil { witness?.healthChanged(nil) }
         publish()
-        witness?.healthChanged(fault)
+        if fault != nil { witness?.healthChanged(fault) }
     }
 
     func sessionIsUp() {
@@ -112,7 +123,7 @@ extension PostgreSQLCore {
         }
         status.oldest += 1
         status.apps = backlogs.byApp
-        status.commits = commits
+        status.commits = health.commits
         status.droppedEvents = drops.total
         status.fault = fault
         return status

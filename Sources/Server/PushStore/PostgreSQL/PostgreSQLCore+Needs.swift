@@ -28,7 +28,7 @@ extension PostgreSQLCore {
             guard let self else { return }
             switch reply {
             case .done(let results):
-                readsFailSince = nil
+                health.readsFailSince = nil
                 if isHeld, results[0].rowCount == 0 {
                     refuse(part, Self.notOwned)
                     return done()
@@ -42,8 +42,8 @@ extension PostgreSQLCore {
             case .refused(let failure): refuse(part, "\(failure)")
             case .unknown(let reason), .notSent(let reason):
                 // The calls wait while the connection is opened again, but not for long.
-                let since = readsFailSince ?? loop.now
-                readsFailSince = since
+                let since = health.readsFailSince ?? loop.now
+                health.readsFailSince = since
                 if loop.now - since > settings.patience { refuse(part, reason) }
                 loop.schedule(after: .milliseconds(20), action: done)
                 return
@@ -102,7 +102,7 @@ extension PostgreSQLCore {
             lookup.add(StoredCancellation(counts: counts), number: UInt64(bitPattern: try row.value(0, as: Int64.self)))
         }
         let messages = needs.waiting.values.flatMap(\.self) + needs.scheduled.filter { !unread.contains($0) }
-        guard isHeld || lookup.has(needs.keys, messages, needs.cancellations) else { return false }
+        guard isHeld || lookup.has(needs, messages: messages) else { return false }
         for seq in needs.keys where !lookup.isKnown(key: seq) { lookup.addMissing(key: seq) }
         for seq in messages where !lookup.isKnown(message: seq) { lookup.addMissing(message: seq) }
         for number in needs.cancellations where !lookup.isKnown(cancellation: number) {

@@ -16,10 +16,10 @@ extension PostgreSQLCore {
         let section = PostgreSQLSection()
         let limit = age() - LedgerRetention.receiptWindow
         section.call(StoreStatements.removeOldReceipts) { $0.append(int8: limit.milliseconds) }
-        let stored = isAgeDue ? ageClock.stored : nil
+        let stored = ageClock.isStoreDue ? ageClock.stored : nil
         if let stored { section.add(stored) }
         reads.send(section, timeout: Self.timeout) { [weak self] reply in
-            if case .done = reply, let stored { self?.storedAge = stored }
+            if case .done = reply, let stored { self?.ageClock.lastStored = stored }
         }
         for part in parts.values {
             part.machine.dedupe.setWindow(retention.window)

@@ -14,6 +14,12 @@ import PushWire
 /// message waits, while the table `bodies` has messages that a group of the day may have completed, and while a part has
 /// no later group, whose number the next one continues.
 extension PostgreSQLCore {
+    struct Upkeep {
+        /// When the horizons of the parts were examined last.
+        var last: WallTime?
+        var isRemovingPartitions = false
+    }
+
     /// The time between two examinations.
     private static let upkeepInterval: Int64 = 60_000
     /// For how long the bodies of a waiting message stay in the partition of their hour.
@@ -26,13 +32,13 @@ extension PostgreSQLCore {
 
     func upkeepIfDue() {
         let now = settings.clock()
-        if let lastUpkeep, now >= lastUpkeep, now.milliseconds(since: lastUpkeep) < Self.upkeepInterval { return }
-        lastUpkeep = now
+        if let last = upkeep.last, now >= last, now.milliseconds(since: last) < Self.upkeepInterval { return }
+        upkeep.last = now
         for part in parts.values where part.isOpen { part.isUpkeepDue = true }
-        if exchange(&isRemovingPartitions, with: true) { return }
+        if exchange(&upkeep.isRemovingPartitions, with: true) { return }
         let (tables, time, gate, failed) = (tables, partitionTime, gate, settings.failed)
         let removes = parts[0]?.isOpen == true
-        let ended = LoopBound<() -> Void>({ [weak self] in self?.isRemovingPartitions = false }, on: loop)
+        let ended = LoopBound<() -> Void>({ [weak self] in self?.upkeep.isRemovingPartitions = false }, on: loop)
         Task {
             do {
                 try await tables.addPartitions(at: time)

@@ -8,9 +8,7 @@ import PushWire
 /// The ledger in PostgreSQL, on its loop: the parts that this node owns, and the lanes that write their groups.
 final class PostgreSQLCore {
     let settings: PostgreSQLLedger.Settings
-    let loop: EventLoop
     let identities: Identities
-    let map: PartitionMap
     let tables: StoreTables
     let gate: LoopGate
     /// The state as of the last flush, for other threads.
@@ -28,13 +26,9 @@ final class PostgreSQLCore {
     var shared = Shared(apps: SharedApps())
     let lanes: [LedgerLane]
     let reads: PostgreSQLSession
-    /// The part whose turn it is to be first in a flush of a lane.
-    var turns: [Int]
     private var splitter: RequestSplitter
     var fault: LedgerFault?
-    /// When a flush that waits for long was reported last; nil if none waits, or if the fault is another one.
-    var stallReportedAt: MonotonicTime?
-    var commits = LedgerCommits()
+    var health = Health()
     /// The unfinished messages of all parts.
     var backlogs = AppBacklogs()
     /// For how long data is kept, as of the last call of ``trim(_:)``.
@@ -45,37 +39,26 @@ final class PostgreSQLCore {
     var drops: EventDrops
     /// The clock by which keys and events age. See ``age()``.
     var ageClock: AgeClock
-    /// The state of `ageClock` that this node has read or stored last.
-    var storedAge: AgeClock.Stored?
-    /// When the horizons of the parts were examined last.
-    var lastUpkeep: WallTime?
-    var isRemovingPartitions = false
+    var upkeep = Upkeep()
     var isClosed = false
     var isEnding = false
-    var isProbing = false
-    /// Since when rows that groups need cannot be read; nil if they can.
-    var readsFailSince: MonotonicTime?
     /// The messages that were found to be damaged and reported.
     var unreadable: Set<UInt64> = []
 
     init(
-        _ settings: PostgreSQLLedger.Settings, on loop: EventLoop, identities: Identities, map: PartitionMap,
+        _ settings: PostgreSQLLedger.Settings, identities: Identities, map: PartitionMap,
         writers: [PostgreSQLSession], reads: PostgreSQLSession, tables: StoreTables, age: AgeClock.Stored?,
         gate: LoopGate
     ) {
         self.tables = tables
         self.gate = gate
         self.settings = settings
-        self.loop = loop
         self.identities = identities
-        self.map = map
         self.reads = reads
         retention = settings.retention
-        storedAge = age
         ageClock = AgeClock(last: age, wall: settings.clock(), steady: settings.steadyClock())
         drops = EventDrops(report: settings.eventsDropped)
         lanes = writers.map { LedgerLane($0) }
-        turns = Array(repeating: 0, count: writers.count)
         splitter = RequestSplitter(map)
         for lane in lanes {
             lane.onEnd = { [unowned self, unowned lane] ended, outcome, time in
@@ -101,13 +84,15 @@ final class PostgreSQLCore {
         }
     }
 
+    var loop: EventLoop { gate.loop }
+
     var storeName: String { "\(settings.options)" }
 
-    var partCount: Int { map.count }
+    var partCount: Int { splitter.map.count }
 
     // MARK: Parts
 
-    func part(of app: AppID, _ id: MessageID) -> Int { map.partition(of: app, id).number }
+    func part(of app: AppID, _ id: MessageID) -> Int { splitter.map.partition(of: app, id).number }
 
     /// Returns the part of a notification. Any id chooses one.
     private func part(of receipt: ReceivedReceipt) -> Int {

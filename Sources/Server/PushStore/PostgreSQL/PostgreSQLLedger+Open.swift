@@ -86,7 +86,7 @@ extension PostgreSQLLedger {
         let core = await sessions.with { sessions in
             LoopBound(
                 PostgreSQLCore(
-                    settings, on: loop, identities: store.identities, map: store.map,
+                    settings, identities: store.identities, map: store.map,
                     writers: Array(sessions.dropLast(2)), reads: sessions[sessions.count - 2],
                     tables: StoreTables(call), age: age, gate: gate),
                 on: loop)

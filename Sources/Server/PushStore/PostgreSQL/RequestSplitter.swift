@@ -3,7 +3,7 @@ import PushWire
 
 /// Finds the parts of the requests of a call. It keeps its memory from call to call.
 struct RequestSplitter {
-    private let map: PartitionMap
+    let map: PartitionMap
     /// The part of each request.
     private var parts: [Int] = []
     /// The number of requests by part, and where the next one of the part goes. Both are 0 between two calls.

@@ -126,16 +126,16 @@ enum StoreSchema {
 
     /// Returns the statements that create the partition of `groups` for a day.
     static func groupsPartition(_ day: Int32) -> [String] {
-        partition("groups", "groups_\(day)", from: day)
+        partition("groups_\(day)", of: "groups", from: day)
     }
 
     /// Returns the statements that create the partition of `bodies` for an hour.
     static func bodiesPartition(_ hour: Int32) -> [String] {
-        partition("bodies", "bodies_\(hour)", from: hour)
+        partition("bodies_\(hour)", of: "bodies", from: hour)
     }
 
     /// A table that is created and then attached does not stop the writers of the others.
-    private static func partition(_ parent: String, _ name: String, from number: Int32) -> [String] {
+    private static func partition(_ name: String, of parent: String, from number: Int32) -> [String] {
         [
             "CREATE TABLE carillon.\(name) (LIKE carillon.\(parent) INCLUDING ALL)",
             "ALTER TABLE carillon.\(parent) ATTACH PARTITION carillon.\(name) FOR VALUES FROM (\(number)) "

@@ -130,11 +130,11 @@ extension Device {
     var isActive: Bool { deactivatedAt == nil }
 
     /// The last time at which the device was certainly active.
-    var lastSeen: WallTime? { max(seenAt, registeredAt) }
+    var lastSeen: WallTime? { later(of: seenAt, and: registeredAt) }
 
-    private func max(_ one: WallTime?, _ other: WallTime?) -> WallTime? {
+    private func later(of one: WallTime?, and other: WallTime?) -> WallTime? {
         guard let one, let other else { return one ?? other }
-        return Swift.max(one, other)
+        return max(one, other)
     }
 
     var place: AddressPlace {

@@ -75,7 +75,7 @@ struct RegistrationBatch: Sendable {
         var device = before ?? Device(id, app: registration.app, token: registration.token)
         if device.isEmptied { device.user = nil }
         device.token = KeptToken(registration.token)
-        device.place = Self.place(registration.place, old?.after?.place, device.place)
+        device.place = Self.place(registration.place, replaced: old?.after?.place, stored: device.place)
         let siblings = siblings(of: device, before: before, named, in: devices)
         guard siblings.hasRoom else {
             outcomes.append(RegisteredDevice(id: id, change: .tooMany))
@@ -87,8 +87,9 @@ struct RegistrationBatch: Sendable {
         if let replaced = named.replaced { retire(replaced, app: registration.app, in: &devices) }
         for sibling in siblings.replaced { retire(sibling.deviceId, app: registration.app, in: &devices) }
         for sibling in siblings.leaving { Self.release(sibling.deviceId, in: &devices) }
-        device.platform = Self.property(registration.platform, old?.after?.platform, device.platform)
-        device.appVersion = Self.property(registration.appVersion, old?.after?.appVersion, device.appVersion)
+        device.platform = Self.property(registration.platform, replaced: old?.after?.platform, stored: device.platform)
+        device.appVersion = Self.property(
+            registration.appVersion, replaced: old?.after?.appVersion, stored: device.appVersion)
         let shared = SharedProperties(of: registration, others: others, replaced: old, device, tags: draft.tags)
         shared.set(in: &device)
         draft.tags = shared.tags
@@ -177,20 +178,23 @@ struct RegistrationBatch: Sendable {
 
     /// Returns the given value of a property, or else that of the replaced device, or else the stored one. An empty
     /// text removes the property.
-    private static func property(_ given: String?, _ replaced: String?, _ stored: String?) -> String? {
+    private static func property(_ given: String?, replaced: String?, stored: String?) -> String? {
         guard let given else { return replaced ?? stored }
         return given.isEmpty ? nil : given
     }
 
     private static func place(
-        _ given: AddressPlace, _ replaced: AddressPlace?, _ stored: AddressPlace
+        _ given: AddressPlace, replaced: AddressPlace?, stored: AddressPlace
     ) -> AddressPlace {
         var place = AddressPlace(kind: given.kind ?? replaced?.kind ?? stored.kind)
-        if place.kind == .activity { place.activity = property(given.activity, replaced?.activity, stored.activity) }
-        if place.kind == .activity || place.kind == .pushToStart {
-            place.activityType = property(given.activityType, replaced?.activityType, stored.activityType)
+        if place.kind == .activity {
+            place.activity = property(given.activity, replaced: replaced?.activity, stored: stored.activity)
         }
-        place.installation = property(given.installation, replaced?.installation, stored.installation)
+        if place.kind == .activity || place.kind == .pushToStart {
+            place.activityType = property(
+                given.activityType, replaced: replaced?.activityType, stored: stored.activityType)
+        }
+        place.installation = property(given.installation, replaced: replaced?.installation, stored: stored.installation)
         return place
     }
 

@@ -32,6 +32,23 @@ package actor Gateway: DeliveryGate {
         var tokenWasRefused = false
     }
 
+    /// The subscription to the current token source.
+    private struct TokenSubscription {
+        /// The newest token; nil before the first one.
+        var token: ProviderToken?
+        /// Ends the subscription; nil if there is none.
+        var cancel: (@Sendable () -> Void)?
+        /// The number of the source. Tokens from an older source are ignored.
+        var number = 0
+    }
+
+    private struct End {
+        var isClosed = false
+        var waiters: [CheckedContinuation<Void, Never>] = []
+        /// The value of `counts.unknown` when the time of a drain was over; nil if no drain has timed out.
+        var unknownAtDeadline: UInt64?
+    }
+
     private let connectionLoops: [EventLoop]
     var settings: GatewaySettings
     private let client: GatewayClient
@@ -46,18 +63,14 @@ package actor Gateway: DeliveryGate {
     var counts = GatewayCounts()
 
     var tokens: TokenSource?
-    private var token: ProviderToken?
-    private var subscription: (@Sendable () -> Void)?
-    /// The number of the current token source. Tokens from an older source are ignored.
-    private var sourceNumber = 0
+    private var subscription = TokenSubscription()
 
     // These are sent to the owner at the end of the tick.
     var reports: [DeliveryReport] = []
     private var events: [GatewayEvent] = []
     private var lastWindow: UInt64?
-    /// The last recall that the owner has asked for.
-    private var recallAsked: UInt64 = 0
-    private var lastRecalled: UInt64 = 0
+    /// The last recall that the owner has asked for, and the last one that was reported as done.
+    private var recalls: (asked: UInt64, reported: UInt64) = (0, 0)
     var lastReportSize = 0
 
     private var isFlushRequested = false
@@ -66,10 +79,7 @@ package actor Gateway: DeliveryGate {
     /// The limit of the push service; nil if it has none.
     private var rate: SendingRate?
     private var takesDeliveries = true
-    private var isClosed = false
-    /// The value of `counts.unknown` when the time of a drain was over; nil if no drain has timed out.
-    private var unknownAtDeadline: UInt64?
-    private var closeWaiters: [CheckedContinuation<Void, Never>] = []
+    private var end = End()
 
     /// Creates a gateway, which at once opens its minimum of connections and reports credit to its client.
     package init(
@@ -99,7 +109,7 @@ package actor Gateway: DeliveryGate {
     package nonisolated func recall(_ number: UInt64) {
         enter { gateway in
             for delivery in gateway.queue.removeWithdrawn() { gateway.report(delivery, as: nil) }
-            gateway.recallAsked = max(gateway.recallAsked, number)
+            gateway.recalls.asked = max(gateway.recalls.asked, number)
             for held in gateway.held { held.connection.recall(number) }
         }
     }
@@ -196,23 +206,23 @@ package actor Gateway: DeliveryGate {
     /// - Returns: the number of deliveries that were unanswered when the time was over. Their outcome is unknown.
     @discardableResult
     package func drain(within: Duration, whenCutOff: Bool = false) async -> Int {
-        if isClosed { return abandoned }
+        if end.isClosed { return abandoned }
         takesDeliveries = false
         run(machine.finish(waiting: queue.count, whenCutOff: whenCutOff, now: loop.now))
         let deadline = loop.schedule(after: within) { [weak self] in
             self?.assumeIsolated {
-                if $0.unknownAtDeadline == nil { $0.unknownAtDeadline = $0.counts.unknown }
+                if $0.end.unknownAtDeadline == nil { $0.end.unknownAtDeadline = $0.counts.unknown }
                 $0.run($0.machine.abandon(now: $0.loop.now))
                 $0.askForFlush()
             }
         }
         askForFlush()
-        await withCheckedContinuation { closeWaiters.append($0) }
+        await withCheckedContinuation { end.waiters.append($0) }
         loop.cancel(deadline)
         return abandoned
     }
 
-    private var abandoned: Int { unknownAtDeadline.map { Int(clamping: counts.unknown - $0) } ?? 0 }
+    private var abandoned: Int { end.unknownAtDeadline.map { Int(clamping: counts.unknown - $0) } ?? 0 }
 
     private func begin() {
         subscribe()
@@ -230,19 +240,19 @@ package actor Gateway: DeliveryGate {
     // MARK: Tokens
 
     private func subscribe() {
-        sourceNumber += 1
-        token = nil
+        subscription.number += 1
+        subscription.token = nil
         guard let tokens else { return }
-        subscription = tokens.subscribe(loop) { [weak self, sourceNumber] result in
-            self?.assumeIsolated { $0.tokenCame(result, from: sourceNumber) }
+        subscription.cancel = tokens.subscribe(loop) { [weak self, number = subscription.number] result in
+            self?.assumeIsolated { $0.tokenCame(result, from: number) }
         }
     }
 
     private func tokenCame(_ result: Result<ProviderToken, any Error>, from source: Int) {
-        guard source == sourceNumber, !isClosed else { return }
+        guard source == subscription.number, !end.isClosed else { return }
         switch result {
         case .success(let token):
-            if token.generation > self.token?.generation ?? 0 { self.token = token }
+            if token.generation > subscription.token?.generation ?? 0 { subscription.token = token }
             run(machine.tokenArrived(token.generation, now: loop.now))
         case .failure(let error):
             run(machine.tokenFailed("\(error)", now: loop.now))
@@ -251,9 +261,9 @@ package actor Gateway: DeliveryGate {
     }
 
     private func rotate(to connect: @escaping GatewaySettings.Connect, tokens: TokenSource?) {
-        guard !isClosed else { return }
-        subscription?()
-        subscription = nil
+        guard !end.isClosed else { return }
+        subscription.cancel?()
+        subscription.cancel = nil
         settings.connect = connect
         self.tokens = tokens
         for ticket in marks.keys {
@@ -277,7 +287,7 @@ package actor Gateway: DeliveryGate {
             case .giveBack(let id): connection(id)?.giveBack()
             case .ping(let id): connection(id)?.ping()
             case .useToken(let id):
-                if let token { connection(id)?.use(token) }
+                if let token = subscription.token { connection(id)?.use(token) }
             case .renewToken(let generation): tokens?.refused(generation)
             case .raise(let event): events.append(event)
             }
@@ -309,10 +319,10 @@ package actor Gateway: DeliveryGate {
         let request = ConnectionRequest(
             id: id, loop: connectionLoops[loopIndex],
             address: HostPort(host: address, port: settings.endpoint.port), serverName: settings.serverName,
-            token: token,
+            token: subscription.token,
             outlet: ConnectionOutlet(on: loop) { report in self.assumeIsolated { $0.receive(report) } })
         held.append(
-            Held(id: id, loopIndex: loopIndex, connection: settings.connect(request), recalled: recallAsked))
+            Held(id: id, loopIndex: loopIndex, connection: settings.connect(request), recalled: recalls.asked))
     }
 
     private var leastUsedLoop: Int {
@@ -396,10 +406,13 @@ package actor Gateway: DeliveryGate {
         // Taking deliveries within the credit changes both numbers but not their sum, so it needs no report.
         let window = counts.taken &+ UInt64(credit)
         // A recall is answered when no connection has an unsent delivery of a cancelled message any more.
-        let recalled = recallAsked == lastRecalled ? recallAsked : held.reduce(recallAsked) { min($0, $1.recalled) }
-        guard !reports.isEmpty || !events.isEmpty || window != lastWindow || recalled != lastRecalled else { return }
+        let recalled =
+            recalls.asked == recalls.reported ? recalls.asked : held.reduce(recalls.asked) { min($0, $1.recalled) }
+        guard !reports.isEmpty || !events.isEmpty || window != lastWindow || recalled != recalls.reported else {
+            return
+        }
         lastWindow = window
-        lastRecalled = recalled
+        recalls.reported = recalled
         lastReportSize = reports.count
         let report = GatewayReport(
             app: app, source: ObjectIdentifier(self), deliveries: reports, events: events, credit: credit,
@@ -425,13 +438,12 @@ package actor Gateway: DeliveryGate {
     }
 
     private func close() {
-        if isClosed { return }
-        isClosed = true
-        subscription?()
-        subscription = nil
+        if end.isClosed { return }
+        end.isClosed = true
+        subscription.cancel?()
+        subscription.cancel = nil
         timer.disarm(on: loop)
-        for waiter in closeWaiters { waiter.resume() }
-        closeWaiters = []
+        for waiter in exchange(&end.waiters, with: []) { waiter.resume() }
     }
 }
 

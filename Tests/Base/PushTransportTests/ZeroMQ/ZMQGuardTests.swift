@@ -207,6 +207,71 @@ import Testing
         }
     }
 
+    /// libzmq does not report a client that does not speak ZMTP 3, and only ends its connection.
+    @Test(arguments: ["PLAIN", "GSSAPI", "NULL", "ZMTP 1", "ZMTP 2", "HTTP"])
+    func clientsWithoutCurveAreReported(client: String) async throws {
+        let (bytes, cause) = Self.firstBytes(of: client)
+        try await ZMQWorld.run { world in
+            let news = Locked<[ZMQDoor.Event]>([])
+            let (keys, ours) = (try CurveKeyPair.generate(), try CurveKeyPair.generate())
+            _ = try ZAPHandler(in: world.context, users: [ours.publicKey: "ours"])
+            let (socket, endpoint, door) = try await router(
+                world, limits: ZMQDoorLimits(connections: 100), news: news,
+                security: .curveServer(secretKey: keys.secretKey, domain: "intake.router"))
+            for round in 1...3 {
+                try await accept(ours, serverKey: keys.publicKey, world, endpoint, door)
+                try await leaveSilently(endpoint, door)
+                let raw = try RawPeer(to: endpoint)
+                raw.write(bytes)
+                #expect(raw.readToEnd())
+                await wait(while: news.withLock({ $0.count < round }))
+            }
+            // The address is unknown if the connection had ended before its event arrived.
+            let causes = news.withLock { $0 }.map { event -> ZMQRefusedHandshake.Cause? in
+                if case .refusedHandshake(let one) = event, one.domain == "intake.router" { one.cause } else { nil }
+            }
+            #expect(causes == [cause, cause, cause])
+            await socket.with { $0.close() }
+        }
+    }
+
+    private static func firstBytes(of client: String) -> ([UInt8], ZMQRefusedHandshake.Cause) {
+        switch client {
+        case "HTTP": return (Array("GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n".utf8), .otherProtocol)
+        case "ZMTP 1": return ([1, 0, 7, 0] + Array("push/1".utf8), .otherProtocol)
+        case "ZMTP 2": return ([0xff, 0, 0, 0, 0, 0, 0, 0, 1, 0x7f, 1, 5, 0, 0], .otherProtocol)
+        default:
+            var greeting = RawPeer.greeting
+            greeting.replaceSubrange(12..<12 + client.utf8.count, with: client.utf8)
+            return (greeting, .mechanism)
+        }
+    }
+
+    /// Connects a client that the handler accepts, and closes it. It is not reported.
+    private func accept(
+        _ keys: CurveKeyPair, serverKey: CurvePublicKey, _ world: ZMQWorld, _ endpoint: String,
+        _ door: LoopBound<ZMQDoor>
+    ) async throws {
+        let dealer = try await world.peer(.dealer, on: world.second) {
+            $0.security = .curveClient(keys: keys, serverKey: serverKey)
+        }
+        try await dealer.connect(endpoint)
+        #expect(try await dealer.sendPatiently([Array("hello".utf8)]) == .sent)
+        await wait(while: await door.with { $0.gate.open } < 1)
+        await dealer.close()
+        await wait(while: await door.with { $0.gate.open } > 0)
+    }
+
+    /// Connects a client that sends nothing, and closes it. It is not reported.
+    private func leaveSilently(_ endpoint: String, _ door: LoopBound<ZMQDoor>) async throws {
+        do {
+            let silent = try RawPeer(to: endpoint)
+            await wait(while: await door.with { $0.gate.open } < 1)
+            withExtendedLifetime(silent) {}
+        }
+        await wait(while: await door.with { $0.gate.open } > 0)
+    }
+
     @Test func connectionsAreBounded() async throws {
         try await ZMQWorld.run { world in
             let news = Locked<[ZMQDoor.Event]>([])

@@ -144,6 +144,12 @@ import Testing
         try await scene.server.stop()
     }
 
+    @Test func `The past of the statistics is that of all nodes`() async throws {
+        let scene = try await Scene()
+        try await PythonScene.run("cluster", "statistics_of_both", variables: ["CARILLON_STORE=\(scene.store)"])
+        try await scene.server.stop()
+    }
+
     @Test func `A program with CarillonClient loses nothing when one of two nodes is killed`() async throws {
         let scene = try await Scene()
         try await PythonScene.run("cluster", "client_library", variables: ["CARILLON_STORE=\(scene.store)"])

@@ -86,7 +86,7 @@ struct Sender {
         let extracted = mac(input, salt)
         let contentKey = mac(Array("Content-Encoding: aes128gcm\0\u{1}".utf8), extracted).prefix(16)
         let nonce = mac(Array("Content-Encoding: nonce\0\u{1}".utf8), extracted).prefix(12)
-        let record = AES128GCM.seal(text + change.padding, key: Array(contentKey), nonce: Array(nonce))
+        let record = AESGCM.seal(text + change.padding, key: Array(contentKey), nonce: Array(nonce))
         let size = [24, 16, 8, 0].map { UInt8(truncatingIfNeeded: change.recordSize >> UInt32($0)) }
         let keyID = change.keyID ?? own.publicPoint
         return salt + size + [UInt8(keyID.count)] + keyID + record

@@ -208,10 +208,17 @@ private func fillUp(_ scene: LedgerScene) async throws {
     scene.ledger.claim([page]) { verdicts in held.withLock { $0 = verdicts } }
     await scene.settled()
     #expect(held.withLock { $0 } == nil)
+    // The witness takes messages again before the status says that the ledger can write.
+    let readyBefore = Locked<Bool?>(nil)
+    scene.listener.onHealth.withLock {
+        $0 = { [ledger = scene.ledger] _ in readyBefore.withLock { $0 = ledger.latest.fault == nil } }
+    }
     limitFiles(to: .max)
     // The ledger retries by itself and writes everything as soon as there is space.
     await wait(while: await scene.settled().fault != nil)
     #expect(held.withLock { $0 } == [[.had]])
+    #expect(readyBefore.withLock { $0 } == false)
+    scene.listener.onHealth.withLock { $0 = nil }
     #expect(scene.listener.health.count % 2 == 0)
     #expect(scene.listener.health.last.flatMap { $0 } == nil)
     #expect(await scene.accept(push("after")) == .accepted(seq: newest + 100 * 3 + 70_000 + 1))

@@ -18,11 +18,16 @@ final class LedgerListener: LedgerWitness {
     }
 
     private let heard = Locked(Heard())
+    /// Called when the health has changed, before the call returns.
+    let onHealth = Locked<(@Sendable (LedgerFault?) -> Void)?>(nil)
 
     func accepted(_ messages: [AcceptedMessage]) { heard.withLock { $0.messages += messages } }
     func cancelled(_ orders: [CancelOrder]) { heard.withLock { $0.orders += orders } }
     func committed(_ segments: [LogSegment]) { heard.withLock { $0.segments += segments } }
-    func healthChanged(_ fault: LedgerFault?) { heard.withLock { $0.health.append(fault) } }
+    func healthChanged(_ fault: LedgerFault?) {
+        heard.withLock { $0.health.append(fault) }
+        onHealth.withLock { $0 }?(fault)
+    }
 
     var messages: [AcceptedMessage] { heard.withLock { $0.messages } }
     var orders: [CancelOrder] { heard.withLock { $0.orders } }

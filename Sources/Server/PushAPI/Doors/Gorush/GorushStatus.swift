@@ -81,7 +81,7 @@ package struct GorushStatus: Endpoint {
     }
 
     package func answer(_ input: NoInput, for caller: Caller) async throws -> Reply<GorushStatusAnswer> {
-        let all = try await source.snapshot(of: nil)
+        let all = try await source.snapshot(of: nil, hasHistory: false)
         func app(_ id: AppID?) -> StatsAnswer.App? {
             guard let id, caller.allows(id) else { return nil }
             return all.apps.first { $0.app == id.name }

@@ -11,7 +11,7 @@ package struct GetStatistics: Endpoint {
             hasHistory =
                 read.query(
                     "history", as: .flag,
-                    about: "Adds the last quarter of an hour, except in a cluster and for a key of some apps.") ?? false
+                    about: "Adds the last quarter of an hour, except for a key of some apps.") ?? false
         }
     }
 
@@ -27,13 +27,13 @@ package struct GetStatistics: Endpoint {
     }
 
     package func answer(_ input: Input, for caller: Caller) async throws -> Reply<StatsAnswer> {
-        var answer = try await source.snapshot(of: input.node)
-        if let apps = caller.apps {
-            let names = Set(apps.map(\.name))
-            answer.apps.removeAll { !names.contains($0.app) }
-        } else if input.hasHistory {
-            answer.history = source.history()
+        guard let apps = caller.apps else {
+            return Reply(try await source.snapshot(of: input.node, hasHistory: input.hasHistory))
         }
+        // The past has the rates of all apps together.
+        var answer = try await source.snapshot(of: input.node, hasHistory: false)
+        let names = Set(apps.map(\.name))
+        answer.apps.removeAll { !names.contains($0.app) }
         return Reply(answer)
     }
 }

@@ -4,7 +4,7 @@ import json, os, signal, subprocess, threading, time, zlib
 from console import Console
 from console_accessibility import Auditor
 from families import cancel, envelope, FAMILY, family, fcm_token, people
-from harness import CARILLON, Child, endings, main, Monitor, note, pace, Producer, Scene, token, until, verb
+from harness import CARILLON, Child, control, endings, main, Monitor, note, pace, Producer, Scene, token, until, verb
 from http_requests import Door
 import webhooks as hooks
 
@@ -89,6 +89,27 @@ def pair(first=None, *, share=False, webhook=None):
                 all("router" in one and "http" in one for one in answer["nodes"]):
             return scenes, serves, producer, {one["node"]: one for one in answer["nodes"]}
         pace()
+
+
+def statistics_of_both():
+    """The past of the statistics, with which the charts begin, is that of all nodes."""
+    _, serves, _, _ = pair()
+    for serve in serves:
+        names = [f"{serve.places['router']}-{number}" for number in range(50)]
+        statuses = Producer(serve).batch([note(name, token(number)) for number, name in enumerate(names)])
+        assert {one["status"] for one in statuses} == {"accepted"}, statuses
+
+    def accepted(serve, query=""):
+        points = control(serve, "GET", "/v1/stats?history=true" + query, None)[1]["history"]
+        assert sorted(points, key=lambda one: one["taken_at"]) == points, points
+        return sum(one["accepted_per_s"] for one in points)
+    for serve in serves:
+        until(lambda: accepted(serve, "&node=a") > 0 and accepted(serve, "&node=b") > 0)
+        each = [accepted(serve, f"&node={name}") for name in "ab"]
+        assert accepted(serve) > max(each), (accepted(serve), each)
+    assert "history" not in control(serves[0], "GET", "/v1/stats", None)[1]
+    for serve in serves:
+        serve.stop()
 
 
 def client_library():

@@ -1,7 +1,8 @@
 """Faults of the push service: rate limits, outages, resets and missing responses; and many apps at once."""
 import json, os, socket
 from harness import (
-    all_delivered, apns_id, http, main, Monitor, note, pick, Producer, replay, Scene, Simulator, SIZE, token)
+    all_delivered, apns_id, control, http, main, Monitor, note, pick, Producer, replay, Scene, Simulator, SIZE, token,
+    until)
 
 
 def rate_limit():
@@ -12,9 +13,15 @@ def rate_limit():
     producer, monitor = Producer(serve), Monitor(serve)
     producer.batch([note(f"m{n}", token(1, "aa")) for n in range(60)])
     monitor.wait("delivery/retry", count=60)
+
+    def findings():
+        return [(one["severity"], one["code"]) for one in control(serve, "GET", "/v1/findings", None)[1]["findings"]]
+    # Nothing but 429 in the last minute is worth a look.
+    until(lambda: ("warning", "deferrals") in findings())
     producer.push(note("other", token(2)))
     assert monitor.completed("other")["other"]["sent"] == 1
     assert serve.ready()[0] == 200
+    until(lambda: ("warning", "deferrals") not in findings())
     serve.stop()
     assert not serve.said("breaker.opened"), serve.lines[-10:]
 

@@ -87,7 +87,7 @@ def message_obstacles():
     found, text = await_obstacle(serve, "refused", "retry")
     assert found["next_attempt_at"] > now and "waits for attempt 2; next attempt in " in text, (found, text)
     found, text = await_obstacle(serve, "alone", "connection")
-    assert "nothing listens" in found["detail"] and ("away: no connection is open" in text or "paused" in text), text
+    assert "nothing listens" in found["detail"] and ("away: no connection is open" in text or "breaker open" in text), text
     # What holds up all messages of an app comes first.
     serve.verb("pause", "shop")
     assert producer.push(note("held", token(6)))["status"] == "accepted"
