@@ -229,8 +229,8 @@ final class DedupeEngine {
         let scheduled = disk.scheduled.sorted { $0.key < $1.key }
         let numbers = Set(disk.scheduled.keys)
         for row in disk.rows.map(\.keys) {
-            fresh.restoreAccepted(from: row.number, count: row.accepted.count) { row.accepted[$0] }
-            for key in row.ended { fresh.restore(key, scheduled: numbers) }
+            fresh.restoreAccepted(row.accepted, from: row.number)
+            fresh.restoreEnded(row.ended, scheduled: numbers)
             for seq in row.completed { fresh.restoreCompleted(seq) }
         }
         for (fingerprint, cancel) in disk.cancelled { fresh.restoreCancelled(fingerprint, number: cancel.number) }

@@ -51,6 +51,8 @@ import Testing
                 pending.compact()
             default:
                 #expect(pending.contains(any) == (row.map { rows[$0].open.contains(any) } ?? false))
+                let numbers = (0..<20).map { _ in UInt64.random(in: 0...(next + 2), using: &random) }.sorted()
+                #expect(pending.open(among: numbers) == numbers.filter { pending.contains($0) })
                 #expect(pending.row(of: any) == row.flatMap { rows[$0].open.isEmpty ? nil : rows[$0].first })
                 if let row, rows[row].open.contains(any) {
                     let needsClaim = pending.needsClaim(any)

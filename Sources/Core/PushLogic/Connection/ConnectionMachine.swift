@@ -210,7 +210,7 @@ package struct ConnectionMachine: ~Copyable {
     // MARK: Ends of deliveries
 
     private mutating func finish(_ tag: UInt64, as ending: AttemptResult, now: MonotonicTime) {
-        guard let (delivery, sentAt) = inFlight.remove(tag) else { return }
+        guard let sentAt = inFlight.sentAt(tag), let delivery = inFlight.remove(tag) else { return }
         ended.append(AttemptReport(of: delivery, ending, latency: now - sentAt))
     }
 

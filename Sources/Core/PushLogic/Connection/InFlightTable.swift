@@ -47,8 +47,11 @@ struct InFlightTable {
         return tag(slot)
     }
 
+    /// Returns when a delivery was sent; nil if it is no longer in flight.
+    func sentAt(_ tag: UInt64) -> MonotonicTime? { index(of: tag).map { slots[$0].sentAt } }
+
     /// Removes a delivery. Returns nil if it is no longer in flight.
-    mutating func remove(_ tag: UInt64) -> (delivery: Delivery, sentAt: MonotonicTime)? {
+    mutating func remove(_ tag: UInt64) -> Delivery? {
         guard let index = index(of: tag), let delivery = slots[index].delivery.take() else { return nil }
         let (previous, next) = (slots[index].previous, slots[index].next)
         if previous >= 0 { slots[Int(previous)].next = next } else { oldest = next }
@@ -56,7 +59,7 @@ struct InFlightTable {
         slots[index].generation &+= 1
         free.append(Int32(index))
         count -= 1
-        return (delivery, slots[index].sentAt)
+        return delivery
     }
 
     private func tag(_ slot: Int32) -> UInt64 {

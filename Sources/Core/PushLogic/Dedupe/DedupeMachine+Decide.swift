@@ -1,5 +1,8 @@
 /// Decisions on requests: a request is new, a duplicate, or in conflict with an earlier one.
 extension DedupeMachine {
+    /// Prefetches what decisions on requests with these fingerprints look up. It is scattered in memory.
+    package func warm(_ fingerprints: [UInt64]) { messages.warm(fingerprints) }
+
     /// Returns what ``decide(_:in:storedKey:)`` would decide upon a request, or nil if it would accept it. Nothing
     /// changes.
     ///

@@ -22,14 +22,29 @@ extension DedupeMachine {
         deliveries.reserve(deliveryCount)
     }
 
-    /// Restores the accepted messages of a row of keys. `key` returns the one at an index.
-    package mutating func restoreAccepted(from number: UInt64, count: Int, key: (_ index: Int) -> AcceptedKey) {
-        let hasPending = pending.openRow(from: number, count: count) != nil
-        for index in 0..<count {
-            let key = key(index)
+    /// Restores the accepted messages of a row of keys, which begins with this number.
+    package mutating func restoreAccepted(_ keys: [AcceptedKey], from number: UInt64) {
+        let hasPending = pending.openRow(from: number, count: keys.count) != nil
+        for (index, key) in keys.enumerated() {
+            // The slots are scattered in memory: prefetch some of them, so that the cache misses overlap.
+            if index % Self.keysAhead == 0 {
+                messages.warm(keys[index...].prefix(Self.keysAhead).lazy.map(\.fingerprint))
+            }
             let seq = number &+ UInt64(index)
             messages.recall(seq, of: key.fingerprint, for: key.audience)
             if hasPending, key.isSingle { pending.setNeedsNoClaim(seq) }
+        }
+    }
+
+    private static var keysAhead: Int { 64 }
+
+    /// Restores the ended deliveries of a row of keys. `scheduled` contains the scheduled messages that are not done.
+    package mutating func restoreEnded(_ keys: [EndedKey], scheduled: Set<UInt64>) {
+        for (index, key) in keys.enumerated() {
+            if index % Self.keysAhead == 0 {
+                deliveries.warm(keys[index...].prefix(Self.keysAhead).lazy.map(\.fingerprint))
+            }
+            restore(key, scheduled: scheduled)
         }
     }
 

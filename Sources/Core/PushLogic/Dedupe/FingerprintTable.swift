@@ -82,7 +82,7 @@ package final class FingerprintTable {
     }
 
     /// Prefetches the slots of these fingerprints, so that later look-ups of each find them in the cache.
-    package func warm(_ fingerprints: [UInt64]) {
+    func warm(_ fingerprints: some Sequence<UInt64>) {
         var sum: UInt64 = 0
         for fingerprint in fingerprints {
             let shard = unsafe shards[self.shard(fingerprint)]

@@ -65,6 +65,16 @@ package struct PendingMessages {
         return segments[index].isOpen[offset]
     }
 
+    /// Returns those of the numbers, which ascend, whose messages are not done.
+    package func open(among seqs: [UInt64]) -> [UInt64] {
+        var index = 0
+        return seqs.filter { seq in
+            while index < segments.count, !covers(seq, in: segments[index]), segments[index].first < seq { index += 1 }
+            guard index < segments.count, covers(seq, in: segments[index]) else { return false }
+            return segments[index].isOpen[Int(seq - segments[index].first)]
+        }
+    }
+
     /// Returns the first number of the row that contains the message; nil if the row is done or unknown.
     package func row(of seq: UInt64) -> UInt64? {
         guard let index = index(of: seq), segments[index].open > 0 else { return nil }

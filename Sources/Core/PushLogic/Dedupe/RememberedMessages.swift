@@ -26,6 +26,8 @@ package struct RememberedMessages: ~Copyable {
     package var count: Int { firsts.count + laterCount }
     package var byteCount: Int { firsts.byteCount + audiences.byteCount + 8 * laterCount }
 
+    func warm(_ fingerprints: some Sequence<UInt64>) { firsts.warm(fingerprints) }
+
     func first(of fingerprint: UInt64) -> UInt64? { firsts.value(of: fingerprint) }
 
     /// Returns the messages with this id, the first one first.

@@ -7,7 +7,8 @@ extension RouterMachine {
     ///
     /// - Parameter isReleased: Whether the messages were scheduled and are due now.
     package mutating func accepted(_ accepted: [AcceptedMessage], isReleased: Bool = false) {
-        for message in accepted { take(message, isReleased: isReleased) }
+        let messages = accepted.span
+        for index in messages.indices { take(messages[index], isReleased: isReleased) }
     }
 
     /// Takes the messages that waited when the ledger was opened.

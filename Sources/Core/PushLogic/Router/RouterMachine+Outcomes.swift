@@ -8,9 +8,11 @@ extension RouterMachine {
         let app = index(of: report.app)
         reserveRecords(report.deliveries.count)
         var answers = ProviderAnswers(app: report.app)
-        for delivery in report.deliveries {
-            if delivery.outcome?.isAnswer == true { answers.count += 1 }
-            take(delivery, of: app, candidates: &answers.candidates)
+        // They are read in place: a copy of one retains all that it refers to.
+        let deliveries = report.deliveries.span
+        for index in deliveries.indices {
+            if deliveries[index].outcome?.isAnswer == true { answers.count += 1 }
+            take(deliveries[index], of: app, candidates: &answers.candidates)
         }
         if !answers.isEmpty { actions.answers.append(answers) }
         if report.source == nil || report.source == apps[app].gate {
@@ -104,12 +106,13 @@ extension RouterMachine {
     }
 
     private mutating func record(_ outcome: DeliveryOutcome, of delivery: Delivery) {
-        let accepted = messages[deliveries[delivery.handle].message].accepted
+        let message = deliveries[delivery.handle].message
         actions.records.append(
             DeliveryRecord(
-                seq: accepted.seq, fingerprint: accepted.fingerprint, acceptedAt: accepted.acceptedAt,
-                message: accepted.message, device: deliveries[delivery.handle].device, deliveryID: delivery.deliveryID,
-                attempt: delivery.attempt, outcome: outcome))
+                seq: messages[message].accepted.seq, fingerprint: messages[message].accepted.fingerprint,
+                acceptedAt: messages[message].accepted.acceptedAt, message: messages[message].accepted.message,
+                device: deliveries[delivery.handle].device, deliveryID: delivery.deliveryID, attempt: delivery.attempt,
+                outcome: outcome))
     }
 
     /// Returns the proposal to deactivate the device of a refused delivery.

@@ -28,6 +28,10 @@ package struct LogWriter: Sendable {
     /// The apps in the segment's list.
     private var listed: [Int] = []
     private var lastMessage: Message?
+    /// The details of the event that is being added. Their memory is used again, so that an event allocates none.
+    private var details: [UInt8] = []
+    /// Whether the segment has the deactivation of a device.
+    private var deactivates = false
 
     private static let kinds = 256
 
@@ -93,6 +97,7 @@ package struct LogWriter: Sendable {
         for number in listed { listNumbers[number] = 0 }
         listed.removeAll(keepingCapacity: true)
         lastMessage = nil
+        deactivates = false
     }
 
     package var count: Int { Int(next - first) }
@@ -102,7 +107,7 @@ package struct LogWriter: Sendable {
             unsafe LogChecksum.of($0, first: first, count: count, time: time)
         }
         unsafe withUnsafeBytes(of: checksum.littleEndian) { unsafe bytes.append(contentsOf: $0) }
-        let segment = LogSegment(first: first, count: count, time: time, bytes: bytes)
+        let segment = LogSegment(first: first, count: count, time: time, bytes: bytes, mayDeactivate: deactivates)
         bytes = []
         lastMessage = nil
         return segment
@@ -150,17 +155,18 @@ package struct LogWriter: Sendable {
     /// Adds the acceptance of a request, with its audience, the options that differ from the defaults of its push type,
     /// and its client, so that these remain known after the message itself is removed.
     package mutating func add(accepted request: PushRequest, at now: WallTime) {
-        var details: [UInt8] = []
+        details.removeAll(keepingCapacity: true)
         // Each turn of a local time names all devices, and is for some of them.
         if let named = request.audience.named, request.message.turn == nil {
             JSONDetail.append(Int64(named), as: "devices", to: &details)
         }
         JSONDetail.append(request, to: &details)
-        add(.messageAccepted, of: request.message, details: details, at: now)
+        addDetailed(.messageAccepted, of: request.message, at: now)
     }
 
     package mutating func add(_ completed: CompletedMessage, at now: WallTime) {
-        if completed.isExpired { add(.messageExpired, of: completed.message, details: [], at: now) }
+        details.removeAll(keepingCapacity: true)
+        if completed.isExpired { addDetailed(.messageExpired, of: completed.message, at: now) }
         if let failure = completed.failure {
             var draft = EventDraft(.messageRejected, app: completed.message.app)
             draft.messageID = completed.message.id
@@ -169,12 +175,13 @@ package struct LogWriter: Sendable {
             draft.add("accepted_seq", number: Int64(clamping: EventNumber.shown(completed.seq).number))
             add(draft, at: now)
         }
-        var details: [UInt8] = []
+        details.removeAll(keepingCapacity: true)
         JSONDetail.append(completed.counts, to: &details)
-        add(.messageCompleted, of: completed.message, details: details, at: now)
+        addDetailed(.messageCompleted, of: completed.message, at: now)
     }
 
-    private mutating func add(_ kind: EventKind, of message: Message, details: [UInt8], at now: WallTime) {
+    /// Adds an event of a message with the details that were written before.
+    private mutating func addDetailed(_ kind: EventKind, of message: Message, at now: WallTime) {
         let isSame = message === lastMessage
         var fields = isSame ? LogField.sameMessage : LogField.messageID
         if message.traceparent != nil { fields |= isSame ? LogField.sameTraceparent : LogField.traceparent }
@@ -187,7 +194,7 @@ package struct LogWriter: Sendable {
     }
 
     package mutating func add(_ draft: EventDraft, at now: WallTime) {
-        var details: [UInt8] = []
+        details.removeAll(keepingCapacity: true)
         for detail in draft.details { JSONDetail.append(detail, to: &details) }
         var fields: UInt16 = 0
         if draft.messageID != nil { fields |= LogField.messageID }
@@ -245,6 +252,7 @@ package struct LogWriter: Sendable {
 
     private mutating func beginEvent(_ kind: EventKind, of app: AppID?, fields: UInt16, at now: WallTime) {
         let head = headIndex(of: kind, app: app)
+        if kind == .deviceDeactivated { deactivates = true }
         bytes.append(kind.rawValue)
         bytes.append(UInt8(truncatingIfNeeded: fields))
         bytes.append(UInt8(truncatingIfNeeded: fields >> 8))

@@ -4,13 +4,13 @@ package import PushTime
 /// An event in a segment: its numbers, and the ranges of its texts in the segment's bytes, without which it has no
 /// meaning.
 package struct LoggedEvent: Sendable {
-    package let seq: UInt64
+    package internal(set) var seq: UInt64
     /// The number of the previous event of the topic, 0 for the first.
-    package let prev: UInt64
-    package let time: WallTime
-    package let kind: EventKind
+    package internal(set) var prev: UInt64
+    package internal(set) var time: WallTime
+    package internal(set) var kind: EventKind
     /// The index in the list of apps that ``LogSegment/walk(since:_:)`` passes with the event; nil for none.
-    package let app: Int?
+    package internal(set) var app: Int?
     package internal(set) var messageID: Range<Int>?
     package internal(set) var device: DeviceID?
     package internal(set) var deliveryID: DeliveryID?
@@ -23,6 +23,13 @@ package struct LoggedEvent: Sendable {
     /// When the device of a deactivation was known to be gone; nil also in old logs (``deactivation(apps:bytes:)``).
     package internal(set) var evidence: WallTime?
     package internal(set) var erases = false
+
+    /// Removes what the fields of an event say, but for its number, its time and its topic.
+    fileprivate mutating func clear() {
+        (messageID, device, deliveryID, attempt, status) = (nil, nil, nil, nil, nil)
+        (reason, latency, traceparent, details, evidence) = (nil, nil, nil, nil, nil)
+        erases = false
+    }
 }
 
 package struct DamagedSegment: Error, Sendable, Equatable, CustomStringConvertible {
@@ -46,8 +53,10 @@ extension LogSegment {
             guard let bytes = unsafe checked(whole) else { return false }
             var reader = unsafe ByteReader(bytes)
             var state = LogReading()
+            // An event is large. It is read where it is, and not passed from call to call.
+            var event = LoggedEvent(seq: first, prev: 0, time: time, kind: .messageAccepted, app: nil)
             for index in 0..<UInt64(count) {
-                guard let event = reader.event(number: first + index, base: time, state: &state) else { return false }
+                guard reader.read(&event, number: first + index, base: time, state: &state) else { return false }
                 if event.seq > since, unsafe !visit(event, state.apps, bytes) { return true }
             }
             return reader.isAtEnd
@@ -74,25 +83,33 @@ private struct LogReading {
 }
 
 extension ByteReader {
-    fileprivate mutating func event(number seq: UInt64, base: WallTime, state: inout LogReading) -> LoggedEvent? {
-        guard let kind = EventKind(rawValue: byte()) else { return nil }
+    /// Reads the next event into `event`. Returns false if it is damaged.
+    fileprivate mutating func read(
+        _ event: inout LoggedEvent, number seq: UInt64, base: WallTime, state: inout LogReading
+    ) -> Bool {
+        guard let kind = EventKind(rawValue: byte()) else { return false }
         let fields = UInt16(byte()) | UInt16(byte()) << 8
         let appNumber = varint()
         if appNumber == UInt64(state.apps.count) + 1 {
-            guard let app = AppID(text()) else { return nil }
+            guard let app = AppID(text()) else { return false }
             state.apps.append(app)
         }
         let back = varint()
-        guard fields & ~LogField.all == 0, appNumber <= UInt64(state.apps.count), back < max(seq, 1) else { return nil }
-        var event = LoggedEvent(
-            seq: seq, prev: back == 0 ? 0 : seq - back, time: base.wrapping(by: signed()), kind: kind,
-            app: appNumber == 0 ? nil : Int(appNumber) - 1)
+        guard fields & ~LogField.all == 0, appNumber <= UInt64(state.apps.count), back < max(seq, 1) else {
+            return false
+        }
+        event.clear()
+        event.seq = seq
+        event.prev = back == 0 ? 0 : seq - back
+        event.time = base.wrapping(by: signed())
+        event.kind = kind
+        event.app = appNumber == 0 ? nil : Int(appNumber) - 1
         if fields & LogField.messageID != 0 {
             state.messageID = range()
             state.traceparent = nil
         }
         if fields & (LogField.messageID | LogField.sameMessage) != 0 {
-            guard let messageID = state.messageID else { return nil }
+            guard let messageID = state.messageID else { return false }
             event.messageID = messageID
         }
         if fields & LogField.device != 0 { event.device = DeviceID(high: word(), low: word()) }
@@ -103,13 +120,13 @@ extension ByteReader {
         if fields & LogField.latency != 0 { event.latency = varint() }
         if fields & LogField.traceparent != 0 { state.traceparent = range() }
         if fields & (LogField.traceparent | LogField.sameTraceparent) != 0 {
-            guard let traceparent = state.traceparent else { return nil }
+            guard let traceparent = state.traceparent else { return false }
             event.traceparent = traceparent
         }
         if fields & LogField.details != 0 { event.details = range() }
         if fields & LogField.evidence != 0 { event.evidence = event.time.wrapping(by: signed()) }
         event.erases = fields & LogField.erases != 0
-        return isBroken ? nil : event
+        return !isBroken
     }
 }
 

@@ -93,11 +93,12 @@ struct AppQuotas {
     mutating func answered(_ requests: [PushRequest], _ acceptances: [Acceptance], at now: UnixSeconds) {
         // Most groups contain requests of one app only.
         var (unanswered, later, new) = (0, 0, 0)
-        for (index, (request, acceptance)) in zip(requests, acceptances).enumerated() {
+        let requests = requests.span
+        for index in 0..<min(requests.count, acceptances.count) {
             unanswered += 1
-            if request.message.notBefore != nil { later += 1 }
-            if case .accepted = acceptance { new += Self.remembered(of: request.audience) }
-            let app = request.message.app
+            if requests[index].message.notBefore != nil { later += 1 }
+            if case .accepted = acceptances[index] { new += Self.remembered(of: requests[index].audience) }
+            let app = requests[index].message.app
             if index + 1 < requests.count, requests[index + 1].message.app == app { continue }
             let place = place(of: app)
             entries[place].unanswered -= unanswered

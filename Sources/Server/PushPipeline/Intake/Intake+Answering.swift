@@ -111,8 +111,9 @@ extension Intake {
 
     /// Returns the statuses of the members of the family that a request is to, as the JSON object of the ack; empty for
     /// a single app.
-    private func apps(_ members: [Acceptance], of request: PushRequest) -> [UInt8] {
-        guard let family = request.fellows?.family else { return [] }
+    private func apps(_ answers: GroupAcceptances, at index: Int, of request: PushRequest) -> [UInt8] {
+        guard let fellows = request.fellows, let family = fellows.family else { return [] }
+        let members = answers.members(of: index, as: fellows)
         return AckText.apps(
             of: family, statuses: members.map { if case .duplicate = $0 { "duplicate" } else { "accepted" } })
     }

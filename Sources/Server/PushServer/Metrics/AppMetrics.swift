@@ -61,14 +61,15 @@ final class AppMetrics: Sendable {
         var accepted = 0
         var others: [(OutcomeLabel, Answer?)] = []
         let histogram = latency
-        for report in reports {
-            switch report.outcome {
+        let reports = reports.span
+        for index in reports.indices {
+            switch reports[index].outcome {
             case .sent:
                 accepted += 1
-                histogram?.observe(report.latency)
+                histogram?.observe(reports[index].latency)
             case .rejected(let refusal, _):
                 others.append((.rejected, Answer(status: refusal.status, reason: refusal.reason)))
-                histogram?.observe(report.latency)
+                histogram?.observe(reports[index].latency)
             case .retry(let refusal, _):
                 others.append((.retry, Answer(status: refusal.status, reason: refusal.reason)))
             case .unknown: others.append((.unknown, nil))

@@ -81,14 +81,15 @@ final class OutcomeCounts: Sendable {
 extension OutcomeCounts.App {
     fileprivate mutating func count(_ records: ArraySlice<DeliveryRecord>, at now: WallTime) {
         let times = metrics?.deliveryTimes
-        for record in records {
-            switch record.outcome {
+        let records = records.span
+        for index in records.indices {
+            switch records[index].outcome {
             case .sent:
                 counts.sent += 1
-                measure(record, at: now, into: times)
+                measure(records[index], at: now, into: times)
             case .rejected(let refusal, _):
                 counts.rejected += 1
-                if refusal.isAnswer { measure(record, at: now, into: times) }
+                if refusal.isAnswer { measure(records[index], at: now, into: times) }
             case .retry: counts.retries += 1
             case .unknown: counts.unknown += 1
             case .expired, .expiredBecause: counts.expired += 1

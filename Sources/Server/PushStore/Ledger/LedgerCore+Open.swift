@@ -22,17 +22,13 @@ extension LedgerCore {
             try rows.key(of: seq)
         }
         rows.keyRow = nil
-        for (lane, seqs) in lanes {
-            core.machine.backlog.add(lane.app, waiting: seqs.count { core.machine.dedupe.pending.contains($0) })
-        }
+        let open = lanes.open(in: core.machine.dedupe.pending)
+        for (lane, seqs) in open { core.machine.backlog.add(lane.app, waiting: seqs.count) }
         try core.readCancels()
         var backlog = LedgerBacklog(
             times: times, nextDue: try core.nextDue(), paused: try pausedApps(connection))
         backlog.restored = try RestoreMark.unannounced(in: connection, heads: core.machine.writer.topics)
-        for (lane, seqs) in lanes {
-            let open = seqs.filter { core.machine.dedupe.pending.contains($0) }
-            if !open.isEmpty { backlog.lanes.append((lane, open)) }
-        }
+        backlog.lanes = open
         core.publish(isWhole: true)
         return (core, backlog)
     }
@@ -127,16 +123,17 @@ extension LedgerCore {
     }
 
     private func readLog() throws(StoreError) {
-        let sum = try connection.prepare("SELECT coalesce(sum(length(body)), 0), coalesce(min(first), 0) FROM log")
-        _ = try sum.step()
-        logBytes = sum.number(0)
-        oldest = sum.number(1) > 0 ? min(sum.word(1), machine.writer.next) : machine.writer.next
+        let begin = try connection.prepare("SELECT first FROM log ORDER BY first LIMIT 1")
+        let first = try begin.step() ? begin.number(0) : 0
+        begin.reset()
+        logBytes = try LogSize.read(connection, oldest: UInt64(bitPattern: first))
+        oldest = first > 0 ? min(UInt64(first), machine.writer.next) : machine.writer.next
     }
 
     /// Reads the heads of all stored messages. Their bodies stay on disk.
-    private func readMessages() throws(StoreError) -> ([Lane: [UInt64]], times: [(first: UInt64, time: WallTime)]) {
+    private func readMessages() throws(StoreError) -> (WaitingLanes, times: [(first: UInt64, time: WallTime)]) {
         let rows = try connection.prepare("SELECT first, count, apps, heads, time FROM messages ORDER BY first")
-        var lanes: [Lane: [UInt64]] = [:]
+        var lanes = WaitingLanes()
         var times: [(first: UInt64, time: WallTime)] = []
         while try rows.step() {
             let first = rows.word(0)
@@ -150,8 +147,7 @@ extension LedgerCore {
                     guard let head = unsafe MessageHead(bytes, at: index), head.app < apps.count else { continue }
                     // Until `readKeys` has read the key of the message, assume that it needs claims.
                     segment.add(index, claims: true)
-                    let lane = head.lane(of: apps[head.app])
-                    lanes[lane, default: []].append(first + UInt64(index))
+                    lanes.add(first + UInt64(index), to: head.lane(of: apps[head.app]))
                 }
             }
             machine.dedupe.addPending(segment)
@@ -187,12 +183,11 @@ extension LedgerCore {
             let count = unsafe rows.withBlob(1) { $0.count / AcceptedKey.size }
             try check(number, count: count, "keys")
             unsafe rows.withBlob(1) { bytes in
-                machine.dedupe.restoreAccepted(from: number, count: count) { unsafe AcceptedKey(bytes, at: $0) }
+                machine.dedupe.restoreAccepted((0..<count).map { unsafe AcceptedKey(bytes, at: $0) }, from: number)
             }
             unsafe rows.withBlob(2) { bytes in
-                for index in 0..<(bytes.count / EndedKey.size) {
-                    machine.dedupe.restore(unsafe EndedKey(bytes, at: index), scheduled: scheduled)
-                }
+                let count = bytes.count / EndedKey.size
+                machine.dedupe.restoreEnded((0..<count).map { unsafe EndedKey(bytes, at: $0) }, scheduled: scheduled)
             }
             unsafe rows.withBlob(3) { bytes in
                 for index in 0..<(bytes.count / 8) { machine.dedupe.restoreCompleted(unsafe bytes.word(at: 8 * index)) }

@@ -12,7 +12,9 @@ extension LedgerCore {
     }
 
     /// Stores the next blocks in the current transaction. Returns the state that `tracing` has after the commit.
-    func storeTrace() throws(StoreError) -> Tracing? {
+    ///
+    /// - Parameter first: The number of the first event of the transaction's group.
+    func storeTrace(before first: UInt64) throws(StoreError) -> Tracing? {
         guard var tracing else { return nil }
         let end = min(tracing.blocks + Self.blocksAtOnce, tracing.run.blockCount)
         while tracing.blocks < end {
@@ -28,8 +30,17 @@ extension LedgerCore {
         add.bind(3, tracing.run.lows)
         add.bind(4, tracing.run.rowNumbers)
         try add.run()
+        try LogSize(oldest: oldest, last: first - 1, bytes: logBytes).store(statements.setLogSize)
         tracing.isStored = true
         return tracing
+    }
+
+    /// Stores the size of the log when the ledger is closed.
+    func storeLogSize() throws(StoreError) {
+        guard fault == nil, files.fault == nil, machine.writer.next > oldest else { return }
+        try statements.begin.run()
+        try LogSize(oldest: oldest, last: machine.writer.next - 1, bytes: logBytes).store(statements.setLogSize)
+        try statements.commit.run()
     }
 
     func committed(_ tracing: Tracing?) {

@@ -64,7 +64,11 @@ extension LedgerCore {
             removed += 1
             first = number &+ UInt64(clamping: count)
         }
-        if removed > 0 { try trimTraces(before: first) }
+        if removed > 0 {
+            try trimTraces(before: first)
+            try LogSize(oldest: first, last: machine.writer.next - 1, bytes: logBytes - bytes)
+                .store(statements.setLogSize)
+        }
         try statements.commit.run()
         ahead.logDate = date
         logBytes -= bytes

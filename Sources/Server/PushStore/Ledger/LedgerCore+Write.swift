@@ -27,7 +27,7 @@ extension LedgerCore {
             let tracing: Tracing?
             do throws(StoreError) {
                 try rows.store(decided.rows)
-                tracing = try storeTrace()
+                tracing = try storeTrace(before: decided.rows.number)
                 try statements.commit.run()
             } catch {
                 machine.undo(decided)

@@ -28,6 +28,7 @@ struct LedgerStatements {
     let removeLog: SQLiteStatement
     let dateKeys: SQLiteStatement
     let setLogDate: SQLiteStatement
+    let setLogSize: SQLiteStatement
     let setAge: SQLiteStatement
     let setAheadSince: SQLiteStatement
     let removeAheadSince: SQLiteStatement
@@ -137,6 +138,7 @@ struct LedgerStatements {
             """)
         setPaused = try connection.prepare("INSERT OR REPLACE INTO meta (name, value) VALUES ('paused/' || ?, ?)")
         removePaused = try connection.prepare("DELETE FROM meta WHERE name = 'paused/' || ?")
+        setLogSize = try connection.prepare("INSERT OR REPLACE INTO meta (name, value) VALUES ('log_size', ?)")
         setLogDate = try connection.prepare(
             "INSERT OR REPLACE INTO meta (name, value) VALUES ('log_date', ?), ('log_date_last', ?)")
     }

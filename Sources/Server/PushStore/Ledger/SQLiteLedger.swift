@@ -28,9 +28,10 @@ package final class SQLiteLedger: LedgerEngine, Sendable {
         package var clock: @Sendable () -> WallTime = { .current() }
         /// The monotonic clock, which shows when the wall clock jumps.
         package var steadyClock: @Sendable () -> MonotonicTime = { .current() }
-        /// The size of the write-ahead log, in pages of 8 KiB, at which it is copied into the database. Readers can
-        /// keep the log from restarting, so that it grows; from four times this size on, the writer waits for them
-        /// briefly.
+        /// The size of the write-ahead log, in pages of 8 KiB, at which another thread begins to copy it into the
+        /// database. At one and a half times this size the writer copies the rest itself, so that the log has no more
+        /// than one group above that: 36 MiB and a group. A reader that takes long, such as a backup, can keep it from
+        /// restarting: the writer waits for it briefly, and again whenever the log has grown by half this size.
         package var checkpointPages = 3072
         /// Called on the writing thread with the duration of each commit, from the start of the transaction to the end
         /// of the sync.
@@ -54,8 +55,9 @@ package final class SQLiteLedger: LedgerEngine, Sendable {
         }
 
         var path: String { "\(directory)/ledger.db" }
-        /// The number of bytes that the log file keeps when it restarts. Each page has a header of 24 bytes there.
-        var logLimit: Int { max(1, checkpointPages) * (8192 + 24) + 32 }
+        /// The number of bytes that the log file keeps when it restarts: those of its usual size, because a sync takes
+        /// less time when the file does not grow. Each page has a header of 24 bytes there.
+        var logLimit: Int { SQLiteLedger.fullLog(max(1, checkpointPages)) * (8192 + 24) + 32 }
     }
 
     private struct Inbox: Sendable {
@@ -78,6 +80,8 @@ package final class SQLiteLedger: LedgerEngine, Sendable {
     private let progress: Confined<Progress>
     private let retention: Locked<LedgerRetention>
     private let checkpointPages: Int
+    /// Held by the thread that runs a checkpoint. SQLite would refuse a second one at once, without waiting.
+    private let checkpointing = Locked(())
     private let published: Locked<PublishedLedger>
 
     /// State that only the writing thread uses.
@@ -197,6 +201,7 @@ package final class SQLiteLedger: LedgerEngine, Sendable {
                 return exchange(&inbox.work, with: [])
             }
             core.value.process(work[...])
+            try? core.value.storeLogSize()
             try? core.value.connection.checkpoint(.passive)
             core.value.witness = nil
             core.value.dropNotes()
@@ -324,24 +329,27 @@ package final class SQLiteLedger: LedgerEngine, Sendable {
         }
     }
 
+    /// The number of pages at which the writer copies the write-ahead log itself.
+    private static func fullLog(_ checkpointPages: Int) -> Int { checkpointPages + (checkpointPages + 1) / 2 }
+
     /// Starts a checkpoint on the reading thread when the write-ahead log is large. The log restarts with the next
-    /// commit that finds all pages copied and no reader in it. Overlapping readers could prevent that forever.
-    /// Therefore, when the log has four times the configured size, the writer itself waits for them for a moment, and
-    /// again whenever the log has grown by another `checkpointPages`.
+    /// commit that finds all pages copied and no reader in it. Writing that is faster than copying could prevent that
+    /// forever. Therefore, when the log is full, the writer waits for that thread, copies the rest, and waits for
+    /// readers for a moment, and again whenever the log has grown by half of `checkpointPages`.
     private func checkpointIfDue(_ core: LedgerCore, _ progress: Progress) {
         let pages = core.connection.logPages
         if pages < progress.pagesAtCheckpoint { (progress.pagesAtCheckpoint, progress.pagesAtWait) = (0, 0) }
         guard pages >= checkpointPages else { return }
-        if pages / 4 >= checkpointPages, pages - progress.pagesAtWait >= checkpointPages {
+        if pages >= Self.fullLog(checkpointPages), pages - progress.pagesAtWait >= (checkpointPages + 1) / 2 {
             (progress.pagesAtCheckpoint, progress.pagesAtWait) = (pages, pages)
-            try? core.connection.checkpoint(.restart, patience: Self.readerPatience)
+            checkpointing.withLock { _ in try? core.connection.checkpoint(.restart, patience: Self.readerPatience) }
             return
         }
         guard !progress.isCheckpointing, pages - progress.pagesAtCheckpoint >= (checkpointPages + 3) / 4 else { return }
         progress.isCheckpointing = true
         progress.pagesAtCheckpoint = pages
         reading.execute { [self] in
-            reader.valueUnlessClosed?.checkpoint()
+            checkpointing.withLock { _ in reader.valueUnlessClosed?.checkpoint() }
             writing.execute { [self] in
                 // Few pages were written in the meantime. Copying them as well lets the log restart.
                 try? self.core.valueUnlessClosed?.connection.checkpoint(.passive)

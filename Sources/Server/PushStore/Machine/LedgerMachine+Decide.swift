@@ -12,12 +12,14 @@ extension LedgerMachine {
         var cancels = group.cancels[...]
         for (place, batch) in group.requests.enumerated() {
             try decide(&cancels, before: place, in: &decided, lookup)
+            let fingerprints = (0..<batch.count).map { fingerprint(of: batch[$0].message) }
+            dedupe.warm(fingerprints)
             var index = 0
             while index < batch.count {
                 var end = index + 1
                 while end < batch.count, batch[end].isJoined { end += 1 }
                 if end == index + 1 {
-                    decided.replies.append(try decide(batch[index], in: &decided, lookup))
+                    decided.replies.append(try decide(batch[index], fingerprints[index], in: &decided, lookup))
                 } else {
                     try decide((index..<end).map { batch[$0] }, in: &decided, lookup)
                 }
@@ -48,7 +50,7 @@ extension LedgerMachine {
         var newCount = 0
         var isRefused = false
         for request in requests {
-            let facts = facts(of: request, at: decided.time)
+            let facts = facts(of: request, fingerprint(of: request.message), at: decided.time)
             let decision = try dedupe.foresee(facts, after: newCount, in: decided.dedupe) {
                 (seq) throws(Lookup.Failure) in try lookup.key(of: seq)
             }
@@ -72,16 +74,21 @@ extension LedgerMachine {
         if isRefused {
             decided.replies += replies
         } else {
-            for request in requests { decided.replies.append(try decide(request, in: &decided, lookup)) }
+            for request in requests {
+                decided.replies.append(try decide(request, fingerprint(of: request.message), in: &decided, lookup))
+            }
         }
     }
 
-    private func facts(of request: PushRequest, at now: WallTime) -> DedupeRequest {
+    private func fingerprint(of message: Message) -> UInt64 {
+        identities.message(of: message.app, id: message.id).value
+    }
+
+    private func facts(of request: PushRequest, _ fingerprint: UInt64, at now: WallTime) -> DedupeRequest {
         let message = request.message
-        let fingerprint = identities.message(of: message.app, id: message.id)
         return DedupeRequest(
-            fingerprint: fingerprint.value, content: identities.content(of: message),
-            audience: identities.audience(of: request.audience, for: message, as: fingerprint),
+            fingerprint: fingerprint, content: identities.content(of: message),
+            audience: identities.audience(of: request.audience, for: message, as: MessageFingerprint(fingerprint)),
             namedCount: message.turn == nil ? request.audience.named : nil,
             isDynamic: request.audience.isDynamic, again: request.again,
             isExpired: message.expiry.isPast(at: now))
@@ -93,10 +100,10 @@ extension LedgerMachine {
     }
 
     private mutating func decide<Lookup: LedgerLookup>(
-        _ request: PushRequest, in decided: inout DecidedGroup, _ lookup: Lookup
+        _ request: PushRequest, _ fingerprint: UInt64, in decided: inout DecidedGroup, _ lookup: Lookup
     ) throws(Lookup.Failure) -> Acceptance {
         let message = request.message
-        let facts = facts(of: request, at: decided.time)
+        let facts = facts(of: request, fingerprint, at: decided.time)
         let decision = try dedupe.decide(facts, in: &decided.dedupe) { (seq) throws(Lookup.Failure) in
             try lookup.key(of: seq)
         }

@@ -15,8 +15,10 @@ extension LedgerMachine {
                 try finish(end, in: &decided, lookup)
                 cutIfFull(in: &decided)
             }
-            for record in deliveries {
-                try add(record, in: &decided, &seen, lookup)
+            // They are read in place: a copy of one retains all that it refers to.
+            let records = deliveries.span
+            for index in records.indices {
+                try add(records[index], in: &decided, &seen, lookup)
                 cutIfFull(in: &decided)
             }
             for message in messages {

@@ -32,10 +32,11 @@ package enum LedgerWork: Sendable {
         }
     }
 
-    /// The number of requests, records and events in it, which determines how large a group gets.
+    /// The number of requests, records and events in it, which determines how large a group gets. A large request counts
+    /// for each KiB, so that a group does not fill the write-ahead log.
     var weight: Int {
         switch self {
-        case .accept(let group, _): group.count
+        case .accept(let group, _): group.reduce(0) { $0 + max(1, $1.size >> 10) }
         case .record(let deliveries, let completed): deliveries.count + completed.count
         case .note(let events, _): events.count
         // A cancellation reads its messages.

@@ -33,8 +33,12 @@ struct RequestBatch {
 
     var count: Int { places?.count ?? requests.count }
 
+    /// The request is read in place. The subscript of an array returns a copy, which retains all that it refers to.
     subscript(index: Int) -> PushRequest {
-        if let places { requests[places[places.startIndex + index]] } else { requests[index] }
+        _read {
+            let place = if let places { places[places.startIndex + index] } else { index }
+            yield requests.span[place]
+        }
     }
 
     /// Takes as many answers as there are requests.

@@ -10,7 +10,7 @@ struct PartRestore: ~Copyable {
     private let epoch: Int64
     private var machine: LedgerMachine
     private let lookup = PartLookup()
-    private var lanes: [Lane: [UInt64]] = [:]
+    private var lanes = WaitingLanes()
     private var times: [(first: UInt64, time: WallTime)] = []
     private var scheduled: [DedupeMachine.ScheduledMessage] = []
     private var scheduledNumbers: Set<UInt64> = []
@@ -65,8 +65,7 @@ struct PartRestore: ~Copyable {
                 guard let head = unsafe MessageHead(bytes, at: index), head.app < apps.count else { continue }
                 // Until the key of the message is read, assume that it needs claims.
                 segment.add(index, claims: true)
-                let lane = head.lane(of: apps[head.app])
-                lanes[lane, default: []].append(first + UInt64(index))
+                lanes.add(first + UInt64(index), to: head.lane(of: apps[head.app]))
             }
         }
         machine.dedupe.addPending(segment)
@@ -89,8 +88,8 @@ struct PartRestore: ~Copyable {
         guard let stored = StoredKeyRow(bytes, number: number) else { throw damaged("groups", number) }
         try check(number, count: stored.row.accepted.count, "groups")
         let row = stored.row
-        machine.dedupe.restoreAccepted(from: number, count: row.accepted.count) { row.accepted[$0] }
-        for key in row.ended { machine.dedupe.restore(key, scheduled: scheduledNumbers) }
+        machine.dedupe.restoreAccepted(row.accepted, from: number)
+        machine.dedupe.restoreEnded(row.ended, scheduled: scheduledNumbers)
         for seq in row.completed { machine.dedupe.restoreCompleted(seq) }
         next = max(next, stored.next)
         oldest = oldest ?? number
@@ -128,12 +127,8 @@ struct PartRestore: ~Copyable {
         machine.writer = LogWriter(
             next: next, heads: heads.map { LogWriter.Head(app: $0.key.app, kind: $0.key.kind, seq: $0.value) })
         var backlog = LedgerBacklog(times: times, nextDue: lookup.due.nextDue)
-        for (lane, seqs) in lanes {
-            let open = seqs.filter { machine.dedupe.pending.contains($0) }
-            guard !open.isEmpty else { continue }
-            machine.backlog.add(lane.app, waiting: open.count)
-            backlog.lanes.append((lane, open))
-        }
+        backlog.lanes = lanes.open(in: machine.dedupe.pending)
+        for (lane, seqs) in backlog.lanes { machine.backlog.add(lane.app, waiting: seqs.count) }
         let restored = LedgerPart(part, epoch: epoch, machine, lookup, oldest: oldest ?? next, backlog: backlog)
         restored.cancelTimes = cancelTimes
         return restored

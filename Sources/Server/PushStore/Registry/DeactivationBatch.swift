@@ -129,6 +129,7 @@ extension Device {
 
 extension LogSegment {
     func deactivations(since: UInt64, into marks: inout [RecordedDeactivation]) throws(DamagedSegment) {
+        guard mayDeactivate else { return }
         try entries(since: since) { entry in
             if let content = entry.deactivation {
                 marks.append(RecordedDeactivation(of: content, at: entry.event.time))

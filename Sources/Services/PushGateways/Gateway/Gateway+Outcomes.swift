@@ -11,7 +11,8 @@ extension Gateway {
             tally.ended = report.ended.count
             // A busy tick brings about as many results as the one before.
             if reports.isEmpty { reports.reserveCapacity(max(report.ended.count, lastReportSize)) }
-            for ended in report.ended { take(ended, from: id, into: &tally) }
+            let ended = report.ended.span
+            for index in ended.indices { take(ended[index], from: id, into: &tally) }
             if !resends.isEmpty { putBack() }
             run(machine.ended(tally, on: id, now: loop.now))
         }
