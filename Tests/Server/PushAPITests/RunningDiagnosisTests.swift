@@ -178,7 +178,7 @@ import Testing
         #expect(codes { $0.lastMinute.deferred = 9 } == [])
         #expect(codes { ($0.lastMinute.deferred, $0.lastMinute.sent) = (100, 1) } == [])
         #expect(codes { ($0.lastMinute.deferred, $0.statistics.ready) = (100, false) } == [])
-        #expect(codes { ($0.lastMinute.deferred, $0.openBreakers) = (100, ["shop"]) } == [])
+        #expect(codes { ($0.lastMinute.deferred, $0.openBreakers) = (100, ["shop"]) } == ["warning breaker"])
         #expect(codes { $0.lastMinute.busy = 1 } == ["warning intake_full"])
     }
 

@@ -35,7 +35,7 @@ import WebPush
         #expect(settings.origins == OriginRules() && settings.title == nil && settings.navigate == nil)
         #expect(app.apns == nil && app.deliveriesPerMinute == nil && app.wireProtocol == "http2")
         #expect(app.codec is WebPushCodec && app.serviceDescription == .webPush)
-        #expect(app.credentialFiles == ["/v.pem"] && app.credentialSource.kind == .vapid)
+        #expect(app.credentialFiles == ["/v.pem", nil] && app.credentialSource.kind == .vapid)
         #expect(app.probe.delivery == nil)
     }
 

@@ -24,6 +24,7 @@ extension RouterMachine {
 
     /// Forgets a user in the messages whose devices are looked up from now on.
     package mutating func erase(_ erasure: UserErasure) {
+        if suppressed.users.contains(where: { $0.pseudonym == erasure.pseudonym }) { return }
         if suppressed.users.count >= Self.mostErasures { suppressed.users.removeFirst() }
         suppressed.users.append(erasure)
     }

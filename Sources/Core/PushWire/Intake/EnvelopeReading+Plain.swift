@@ -10,7 +10,13 @@ extension EnvelopeReading {
             try requireStringOrObject(.alert, at: alert)
             if json.kind(alert) == .object, !isLocalized(alert) { try checkMembers(ofAlert: alert, by: rules) }
         }
-        if try integer(.badge) != nil { content.badge = position(.badge) }
+        if try integer(.badge) != nil, let badge = position(.badge) {
+            // Its text goes to the push service as it is.
+            guard json.integer(badge) != nil else {
+                throw Rejection(.badField, detail: "badge has a decimal point or an exponent; write a whole number")
+            }
+            content.badge = badge
+        }
         content.sound = position(.sound)
         if let sound = content.sound { try requireStringOrObject(.sound, at: sound) }
         content.custom = position(.custom)

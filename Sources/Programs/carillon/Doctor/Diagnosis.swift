@@ -25,8 +25,8 @@ struct Diagnosis {
     // MARK: Configuration
 
     private var configuration: [Finding] {
-        guard facts.configurationFaults.isEmpty else {
-            return facts.configurationFaults.map(configurationFault)
+        guard facts.configuration.faults.isEmpty else {
+            return facts.configuration.faults.map(configurationFault)
         }
         return startFaults.map { fault in
             // The text of a fault at the start says what to do.
@@ -36,7 +36,7 @@ struct Diagnosis {
                 ? .dataDirectory : fault.code == .configuration ? .configuration : .start
             return Finding(.fault, code, fault.description)
         }
-            + facts.configurationWarnings.map { Finding(.warning, .configurationWarning, $0, at: facts.file) }
+            + facts.configuration.warnings.map { Finding(.warning, .configurationWarning, $0, at: facts.file) }
             + facts.cautions.map { Finding(.warning, .secretPermissions, $0) }
     }
 

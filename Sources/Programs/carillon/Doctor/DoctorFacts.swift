@@ -15,9 +15,8 @@ struct DoctorFacts: Sendable {
 
     /// The path of the configuration.
     var file: String?
-    /// The reasons why the configuration cannot be read.
-    var configurationFaults: [String] = []
-    var configurationWarnings: [String] = []
+    /// The reasons why the configuration cannot be read, and its warnings.
+    var configuration: (faults: [String], warnings: [String]) = ([], [])
     /// Warnings about files with secrets that others can read.
     var cautions: [String] = []
     /// The faults that would prevent a start.

@@ -52,7 +52,7 @@ struct Examination {
             let configuration = parsed.configuration
             facts.file = path
             facts.directory = configuration.data
-            facts.configurationWarnings = parsed.warnings.map(\.description)
+            facts.configuration.warnings = parsed.warnings.map(\.description)
             facts.cautions = StartCheck(configuration).cautions
             facts.startFaults = StartCheck.faults(of: configuration)
             facts.serverCertificate = ServerCertificateCheck(configuration.http)
@@ -66,7 +66,7 @@ struct Examination {
             facts.file = ConfigurationFile.locate(flag: file, environment: ProcessInfo.processInfo.environment)
             // Several faults are below a line that counts them, and each begins with its place.
             let lines = error.description.split(separator: "\n").map(String.init)
-            facts.configurationFaults = lines.count > 1 ? Array(lines.dropFirst()) : lines
+            facts.configuration.faults = lines.count > 1 ? Array(lines.dropFirst()) : lines
             return nil
         }
     }

@@ -25,6 +25,8 @@ struct NodeQuestion: Codable, Sendable, Equatable {
         let apps: [String]?
         let pseudonym: String
         let milliseconds: Int64
+        /// The devices of the user that are erased.
+        var devices: [String]?
     }
 
     init(
@@ -38,11 +40,11 @@ struct NodeQuestion: Codable, Sendable, Equatable {
         (min, max) = (connections?.lowerBound, connections?.upperBound)
     }
 
-    init(erasing erasure: UserErasure) {
+    init(erasing erasure: UserErasure, _ devices: [DeviceID] = []) {
         self.init(.erase)
         self.erasure = Erasure(
             user: erasure.user, apps: erasure.apps?.map(\.name), pseudonym: erasure.pseudonym,
-            milliseconds: erasure.time.milliseconds)
+            milliseconds: erasure.time.milliseconds, devices: devices.map(\.description))
     }
 
     /// The user to forget; nil if the question has none.

@@ -24,7 +24,10 @@ extension Pipeline {
         repeat {
             let page = try await registry.list(filter, after: cursor, limit: Self.erasedAtOnce)
             let devices = page.devices.filter { erasure.concerns($0.app) }.map(\.id)
-            count += try await registry.erase(devices, as: erasure.pseudonym).count
+            let erased = try await registry.erase(devices, as: erasure.pseudonym)
+            // Another node may have found the devices of a message already.
+            if !erased.isEmpty { _ = await node?.askOthers(NodeQuestion(erasing: erasure, erased), for: Bool.self) }
+            count += erased.count
             cursor = page.next
         } while cursor != nil
         return count

@@ -89,6 +89,7 @@ struct ServedStatistics: PipelineStatistics {
             case .erase:
                 guard let erasure = question.userErasure else { return nil }
                 pipeline.router.erase(erasure)
+                pipeline.registry.suppress(erased: (question.erasure?.devices ?? []).compactMap { DeviceID($0) })
                 return await NodeQuestion.answer { true }
             case .webhooks: return await NodeQuestion.answer { await webhooks.own() }
             case .scale:

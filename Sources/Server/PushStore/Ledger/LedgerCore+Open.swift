@@ -14,7 +14,8 @@ extension LedgerCore {
         core.ahead.logDate = try LogDate.read(connection, next: core.machine.writer.next)
         try core.readLog()
         try core.readTraces()
-        let (lanes, times) = try core.readMessages()
+        let (messages, times) = try core.readMessages()
+        var lanes = messages
         let scheduled = try core.readScheduled()
         try core.readKeys(Set(scheduled.map(\.seq)))
         let rows = core.rows
@@ -22,13 +23,14 @@ extension LedgerCore {
             try rows.key(of: seq)
         }
         rows.keyRow = nil
-        let open = lanes.open(in: core.machine.dedupe.pending)
-        for (lane, seqs) in open { core.machine.backlog.add(lane.app, waiting: seqs.count) }
+        lanes.removeDone(by: core.machine.dedupe.pending)
+        for (lane, seqs) in lanes.lanes { core.machine.backlog.add(lane.app, waiting: seqs.count) }
         try core.readCancels()
+        lanes.removeDone(by: core.machine.dedupe.pending)
         var backlog = LedgerBacklog(
             times: times, nextDue: try core.nextDue(), paused: try pausedApps(connection))
         backlog.restored = try RestoreMark.unannounced(in: connection, heads: core.machine.writer.topics)
-        backlog.lanes = open
+        backlog.lanes = lanes.lanes
         core.publish(isWhole: true)
         return (core, backlog)
     }

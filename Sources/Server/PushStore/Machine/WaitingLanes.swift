@@ -3,7 +3,7 @@ import PushModel
 
 /// The numbers of the messages that wait when a ledger is opened, by lane, each in ascending order.
 struct WaitingLanes {
-    private var lanes: [(lane: Lane, seqs: [UInt64])] = []
+    private(set) var lanes: [(lane: Lane, seqs: [UInt64])] = []
     private var places: [Lane: Int] = [:]
     /// The place of the last message. Messages of one lane come in runs.
     private var last = 0
@@ -20,11 +20,11 @@ struct WaitingLanes {
         return lanes.count - 1
     }
 
-    /// Removes the messages that are done, and returns the lanes that have others.
-    consuming func open(in pending: PendingMessages) -> [(Lane, [UInt64])] {
-        lanes.compactMap { lane, seqs in
-            let open = pending.open(among: seqs)
-            return open.isEmpty ? nil : (lane, open)
-        }
+    /// Removes the messages that are done, and lanes without others.
+    mutating func removeDone(by pending: PendingMessages) {
+        for index in lanes.indices { lanes[index].seqs = pending.open(among: lanes[index].seqs) }
+        lanes.removeAll(where: \.seqs.isEmpty)
+        places = Dictionary(uniqueKeysWithValues: lanes.indices.map { (lanes[$0].lane, $0) })
+        last = 0
     }
 }

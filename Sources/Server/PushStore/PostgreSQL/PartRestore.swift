@@ -127,7 +127,8 @@ struct PartRestore: ~Copyable {
         machine.writer = LogWriter(
             next: next, heads: heads.map { LogWriter.Head(app: $0.key.app, kind: $0.key.kind, seq: $0.value) })
         var backlog = LedgerBacklog(times: times, nextDue: lookup.due.nextDue)
-        backlog.lanes = lanes.open(in: machine.dedupe.pending)
+        lanes.removeDone(by: machine.dedupe.pending)
+        backlog.lanes = lanes.lanes
         for (lane, seqs) in backlog.lanes { machine.backlog.add(lane.app, waiting: seqs.count) }
         let restored = LedgerPart(part, epoch: epoch, machine, lookup, oldest: oldest ?? next, backlog: backlog)
         restored.cancelTimes = cancelTimes

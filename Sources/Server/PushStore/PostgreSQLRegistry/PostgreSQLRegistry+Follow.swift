@@ -1,9 +1,16 @@
-import PushModel
+package import PushModel
 import PushPostgreSQL
 import PushTime
 
 /// Following the changes of other nodes.
 extension PostgreSQLRegistry {
+    package func suppress(erased devices: [DeviceID]) {
+        for device in devices {
+            gone.insert(device)
+            emptied.insert(device)
+        }
+    }
+
     /// Starts to read what other nodes have changed, unless that is under way.
     func followSoon() {
         let mustStart = state.withLock { state in

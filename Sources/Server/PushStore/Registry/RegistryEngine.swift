@@ -16,6 +16,9 @@ package protocol RegistryEngine: DeviceRegistry, DeviceBook {
     /// that were applied before.
     func apply(_ segments: [LogSegment]) async throws
 
+    /// Sends nothing more to devices that another node has erased, at once.
+    func suppress(erased devices: [DeviceID])
+
     /// Ends the addresses of Live Activities that had no update for twelve hours, and removes those that ended a day ago.
     /// Returns whether it is to be called again at once, because there may be more.
     func tidyActivities() async throws -> Bool
@@ -28,6 +31,9 @@ extension RegistryEngine {
     /// Applies the events of the only part of a single node.
     @discardableResult
     package func catchUp(from log: any EventLog) async throws -> Bool { try await catchUp(part: 0, from: log) }
+
+    /// Only a cluster has other nodes.
+    package func suppress(erased devices: [DeviceID]) {}
 }
 
 /// Hands events of the registry to the ledger. Returns the number of the first event when they are stored, or nil if

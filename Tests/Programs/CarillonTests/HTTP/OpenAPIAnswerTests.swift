@@ -38,7 +38,7 @@ import Testing
 
     private static let hasFinder = access(".build/schemathesis/bin/schemathesis", X_OK) == 0
 
-    @Test(.enabled(if: hasFinder, "Tools/setup"))
+    @Test(.long, .enabled(if: hasFinder, "Tools/setup"))
     func `Requests that are derived from the description find no difference`() async throws {
         try await PythonScene.run("openapi_clients", "generated_requests")
     }

@@ -40,8 +40,8 @@ import Testing
         AckText.duplicate(id: id, seq: 1, apps: apps, findings: PayloadFinding.ack([finding]), to: &acks[1])
         AckText.rejected(id: "m-1", Rejection(.badFrame, detail: "d"), to: &acks[2])
         AckText.busy(id: "m-1", retryAfterMS: 1, to: &acks[3])
-        AckText.cancelled(id: id, CancelCounts(sent: 1, cancelled: 2), to: &acks[4])
-        AckText.tooLate(id: id, to: &acks[5])
+        AckText.cancelled(id: id, CancelCounts(sent: 1, cancelled: 2), apps: apps, to: &acks[4])
+        AckText.tooLate(id: id, apps: apps, to: &acks[5])
         let table = try page.table(under: "Status")
         var documented: [String: Set<String>] = [:]
         for row in table.rows {

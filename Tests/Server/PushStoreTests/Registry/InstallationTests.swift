@@ -177,8 +177,7 @@ import Testing
             // What has ended makes room, and leaves the installation when there are too many.
             _ = try await registry.register((0..<3).map { activity($0, Scene.news) })
             #expect(try await registry.register([activity(3, Scene.news)]).map(\.change) == [.tooMany])
-            _ = try await registry.deactivate(
-                (0..<3).map { Scene.id($0, Scene.news) }, reason: Deactivation.activityEnded)
+            _ = try await registry.deactivate([Scene.id(1, Scene.news)], reason: Deactivation.activityEnded)
             #expect(try await registry.register([activity(3, Scene.news)]).map(\.change) == [.registered])
             let ended = try #require(try await registry.device(Scene.id(1, Scene.news)))
             #expect(!ended.isActive && ended.place.installation == nil)

@@ -177,6 +177,7 @@ def lookup():
 def audience():
     """The audience of a family is counted for each member and service, as a message would choose it."""
     scene = family()
+    scene.more["intake"] = {"router": "ipc://" + scene.path("intake"), "pull": "off"}
     serve = scene.serve()
     serve.become_ready()
     people(serve)

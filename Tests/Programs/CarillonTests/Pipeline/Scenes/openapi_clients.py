@@ -16,7 +16,7 @@ RULES = {
         "POST /v1/appstore/notifications", "POST /v1/audience", "POST /v1/devices", "POST /v1/devices/find",
         "POST /v1/keys", "POST /v1/messages", "POST /v1/receipts/verify", "PUT /v1/apps/{app}/devices/{device}",
         "PUT /v1/gateways/{app}/connections", "GET /v1/devices", "GET /v1/credentials", "GET /v1/gateways",
-        "GET /v1/export/devices", "GET /v1/apps/{app}/messages/{id}/deliveries"],
+        "GET /v1/export/devices", "GET /v1/messages", "GET /v1/apps/{app}/messages/{id}/deliveries"],
     "negative_data_rejection": ["POST /v1/devices", "POST /v1/messages", "POST /api/push"],
     # A server that is not ready says so with 503.
     "not_a_server_error": ["GET /readyz"]}

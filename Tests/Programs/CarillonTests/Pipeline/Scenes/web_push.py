@@ -155,7 +155,7 @@ def origins():
     assert len(monitor.of("delivery/sent")) == 450
     assert not monitor.of("device/deactivated") and not monitor.of("delivery/rejected")
     status, answer = control(serve, "GET", "/v1/messages/all")
-    assert status == 200 and answer["status"] != "completed", answer
+    assert status == 200 and answer["state"] != "completed", answer
     serve.stop()
 
 
@@ -187,7 +187,7 @@ def keys():
     register(serve, [{**one, "applicationServerKey": public["new"]} for one in subscribe(scene, 10, public["new"])])
     assert push(2) == (35, [])
     # What is exported is registered again with the same key.
-    exported = serve.verb("devices", "export", "web")
+    exported = serve.verb("devices", "export")
     assert exported.count("applicationServerKeyID") == 15, exported
     del credential["former_vapid"]
     serve.reload()
