@@ -1,3 +1,4 @@
+import Glibc
 import PushLoop
 import PushStore
 import PushTime
@@ -24,8 +25,9 @@ import Testing
         let file = OperatorsFile(in: directory.path, retention: .seconds(86_400), on: pool)
         #expect(try await file.open() == 0)
         let count = 9000
-        // The last event is the only one of its app.
-        let lines = (1...count).map { Self.line($0 * 3, app: $0 == count ? "rare" : "shop") }
+        // The first event and the last one are the only ones of their apps.
+        let apps = [1: "first", count: "rare"]
+        let lines = (1...count).map { Self.line($0 * 3, app: apps[$0] ?? "shop") }
         for start in stride(from: 0, to: count, by: 500) { try await file.add(Array(lines[start..<start + 500])) }
         // What is there already is not added again.
         try await file.add([lines[0], lines[count - 1]])
@@ -47,9 +49,39 @@ import Testing
             #expect(rare.lines.isEmpty && rare.hasMore && rare.last > 0 && rare.last < UInt64(count * 3))
             let last = try await file.page(prefix: "operator/", since: 0, span: .init(), limit: 3, ofLast: true)
             #expect(last.lines == Array(lines.suffix(3)))
+            // The last ones are looked for up to the beginning.
+            let first = try await file.page(prefix: "operator/first/", since: 0, span: .init(), limit: 3, ofLast: true)
+            #expect(first.lines == [lines[0]] && first.last == UInt64(count * 3))
             let rest = try await file.page(
                 prefix: "operator/", since: UInt64(count * 3 - 5), span: .init(), limit: 100, ofLast: false)
             #expect(rest.lines == Array(lines.suffix(2)) && !rest.hasMore)
+        }
+        await pool.shutDown()
+    }
+
+    @Test func `What a failed write has left is removed before the next one`() async throws {
+        let directory = try TemporaryDirectory()
+        let pool = BlockingPool(name: "files", threadCount: 1, queueLimit: 16)
+        let file = OperatorsFile(in: directory.path, retention: .seconds(86_400), on: pool)
+        _ = try await file.open()
+        let lines = (1...3).map { Self.line($0) }
+        try await file.add([lines[0]])
+        // A file with two names is refused.
+        let (path, other) = ("\(directory.path)/\(OperatorsFile.fileName)", "\(directory.path)/other")
+        #expect(link(path, other) == 0)
+        await #expect(throws: (any Error).self) { try await file.add([lines[1]]) }
+        #expect(unlink(other) == 0)
+        // This is what a full disk leaves of a line.
+        let descriptor = open(path, O_WRONLY | O_APPEND | O_CLOEXEC)
+        #expect(write(descriptor, "{\"v\":1", 6) == 6)
+        close(descriptor)
+        try await file.add([lines[1], lines[2]])
+
+        let again = OperatorsFile(in: directory.path, retention: .seconds(86_400), on: pool)
+        #expect(try await again.open() == 3)
+        for file in [file, again] {
+            let page = try await file.page(prefix: "", since: 0, span: .init(), limit: 10, ofLast: false)
+            #expect(page.lines == lines && !page.hasMore)
         }
         await pool.shutDown()
     }

@@ -27,6 +27,9 @@ struct HTTP2AnswerRules {
     /// Whether the answer is complete.
     var isComplete: Bool { state == .ended }
 
+    /// Whether the final head has come, so that the peer has processed the request.
+    var hasHead: Bool { state != .expectsHead }
+
     /// Called at the begin of a header block. Returns whether it is a head; otherwise it has trailers.
     mutating func begin() -> Bool {
         isMalformed = false

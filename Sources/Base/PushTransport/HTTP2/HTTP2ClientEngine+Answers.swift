@@ -17,7 +17,10 @@ extension HTTP2ClientEngine {
         }
         input.block = .init(stream: head.stream, endsStream: head.has(HTTP2FrameFlag.endStream))
         // A final head after an interim one (1xx) starts again.
-        if let stream = unsafe stream, unsafe stream.pointee.answer.begin() { unsafe stream.pointee.message.reset() }
+        if let stream = unsafe stream, unsafe stream.pointee.answer.begin() {
+            unsafe stream.pointee.message.reset()
+            unsafe stream.pointee.isTruncated = false
+        }
         try unsafe decode(fields, isLast: head.has(HTTP2FrameFlag.endHeaders))
     }
 
@@ -103,9 +106,14 @@ extension HTTP2ClientEngine {
 
     // MARK: End
 
-    /// Ends a request with its answer. A request that is not yet written as a whole goes on first.
+    /// Ends a request with its answer. A request that is not yet written as a whole goes on first, unless it is refused:
+    /// the peer need not take the rest of it.
     private func answered(_ stream: UnsafeMutablePointer<HTTP2ClientStream>) {
-        if unsafe stream.pointee.requestEnd != nil { unsafe report(stream) }
+        if unsafe stream.pointee.requestEnd == nil {
+            guard unsafe stream.pointee.answer.status >= 400 else { return }
+            unsafe output.reset(stream.pointee.id, code: .cancel)
+        }
+        unsafe report(stream)
     }
 
     /// Ends a stream because of what the peer has sent on it.

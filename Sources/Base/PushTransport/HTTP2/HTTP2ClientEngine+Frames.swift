@@ -37,7 +37,7 @@ extension HTTP2ClientEngine {
 
     /// Returns the stream of a frame; nil if it has ended.
     func stream(of head: HTTP2FrameHead) throws(HTTP2Violation) -> UnsafeMutablePointer<HTTP2ClientStream>? {
-        guard head.stream & 1 == 1, head.stream < nextStream else {
+        guard head.stream & 1 == 1, head.stream <= output.lastTaken else {
             throw HTTP2Violation(
                 .protocolError, "a frame of type \(head.type) on stream \(head.stream), which is not open")
         }
@@ -118,6 +118,7 @@ extension HTTP2ClientEngine {
     private func processReset(_ frame: HTTP2Frame) throws(HTTP2Violation) {
         try unsafe frame.require(4)
         guard let stream = try unsafe stream(of: frame.head) else { return }
+        input.credit.ended()
         unsafe end(stream, code: HTTP2ErrorCode(rawValue: frame.payload.baseAddress!.loadUInt32()))
     }
 
@@ -135,6 +136,7 @@ extension HTTP2ClientEngine {
             lastStream: last, code: HTTP2ErrorCode(rawValue: (start + 4).loadUInt32()),
             debugData: Array(payload.dropFirst(8).prefix(1024)))
         goAway = received
+        output.dropUnsent(after: last)
         reporter?.http2GoAway(received)
         while let stream = unsafe streams.last, unsafe stream.pointee.id > last {
             unsafe end(stream, code: .refusedStream)

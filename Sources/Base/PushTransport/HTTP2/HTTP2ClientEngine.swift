@@ -268,7 +268,11 @@ package final class HTTP2ClientEngine {
         hasEnded = true
         reporter = delegate
         while let stream = unsafe streams.first {
-            unsafe fail(stream, because: output.isSent(stream) ? .connectionLost : .notProcessed)
+            if unsafe stream.pointee.answer.isComplete {
+                unsafe report(stream)
+            } else {
+                unsafe fail(stream, because: mayBeProcessed(stream) ? .connectionLost : .notProcessed)
+            }
         }
         reporter = nil
     }
@@ -300,11 +304,16 @@ package final class HTTP2ClientEngine {
     func end(_ stream: UnsafeMutablePointer<HTTP2ClientStream>, code: HTTP2ErrorCode) {
         if unsafe stream.pointee.answer.isComplete {
             unsafe report(stream)
-        } else if unsafe code == .refusedStream || !output.isSent(stream) {
+        } else if unsafe code == .refusedStream || !mayBeProcessed(stream) {
             unsafe fail(stream, because: .notProcessed)
         } else {
             unsafe fail(stream, because: .reset(code))
         }
+    }
+
+    /// Whether the peer may have processed a request: it has all of it, or has begun to answer.
+    private func mayBeProcessed(_ stream: UnsafeMutablePointer<HTTP2ClientStream>) -> Bool {
+        unsafe output.isSent(stream) || stream.pointee.answer.hasHead
     }
 
     /// Ends a request with its complete answer.

@@ -18,6 +18,9 @@ struct HTTP2ClientOutput: ~Copyable {
     /// The number of bytes that were taken out.
     private var taken: UInt64 = 0
     private var acks = 0
+    private var lastWritten: Int32 = 0
+    /// The last stream whose head was taken out. The peer knows no later ones.
+    private(set) var lastTaken: Int32 = 0
     /// Whether nothing follows the GOAWAY that reports a violation.
     private var isFinal = false
 
@@ -46,7 +49,10 @@ struct HTTP2ClientOutput: ~Copyable {
         unsafe queue.withBytes(write)
         queue.consume(count)
         acks = 0
-        if !isFinal { taken += UInt64(count) }
+        if !isFinal {
+            taken += UInt64(count)
+            lastTaken = lastWritten
+        }
         return count
     }
 
@@ -115,6 +121,40 @@ struct HTTP2ClientOutput: ~Copyable {
         queue.append(reason)
     }
 
+    /// Drops the requests that were not taken out of streams after the last one that the peer processes. No head follows
+    /// a GOAWAY, so that the table of the peer stays that of this side.
+    mutating func dropUnsent(after last: Int32) {
+        // In front of the first frames is the preface, which is none.
+        guard taken > 0, lastWritten > lastTaken else { return }
+        var kept: [UInt8] = []
+        kept.reserveCapacity(queue.count)
+        var dropped = 0
+        var freed = 0
+        unsafe queue.withBytes { bytes in
+            var start = 0
+            while start + HTTP2FrameHead.size <= bytes.count {
+                let head = unsafe HTTP2FrameHead(at: bytes.baseAddress! + start)
+                let end = start + HTTP2FrameHead.size + head.length
+                // The peer knows streams whose heads were taken out: what ends them stays.
+                let isUnknown = head.stream > lastTaken
+                if head.stream > last, isUnknown || head.type == HTTP2FrameType.data {
+                    dropped += end - start
+                    if head.type == HTTP2FrameType.data { freed += head.length }
+                } else {
+                    unsafe kept.append(contentsOf: bytes[start..<end])
+                }
+                start = end
+            }
+        }
+        guard dropped > 0 else { return }
+        queue.removeAll()
+        queue.append(kept)
+        window += freed
+        // The ends of other requests lie behind what was dropped: they count as sent a little early, never too late.
+        taken += UInt64(dropped)
+        lastWritten = max(min(lastWritten, last), lastTaken)
+    }
+
     /// Drops what was not taken out, and reports a violation.
     mutating func end(because violation: HTTP2Violation) {
         queue.removeAll()
@@ -130,6 +170,7 @@ struct HTTP2ClientOutput: ~Copyable {
         _ request: HTTP2PreparedRequest, values: UnsafeBufferPointer<UnsafeRawBufferPointer>, body: [UInt8],
         on stream: UnsafeMutablePointer<HTTP2ClientStream>
     ) {
+        lastWritten = unsafe stream.pointee.id
         unsafe stream.pointee.sendWindow = initialWindow
         let maxLength = unsafe HPACKEncoder.maxLength(of: request, values: values)
         var head = HTTP2FrameHead(

@@ -200,5 +200,8 @@ struct HTTP2FrameCredit {
     /// A PING of this side has an answer, too.
     mutating func pinged() { left = min(left + 1, Self.most) }
 
+    /// The peer may end each request once without an answer.
+    mutating func ended() { left = min(left + 1, Self.most) }
+
     mutating func answered() { left = min(left + Self.ofAnswer, Self.most) }
 }

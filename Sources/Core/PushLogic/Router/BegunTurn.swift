@@ -12,7 +12,7 @@ package struct BegunTurn: Sendable {
         case none
         /// It is the turn of the device.
         case own
-        /// An earlier turn may have been that of the device. It was seen since, perhaps in another zone.
+        /// An earlier turn may have been that of the device, or the device has missed its own one.
         case earlier
     }
 
@@ -49,8 +49,12 @@ package struct BegunTurn: Sendable {
     private func share(of sighting: Sighting?, whose own: UnixSeconds) -> Share {
         if own > at { return turn.isLast ? .own : .none }
         guard let after = turn.after, own <= after else { return .own }
+        guard !isLate(at), !(turn.dropsLate && isLate(own)) else { return .none }
+        // The time zone database may have changed since the acceptance, so that a device was in no turn. The claims
+        // leave out those that have the message.
+        if turn.isLast { return .earlier }
         // Who has moved east since the turn before may have missed the own one.
-        guard !isLate(at), !(turn.dropsLate && isLate(own)), let seen = sighting?.seen else { return .none }
+        guard let seen = sighting?.seen else { return .none }
         return seen >= max(WallTime(after), acceptedAt) ? .earlier : .none
     }
 

@@ -278,6 +278,8 @@ package struct WebhookMachine: Sendable {
         sendAgainAt = nil
         isDrained = false
         mustStore = true
+        // What was refused was the record before the move.
+        storeAgainAt = nil
     }
 
     private mutating func dropBatch() {

@@ -22,6 +22,9 @@ package struct PushRequest: Sendable {
         self.findings = findings
     }
 
+    /// The number of requests that belong to the envelope, with this one.
+    package var count: Int { 1 + (fellows?.others.count ?? 0) }
+
     /// The approximate number of bytes in memory.
     package var size: Int { message.size + audience.size + (fellows?.size ?? 0) }
 }

@@ -25,6 +25,8 @@ package struct AppTable: Sendable {
     private let families: [(family: Family, members: [AppFacts])]
     /// Why messages to families cannot be accepted; nil if they can.
     let familyFault: String?
+    /// Why messages at a local time cannot be accepted; nil if they can.
+    let localTimeFault: String?
     let zones: TimeZones
     private let names: [[UInt8]]
     /// A hash table of the numbers of names plus one, with 0 for an empty slot. At least half of the slots are empty.
@@ -33,13 +35,17 @@ package struct AppTable: Sendable {
     /// Creates a table. If two apps have the same name, the first is found. A family is left out unless all its members
     /// are among the apps.
     ///
-    /// - Parameter familyFault: Why messages to families cannot be accepted; nil if they can.
+    /// - Parameters:
+    ///   - familyFault: Why messages to families cannot be accepted; nil if they can.
+    ///   - localTimeFault: The same of messages at a local time.
     package init(
-        _ apps: [AppFacts], families: [Family] = [], familyFault: String? = nil, zones: TimeZones = .none
+        _ apps: [AppFacts], families: [Family] = [], familyFault: String? = nil, localTimeFault: String? = nil,
+        zones: TimeZones = .none
     ) {
         self.apps = apps
         self.zones = zones
         self.familyFault = familyFault
+        self.localTimeFault = localTimeFault ?? familyFault
         let known = Dictionary(apps.map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first })
         self.families = families.compactMap { family in
             let members = family.members.compactMap { known[$0] }

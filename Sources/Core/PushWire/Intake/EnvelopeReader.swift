@@ -33,6 +33,7 @@ package final class EnvelopeReader {
     private var index = JSONIndex()
     /// The index for payloads outside of the envelope, whose own index is still in use at that time.
     private var payloadIndex = JSONIndex()
+    private var moments = LocalMoments()
 
     package init(apps: AppTable) {
         precondition(EnvelopeKey.count == EnvelopeKey.Positions.count, "each key of an envelope needs a position")
@@ -97,7 +98,7 @@ package final class EnvelopeReader {
         let rejection: Rejection
         if verdict == .json {
             do throws(Rejection) {
-                return try reading.request(payload: payload, index: &payloadIndex)
+                return try reading.request(payload: payload, index: &payloadIndex, moments: &moments)
             } catch {
                 rejection = error
             }

@@ -8,7 +8,8 @@ extension EnvelopeReading {
 
     /// Returns the request to the first member of a family, which has those to the others.
     func familyRequest(
-        _ id: MessageID, at name: IndexedJSON.Position, payload: ByteView?, index: inout JSONIndex
+        _ id: MessageID, at name: IndexedJSON.Position, payload: ByteView?, index: inout JSONIndex,
+        moments: inout LocalMoments
     ) throws(Rejection) -> PushRequest {
         guard let (family, members) = json.withUTF8(of: name, { apps.family(of: $0) }) else {
             throw Rejection(.unknownApp, detail: "there is no app \"\(PlainText.name(json.string(name) ?? ""))\"")
@@ -37,7 +38,7 @@ extension EnvelopeReading {
         var all: [PushRequest] = []
         for (place, request) in requests.enumerated() {
             if let local = judged[place].options.local {
-                all += try turns(of: request, at: local, for: members[place])
+                all += try turns(of: request, at: local, for: members[place], moments: &moments)
             } else {
                 all.append(request)
             }

@@ -30,7 +30,7 @@ extension EnvelopeReading {
             throw Rejection(
                 .badField, detail: "at_local: the server has no time zone database; its operator installs tzdata")
         }
-        if let fault = apps.familyFault { throw Rejection(.badField, detail: "at_local: \(fault)") }
+        if let fault = apps.localTimeFault { throw Rejection(.badField, detail: "at_local: \(fault)") }
         try requireString(.atLocal, at: position)
         let text = json.string(position) ?? ""
         guard let local = LocalTime(text) else {
@@ -59,8 +59,9 @@ extension EnvelopeReading {
     }
 
     /// Returns a request for each moment at which clocks show the time.
-    func turns(of request: PushRequest, at options: LocalOptions, for app: AppFacts) throws(Rejection) -> [PushRequest]
-    {
+    func turns(
+        of request: PushRequest, at options: LocalOptions, for app: AppFacts, moments: inout LocalMoments
+    ) throws(Rejection) -> [PushRequest] {
         if request.message.activity.map({ $0.event != .start }) ?? request.audience.isOfActivities {
             throw Rejection(.badField, detail: "at_local: a Live Activity is updated and ended at once or not at all")
         }
@@ -72,7 +73,7 @@ extension EnvelopeReading {
         guard let fallback = apps.zones.instant(of: options.local, in: zone) else {
             throw Rejection(.badField, detail: "at_local: time_zone of the app \(app.id): \(apps.zones.unknown(zone))")
         }
-        guard let instants = apps.zones.instants(of: options.local), let first = instants.first else {
+        guard let instants = moments.instants(of: options.local, in: apps.zones), let first = instants.first else {
             throw Rejection(
                 .badField, detail: "at_local: \(apps.zones.source) has more than \(TimeZones.maxInstants) such times")
         }
@@ -106,6 +107,22 @@ extension EnvelopeReading {
             requests[0].message, to: requests[0].audience, again: requests[0].again, findings: findings)
         first.fellows = FellowRequests(family, others: Array(requests.dropFirst()), turnCount: turnCount)
         return first
+    }
+}
+
+/// The moments of the local times that one reader was asked for last. To find them takes a look at hundreds of zones,
+/// and the messages of a campaign, and the members of a family, have the same ones.
+struct LocalMoments {
+    private static let limit = 4
+    private var known: [(local: LocalTime, instants: [UnixSeconds]?)] = []
+
+    /// - Parameter zones: The same ones in every call.
+    mutating func instants(of local: LocalTime, in zones: TimeZones) -> [UnixSeconds]? {
+        if let last = known.first(where: { $0.local == local }) { return last.instants }
+        let instants = zones.instants(of: local)
+        if known.count == Self.limit { known.removeFirst() }
+        known.append((local, instants))
+        return instants
     }
 }
 

@@ -23,13 +23,15 @@ struct EnvelopeReading {
     }
 
     /// - Parameter index: The index for a payload outside of the envelope.
-    mutating func request(payload: ByteView?, index: inout JSONIndex) throws(Rejection) -> PushRequest {
+    mutating func request(
+        payload: ByteView?, index: inout JSONIndex, moments: inout LocalMoments
+    ) throws(Rejection) -> PushRequest {
         try gather()
         let id = try messageID()
         guard let position = position(.app) else { throw Rejection(.missingField, detail: "app is missing") }
         try requireString(.app, at: position)
         guard let number = json.withUTF8(of: position, { apps.number(of: $0) }) else {
-            return try familyRequest(id, at: position, payload: payload, index: &index)
+            return try familyRequest(id, at: position, payload: payload, index: &index, moments: &moments)
         }
         for key in [EnvelopeKey.prefer, .payloads] where self.position(key) != nil {
             throw Rejection(
@@ -45,7 +47,7 @@ struct EnvelopeReading {
         }
         let request = request(id, to: app.id, audience, judged, options)
         guard let local = options.local else { return request }
-        let turns = try turns(of: request, at: local, for: app)
+        let turns = try turns(of: request, at: local, for: app, moments: &moments)
         return try joined(turns, of: nil, turnCount: turns.count, findings: request.findings)
     }
 

@@ -45,8 +45,11 @@ extension Intake {
         quotas.answered(group.requests, answers, at: wallClock().unixSeconds)
         // The quotas count held requests as unanswered again: they are handed to the ledger later without another
         // check.
-        for request in pullHold.requests[heldBefore...] { quotas.hold(request) }
-        unanswered.count -= group.requests.count - (pullHold.requests.count - heldBefore)
+        for request in pullHold.requests[heldBefore...] {
+            quotas.hold(request)
+            unanswered.count += request.count
+        }
+        unanswered.count -= group.count
         unanswered.bytes -= group.byteCount
         feelPressure()
         endIfIdle()

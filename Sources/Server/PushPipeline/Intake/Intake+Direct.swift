@@ -25,7 +25,7 @@ extension Intake {
                     return send(.busy(retryAfterMilliseconds: quota.quota.retryAfter.wholeMilliseconds), to: reply)
                 }
                 group.add(request, reply: reply)
-                addLoad(requests: 1, bytes: bytes.count)
+                addLoad(requests: request.count, bytes: bytes.count)
             } catch {
                 AckText.rejected(id: error.id, error.rejection, to: &answer)
                 reportRejection(error, of: caller.name)

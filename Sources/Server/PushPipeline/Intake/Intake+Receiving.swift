@@ -58,7 +58,7 @@ extension Intake {
                 return
             }
             unsafe group.add(request, from: frames.identity, via: frames.route)
-            addLoad(requests: 1, bytes: size + frames.route.byteCount)
+            addLoad(requests: request.count, bytes: size + frames.route.byteCount)
         } catch {
             refuse(error, "ack/1", frames)
         }
@@ -103,7 +103,7 @@ extension Intake {
                 } else {
                     group.addLine(request)
                     lines.asked()
-                    unanswered.count += 1
+                    unanswered.count += request.count
                 }
             case .failure(let fault):
                 lines.say { AckText.rejected(id: fault.id, fault.rejection, to: &$0) }
@@ -162,7 +162,7 @@ extension Intake {
                 reportRejection(overQuota(request, quota: quota.quota, of: quota.app), of: request.client)
             } else {
                 group.add(request)
-                addLoad(requests: 1, bytes: size)
+                addLoad(requests: request.count, bytes: size)
             }
         } catch {
             reportRejection(error, of: frames.caller.name)
@@ -183,7 +183,7 @@ extension Intake {
                         reportRejection(overQuota(request, quota: quota.quota, of: quota.app), of: request.client)
                     } else {
                         group.add(request)
-                        unanswered.count += 1
+                        unanswered.count += request.count
                     }
                 case .failure(let fault): reportRejection(fault, of: caller.name)
                 }
@@ -275,10 +275,15 @@ extension Intake {
             app: app)
     }
 
+    /// The number of requests from which on a group does not wait for the end of the tick.
+    private static let maxGroup = 16_000
+
+    /// Counts what was added to the group, whose last entry must be complete.
     func addLoad(requests: Int, bytes: Int) {
         unanswered.count += requests
         unanswered.bytes += bytes
         group.byteCount += bytes
+        if group.count >= Self.maxGroup { handInGroup() }
     }
 
     /// Counts a rejection. Within the rate limit it also records an event and a log line.

@@ -30,7 +30,7 @@ extension Intake {
                 read.asked()
             }
             group.add(read, reply: reply, client: caller.name)
-            addLoad(requests: requests.count, bytes: lines.count)
+            addLoad(requests: requests.reduce(0) { $0 + $1.count }, bytes: lines.count)
         } catch {
             AckText.rejected(id: error.id, error.rejection, to: &answer)
             reportRejection(error, of: caller.name)

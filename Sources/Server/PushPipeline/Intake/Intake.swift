@@ -226,13 +226,13 @@ package actor Intake {
         for timer in [pullHold.timer, acks.timer] { if let timer { loop.cancel(timer) } }
         tally.droppedAcks += UInt64(acks.waiting.removeAll())
         tally.abandoned += UInt64(pullHold.requests.count)
-        unanswered.count -= pullHold.requests.count
+        unanswered.count -= pullHold.count
         pullHold.requests = []
         for waiter in waiters { waiter.resume() }
     }
 
     func endIfIdle() {
-        if phase.isEnding, group.isEmpty, unanswered.count == pullHold.requests.count, acks.waiting.isEmpty {
+        if phase.isEnding, group.isEmpty, unanswered.count == pullHold.count, acks.waiting.isEmpty {
             close()
         }
     }

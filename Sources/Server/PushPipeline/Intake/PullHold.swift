@@ -11,4 +11,7 @@ struct PullHold {
     var isPaused = false
     /// Checks whether the socket can be read again.
     var timer: TimerID?
+
+    /// The number of the requests, with those that belong to the same envelopes.
+    var count: Int { requests.reduce(0) { $0 + $1.count } }
 }

@@ -40,6 +40,8 @@ struct RequestGroup: Sendable {
     private(set) var routes = [AnswerRoute.direct, .delimiter]
     private(set) var replies: [DirectReply] = []
     private var callers: [String] = []
+    /// The number of requests, with those that belong to the same envelopes.
+    private(set) var count = 0
     /// The size of the envelopes, payloads and batches as received.
     var byteCount = 0
     /// Whether the group contains requests that the ledger failed to write before.
@@ -54,20 +56,20 @@ struct RequestGroup: Sendable {
 
     /// Adds a request whose ack goes to `identity`.
     mutating func add(_ request: PushRequest, from identity: UnsafeRawBufferPointer, via route: AnswerRoute) {
-        requests.append(request)
+        append(request)
         unsafe append(.one, identity, via: route, client: request.client)
     }
 
     /// Adds a request without an ack.
     mutating func add(_ request: PushRequest) {
-        requests.append(request)
+        append(request)
         entries.append(
             Entry(answer: .none, receiver: .nobody, caller: caller(request.client)))
     }
 
     /// Adds a request whose ack goes to `reply`.
     mutating func add(_ request: PushRequest, reply: @escaping DirectReply) {
-        requests.append(request)
+        append(request)
         append(.one, reply: reply, client: request.client)
     }
 
@@ -75,6 +77,11 @@ struct RequestGroup: Sendable {
     mutating func add(_ batch: BatchLines, reply: @escaping DirectReply, client: String?) {
         batches.append(batch)
         append(.batch(batches.count - 1), reply: reply, client: client)
+    }
+
+    private mutating func append(_ request: PushRequest) {
+        requests.append(request)
+        count += request.count
     }
 
     private mutating func append(_ answer: Answer, reply: @escaping DirectReply, client: String?) {
@@ -92,7 +99,7 @@ struct RequestGroup: Sendable {
 
     /// Adds a request of a batch. The caller adds the batch itself afterwards.
     mutating func addLine(_ request: PushRequest) {
-        requests.append(request)
+        append(request)
     }
 
     mutating func add(

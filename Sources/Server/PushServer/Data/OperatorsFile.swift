@@ -56,6 +56,14 @@ final class OperatorsFile: Sendable {
         var added = 0
         var blocks: [Block] = []
         var newest: UInt64 = 0
+        /// Whether the file may have other bytes than the blocks say, because a write has failed.
+        var isUncertain = false
+
+        /// The size of all blocks.
+        var size: Int { blocks.last.map { $0.offset + $0.size } ?? 0 }
+
+        /// The index of the first block that may have events after a number.
+        func begin(after number: UInt64) -> Int { blocks.lastIndex { $0.first <= number } ?? 0 }
 
         /// Adds a line behind the others.
         mutating func add(_ line: Line) {
@@ -64,13 +72,13 @@ final class OperatorsFile: Sendable {
             if let last = blocks.last, last.size < OperatorsFile.blockSize {
                 blocks[blocks.count - 1].size += size
             } else {
-                blocks.append(Block(offset: blocks.last.map { $0.offset + $0.size } ?? 0, size: size, first: line.seq))
+                blocks.append(Block(offset: self.size, size: size, first: line.seq))
             }
         }
     }
 
     private static let blockSize = 1 << 18
-    /// The number of blocks that one request reads.
+    /// The number of blocks that are read while others wait for the file.
     private static let blocksAtOnce = 8
 
     private let path: String
@@ -99,13 +107,16 @@ final class OperatorsFile: Sendable {
     func add(_ lines: [[UInt8]]) async throws {
         try await pool.run { [self] in
             try state.withLock { state in
+                if state.isUncertain { try mend(&state) }
                 let newest = state.newest
                 let new = lines.compactMap { Line($0) }.filter { $0.seq > newest }
                 guard !new.isEmpty else { return }
+                state.isUncertain = true
                 try SyncedLines.add(
                     Array(new.map { $0.bytes + [0x0a] }.joined()), to: path, in: directory,
                     mostBytes: Int64(Self.maxSize))
                 for line in new { state.add(line) }
+                state.isUncertain = false
                 state.added += new.count
                 if state.added >= Self.trimmedEvery { try trim(&state) }
             }
@@ -123,7 +134,25 @@ final class OperatorsFile: Sendable {
         return (lines, size == bytes.count && zip(found, lines).allSatisfy { $0.seq == $1.seq })
     }
 
+    /// Removes what a failed write has left at the end, which may not be on disk, and reads the file again.
+    private func mend(_ state: inout State) throws {
+        // A size of 0 may be that of a file which could not be read yet.
+        if state.size > 0, BackupFile.exists(path) {
+            let file = Glibc.open(path, O_WRONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
+            guard file >= 0 else { throw BackupFile.failure("cannot write \(path)") }
+            defer { close(file) }
+            var status = stat()
+            guard fstat(file, &status) == 0 else { throw BackupFile.failure("cannot read \(path)") }
+            if Int(status.st_size) > state.size, ftruncate(file, off_t(state.size)) != 0 {
+                throw BackupFile.failure("cannot cut \(path)")
+            }
+        }
+        try trim(&state)
+    }
+
     private func trim(_ state: inout State) throws {
+        // If this fails, the file may be the earlier or the new one.
+        state.isUncertain = true
         let all = try lines()
         let limit = WallTime.current() - retention
         let kept = Array(all.lines.filter { $0.time >= limit }.suffix(Self.most))
@@ -136,6 +165,83 @@ final class OperatorsFile: Sendable {
     }
 
     // MARK: Reading
+
+    /// What a page is to have.
+    private struct Query: Sendable {
+        let prefix: String
+        let since: UInt64
+        let span: EventReader.Span
+
+        func takes(_ line: Line) -> Bool {
+            line.seq > since && line.time >= span.since && line.time <= span.until && line.topic.hasPrefix(prefix)
+        }
+    }
+
+    /// The lines that were found in some blocks, on the way to the beginning.
+    private struct Stretch: Sendable {
+        var lines: [[UInt8]] = []
+        /// The number where the blocks before these end; nil if there are none.
+        var next: UInt64?
+        /// The number of the newest event in the file.
+        let newest: UInt64
+    }
+
+    /// Returns the first lines in some blocks.
+    private func first(_ limit: Int, of query: Query) throws -> KeptPage {
+        try state.withLock { state in
+            var page = KeptPage(lines: [], last: query.since, hasMore: false)
+            guard state.newest > query.since else { return page }
+            let file = try BackupFile.open(path).descriptor
+            defer { close(file) }
+            let blocks = state.blocks[state.begin(after: query.since)...]
+            for block in blocks.prefix(Self.blocksAtOnce) {
+                for line in try read(block, from: file) {
+                    guard page.lines.count < limit else {
+                        page.hasMore = true
+                        return page
+                    }
+                    page.last = max(page.last, line.seq)
+                    if query.takes(line) { page.lines.append(line.bytes) }
+                }
+            }
+            page.hasMore = blocks.count > Self.blocksAtOnce
+            return page
+        }
+    }
+
+    /// Returns the last lines of the whole file. Others can use the file and the pool after some blocks each.
+    private func last(_ limit: Int, of query: Query) async throws -> KeptPage {
+        var page = KeptPage(lines: [], last: query.since, hasMore: false)
+        var end: UInt64? = UInt64.max
+        while let before = end, page.lines.count < limit {
+            let missing = limit - page.lines.count
+            let found = try await pool.run { [self] in try last(missing, of: query, before: before) }
+            page.lines = found.lines + page.lines
+            // What is added from now on is not in this page.
+            if before == UInt64.max { page.last = max(query.since, found.newest) }
+            end = found.next
+        }
+        return page
+    }
+
+    /// Returns the last lines before a number in some blocks. Between two calls, the blocks may have changed.
+    private func last(_ limit: Int, of query: Query, before end: UInt64) throws -> Stretch {
+        try state.withLock { state in
+            var found = Stretch(newest: state.newest)
+            guard state.newest > query.since else { return found }
+            let file = try BackupFile.open(path).descriptor
+            defer { close(file) }
+            let blocks = state.blocks[state.begin(after: query.since)...].prefix(while: { $0.first < end })
+            let group = blocks.suffix(Self.blocksAtOnce)
+            for block in group.reversed() where found.lines.count < limit {
+                let lines = try read(block, from: file).filter { $0.seq < end && query.takes($0) }
+                found.lines = lines.map(\.bytes) + found.lines
+            }
+            found.lines = Array(found.lines.suffix(limit))
+            if blocks.count > group.count { found.next = group.first?.first }
+            return found
+        }
+    }
 
     private func read(_ block: Block, from file: CInt) throws -> [Line] {
         var bytes = [UInt8](repeating: 0, count: block.size)
@@ -155,39 +261,9 @@ extension OperatorsFile: KeptEvents {
     func page(
         prefix: String, since: UInt64, span: EventReader.Span, limit: Int, ofLast isLast: Bool
     ) async throws -> KeptPage {
-        try await pool.run { [self] in
-            try state.withLock { state in
-                var page = KeptPage(lines: [], last: since, hasMore: false)
-                guard limit > 0, state.newest > since else { return page }
-                let file = try BackupFile.open(path).descriptor
-                defer { close(file) }
-                let takes = { (line: Line) in
-                    line.seq > since && line.time >= span.since && line.time <= span.until
-                        && line.topic.hasPrefix(prefix)
-                }
-                let begin = state.blocks.lastIndex { $0.first <= since } ?? 0
-                if isLast {
-                    for block in state.blocks[begin...].suffix(Self.blocksAtOnce).reversed()
-                    where page.lines.count < limit {
-                        page.lines.insert(contentsOf: try read(block, from: file).filter(takes).map(\.bytes), at: 0)
-                    }
-                    page.lines = page.lines.suffix(limit)
-                    page.last = state.newest
-                    return page
-                }
-                for block in state.blocks[begin...].prefix(Self.blocksAtOnce) {
-                    for line in try read(block, from: file) {
-                        guard page.lines.count < limit else {
-                            page.hasMore = true
-                            return page
-                        }
-                        page.last = max(page.last, line.seq)
-                        if takes(line) { page.lines.append(line.bytes) }
-                    }
-                }
-                page.hasMore = state.blocks.count - begin > Self.blocksAtOnce
-                return page
-            }
-        }
+        guard limit > 0 else { return KeptPage(lines: [], last: since, hasMore: false) }
+        let query = Query(prefix: prefix, since: since, span: span)
+        if isLast { return try await last(limit, of: query) }
+        return try await pool.run { [self] in try first(limit, of: query) }
     }
 }

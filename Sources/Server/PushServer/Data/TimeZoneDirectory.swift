@@ -86,7 +86,13 @@ package struct TimeZoneDirectory: Sendable {
 
 extension TimeZoneDirectory.Contents {
     /// Says what of the database cannot be used.
-    func report(to log: Logger, from directory: TimeZoneDirectory) {
+    ///
+    /// - Parameter old: The zones that stay in use if there are none now.
+    func report(to log: Logger, from directory: TimeZoneDirectory, insteadOf old: TimeZones) {
+        if zones.isEmpty {
+            let effect = old.isEmpty ? "messages with at_local are refused" : "the old ones stay in use until a restart"
+            log.warning("there are no time zones, \(effect): install tzdata and reload", [.file: directory.path])
+        }
         guard let first = damaged.first else { return }
         log.warning(
             "cannot read \(damaged.count) of the time zones, the first is \(first): install tzdata again",

@@ -121,6 +121,11 @@ extension Configuration {
     func appTable(familyFault: String?, zones: TimeZones) -> AppTable {
         AppTable(
             apps.map { AppFacts(id: $0.id, codec: $0.codec, service: $0.serviceName, timeZone: $0.timeZone) },
-            families: families, familyFault: familyFault, zones: zones)
+            families: families, familyFault: familyFault, localTimeFault: localTimeFault, zones: zones)
+    }
+
+    /// Clocks differ by up to 26 hours: what has the first device must be known when the last one gets it.
+    private var localTimeFault: String? {
+        dedupe.window >= .seconds(27 * 3600) ? nil : "the server needs a dedupe.window of 27 hours or more"
     }
 }

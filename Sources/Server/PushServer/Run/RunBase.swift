@@ -56,11 +56,11 @@ struct RunBase: Sendable {
         }
     }
 
-    /// Reads the time zone database.
-    func readZones() async throws -> TimeZones {
+    /// Reads the time zone database. If it is empty, the old one is kept.
+    func readZones(insteadOf old: TimeZones = .none) async throws -> TimeZones {
         let directory = TimeZoneDirectory(environment: ProcessInfo.processInfo.environment)
         let contents = try await threads.configurationFile.run { directory.read() }
-        contents.report(to: log, from: directory)
-        return contents.zones
+        contents.report(to: log, from: directory, insteadOf: old)
+        return contents.zones.isEmpty ? old : contents.zones
     }
 }

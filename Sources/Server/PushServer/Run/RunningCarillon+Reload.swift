@@ -37,7 +37,7 @@ extension RunningCarillon {
         let parsed: Configuration.Parsed
         do {
             parsed = try await configurationFile.run { [source] in try source.read() }
-            zones.replace(with: try await base.readZones())
+            zones.replace(with: try await base.readZones(insteadOf: zones.current))
         } catch {
             let faults = (error as? ConfigurationError)?.faults.map(\.description) ?? ["\(error)"]
             // Every fault has its own line, so that all of them can be corrected at once.

@@ -16,6 +16,10 @@ final class ServedOperators: Sendable {
     private let ledger: any LedgerEngine
     private let node: ServedNode?
     private let log: Logger
+    /// The last copying from the log to the file, which may have ended.
+    private let keeping = Locked<Task<Void, Never>?>(nil)
+    /// The number up to which the file has the events of operators in the log; nil if that could not be found out yet.
+    private let kept = Locked<UInt64?>(nil)
 
     private init(_ pipeline: Pipeline, file: OperatorsFile?, log: Logger) {
         (ledger, node, self.file, self.log) = (pipeline.ledger, pipeline.node, file, log)
@@ -58,7 +62,7 @@ final class ServedOperators: Sendable {
     /// Stores events in the log of a single node, and returns whether it did.
     private func note(_ events: [EventDraft]) async -> Bool {
         guard let first = await ledger.note(events) else { return false }
-        await keep(after: first - 1, upTo: first - 1 + UInt64(events.count))
+        await keep(upTo: first - 1 + UInt64(events.count))
         return true
     }
 
@@ -81,36 +85,58 @@ final class ServedOperators: Sendable {
 
     /// Copies what a crash has left in the log alone.
     private func catchUp() async {
-        guard let file else { return }
-        do {
-            let kept = try await file.open()
-            let newest = ledger.heads().flatMap(\.topics).filter(\.kind.isOperator).map(\.seq).max() ?? 0
-            let oldest = try await ledger.bounds().first?.oldest ?? 0
-            if newest > kept, newest >= oldest { await keep(after: kept, upTo: newest) }
-        } catch {
-            report(error)
-        }
+        guard file != nil else { return }
+        await keep(upTo: ledger.heads().flatMap(\.topics).filter(\.kind.isOperator).map(\.seq).max() ?? 0)
     }
 
-    /// Copies the events of operators between two numbers from the log to the file.
-    private func keep(after start: UInt64, upTo end: UInt64) async {
+    /// Copies the events of operators up to a number from the log to the file, after all earlier calls have ended: the
+    /// file takes only lines that are newer than its own.
+    private func keep(upTo end: UInt64) async {
+        let task = keeping.withLock { last in
+            let task: Task<Void, Never> = Task { [before = last] in
+                await before?.value
+                await copy(upTo: end)
+            }
+            last = task
+            return task
+        }
+        await task.value
+    }
+
+    /// Begins after what was copied last, so that it also takes what an earlier call could not write.
+    private func copy(upTo end: UInt64) async {
         guard let file else { return }
         do {
-            var at = start
+            var at = try await start(of: file, upTo: end)
             while at < end {
                 let found = try await EventReader(log: ledger).forward(since: at, prefix: Self.prefix, limit: 1000)
                 try await file.add(found.lines)
-                guard found.hasMore, found.next[0] > at else { return }
+                guard found.next[0] > at else { return }
                 at = found.next[0]
+                kept.withLock { $0 = at }
+                guard found.hasMore else { return }
             }
         } catch {
             report(error)
         }
     }
 
+    /// Returns the number up to which nothing needs to be copied. `end` is that of an event of an operator; 0 if there is
+    /// none.
+    private func start(of file: OperatorsFile, upTo end: UInt64) async throws -> UInt64 {
+        if let known = kept.withLock({ $0 }) { return known }
+        let bounds = try await ledger.bounds().first
+        let newest = try await file.open()
+        // Without an event to copy, the first one that comes must not search the whole log.
+        let isBehind = end > newest && end >= bounds?.oldest ?? 0
+        let start = isBehind ? newest : max(newest, bounds?.newest ?? 0)
+        kept.withLock { $0 = start }
+        return start
+    }
+
     private func report(_ error: any Error) {
         log.warning(
-            "events of operators cannot be kept for longer than the log; the next start tries it again",
+            "events of operators cannot be kept for longer than the log; the next event of an operator tries it again",
             [.error: "\(error)"])
     }
 }

@@ -38,7 +38,9 @@ actor ClusterWebhooks: WebhookService {
 
     func stop() async {
         hasEnded = true
-        for name in served.keys { await end(name) }
+        for (name, one) in served {
+            for part in one.parts.keys.sorted() { await end(part, of: name) }
+        }
         await parts.endLookUps()
     }
 
@@ -48,8 +50,9 @@ actor ClusterWebhooks: WebhookService {
         let loaded = try await parts.files.run { try LoadedWebhook.load(configuration.webhooks) }
         let names = Set(loaded.map(\.settings.name))
         for name in served.keys where !names.contains(name) {
-            await end(name)
-            served[name] = nil
+            // It is removed before the first part stops: ``follow`` would begin that one again.
+            let removed = served.removeValue(forKey: name)?.parts ?? [:]
+            for part in removed.keys.sorted() { if let one = removed[part] { await end(one.webhook) } }
         }
         for one in loaded {
             let name = one.settings.name
@@ -79,14 +82,14 @@ actor ClusterWebhooks: WebhookService {
         }
     }
 
-    private func end(_ name: String) async {
-        for part in served[name]?.parts.keys.sorted() ?? [] { await end(part, of: name) }
-    }
-
     private func end(_ part: Int, of name: String) async {
         guard let old = served[name]?.parts.removeValue(forKey: part) else { return }
-        running.withLock { $0.removeAll { $0 === old.webhook } }
-        await old.webhook.stop()
+        await end(old.webhook)
+    }
+
+    private func end(_ webhook: Webhook) async {
+        running.withLock { $0.removeAll { $0 === webhook } }
+        await webhook.stop()
     }
 
     // MARK: Following
@@ -116,9 +119,9 @@ actor ClusterWebhooks: WebhookService {
         let records = try await node.ledger.webhookParts(of: name)
         guard let standing = WebhookRecord.Standing(rawValue: mark.standing) else { return }
         for (part, one) in known.parts {
-            if let stored = records[part], stored.moves != one.place.moves {
-                one.place.moved(stored.moves)
-                await one.webhook.seek(to: try WebhookRecord(text: stored.record).position)
+            if let stored = records[part], await one.webhook.moves != stored.moves {
+                let position = try WebhookRecord(text: stored.record).position
+                await one.webhook.seek(to: position, moves: stored.moves)
             }
             guard mark.changes > one.place.changes else { continue }
             one.place.changed(mark.changes)
@@ -128,17 +131,19 @@ actor ClusterWebhooks: WebhookService {
             guard let stored = records[part.part], !hasEnded, served[name] != nil else { continue }
             var record = try WebhookRecord(text: stored.record)
             record.standing = standing
-            let place = WebhookPartPlace(
-                of: name, in: part, moves: stored.moves, changes: mark.changes, ledger: node.ledger)
-            await begin(WebhookMachine(record), at: place, of: name)
+            let place = WebhookPartPlace(of: name, in: part, changes: mark.changes, ledger: node.ledger)
+            await begin(WebhookMachine(record), at: place, of: name, moves: stored.moves)
         }
         served[name]?.mark = mark
     }
 
-    private func begin(_ machine: WebhookMachine, at place: WebhookPartPlace, of name: String) async {
+    private func begin(
+        _ machine: WebhookMachine, at place: WebhookPartPlace, of name: String, moves: Int64
+    ) async {
         guard let loaded = served[name]?.loaded else { return }
         parts.waiting.committed(upTo: CollectionOfOne(place.part.newest))
-        let webhook = Webhook(loaded, machine: machine, at: place, part: place.part.part, parts: parts)
+        let webhook = Webhook(
+            loaded, machine: machine, at: place, part: place.part.part, moves: moves, parts: parts)
         served[name]?.parts[place.part.part] = (webhook, place)
         running.withLock { $0.append(webhook) }
         await webhook.begin()

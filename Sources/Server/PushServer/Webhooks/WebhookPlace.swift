@@ -7,7 +7,9 @@ import PushStore
 protocol WebhookPlace: Sendable {
     /// Stores a record durably. Returns whether the standing in it is news; throws ``WebhookRecordTaken`` if it is no
     /// longer this process that decides about it.
-    func write(_ record: WebhookRecord) async throws -> Bool
+    ///
+    /// - Parameter moves: The moves of the position by operators that this record follows.
+    func write(_ record: WebhookRecord, moves: Int64) async throws -> Bool
 }
 
 /// Another node owns the part of a webhook, or an operator has moved its position: nothing was stored.
@@ -18,7 +20,7 @@ struct WebhookFilePlace: WebhookPlace {
     let file: WebhookFile
     let files: BlockingPool
 
-    func write(_ record: WebhookRecord) async throws -> Bool {
+    func write(_ record: WebhookRecord, moves: Int64) async throws -> Bool {
         try await files.run { [file] in try file.write(record) }
         return true
     }
@@ -26,30 +28,22 @@ struct WebhookFilePlace: WebhookPlace {
 
 /// The record of one part in the database of a cluster. The standing is that of the whole webhook.
 final class WebhookPartPlace: WebhookPlace {
-    private struct State {
-        /// The moves of the position that the webhook knows.
-        var moves: Int64
-        /// The changes of the mark that the webhook knows.
-        var changes: Int64
-    }
-
     let part: OpenPart
     private let name: String
     private let ledger: PostgreSQLLedger
-    private let state: Locked<State>
+    /// The changes of the mark that the webhook knows.
+    private let known: Locked<Int64>
 
-    init(of name: String, in part: OpenPart, moves: Int64, changes: Int64, ledger: PostgreSQLLedger) {
+    init(of name: String, in part: OpenPart, changes: Int64, ledger: PostgreSQLLedger) {
         (self.name, self.part, self.ledger) = (name, part, ledger)
-        state = Locked(State(moves: moves, changes: changes))
+        known = Locked(changes)
     }
 
-    var moves: Int64 { state.withLock { $0.moves } }
-    var changes: Int64 { state.withLock { $0.changes } }
+    var changes: Int64 { known.withLock { $0 } }
 
-    func moved(_ moves: Int64) { state.withLock { $0.moves = moves } }
-    func changed(_ changes: Int64) { state.withLock { $0.changes = max($0.changes, changes) } }
+    func changed(_ changes: Int64) { known.withLock { $0 = max($0, changes) } }
 
-    func write(_ record: WebhookRecord) async throws -> Bool {
+    func write(_ record: WebhookRecord, moves: Int64) async throws -> Bool {
         let text = String(decoding: try record.json(), as: UTF8.self)
         guard try await ledger.storeWebhook(name, part: part, moves: moves, record: text) else {
             throw WebhookRecordTaken()

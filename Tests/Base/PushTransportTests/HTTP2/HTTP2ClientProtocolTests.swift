@@ -240,7 +240,60 @@ import Testing
         #expect(throws: HTTP2Error.self) { try pair.client.pull(upTo: .max) { last.append(contentsOf: $0) } }
         #expect(Array(last[13..<17]) == [0, 0, 0, 5])
         pair.client.connectionEnded()
-        #expect(pair.clientLog.failures == [1: .notProcessed])
+        #expect(pair.clientLog.answers.map(\.tag) == [1] && pair.clientLog.failures.isEmpty)
+    }
+
+    @Test("A frame on a stream that was not sent ends the connection", arguments: [1, 3, 8] as [UInt8])
+    func framesOnUnsentStreams(type: UInt8) throws {
+        let pair = try begin()
+        #expect(pair.submit(number: 5))
+        let id = pair.client.nextStream - 2
+        try pair.feedClient(Self.frame(type, flags: 5, stream: UInt32(id), type == 1 ? [0x88] : [0, 0, 0, 0]))
+        var last: [UInt8] = []
+        #expect(throws: HTTP2Error.self) { try pair.client.pull(upTo: .max) { last.append(contentsOf: $0) } }
+        #expect(last.count > 17 && last[3] == 7)
+        pair.client.connectionEnded()
+        #expect(pair.clientLog.failures == [1: .connectionLost, 3: .connectionLost, 5: .notProcessed])
+        #expect(pair.clientLog.answers.isEmpty)
+    }
+
+    @Test("After a GOAWAY, requests that it excludes and that were not sent do not go out")
+    func unsentRequestsAfterGoAway() throws {
+        let pair = try begin()
+        #expect(pair.submit(number: 5))
+        let last = UInt32(pair.client.nextStream) - 2
+        _ = try pair.pullClient()
+        #expect(pair.submit(number: 6))
+        pair.client.abandon(tag: 6)
+        #expect(pair.submit(number: 7))
+        try pair.feedClient(Self.frame(7, [UInt8](repeating: 0, count: 3) + [UInt8(last), 0, 0, 0, 0]))
+        #expect(pair.clientLog.failures == [7: .notProcessed])
+        #expect(try pair.pullClient().isEmpty)
+        try pair.feedClient(Self.frame(1, flags: 5, stream: last, [0x88]))
+        #expect(pair.clientLog.answers.map(\.tag) == [5])
+    }
+
+    @Test("A request that is refused before it is whole does not go on") func anEarlyRefusal() throws {
+        let pair = HTTP2Pair()
+        _ = try pair.pullClient()
+        try pair.feedClient(Self.frame(4, [0, 4, 0, 0, 0, 3]))
+        #expect(pair.submit(number: 1))
+        _ = try pair.pullClient()
+        try pair.feedClient(Self.frame(1, flags: 5, stream: 1, [0x8d]))
+        #expect(pair.clientLog.answers.map(\.tag) == [1])
+        #expect(try pair.pullClient().suffix(13) == Self.frame(3, stream: 1, [0, 0, 0, 8]))
+        #expect(pair.client.inFlight == 0)
+    }
+
+    @Test("A request that is answered in part is not sent again") func aPartOfAnAnswer() throws {
+        let pair = HTTP2Pair()
+        _ = try pair.pullClient()
+        try pair.feedClient(Self.frame(4, [0, 4, 0, 0, 0, 3]))
+        for number in 1...2 { #expect(pair.submit(number: number)) }
+        _ = try pair.pullClient()
+        try pair.feedClient(Self.frame(1, flags: 4, stream: 1, [0x88]))
+        pair.client.connectionEnded()
+        #expect(pair.clientLog.failures == [1: .connectionLost, 2: .notProcessed])
     }
 
     @Test("An early answer counts when its request is sent") func anEarlyAnswerWaitsForItsRequest() throws {
@@ -376,6 +429,7 @@ import Testing
         let values = [Array("/".utf8), Array("6".utf8)]
         #expect(pair.client.submit(request, values: values, body: HTTP2Pair.body, tag: 6) == .over)
         #expect(pair.client.available == 0)
+        _ = try pair.pullClient()
         try pair.feedClient(Self.frame(1, flags: 5, stream: 0x7fff_ffff, [0x88]))
         _ = try pair.pullClient()
         #expect(pair.clientLog.answers.map(\.tag) == [5])

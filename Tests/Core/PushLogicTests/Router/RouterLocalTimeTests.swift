@@ -84,13 +84,42 @@ import Testing
         #expect(part?.devices.count == 3 && part?.unknown == [])
         let again = BegunTurn(of: Self.accepted(at: F.second + 7200, after: F.second + 3600, isLast: true))?
             .part(of: page, [nil, Self.seen(F.second + 3600), nil], in: Self.zones)
-        #expect(again?.devices.map(\.mayHave) == [true] && again?.unknown == [F.device(9)])
-        let mixed = AudiencePage(devices: [page.devices[0]] + (again?.devices ?? []) + [page.devices[2]], next: nil)
+        #expect(again?.devices.map(\.mayHave) == [true, true, true] && again?.unknown == [F.device(9)])
+        let mixed = AudiencePage(
+            devices: [page.devices[0], page.devices[1].again, page.devices[2]], next: nil)
         desk.machine.pageCame(mixed, for: desk.pages[0].message)
         desk.run()
         desk.endAll()
         #expect(desk.records.filter { $0.outcome == .suppressed(.duplicate) }.map(\.device) == [F.device(0)])
         #expect(desk.completed.map(\.counts.sent) == [1] && desk.completed.map(\.counts.suppressed) == [1])
+    }
+
+    @Test func `If the zones are gone after a restart, the last turn is for all devices without the message`() throws {
+        let now = F.second
+        let page = AudiencePage(
+            devices: (0..<3).map { .init(id: F.device($0), token: F.token($0)) }, next: nil)
+        let sightings = [
+            Self.seen(now - 60, in: "Test/Home"), Self.seen(now - 60, in: "Test/Away"), Self.seen(nil, in: "Test/Far"),
+        ]
+        let middle = BegunTurn(of: Self.accepted(at: now + 3600, after: now + 60))?
+            .part(of: page, sightings, in: Self.zones)
+        #expect(middle?.devices.isEmpty == true)
+        let turn = BegunTurn(of: Self.accepted(at: now + 7200, after: now + 3600, isLast: true))
+        let last = try #require(turn?.part(of: page, sightings, in: Self.zones))
+        #expect(last.devices.map(\.mayHave) == [true, true, true])
+        // The first device got the message in its own turn, before the restart.
+        let desk = Desk()
+        desk.verdict = { $0 == F.device(0) ? .had : .new }
+        desk.accept(Self.accepted(at: now, isLast: true))
+        desk.machine.pageCame(last, for: desk.pages[0].message)
+        desk.run()
+        desk.endAll()
+        #expect(desk.completed.map(\.counts.sent) == [2] && desk.completed.map(\.counts.suppressed) == [0])
+        // What is dropped where it is late, or was late everywhere, is not made up for.
+        let dropping = Self.accepted(at: now + 7200, after: now + 3600, isLast: true, dropsLate: true)
+        #expect(Self.share(dropping, sightings[1]) == BegunTurn.Share.none)
+        let late = Self.accepted(at: now - 60, after: now - 120, isLast: true, fallback: now - 180)
+        #expect(Self.share(late, sightings[1]) == BegunTurn.Share.none)
     }
 
     @Test func `A turn that expires is one message without deliveries, whatever it names`() {

@@ -155,6 +155,23 @@ import Testing
         }
     }
 
+    @Test func `Each member counts as a request that is not answered, until the ledger has replied`() async throws {
+        try await Self.run({ $0.limits.unanswered = 2 }) { scene in
+            scene.ledger.hold()
+            let producer = try await scene.peer()
+            await producer.send("push/1", Self.envelope("one"))
+            await scene.ledger.wait { $0.ids == ["one", "one"] }
+            #expect(await scene.intake.counts.unanswered == 2)
+            await producer.send("push/1", Self.envelope("two", app: "shop"))
+            #expect(try await producer.status().status == "busy")
+            scene.ledger.release()
+            _ = await producer.receive()
+            #expect(await scene.until { $0.unanswered == 0 }.accepted == 1)
+            #expect(await Self.push(Self.envelope("three"), apps: nil, scene).outcome == .accepted)
+            #expect(await scene.intake.counts.unanswered == 0)
+        }
+    }
+
     @Test func `A ledger that fails makes the family busy, and PULL repeats all members`() async throws {
         try await Self.run { scene in
             let producer = try await scene.peer()
