@@ -207,8 +207,11 @@ import Testing
         }
     }
 
-    /// libzmq does not report a client that does not speak ZMTP 3, and only ends its connection.
-    @Test(arguments: ["PLAIN", "GSSAPI", "NULL", "ZMTP 1", "ZMTP 2", "HTTP"])
+    /// libzmq does not report a client that does not speak ZMTP 3, and only ends its connection. The address sanitizer takes
+    /// the memory of this test's asynchronous frame, which the runtime allocates, for an overflow.
+    @Test(
+        .enabled(if: getenv("CARILLON_SANITIZER") == nil),
+        arguments: ["PLAIN", "GSSAPI", "NULL", "ZMTP 1", "ZMTP 2", "HTTP"])
     func clientsWithoutCurveAreReported(client: String) async throws {
         let (bytes, cause) = Self.firstBytes(of: client)
         try await ZMQWorld.run { world in
