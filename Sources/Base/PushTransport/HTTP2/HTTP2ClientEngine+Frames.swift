@@ -118,7 +118,7 @@ extension HTTP2ClientEngine {
     private func processReset(_ frame: HTTP2Frame) throws(HTTP2Violation) {
         try unsafe frame.require(4)
         guard let stream = try unsafe stream(of: frame.head) else { return }
-        input.credit.ended()
+        input.credit.allowOne()
         unsafe end(stream, code: HTTP2ErrorCode(rawValue: frame.payload.baseAddress!.loadUInt32()))
     }
 

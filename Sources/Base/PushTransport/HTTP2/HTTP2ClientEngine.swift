@@ -214,7 +214,7 @@ package final class HTTP2ClientEngine {
 
     package func ping(_ payload: UInt64) {
         guard failure == nil else { return }
-        input.credit.pinged()
+        input.credit.allowOne()
         // It is not counted as an answer, so it cannot be one too many.
         try? output.ping(payload, isAnswer: false)
     }

@@ -197,11 +197,8 @@ struct HTTP2FrameCredit {
         return left >= 0
     }
 
-    /// A PING of this side has an answer, too.
-    mutating func pinged() { left = min(left + 1, Self.most) }
-
-    /// The peer may end each request once without an answer.
-    mutating func ended() { left = min(left + 1, Self.most) }
+    /// Allows one more frame: the answer to a PING of this side, or the end of a request without an answer.
+    mutating func allowOne() { left = min(left + 1, Self.most) }
 
     mutating func answered() { left = min(left + Self.ofAnswer, Self.most) }
 }

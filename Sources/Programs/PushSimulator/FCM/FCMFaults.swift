@@ -16,13 +16,13 @@ extension FCMReaction {
 
     /// The words of rules for answers that are not in the form of Google.
     private static let bodies: [String: [UInt8]] = [
-        "HTML": Array("<html><title>Error</title></html>".utf8),
         "GARBAGE": Array(#"{"error":{"code":404,"details":[{"@type":"google.firebase.fcm.v1.FcmError","errorCo"#.utf8),
         "HUGE": Array(#"{"error":{"status":"UNREGISTERED"},"x":""#.utf8) + [UInt8](repeating: 0x78, count: 1 << 20)
             + Array(#""}"#.utf8),
     ]
 
     private static func refusal(status: Int, word: String, retryAfter: String?) -> FCMReaction {
+        if word == "HTML" { return .html(status: status) }
         if let body = bodies[word] { return .raw(status: status, body: body) }
         let known = byName(word)
         if case .refused(status, let state, let code, _, let details) = known {

@@ -142,7 +142,7 @@ package struct FCMMachine {
             switch answer {
             case .taken, .takenLast, .cut: true
             case .reset(_, let isTaken): isTaken
-            case .refused, .html, .raw, .silence: false
+            case .refused, .raw, .silence: false
             }
         let name = isTaken && !message.isValidatedOnly ? "0:\(records.count)%simulated" : nil
         if records.count < Self.maxRecords { records.append(Record(message: message, answer: answer, name: name)) }
@@ -159,8 +159,6 @@ package struct FCMMachine {
         case .silence: return Reply(status: 0, body: [], action: .silence)
         case .reset(let code, _): return Reply(status: 0, body: [], action: .reset(code))
         case .raw(let status, let body): return Reply(status: status, body: body)
-        case .html(let status):
-            return Reply(status: status, body: Array("<html><title>Error \(status)</title></html>".utf8))
         case .refused(let status, let word, let code, let retryAfter, let details):
             var reply = Self.error(status, word, details: (code.map { [FCMText.code($0)] } ?? []) + details)
             reply.retryAfter = retryAfter

@@ -3,9 +3,7 @@ package enum FCMReaction: Sendable, Equatable {
     case taken
     /// An answer in Google's form, with a code of FCM if it has one.
     case refused(status: Int, word: String, code: String? = nil, retryAfter: String? = nil, details: [String] = [])
-    /// An answer that is not JSON, as a front end gives it.
-    case html(status: Int)
-    /// Another answer that is not in the form of Google.
+    /// An answer that is not in the form of Google.
     case raw(status: Int, body: [UInt8])
     /// The stream is reset with this code.
     case reset(UInt32, isTaken: Bool)
@@ -15,6 +13,11 @@ package enum FCMReaction: Sendable, Equatable {
     case cut
     /// The message is taken, and the connection ends with GOAWAY.
     case takenLast
+
+    /// An answer that is not JSON, as a front end gives it.
+    package static func html(status: Int) -> FCMReaction {
+        .raw(status: status, body: Array("<html><title>Error \(status)</title></html>".utf8))
+    }
 
     /// Returns the answer to an address that begins with a code of FCM, such as `UNREGISTERED-1`.
     package static func byName(_ target: String) -> FCMReaction {

@@ -3,7 +3,8 @@ package import PushStore
 /// Events that are kept for longer than the log keeps them, on a single node.
 package protocol KeptEvents: Sendable {
     /// Returns the kept events after a number whose topic begins with a prefix, in order: the first ones up to a limit,
-    /// or the last ones. A page examines a bounded number of events, and may have none although there are more.
+    /// or the last ones. A page of the first ones examines a bounded number of events, and may have none although there
+    /// are more.
     func page(
         prefix: String, since: UInt64, span: EventReader.Span, limit: Int, ofLast isLast: Bool
     ) async throws -> KeptPage

@@ -84,8 +84,6 @@ final class PeerDesk {
         send(.refused("this node does not understand the call; start the same version of Carillon"), number, to: peer)
     }
 
-    private func isOwned(_ id: MessageID, of app: AppID) -> Bool { table[settings.map.partition(of: app, id)] == .this }
-
     private func accept(_ requests: [PushRequest], size: Int, _ number: UInt64, from peer: [UInt8]) {
         let isMine = requests.map { table[settings.map.partition(of: $0)] == .this }
         let mine = zip(requests, isMine).filter(\.1).map(\.0)

@@ -256,9 +256,3 @@ actor ClusterWebhooks: WebhookService {
         return try await parts.test(loaded)
     }
 }
-
-extension WebhookRecord {
-    fileprivate init(text: String) throws { try self.init(json: Array(text.utf8)) }
-
-    fileprivate var text: String { get throws { String(decoding: try json(), as: UTF8.self) } }
-}

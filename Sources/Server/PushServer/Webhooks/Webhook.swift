@@ -261,7 +261,7 @@ actor Webhook {
         return WebhookAnswer(
             name: name, host: "\(loaded.settings.address.endpoint)",
             state: WebhookAnswer.State(machine.state(now: now)), prefixes: loaded.settings.prefixes,
-            position: record.position - min(record.position, EventNumber.base(of: part)),
+            position: EventNumber.within(record.position),
             lag: newest - min(newest, record.position), lastStatus: last.lastStatus,
             lastFault: last.lastFault, lastAt: last.lastAt, lastSuccessAt: last.lastSuccess,
             nextAttemptAt: record.standing == .active ? nextAttemptAt : nil, failures: machine.failures)

@@ -44,8 +44,7 @@ final class WebhookPartPlace: WebhookPlace {
     func changed(_ changes: Int64) { known.withLock { $0 = max($0, changes) } }
 
     func write(_ record: WebhookRecord, moves: Int64) async throws -> Bool {
-        let text = String(decoding: try record.json(), as: UTF8.self)
-        guard try await ledger.storeWebhook(name, part: part, moves: moves, record: text) else {
+        guard try await ledger.storeWebhook(name, part: part, moves: moves, record: try record.text) else {
             throw WebhookRecordTaken()
         }
         guard record.standing == .disabled else { return true }

@@ -37,6 +37,12 @@ extension WebhookRecord {
         self.batch = WebhookBatch(id: batch.id, after: batch.after, through: batch.through, digest: digest)
     }
 
+    /// Reads the form of ``text``.
+    init(text: String) throws { try self.init(json: Array(text.utf8)) }
+
+    /// The record as a column of the database has it.
+    var text: String { get throws { String(decoding: try json(), as: UTF8.self) } }
+
     func json() throws -> [UInt8] {
         let batch = batch.map {
             Content.Batch(id: $0.id, after: $0.after, through: $0.through, digest: Hex.encode($0.digest))

@@ -152,7 +152,12 @@ def messages(office, ops, apps):
     event = office.call(ops, "POST", place, "/v1/apps/shop/messages/one/cancel", kind="cancel")[1]
     assert event["what"] == "message one" and "1 cancelled" in event["after"], event
     office.silent(apps, "POST", "/v1/apps/shop/messages/two/cancel")
-    # Waiting messages of an app without a gateway; the router knows of them a moment after their ack.
+    # Waiting messages of an app without a gateway; the router knows of them a moment after their ack. Of an app that
+    # never had one it knows nothing, and a drop is refused.
+    assert apps.ask("POST", "/v1/messages", note("first", token(1), app="gone")).status == 202
+    until(lambda: ops.ask("POST", "/v1/backlog/gone/drop").status == 200)
+    assert [event["kind"] for event in office.events()] == ["drop"]
+    until(lambda: office.control.ask("GET", "/v1/apps/gone/messages/first").json["state"] == "completed")
     assert apps.ask("POST", "/v1/messages", note("waits", token(1), app="gone")).status == 202
     path = "/v1/backlog/{app}/drop"
     while True:
