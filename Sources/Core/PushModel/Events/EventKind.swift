@@ -80,6 +80,11 @@ package enum EventKind: UInt8, CaseIterable, Sendable {
     case operatorWebhookSeek = 165
     case operatorStoreRestored = 166
 
+    /// The families, each once.
+    package static let families: [String] = allCases.reduce(into: []) { families, kind in
+        if families.last != kind.family.description { families.append(kind.family.description) }
+    }
+
     package var family: StaticString {
         switch rawValue >> 4 {
         case 0: "message"

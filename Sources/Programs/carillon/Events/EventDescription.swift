@@ -155,6 +155,10 @@ struct EventDescription {
             case ("credential", "rotated"): "credential rotated"
             case ("credential", "failed"): "credential unusable, sending halted until it is accepted or replaced"
             case ("ledger", "restored"): "restored from a backup, events after it are lost"
+            case ("webhook", "disabled"): "a webhook is disabled until it is resumed, its receiver wants no more"
+            case ("webhook", "paused"): "webhook paused by an operator"
+            case ("webhook", "resumed"): "webhook resumed by an operator"
+            case ("webhook", "skipped"): "a webhook skipped events that are no longer stored"
             case ("operator", let action): change(event, action)
             case ("receipt", let kind): "App Store notification \(PlainText.line(kind, limit: 40))"
             default: "\(PlainText.line(event.family, limit: 40)) \(PlainText.line(event.kind, limit: 40))"

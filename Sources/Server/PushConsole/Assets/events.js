@@ -11,7 +11,8 @@ import { kindOf, sentence } from "./words.js";
 export const title = "Live events";
 const maxEvents = 100;
 const drawInterval = 250;
-const families = ["message", "delivery", "device", "connection", "credential", "receipt", "ledger", "operator"];
+const families = ["message", "delivery", "device", "connection", "credential", "receipt", "ledger", "webhook",
+  "operator"];
 const state = { list: [], held: null, isPointed: false, stream: null, prefix: null, status: "", total: 0, since: 0, gap: null,
   fault: null, timer: null };
 

@@ -30,12 +30,7 @@ package enum EventLinesKind: WrittenLines {
                 "v": ["type": "integer", "enum": [1]], "seq": ["type": "integer"], "prev": ["type": "integer"],
                 "part": ["type": "integer", "description": "the part of the log in a cluster; left out if it is 0"],
                 "ts": ["type": "integer", "description": "milliseconds since 1970"],
-                "family": [
-                    "enum": [
-                        "message", "delivery", "device", "connection", "credential", "receipt", "ledger", "webhook",
-                        "operator",
-                    ]
-                ],
+                "family": ["enum": .array(EventKind.families.map { .string($0) })],
                 "app": ["type": "string"], "kind": ["type": "string"],
             ],
             "additionalProperties": true,
