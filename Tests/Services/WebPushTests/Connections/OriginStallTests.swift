@@ -81,7 +81,7 @@ private final class TwoOrigins {
     /// Returns the least share of the pushes to the good origin that are out at any time, of those that would be.
     private static func leastShare(_ stalled: TwoOrigins, of healthy: TwoOrigins) -> Double {
         var least = 1.0
-        for step in 0..<600 {
+        for step in 0..<520 {
             // 10,000 a second, and as fast as they are taken.
             let arrivals = step < 500 ? 100 : 3000
             stalled.pass(arrivals: arrivals)

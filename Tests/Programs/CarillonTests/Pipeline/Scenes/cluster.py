@@ -491,7 +491,7 @@ def operator_events():
     database = Database()
     kinds = lambda: [event["kind"] for event in logged(one, "operator/")]
     until(lambda: "reload" in kinds() or int(database.ask(
-        "SELECT count(*) FROM carillon.app_marks WHERE kind = 'operator-event'")) > 0)
+        "SELECT count(*) FROM carillon.app_marks WHERE kind = 'operator-event' AND numbers[1] = 148")) > 0)
     other.kill()
     one.verb("pause", "shop")
     expected = ["key_add", "pause", "pause", "reload", "resume"]

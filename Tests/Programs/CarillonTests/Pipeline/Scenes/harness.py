@@ -49,6 +49,7 @@ class Child:
             with self.news:
                 self.lines.append(line.rstrip("\n"))
                 self.news.notify_all()
+        self.process.stdout.close()
         with self.news:
             self.ended = True
             self.news.notify_all()
