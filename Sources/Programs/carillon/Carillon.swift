@@ -9,8 +9,9 @@ enum Carillon {
 
     /// All verbs, in the order in which the help lists them.
     static let verbs: [Verb] = [
-        ServeVerb.verb, CheckVerb.verb, DoctorVerb.verb, ReloadVerb.verb, SendVerb.verb, DevicesVerb.verb,
-        UsersVerb.verb, MessagesVerb.verb, TraceVerb.verb, EventsVerb.verb, StatsVerb.verb, ClusterVerb.verb,
+        ServeVerb.verb, CheckVerb.verb, DoctorVerb.verb, ReloadVerb.verb, SendVerb.verb, ActivitiesVerb.verb,
+        DevicesVerb.verb, UsersVerb.verb, MessagesVerb.verb, TraceVerb.verb, EventsVerb.verb, StatsVerb.verb,
+        ClusterVerb.verb,
         ScaleVerb.verb, PauseVerb.pause, PauseVerb.resume, WebhooksVerb.verb,
         ChannelsVerb.verb, BackupVerb.verb, RestoreVerb.verb, StoreVerb.verb, KeysVerb.verb, ReceiptsVerb.verb,
         SimulateVerb.verb, BenchVerb.verb, CompletionVerb.verb, ManualVerb.verb { verbs }, VersionVerb.verb,

@@ -130,8 +130,8 @@ import Testing
         (#"{"id":"a","status":"accepted","seq":918273}"#, AckStatus.Verdict.accepted(918_273, [])),
         (#"{"id":"a","status":"duplicate","seq":1}"#, .duplicate(1, [])),
         (
-            #"{"id":"a","status":"cancelled","sent":1,"cancelled":2,"apps":{"b":"cancelled","c":"too_late"}}"#,
-            .cancelled(sent: 1, cancelled: 2)
+            #"{"id":"a","status":"cancelled","sent":1,"cancelled":2,"apps":{"b":"cancelled","c":"too_late","d":"unknown_message"}}"#,
+            .cancelled(sent: 1, cancelled: 2, apps: ["b": .cancelled, "c": .tooLate, "d": .unknown])
         ),
         (#"{ "seq": 1, "status": "duplicate", "id": "a", "more": {} }"#, .duplicate(1, [])),
         (#"{"id":"\u0061","status":"accepted","seq":9223372036854775807}"#, .accepted(.max, [])),

@@ -32,8 +32,12 @@ package struct PartitionMap: Sendable, Equatable {
         guard case .activities(let names) = request.audience, let name = names.first else {
             return partition(of: request.message.app, request.message.id)
         }
+        return partition(of: request.message.app, activity: name)
+    }
+
+    package func partition(of app: AppID, activity name: String) -> PartitionID {
         var sum = CRC32()
-        sum.add(request.message.app.name)
+        sum.add(app.name)
         sum.add(0)
         sum.add(name)
         return PartitionID(remainder: sum.value, of: count)

@@ -140,7 +140,8 @@ public final class CarillonClient: Sendable {
         }
         let outcome = await body.producer.perform(request, deadline: deadline ?? settings.producer.deadline)
         switch outcome {
-        case .answered(.cancelled(let sent, let cancelled)): return .cancelled(sent: sent, cancelled: cancelled)
+        case .answered(.cancelled(let sent, let cancelled, let apps)):
+            return .cancelled(sent: sent, cancelled: cancelled, apps: apps)
         case .answered(.tooLate): return .tooLate
         case .answered, .spooled:
             do { _ = try outcome.receipt() } catch { throw error }

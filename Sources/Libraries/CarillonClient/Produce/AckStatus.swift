@@ -7,7 +7,7 @@ struct AckStatus: Equatable {
         case duplicate(Int64, [PushFinding], apps: [String: PushReceipt.Status] = [:])
         case rejected(PushRefusal)
         case busy(Duration)
-        case cancelled(sent: Int64, cancelled: Int64)
+        case cancelled(sent: Int64, cancelled: Int64, apps: [String: CancelReceipt.Status] = [:])
         case tooLate
     }
 
@@ -82,14 +82,17 @@ extension AckStatus {
         func text(_ name: StaticString) -> String? { json.value(name, in: json.root).flatMap { json.string($0) } }
         let verdict: Verdict
         switch status {
-        case "accepted": verdict = .accepted(integer("seq"), findings(of: json), apps: apps(of: json))
-        case "duplicate": verdict = .duplicate(integer("seq"), findings(of: json), apps: apps(of: json))
+        case "accepted": verdict = .accepted(integer("seq"), findings(of: json), apps: apps(of: json, as: Self.pushed))
+        case "duplicate":
+            verdict = .duplicate(integer("seq"), findings(of: json), apps: apps(of: json, as: Self.pushed))
         case "rejected":
             let reason = PushRefusal.Reason(rawValue: text("reason") ?? "")
             verdict = .rejected(PushRefusal(reason, detail: text("detail") ?? "Carillon refuses the message"))
         case "busy":
             verdict = .busy(.milliseconds(max(1, min(integer("retry_after_ms"), maxPause))))
-        case "cancelled": verdict = .cancelled(sent: integer("sent"), cancelled: integer("cancelled"))
+        case "cancelled":
+            verdict = .cancelled(
+                sent: integer("sent"), cancelled: integer("cancelled"), apps: apps(of: json, as: Self.ended))
         case "too_late": verdict = .tooLate
         default: return nil
         }
@@ -97,14 +100,24 @@ extension AckStatus {
     }
 
     /// Returns the statuses of the members of a family; none for a single app.
-    private static func apps(of json: JSONDocument) -> [String: PushReceipt.Status] {
+    private static func apps<Status>(of json: JSONDocument, as status: (String) -> Status) -> [String: Status] {
         guard let list = json.value("apps", in: json.root), json.kind(list) == .object else { return [:] }
-        var apps: [String: PushReceipt.Status] = [:]
+        var apps: [String: Status] = [:]
         for member in json.members(list).prefix(64) {
-            guard let name = json.string(member.key), let status = json.string(member.value) else { continue }
-            apps[name] = status == "duplicate" ? .duplicate : .accepted
+            guard let name = json.string(member.key), let word = json.string(member.value) else { continue }
+            apps[name] = status(word)
         }
         return apps
+    }
+
+    private static func pushed(_ word: String) -> PushReceipt.Status { word == "duplicate" ? .duplicate : .accepted }
+
+    private static func ended(_ word: String) -> CancelReceipt.Status {
+        switch word {
+        case "cancelled": .cancelled
+        case "too_late": .tooLate
+        default: .unknown
+        }
     }
 
     private static func findings(of json: JSONDocument) -> [PushFinding] {

@@ -50,8 +50,19 @@ public struct PushFinding: Sendable, Hashable {
 
 /// What a cancellation did.
 public enum CancelReceipt: Sendable, Hashable {
-    /// The message is cancelled: `sent` deliveries had gone out, `cancelled` ones do not go out.
-    case cancelled(sent: Int64, cancelled: Int64)
+    /// What became of the message in one app of a family.
+    public enum Status: Sendable, Hashable {
+        /// It is cancelled.
+        case cancelled
+        /// It was complete.
+        case tooLate
+        /// The app does not know it.
+        case unknown
+    }
+
+    /// The message is cancelled: `sent` deliveries had gone out, `cancelled` ones do not go out. For a family, these are
+    /// sums, and `apps` has the status in each of its apps; it is empty for a single app.
+    case cancelled(sent: Int64, cancelled: Int64, apps: [String: Status] = [:])
     /// The message was complete.
     case tooLate
 }

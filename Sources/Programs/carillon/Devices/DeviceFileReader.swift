@@ -1,13 +1,11 @@
 import PushAPI
-import PushConfiguration
-import PushModel
 import PushText
 import PushWire
 
 /// Parses devices from the bytes of a file incrementally, line by line. A fault affects only its line.
 struct DeviceFileReader {
     enum Item: Equatable {
-        case device(line: Int, DeviceRegistration)
+        case device(line: Int, DeviceInput)
         /// A device that is inactive in the export. It is not imported, because registering it would reactivate it.
         case inactive(line: Int)
         case refused(line: Int, String)
@@ -64,7 +62,7 @@ struct DeviceFileReader {
             if document.value("active", in: document.root).flatMap({ document.bool($0) }) == false {
                 return .inactive(line: line)
             }
-            return .device(line: line, try registration(input))
+            return .device(line: line, named(input))
         } catch let error as JSONError {
             return .refused(line: line, "invalid JSON: \(error)")
         } catch {
@@ -96,11 +94,7 @@ struct DeviceFileReader {
                         input.set(column, to: field)
                     }
                 }
-                do {
-                    return .device(line: line, try registration(input))
-                } catch {
-                    return .refused(line: line, error.description)
-                }
+                return .device(line: line, named(input))
             }
         }
         return nil
@@ -126,20 +120,10 @@ struct DeviceFileReader {
         return names
     }
 
-    /// Checks a registration. Tokens may also have brackets and spaces, or be base64.
-    private func registration(_ input: DeviceInput) throws(DeviceFault) -> DeviceRegistration {
+    /// Returns the device with its app. The server checks it, because it knows the push services of the apps.
+    private func named(_ input: DeviceInput) -> DeviceInput {
         var input = input
         input.app = input.app ?? app
-        input.token = try input.token.map { text throws(DeviceFault) in try Self.token(text, named: "token") }
-        input.replaces = try input.replaces.map { text throws(DeviceFault) in try Self.token(text, named: "replaces") }
-        return try input.checked { _ in PushServices.unconfigured }
-    }
-
-    static func token(_ text: String, named name: String) throws(DeviceFault) -> String {
-        do {
-            return try TokenOptions.pasted(text, option: name, by: PushServices.unconfigured).text
-        } catch {
-            throw DeviceFault(error.description)
-        }
+        return input
     }
 }

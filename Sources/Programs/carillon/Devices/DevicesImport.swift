@@ -1,7 +1,6 @@
 import FoundationEssentials
 import Glibc
 import PushAPI
-import PushConfiguration
 import PushLoop
 import PushModel
 import PushText
@@ -170,7 +169,7 @@ struct ImportRun {
     mutating func take(_ item: DeviceFileReader.Item, at share: Double?) async throws {
         switch item {
         case .device(let line, let device):
-            let text = device.json(PushServices.unconfigured).bytes
+            let text = device.json.bytes
             if lines.count == RegisterDevices.maxRegistrations || body.count + text.count > Self.maxBytes {
                 try await send()
             }

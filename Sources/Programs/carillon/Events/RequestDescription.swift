@@ -26,6 +26,9 @@ struct RequestDescription {
             return tags.map { "the devices with the tags \(PlainText.line($0, limit: 300))" }
                 ?? "the devices with certain tags"
         case "all": return "all devices of the app"
+        case "activities":
+            let names = (request.activities ?? []).map { PlainText.line($0, limit: 128) }
+            return "the Live Activity \(names.joined(separator: ", "))"
         default: return devices.map { EventDescription.count($0, of: "device") } ?? "devices selected by the registry"
         }
     }

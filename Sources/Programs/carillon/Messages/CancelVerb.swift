@@ -49,7 +49,9 @@ enum CancelVerb {
     private static func members(_ answer: CancelledAnswer) -> String {
         guard let apps = answer.apps else { return "" }
         let rows = apps.sorted { $0.key < $1.key }.map { app, status in
-            (name: PlainText.line(app, limit: 64), text: PlainText.line(status, limit: 40).replacing("_", with: " "))
+            let counts = answer.counts?[app].map { ": \($0.sent) had gone out, \($0.cancelled) not sent" } ?? ""
+            let words = PlainText.line(status, limit: 40).replacing("_", with: " ")
+            return (name: PlainText.line(app, limit: 64), text: words + counts)
         }
         return "\(EventDescription.count(Int64(rows.count), of: "app")) of the family:\n"
             + PlainText.rows(rows, on: Terminal.output)

@@ -102,7 +102,7 @@ extension APIAnswer {
 /// The subject of a trace, as given on the command line.
 struct TraceTarget: Sendable {
     enum Kind: Sendable {
-        case message, device, push, user
+        case message, device, push, user, activity
     }
 
     let kind: Kind
@@ -140,6 +140,7 @@ struct TraceTarget: Sendable {
         case .device: [("device", text)]
         case .push: [("apns_id", text)]
         case .user: [("user", text)]
+        case .activity: [("activity", text), ("app", app)]
         }
     }
 
@@ -151,6 +152,7 @@ struct TraceTarget: Sendable {
         case .device: "the device \(shown)"
         case .push: "the apns-id \(shown)"
         case .user: "the devices of the user \(shown)"
+        case .activity: "the Live Activity \(shown)"
         }
     }
 
@@ -166,6 +168,7 @@ struct TraceTarget: Sendable {
         case .device: "; 'carillon devices show' shows whether the device is registered"
         case .push: "; it was never sent, or its events were removed by retention"
         case .user: "; 'carillon devices list --user' lists these devices"
+        case .activity: "; 'carillon devices list --activity' lists its addresses"
         }
     }
 
@@ -177,6 +180,7 @@ struct TraceTarget: Sendable {
         case .device: "Device \(shown)"
         case .push: "Delivery \(shown)"
         case .user: "Devices of \(shown)"
+        case .activity: "Live Activity \(shown)"
         }
     }
 

@@ -3,6 +3,8 @@ package import PushTime
 /// A page of the deliveries of a message that have ended.
 package struct DeliveryListAnswer: JSONAnswer, Equatable {
     package struct Delivery: Codable, Sendable, Equatable {
+        /// The app, in the answer for a family; left out for an app.
+        package var app: String?
         package var device: String?
         package var deliveryID: String?
         /// `sent`, `rejected`, `expired`, `suppressed`, `superseded` or `unknown`.
@@ -16,7 +18,7 @@ package struct DeliveryListAnswer: JSONAnswer, Equatable {
         package var endedAt: WallTime
 
         package enum CodingKeys: String, CodingKey {
-            case device, outcome, status, reason, attempt, seq, part
+            case app, device, outcome, status, reason, attempt, seq, part
             case deliveryID = "apns_id"
             case endedAt = "ended_at"
         }

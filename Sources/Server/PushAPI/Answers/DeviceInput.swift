@@ -227,6 +227,7 @@ package struct DeviceInput: Sendable, Equatable {
     private func address(
         _ text: String, of codec: any ServiceCodec, named name: String
     ) throws(DeviceFault) -> Address {
+        if !objects.contains(name), let address = try? codec.address(givenAs: text) { return address }
         do throws(AddressFault) {
             return objects.contains(name) ? try codec.address(object: text) : try codec.address(text)
         } catch {
@@ -243,6 +244,27 @@ package struct DeviceInput: Sendable, Equatable {
             throw DeviceFault("\(name) contains a control character")
         }
         return text
+    }
+}
+
+extension DeviceInput {
+    /// The JSON form of a request. The addresses are as they were given: the push service of the app reads them.
+    package var json: JSONValue {
+        let members: [String: JSONValue?] = [
+            "app": .text(app), "token": address(token, named: "token"), "user": .text(user),
+            "tags": tags.map { .texts($0) }, "locale": .text(locale), "platform": .text(platform),
+            "app_version": .text(appVersion), "kind": .text(kind), "activity": .text(activity),
+            "activity_type": .text(activityType), "installation": .text(installation), "time_zone": .text(timeZone),
+            "replaces": address(replaces, named: "replaces"),
+        ]
+        return .object(members.compactMapValues { $0 })
+    }
+
+    private func address(_ text: String?, named name: String) -> JSONValue? {
+        guard objects.contains(name), let text, let document = try? JSONDocument(Array(text.utf8)) else {
+            return .text(text)
+        }
+        return document.value(at: document.root)
     }
 }
 

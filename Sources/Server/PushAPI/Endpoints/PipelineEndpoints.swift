@@ -62,7 +62,7 @@ package enum PipelineEndpoints {
             AnyEndpoint(ListMessages(history: history, apps: apps)),
             AnyEndpoint(FindMessage(lookup)),
             AnyEndpoint(GetMessage(lookup)),
-            AnyEndpoint(ListDeliveries(history: deliveries)),
+            AnyEndpoint(ListDeliveries(history: deliveries, apps: apps)),
             AnyEndpoint(responding: events),
             AnyEndpoint(GetTrace(traces: traces, apps: apps)),
         ]

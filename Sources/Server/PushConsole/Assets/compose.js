@@ -1,24 +1,27 @@
 // Send a test: a notification to a few devices, with a preview.
 
-import { part } from "./client.js";
+import { part, target } from "./client.js";
 import { ask, attempt } from "./dialog.js";
 import { h } from "./dom.js";
 import { count, some } from "./format.js";
 import { check, fault, field, notice, options, table } from "./parts.js";
+import * as timing from "./when.js";
 
 const services = { apns: "Apple", fcm: "Google", webpush: "Browser" };
 
 const empty = { app: "", to: "user", name: "", title: "", body: "", badge: "", sound: true, image: "", link: "",
-  category: "", thread: "", once: false };
+  category: "", thread: "", once: false, ...timing.empty };
 // A test keeps its id until it is accepted or the form changes: Carillon does not send an id twice.
-const state = { ...empty, id: null, audience: null, fault: null, families: {} };
+const state = { ...empty, id: null, audience: null, fault: null, families: {}, isLocal: false };
 
 export async function open(context) {
   show(context);
-  // Families change with a reload of the configuration, so that those known at the sign-in may be old.
+  // Families and time zones change with a reload of the configuration: those known at the sign-in may be old.
   const caller = await attempt(() => context.client.get("/v1/caller"));
   if (!caller) return;
   state.families = Object.fromEntries((caller.families ?? []).map(({ name, members }) => [name, members]));
+  state.isLocal = Boolean(caller.at_local);
+  if (!state.isLocal && state.when === "local") state.when = "now";
   show(context);
 }
 
@@ -28,7 +31,7 @@ function show({ live, redraw, onlyApps, query }) {
   const app = apps.includes(named) ? named : apps[0] ?? "";
   Object.assign(state, { id: app === state.app ? state.id : null, audience: null, fault: null, app });
   if (query.get("device")) Object.assign(state, { id: null, to: "device", name: query.get("device") });
-  for (const [id, name] of [["test-app", "app"], ["test-to", "to"], ["test-name", "name"]]) {
+  for (const [id, name] of [["test-app", "app"], ["test-to", "to"], ["test-name", "name"], ["test-when", "when"]]) {
     const control = document.getElementById(id);
     if (control) control.value = state[name];
   }
@@ -79,10 +82,13 @@ async function reach({ client }) {
 async function submit(event, context) {
   event.preventDefault();
   const { client, go, redraw } = context;
-  state.fault = audience() ? state.body.trim() ? null : "A text is missing." : "A recipient is missing.";
-  if (state.fault) {
+  const [fault, field] = !audience() ? ["A recipient is missing.", "test-name"]
+    : !timing.members(state) ? ["A date and a time are missing.", `test-${state.when}`]
+    : !state.body.trim() ? ["A text is missing.", "test-body"] : [];
+  state.fault = fault ?? null;
+  if (fault) {
     redraw();
-    document.getElementById(audience() ? "test-body" : "test-name").focus();
+    document.getElementById(field)?.focus();
     return;
   }
   const found = await attempt(() => reach(context));
@@ -100,7 +106,8 @@ async function submit(event, context) {
     title: `Send to ${words}?`, deed: `Send to ${words}`, isGrave: false,
     text: [
       `The notification goes to ${recipient} in ${state.app}, now ${words}.`,
-      "It appears on real devices and cannot be called back.",
+      ...state.when === "now" ? ["It appears on real devices and cannot be called back."]
+        : [...timing.words(state), "Until then, its page cancels it."],
     ],
   })) return;
   const id = state.id ??= newID();
@@ -115,7 +122,7 @@ async function submit(event, context) {
 /** Sends the test. Without an answer, it may have been accepted; some browsers repeat the request then by themselves. */
 async function sending(client, id) {
   try {
-    return await client.json("POST", "/v1/messages", { id, ...addressed(), ...content() });
+    return await client.json("POST", "/v1/messages", { id, ...addressed(), ...content(), ...timing.members(state) });
   } catch (problem) {
     if (problem.isLost || problem.code === "replayed") {
       problem.detail += " The test may have been accepted. Send it again as it is: each device gets it once.";
@@ -154,7 +161,7 @@ export function draw(context) {
   const { redraw, may } = context;
   const set = (name) => (event) => {
     state[name] = event.currentTarget.type === "checkbox" ? event.currentTarget.checked : event.currentTarget.value;
-    Object.assign(state, { id: null, audience: null });
+    Object.assign(state, { id: null, audience: null, fault: null });
     redraw();
   };
   const input = (id, name, more) => h("input", { id, value: state[name], oninput: set(name), autocomplete: "off",
@@ -168,7 +175,9 @@ export function draw(context) {
   };
   return [
     h("p", { class: "back" }, h("a", { href: "#/messages" }, "Messages")),
-    h("h1", { tabindex: -1 }, "Send a test"),
+    h("div", { class: "title" }, h("h1", { tabindex: -1 }, "Send a test"),
+      may("push") && h("a", { class: "button", href: target("#/messages/activity", { app: state.app }) },
+        "Test a Live Activity…")),
     !may("push") && notice("warn", "This key may not push: it lacks the role push."),
     h("div", { class: "compose" },
       h("form", { class: "panel form", novalidate: true, onsubmit: (event) => submit(event, context) },
@@ -185,6 +194,7 @@ export function draw(context) {
             state.audience.count_is_complete === false ? " at least" : ""}${
             state.audience.inactive ? `, ${count(state.audience.inactive)} inactive` : ""}`)),
         state.audience?.members && reachTable(state.audience.members),
+        timing.fields(state, set, state.isLocal),
         field("Title", input("test-title", "title", { maxlength: 200 })),
         field("Text", h("textarea", { id: "test-body", rows: 3, oninput: set("body"), maxlength: 1500,
           required: true }, state.body)),
@@ -204,8 +214,9 @@ export function draw(context) {
           disabled: !may("push") }, "Send…"))),
       h("section", { class: "preview", "aria-labelledby": "preview-title" },
         h("h2", { id: "preview-title" }, "Preview"),
+        h("div", { id: "test-fate", "data-key": "fate" }, (timing.words(state) ?? []).map((line) => h("p", null, line))),
         (state.families[state.app] ?? [{ app: state.app }]).map(screen),
         h("details", null, h("summary", null, "Content"),
-          h("pre", { tabindex: 0, "aria-label": "Content" }, JSON.stringify(content(), null, 2))))),
+          h("pre", { tabindex: 0, "aria-label": "Content" }, JSON.stringify({ ...content(), ...timing.members(state) }, null, 2))))),
   ];
 }

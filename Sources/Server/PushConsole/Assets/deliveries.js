@@ -45,7 +45,7 @@ export function draw(context) {
         + `${query.get("after") ? " after the earlier ones" : ""}${list.next ? ", and there are more" : ""}, in the order of their ends`,
       rows: list.deliveries, key: ({ seq }) => seq, empty: query.get("after")
         ? "There are no further deliveries." : "No delivery of this message has ended yet.",
-      columns,
+      columns: columns.filter(({ isShown }) => isShown?.(list.deliveries) ?? true),
     }),
     h("div", { class: "pages" },
       query.get("after") && h("a", { class: "button", href: `${place}/deliveries` }, "First page"),
@@ -57,6 +57,7 @@ export function draw(context) {
 const columns = [
   { name: "Device", class: "code", cell: ({ device }) => device
     ? h("a", { href: `#/devices/${part(device)}`, "aria-label": `Device ${device}` }, shortID(device)) : "unknown" },
+  { name: "App", isShown: (all) => all.some(({ app }) => app), cell: ({ app }) => app },
   { name: "Outcome", cell: ({ outcome }) => badge(kindOf({ family: "delivery", kind: outcome }), outcome) },
   { name: "Answer", cell: ({ status, reason }) => [status, reason?.replaceAll("_", " ")].filter(Boolean).join(" ") },
   { name: "Attempt", class: "number", cell: ({ attempt }) => attempt && count(attempt) },

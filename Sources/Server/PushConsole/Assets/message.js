@@ -163,7 +163,7 @@ function counts(message) {
     h("ul", { class: "counts", "aria-label": "Deliveries by outcome" }, parts.map(([key, name, kind]) =>
       h("li", null, h("strong", null, count(message.counts[key])), badge(kind, name)))),
     message.whole === false && notice("warn", "Older events of this message are gone: the counts are lower bounds."),
-    ended(message) > 0 && !message.members && h("p", null, h("a", { href: place }, "All deliveries, one by one")));
+    ended(message) > 0 && h("p", null, h("a", { href: place }, "All deliveries, one by one")));
 }
 
 function cancelButton(context, message) {

@@ -1,6 +1,7 @@
 // Messages: found by id, user, app, state and time of acceptance.
 
 import { part, target } from "./client.js";
+import * as activity from "./activity.js";
 import * as compose from "./compose.js";
 import * as deliveries from "./deliveries.js";
 import { h } from "./dom.js";
@@ -19,9 +20,10 @@ const filters = ["app", "state", "user", "since", "until"];
 const states = [["", "Any"], ["waiting,sending", "In progress"], ["waiting", "Waiting"], ["sending", "Sending"],
   ["completed", "Completed"], ["cancelled", "Cancelled"], ["expired", "Expired"], ["rejected", "Rejected"]];
 
-/** The page of an address: the list, a test, a message, or its deliveries. */
+/** The page of an address: the list, a test, a test of a Live Activity, a message, or its deliveries. */
 function page({ path }) {
   if (path[0] === "new") return compose;
+  if (path.length === 1 && path[0] === "activity") return activity;
   return path.length === 2 ? message : path.length === 3 && path[2] === "deliveries" ? deliveries : null;
 }
 
@@ -66,7 +68,7 @@ export function tick(context) {
 
 export function forget() {
   Object.assign(state, { list: null, fault: null, missing: null });
-  for (const one of [message, deliveries, compose]) one.forget();
+  for (const one of [message, deliveries, compose, activity]) one.forget();
 }
 
 export function draw(context) {

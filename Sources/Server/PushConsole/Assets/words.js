@@ -27,6 +27,7 @@ const causes = {
 const deactivations = {
   feedback: "the feedback service reported that the app was uninstalled", by_hand: "an operator deactivated it",
   removed: "an operator removed it and its data", erased: "its user was erased", replaced: "another token replaced its token",
+  activity_ended: "its Live Activity has ended",
 };
 
 /** A code in words, for reasons without a sentence: "BadDeviceToken" stays, "id_conflict" becomes "id conflict". */
@@ -81,6 +82,7 @@ export function audienceText(message) {
     const more = (message.user_count ?? 0) - (message.users?.length ?? 0);
     return `the users ${(message.users ?? []).join(", ")}${more > 0 ? ` and ${count(more)} more` : ""}`;
   }
+  if (message.audience === "activities") return `the Live Activity ${(message.activities ?? []).join(", ")}`;
   return Number.isFinite(message.devices)
     ? `${count(message.devices)} named ${message.devices === 1 ? "device" : "devices"}` : "named devices";
 }

@@ -125,7 +125,7 @@ extension Configuration {
     }
 
     /// Clocks differ by up to 26 hours: what has the first device must be known when the last one gets it.
-    private var localTimeFault: String? {
+    var localTimeFault: String? {
         dedupe.window >= .seconds(27 * 3600) ? nil : "the server needs a dedupe.window of 27 hours or more"
     }
 }

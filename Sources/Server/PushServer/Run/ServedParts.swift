@@ -26,7 +26,7 @@ struct ServedParts: Sendable {
         zones = SharedTimeZones(try await base.readZones())
         apps = AppCatalog(
             base.configuration.catalog, families: base.configuration.families, others: PushServices.unconfigured,
-            zones: zones)
+            zones: zones, remembersZones: base.configuration.localTimeFault == nil)
         let pipeline = try await Self.pipeline(on: base, metrics: metrics, zones: zones)
         self.pipeline = pipeline
         base.services.add { _ in await pipeline.close() }

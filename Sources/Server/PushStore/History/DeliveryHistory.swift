@@ -8,6 +8,7 @@ package struct DeliveryHistory: Sendable {
     package struct Delivery: Sendable {
         package let seq: UInt64
         package let time: WallTime
+        package let app: AppID
         package let kind: EventKind
         package let device: DeviceID?
         package let deliveryID: DeliveryID?
@@ -33,18 +34,23 @@ package struct DeliveryHistory: Sendable {
     }
 
     package func list(_ id: MessageID, app: AppID, after: UInt64, limit: Int) async throws -> Page {
+        try await list(id, apps: [app], after: after, limit: limit)
+    }
+
+    /// Returns those of the messages with one id to the members of a family, which are in one part of the log.
+    package func list(_ id: MessageID, apps: [AppID], after: UInt64, limit: Int) async throws -> Page {
         var page = Page()
         let wanted = Array(id.text.utf8)
         var (at, rows) = (after, 0)
         while true {
             let begun = at
-            let segments = try await log.trace(.message(id, app: app), after: at, limit: Self.rowsAtOnce)
+            let segments = try await log.trace(.message(id, app: apps.first), after: at, limit: Self.rowsAtOnce)
             for segment in segments where segment.last > at {
                 var isFull = false
                 // A damaged segment is skipped.
                 try? segment.entries(since: at) { entry in
                     let event = entry.event
-                    guard entry.concerns(wanted), entry.app == app else { return true }
+                    guard entry.concerns(wanted), let app = entry.app, apps.contains(app) else { return true }
                     page.isKnown = true
                     guard Self.isEnd(entry) else { return true }
                     guard page.deliveries.count < limit else {
@@ -53,7 +59,7 @@ package struct DeliveryHistory: Sendable {
                     }
                     page.deliveries.append(
                         Delivery(
-                            seq: event.seq, time: event.time, kind: event.kind, device: event.device,
+                            seq: event.seq, time: event.time, app: app, kind: event.kind, device: event.device,
                             deliveryID: event.deliveryID, status: event.status, attempt: event.attempt,
                             reason: entry.reason))
                     return true
@@ -76,7 +82,7 @@ package struct DeliveryHistory: Sendable {
     /// Returns whether the event is the last one of its delivery, apart from reports of the app.
     private static func isEnd(_ entry: borrowing LogEntry) -> Bool {
         switch entry.event.kind {
-        case .deliverySent, .deliveryRejected, .deliveryExpired, .deliverySuppressed: true
+        case .deliverySent, .deliveryRejected, .deliveryExpired, .deliverySuppressed, .deliverySuperseded: true
         case .deliveryUnknown: entry.details?.flag("resend") != true
         default: false
         }

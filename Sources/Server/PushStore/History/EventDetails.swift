@@ -24,6 +24,12 @@ package struct EventDetails {
         document.value(name, in: document.root).flatMap { document.string($0) }
     }
 
+    private func texts(_ name: StaticString) -> [String]? {
+        document.value(name, in: document.root).map { list in
+            document.elements(list).compactMap { document.string($0) }
+        }
+    }
+
     package func flag(_ name: StaticString) -> Bool? {
         document.value(name, in: document.root).flatMap { document.bool($0) }
     }
@@ -32,9 +38,8 @@ package struct EventDetails {
     package var request: MessageSummary.Request {
         var request = MessageSummary.Request()
         request.audience = text("audience")
-        request.users = document.value("users", in: document.root).map { list in
-            document.elements(list).compactMap { document.string($0) }
-        }
+        request.users = texts("users")
+        request.activities = texts("activities")
         request.userCount = number("user_count")
         request.tags = document.value("tags", in: document.root).map { document.value(at: $0) }
         request.pushType = text("push_type")

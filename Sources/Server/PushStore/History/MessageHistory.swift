@@ -22,6 +22,8 @@ package struct MessageHistory: Sendable {
         package var states: Set<MessageSummary.State> = []
         /// Only messages whose audience names this user.
         package var user: String?
+        /// Only messages to the Live Activity with this name.
+        package var activity: String?
         /// The span in which the message was accepted, including both ends.
         package var since: WallTime?
         package var until: WallTime?

@@ -55,7 +55,7 @@ struct MessageListing {
     ///
     /// - Throws: also `CancellationError`, so that a search ends with its client.
     consuming func read() async throws -> Page {
-        if let user = filter.user { return try await read(user: user) }
+        if let name = filter.user ?? filter.activity { return try await read(naming: name) }
         if let before { try await readOutcomes(since: before - min(before, 1)) }
         while walk.scanned < maxScanned, let segments = try await walk.next() {
             try Task.checkCancellation()
@@ -66,36 +66,36 @@ struct MessageListing {
         return page
     }
 
-    /// Reads a page of the messages for a user. Few messages are, so that their acceptances are searched first, and only
-    /// their events are counted.
-    private mutating func read(user: String) async throws -> Page {
+    /// Reads a page of the messages for a user or a Live Activity. Few messages are, so that their acceptances are searched
+    /// first, and only their events are counted.
+    private mutating func read(naming wanted: String) async throws -> Page {
         var found: [Name: UInt64] = [:]
         var isEnded = false
         while found.count < limit, walk.scanned < maxScanned, !isEnded {
             try Task.checkCancellation()
             guard let segments = try await walk.next() else { break }
-            search(segments, for: user, &found)
+            search(segments, for: wanted, &found)
             isEnded = isPast(segments)
         }
         page.next = isEnded || walk.isAtBeginning ? nil : walk.low + 1
         let latest = found.sorted { $0.value > $1.value }.prefix(limit)
         guard let oldest = latest.last?.value else { return page }
         if latest.count == limit { page.next = oldest }
-        wanted = Set(latest.map { TraceRun.hash(ofMessage: $0.key.id) })
+        self.wanted = Set(latest.map { TraceRun.hash(ofMessage: $0.key.id) })
         try await readOutcomes(since: oldest - 1)
         for (name, place) in latest where try await take(name, at: tallies[name]?.place ?? place) { return page }
         return page
     }
 
-    private mutating func search(_ segments: [LogSegment], for user: String, _ found: inout [Name: UInt64]) {
-        let bytes = Array(user.utf8)
+    private mutating func search(_ segments: [LogSegment], for name: String, _ found: inout [Name: UInt64]) {
+        let bytes = Array(name.utf8)
         for segment in segments {
             let isSound = segment.couldBeRead(since: walk.low) { entry in
                 let event = entry.event
                 guard event.seq <= walk.high else { return false }
                 guard event.kind == .messageAccepted, entry.mayMention(bytes),
                     filter.app == nil || entry.app == filter.app, let id = entry.messageID,
-                    entry.details?.request.users?.contains(user) == true
+                    entry.details.map({ filter.isNamed(in: $0.request) }) == true
                 else { return true }
                 let name = Name(app: entry.app, id: id)
                 found[name] = max(found[name] ?? 0, event.seq)
@@ -197,10 +197,16 @@ extension MessageHistory.Filter {
 
     /// Whether the message is for the user and was accepted in the span: what its outcomes do not change.
     func takesRequest(of message: MessageSummary) -> Bool {
-        if let user, message.request.users?.contains(user) != true { return false }
+        guard isNamed(in: message.request) else { return false }
         guard since != nil || until != nil else { return true }
         guard let time = message.acceptedAt else { return false }
         return time >= since ?? .distantPast && time <= until ?? .distantFuture
+    }
+
+    /// Whether the audience names the user and the Live Activity, if these are wanted.
+    func isNamed(in request: MessageSummary.Request) -> Bool {
+        user.map { request.users?.contains($0) == true } ?? true
+            && activity.map { request.activities?.contains($0) == true } ?? true
     }
 
     /// Whether a message in this state is in a wanted one, or may be after further events.

@@ -97,11 +97,13 @@ package struct MessageSummary: Codable, Sendable, Equatable {
 extension MessageSummary {
     /// The request as the acceptance event describes it; defaults are left out.
     package struct Request: Codable, Sendable, Equatable {
-        /// `users`, `tags` or `all`.
+        /// `users`, `tags`, `activities` or `all`.
         package var audience: String?
         /// The first users of the audience; `userCount` is the number of all.
         package var users: [String]?
         package var userCount: Int64?
+        /// The Live Activity of the audience.
+        package var activities: [String]?
         /// The expression of tags, in the form of the envelope.
         package var tags: JSONValue?
         package var pushType: String?
@@ -118,7 +120,7 @@ extension MessageSummary {
         package var client: String?
 
         package enum CodingKeys: String, CodingKey {
-            case audience, users, tags, priority, client
+            case audience, users, activities, tags, priority, client
             case userCount = "user_count"
             case pushType = "push_type"
             case expiresAt = "expires_at"

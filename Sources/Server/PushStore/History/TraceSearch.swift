@@ -38,7 +38,8 @@ package struct TraceSearch: Sendable {
 
         /// Adds the events of another result, in order. At most the oldest ``mostEvents`` are left.
         fileprivate mutating func add(_ other: Found) {
-            all += other.all
+            let known = Set(all.map(\.seq))
+            all += other.all.filter { !known.contains($0.seq) }
             all.sort { $0.seq < $1.seq }
             isComplete = isComplete && other.isComplete && all.count <= TraceSearch.mostEvents
             all.removeLast(max(0, all.count - TraceSearch.mostEvents))
@@ -56,12 +57,12 @@ package struct TraceSearch: Sendable {
     }
 
     /// Returns the events of a message, and the deactivations of devices that its rejections caused.
-    package func message(_ id: MessageID, app: AppID?) async throws -> Found {
+    package func message(_ id: MessageID, app: AppID?, activity: String? = nil) async throws -> Found {
         let wanted = Array(id.text.utf8)
         // The first rejection of each device. The deactivation of the device comes after it.
         var refused: [DeviceID: (seq: UInt64, app: AppID?)] = [:]
         var told: Set<UInt64> = []
-        var (lines, isComplete) = try await collect(.message(id, app: app)) { entry in
+        var (lines, isComplete) = try await collect(.message(id, app: app, activity: activity)) { entry in
             let event = entry.event
             guard entry.concerns(wanted) else { return false }
             let eventApp = entry.app
@@ -99,6 +100,27 @@ package struct TraceSearch: Sendable {
     package func message(_ id: MessageID, apps: [AppID]) async throws -> Found {
         var found = Found()
         for app in apps { found.add(try await message(id, app: app)) }
+        return found
+    }
+
+    /// The maximum number of messages to a Live Activity whose events are returned, the newest ones.
+    package static let mostMessages = 100
+
+    /// Returns the events of a Live Activity, in order: of the messages to it, of the one that started it, and of its
+    /// addresses.
+    package func activity(
+        _ name: String, of app: AppID, startedBy start: MessageID?, addresses: [DeviceID]
+    ) async throws -> Found {
+        var filter = MessageHistory.Filter()
+        (filter.app, filter.activity) = (app, name)
+        filter.since = span.lowerBound > .distantPast ? span.lowerBound : nil
+        let page = try await MessageHistory(log: log).page(filter, before: nil, limit: Self.mostMessages)
+        var found = try await devices(addresses)
+        if let start { found.add(try await message(start, app: app)) }
+        for id in page.messages.compactMap({ MessageID($0.id) }) {
+            found.add(try await message(id, app: app, activity: name))
+        }
+        found.isComplete = found.isComplete && page.next == nil
         return found
     }
 

@@ -34,9 +34,9 @@ extension PostgreSQLLedger {
     /// Returns the parts that may have events of a subject, and the bytes that these contain.
     private func search(of subject: TraceSubject) -> (parts: Range<Int>, name: [UInt8]) {
         switch subject {
-        case .message(let id, let app):
+        case .message(let id, let app, let activity):
             guard let app else { return (0..<map.count, Array(id.text.utf8)) }
-            let part = map.partition(of: app, id).number
+            let part = (activity.map { map.partition(of: app, activity: $0) } ?? map.partition(of: app, id)).number
             return (part..<(part + 1), Array(id.text.utf8))
         case .device(let device):
             var name: [UInt8] = []

@@ -82,6 +82,7 @@ import Testing
         let lines: [(line: String, words: Set<String>)] = [
             ("carillon key", ["keys"]),
             ("carillon keys ", ["show", "convert", "curve", "vapid", "webhook", "api"]),
+            ("carillon activities ", ["start", "update", "end", "show"]),
             ("carillon keys api r", ["rotate", "revoke"]), ("carillon help ke", ["keys"]),
             ("carillon help keys c", ["convert", "curve"]), ("carillon nonsense ", []),
             ("carillon send --env", ["--environment"]), ("carillon send --environment s", ["sandbox"]),

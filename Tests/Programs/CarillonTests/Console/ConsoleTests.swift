@@ -27,6 +27,14 @@ import Testing
         try await PythonScene.run("console_walk", "family")
     }
 
+    @Test func `A Live Activity is started, updated and ended, and its states are one story`() async throws {
+        try await PythonScene.run("console_walk", "activity")
+    }
+
+    @Test func `A test goes out at a local time, with words for what will happen`() async throws {
+        try await PythonScene.run("console_walk", "local_time")
+    }
+
     @Test func `The console comes back after a restart and reports an outage`() async throws {
         try await PythonScene.run("console_outages", "restart")
     }

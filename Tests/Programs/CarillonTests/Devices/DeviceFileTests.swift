@@ -1,4 +1,4 @@
-import PushModel
+import PushAPI
 import TestSupport
 import Testing
 
@@ -126,14 +126,11 @@ import Testing
         return items
     }
 
-    private var whole: DeviceRegistration {
-        var device = DeviceRegistration(app: AppID("shop")!, token: Address(hex: Self.token)!)
-        device.user = "ada"
-        device.tags = ["beta", "de"]
-        device.locale = "de-CH"
-        device.platform = "ios"
-        device.appVersion = "4.2"
-        device.replaces = Address(hex: String(repeating: "cd", count: 32))
+    private var whole: DeviceInput {
+        var device = DeviceInput()
+        (device.app, device.token, device.user) = ("shop", Self.token, "ada")
+        (device.tags, device.locale, device.platform, device.appVersion) = (["de", "beta"], "de-CH", "ios", "4.2")
+        device.replaces = String(repeating: "cd", count: 32)
         return device
     }
 
@@ -153,8 +150,9 @@ import Testing
     }
 
     @Test func `Empty values are left out, and the app can come from the option`() throws {
-        let bare = DeviceRegistration(app: AppID("news")!, token: Address(hex: Self.token)!)
-        #expect(try read(.csv, app: "news", "Token,User,tags\n<\(Self.token)>,,\n") == [.device(line: 2, bare)])
+        var bare = DeviceInput()
+        (bare.app, bare.token) = ("news", Self.token)
+        #expect(try read(.csv, app: "news", "Token,User,tags\n\(Self.token),,\n") == [.device(line: 2, bare)])
         #expect(
             try read(.jsonl, app: "news", "\u{feff}\n{\"token\":\"\(Self.token)\",\"user\":null}\n\n") == [
                 .device(line: 2, bare)
@@ -185,16 +183,6 @@ import Testing
 
     static let wrong: [(DeviceFormat, String, String)] = [
         (.csv, "token\n\(token),x\n", "2 fields, but the heading has 1"),
-        (.csv, "token\nabc\n", "token has an odd number of hexadecimal digits (3)"),
-        (.csv, "token\nabcd\n", "token has 2 bytes; a device token has 32 or more"),
-        (.csv, "token,app\n\(token),a/b\n", "app is not an app id"), (.csv, "user,token\nada,\n", "token is missing"),
-        (.csv, "token,tags\n\(token),\(String(repeating: "x", count: 129))\n", "a tag has 129 bytes; 1 to 128"),
-        (
-            .csv, "token,tags\n\(token),\((0..<65).map { "t\($0)" }.joined(separator: ";"))\n",
-            "there are 65 tags; a device has at most 64"
-        ),
-        (.csv, "token,user\n\(token),\"a\nb\"\n", "user contains a control character"),
-        (.csv, "token,replaces\n\(token),\(token)\n", "replaces is the same token"),
         (.jsonl, "{", "invalid JSON"), (.jsonl, "[]", "a device is an object, not an array"),
         (.jsonl, "{\"token\":\"\(token)\",\"usr\":\"a\"}", "there is no key \"usr\"; did you mean \"user\"?"),
         (.jsonl, "{\"token\":1}", "token is a string, not a number"),
@@ -216,6 +204,22 @@ import Testing
         #expect(what.contains(message), "\(what)")
         #expect(!what.contains(Self.token.prefix(10)))
         #expect(items.count == (format == .csv ? 1 : 2))
+    }
+
+    @Test func `Addresses are sent as they are in the file, texts and objects`() throws {
+        let object = #"{"endpoint":"https://example.com/1","keys":{"auth":"a","p256dh":"b"}}"#
+        let lines = [#"{"app":"web","token":\#(object)}"#, #"{"app":"android","token":"FID:x:APA91b-y_z"}"#]
+        let json = try read(.jsonl, lines.joined(separator: "\n"))
+        let csv = try read(.csv, "app,token\nweb,\"\(object.replacing("\"", with: "\"\""))\"\n")
+        func body(_ item: DeviceFileReader.Item?) -> String {
+            guard case .device(_, let device)? = item else { return "\(String(describing: item))" }
+            return String(decoding: device.json.bytes, as: UTF8.self)
+        }
+        #expect(
+            json.map { body($0) } == [
+                #"{"app":"web","token":\#(object)}"#, #"{"app":"android","token":"FID:x:APA91b-y_z"}"#,
+            ])
+        #expect(body(csv.first) == #"{"app":"web","token":"\#(object.replacing("\"", with: "\\\""))"}"#)
     }
 
     @Test func `The format is chosen by option and file name`() throws {

@@ -7,6 +7,10 @@ import Testing
         try await PythonScene.run("live_activities", "life")
     }
 
+    @Test func `By the command line, an activity is one story from its start to its end`() async throws {
+        try await PythonScene.run("live_activities", "commands")
+    }
+
     @Test func `After an outage with two kills each activity has its newest state, once`() async throws {
         try await PythonScene.run("live_activities", "outage")
     }

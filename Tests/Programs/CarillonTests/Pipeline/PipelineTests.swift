@@ -27,6 +27,10 @@ import Testing
         try await PythonScene.run("devices", "unregistered_device")
     }
 
+    @Test func `What is exported is imported again, at all push services`() async throws {
+        try await PythonScene.run("devices", "transfer")
+    }
+
     @Test func `A flood of bad tokens pauses the deactivation of devices`() async throws {
         try await PythonScene.run("devices", "bad_token_brake")
     }

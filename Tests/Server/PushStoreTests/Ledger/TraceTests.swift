@@ -65,7 +65,7 @@ import Testing
                 #expect(segments.map(\.first) == segments.map(\.first).sorted())
                 return try segments.flatMap { try $0.events() }.filter { event in
                     switch subject {
-                    case .message(let id, _): event.message == id.text
+                    case .message(let id, _, _): event.message == id.text
                     case .device(let device): event.device == device
                     }
                 }

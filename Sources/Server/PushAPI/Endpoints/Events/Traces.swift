@@ -43,6 +43,18 @@ package struct Traces: Sendable {
         return found
     }
 
+    /// Returns the events of a Live Activity, with those of its addresses that are registered.
+    func activity(
+        _ name: String, of app: AppID, startedBy start: MessageID?, in search: TraceSearch
+    ) async throws -> TraceSearch.Found {
+        var filter = DeviceFilter()
+        (filter.app, filter.activity) = (app, name)
+        let page = try await devices.list(filter, after: nil, limit: TraceSearch.mostDevices)
+        var found = try await search.activity(name, of: app, startedBy: start, addresses: page.devices.map(\.id))
+        found.hasMoreDevices = page.next != nil
+        return found
+    }
+
     /// Writes the events that the caller may see. If there are more events or devices than the answer can contain,
     /// `complete` is false and `left_out` contains `events`, `devices`, or both.
     func written(_ found: TraceSearch.Found, for caller: Caller) -> WrittenAnswer<TraceKind> {

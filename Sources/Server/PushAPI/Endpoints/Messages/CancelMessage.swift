@@ -30,11 +30,8 @@ package struct CancelMessage: Endpoint {
         let results = await cancel((family?.members ?? [app]).map { CancelRequest(id, of: $0, by: client) })
         switch Cancellation(of: results) {
         case .cancelled(let counts):
-            let words = family.map { family in
-                Dictionary(uniqueKeysWithValues: zip(family.members.map(\.name), results.map(\.word)))
-            }
             return Reply(
-                CancelledAnswer(id: id.text, counts: counts, apps: words),
+                CancelledAnswer(id: id.text, counts: counts, members: family.map { Array(zip($0.members, results)) }),
                 change: OperatorChange(
                     .operatorCancel, app: app, of: "message \(id.text)",
                     after: "\(counts.sent) sent, \(counts.cancelled) cancelled"))

@@ -23,7 +23,8 @@ package struct GetCaller: ImmediateEndpoint {
         return Reply(
             CallerAnswer(
                 name: caller.name, roles: Role.allCases.filter { caller.allows($0) },
-                apps: caller.apps.map { $0.map(\.name).sorted() }, families: families.isEmpty ? nil : families))
+                apps: caller.apps.map { $0.map(\.name).sorted() }, families: families.isEmpty ? nil : families,
+                takesLocalTimes: apps.takesLocalTimes ? true : nil))
     }
 }
 
@@ -36,6 +37,13 @@ package struct CallerAnswer: JSONAnswer, Equatable {
     package let apps: [String]?
     /// The families to all of whose apps the caller has a right; left out if there are none.
     package let families: [Family]?
+    /// True if messages can go out at a local time; left out if they cannot.
+    package let takesLocalTimes: Bool?
+
+    package enum CodingKeys: String, CodingKey {
+        case name, roles, apps, families
+        case takesLocalTimes = "at_local"
+    }
 
     package struct Family: Codable, Sendable, Equatable {
         package let name: String
@@ -54,6 +62,7 @@ package struct CallerAnswer: JSONAnswer, Equatable {
             "name": "The name of the key.", "roles": "The roles of the key, with those that they include.",
             "apps": "The apps to which the key is limited; left out if it is for all apps.",
             "families": "The families of whose apps the key has all; left out without any.",
+            "at_local": "True if messages can go out at a local time; left out if they cannot.",
         ]
     }
 }

@@ -8,6 +8,7 @@ from harness import main, note, Producer, token
 PAGES = {
     "overview": "#/overview", "devices": "#/devices", "device": "#/devices/{device}", "messages": "#/messages",
     "message": "#/messages/shop/order-1", "deliveries": "#/messages/shop/order-1/deliveries", "test": "#/messages/new",
+    "activity": "#/messages/activity",
     "gateways": "#/gateways", "events": "#/more/events", "changes": "#/more/changes",
     "credentials": "#/more/credentials", "webhooks": "#/more/webhooks",
     "configuration": "#/more/configuration", "keys": "#/more/keys"}

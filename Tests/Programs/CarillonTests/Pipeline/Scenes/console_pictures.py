@@ -10,6 +10,7 @@ PAGES = {
     "overview": "#/overview", "devices": "#/devices", "device": "#/devices/{device}", "none": "#/devices?user=nobody",
     "messages": "#/messages", "message": "#/messages/shop/summer-sale", "waiting": "#/messages/kiosk/morning-edition",
     "deliveries": "#/messages/shop/summer-sale/deliveries", "nothing": "#/messages?id=nope", "test": "#/messages/new",
+    "activity": "#/messages/activity",
     "gateways": "#/gateways", "more": "#/more", "events": "#/more/events", "changes": "#/more/changes",
     "credentials": "#/more/credentials",
     "configuration": "#/more/configuration", "keys": "#/more/keys", "cluster": "#/more/cluster"}

@@ -1,7 +1,11 @@
 """The walk through the operator console: what an operator looks at and changes, with a key, through `http.listen`."""
-import json, os, re, time
+import json, os, re, tempfile, time
+from types import SimpleNamespace
 from console import Console
+from console_accessibility import Auditor
 from harness import main, note, Producer, token, until
+from live_activities import activities, phone, register
+from local_time import Clock
 
 
 def walk():
@@ -355,6 +359,8 @@ def family():
     assert console.scene.simulator.accepted() == [token(0)]
     console.picture("family-message")
     name = browser.run("location.hash.split('/').at(-1)")
+    browser.click("a", "All deliveries, one by one")
+    browser.see("1 delivery", "shop")
     console.go(f"#/messages/tablet/{name}", "Message console-", "Suppressed")
 
     # What waits in both apps is cancelled at once.
@@ -370,6 +376,146 @@ def family():
     console.go("#/messages/all/later", "Apps of the family")
     assert browser.run("document.documentElement.scrollWidth <= innerWidth")
     console.end()
+
+
+def check(browser):
+    """Applies the rules of accessibility to the page as it is."""
+    auditor = Auditor(browser)
+    auditor.check("the page")
+    assert not auditor.faults, auditor.faults
+
+
+def activity():
+    """A Live Activity is started, updated and ended, and its states are one story; also on a narrow screen."""
+    console = Console()
+    browser, scene = console.browser, console.scene
+    _, tokens = phone(scene, "Delivery")
+    starter = console.ask("POST", "/v1/apps/shop/devices", {
+        "token": tokens["Delivery"], "user": "ada", "kind": "push_to_start", "activity_type": "Delivery"})["device"]
+    console.sign_in()
+    browser.view(360)
+    console.go("#/messages/new", "Preview")
+    browser.click("a", "Test a Live Activity…")
+    browser.see("Test a Live Activity", "An alert. A start needs one.")
+    browser.click("button", "Start…")
+    browser.see("The name is missing.")
+    browser.until("document.activeElement.id === 'activity-name'", "the field that is missing")
+    browser.fill("#activity-name", "order-1")
+    browser.fill("#activity-content", "[1]")
+    browser.click("button", "Start…")
+    browser.see("The content state is not a JSON object")
+    browser.fill("#activity-content", json.dumps({"eta": 9}))
+    browser.fill("#activity-body", "On its way")
+    browser.fill("#activity-type", "Match")
+    browser.fill("#activity-recipient", "ada")
+    browser.click("button", "Start…")
+    browser.see("No active address of kind push_to_start and type Match in shop belongs to the user ada.")
+    # The page of the device fills in its address and its type.
+    console.go(f"#/devices/{starter}", "push_to_start", "Start a Live Activity…")
+    browser.click("a", "Start a Live Activity…")
+    browser.until("document.querySelector('#activity-type')?.value === 'Delivery'", "the type of the device")
+    browser.click("button", "Start…")
+    browser.see("Start an activity on 1 device?")
+    browser.click("dialog button", "Start on 1 device")
+    browser.see("Story of order-1", "Accepted as order-1-start.", "Sent: accepted by the push service")
+    until(lambda: activities(scene))
+    (one,) = activities(scene)
+    assert one["name"] == "order-1" and one["content_state"] == {"eta": 9}, one
+    assert browser.run("document.documentElement.scrollWidth <= innerWidth")
+    check(browser)
+
+    # The app has not reported the token: the second update takes the place of the first.
+    for eta in 8, 7:
+        browser.fill("#activity-content", json.dumps({"eta": eta}))
+        browser.click("button", "Update")
+        until(lambda: len(console.ask("GET", "/v1/messages?app=shop")["messages"]) == 10 - eta)
+    browser.see("for the Live Activity order-1", "a newer message for the Live Activity takes its place")
+    register(console.serve, one["token"], "order-1")
+    until(lambda: activities(scene)[0]["content_state"] == {"eta": 7})
+    browser.see("Device registered")
+    browser.click("#activity-dismiss")
+    browser.click("button", "End")
+    browser.see("Device deactivated: its Live Activity has ended")
+    console.picture("activity-360")
+    browser.view(1280)
+    console.picture("activity")
+    # The address of the page is enough for the story.
+    browser.run("location.hash = '#/overview'")
+    browser.run("location.reload()")
+    console.sign_in()
+    console.go("#/messages/activity?app=shop&name=order-1", "Story of order-1",
+               "Device deactivated: its Live Activity has ended")
+    console.end(allowed=["422"])
+
+
+def local_time():
+    """A test goes out at a local time, with a zone for devices without one, and is not sent where the time has passed; or
+    at one moment. What will happen is shown in words before."""
+    with tempfile.TemporaryDirectory() as folder:
+        clock = Clock(SimpleNamespace(path=lambda name: os.path.join(folder, name)), Past=-3600, Home=0, Later=80_000)
+        console = Console()
+        browser = console.browser
+        for number, zone in enumerate(["Past", None, "Later"]):
+            console.register(number, "ada", **({"time_zone": f"Test/{zone}"} if zone else {}))
+        console.sign_in()
+        browser.view(360)
+        console.go("#/messages/new", "Preview", "It goes out at once.")
+        browser.fill("#test-name", "ada")
+        browser.fill("#test-body", "Good morning")
+        browser.choose("#test-when", "local")
+        browser.until("document.querySelector('#test-local')", "the fields of a local time")
+        browser.click("button.main", "Send…")
+        browser.see("A date and a time are missing.")
+        browser.until("document.activeElement.id === 'test-local'", "the field that is missing")
+        browser.choose("#test-local", clock.local)
+        assert browser.run("document.querySelector('#test-zone').value"), "the zone of the browser is the default"
+        browser.fill("#test-zone", "Mars/Olympus")
+        shown = clock.local.replace("T", " ")
+        browser.see(f"Each device gets it when its own clock shows {shown}", "the clock of Mars/Olympus counts",
+                    "a device gets it at once")
+        browser.choose("#test-late", "drop")
+        browser.see("a device does not get it, and its delivery ends as expired")
+        browser.until("document.querySelector('main pre').textContent.includes('\"late\": \"drop\"')", "the content")
+        assert browser.run("document.documentElement.scrollWidth <= innerWidth")
+        console.picture("local-time-360")
+        check(browser)
+        browser.click("button.main", "Send…")
+        browser.see("Send to 3 devices?", f"its own clock shows {shown}", "Until then, its page cancels it.")
+        browser.click("dialog button", "Send to 3 devices")
+        # What is refused can be corrected.
+        browser.see("there is no time zone \"Mars/Olympus\"")
+        browser.fill("#test-zone", "Test/Home")
+        browser.click("button.main", "Send…")
+        browser.click("dialog button", "Send to 3 devices")
+        browser.see("Message console-", "Local time", clock.local, "1 times of day left", "Cancel the message…")
+        name = browser.run("location.hash.split('/').at(-1)")
+        # One device is past the time by its own zone, and one by the zone of the message.
+        until(lambda: console.ask("GET", f"/v1/apps/shop/messages/{name}")["counts"]["expired"] == 2)
+        assert not console.scene.simulator.accepted()
+
+        # At one moment; another field does not take over what was written.
+        console.go("#/messages/new", "Preview")
+        browser.choose("#test-when", "moment")
+        browser.until("document.querySelector('#test-moment')?.value === ''", "a field of its own")
+        browser.choose("#test-moment", "2000-01-01T00:00")
+        browser.see("This time has passed: it goes out at once.")
+        later = time.strftime("%Y-%m-%dT%H:%M", time.localtime(clock.now + 86_400))
+        browser.choose("#test-moment", later)
+        browser.see("It goes out to all devices at")
+        browser.fill("#test-name", "ada")
+        browser.fill("#test-body", "Tomorrow")
+        browser.click("button.main", "Send…")
+        browser.click("dialog button", "Send to 3 devices")
+        browser.see("Message console-", "Not before", "waiting")
+
+        # Without a time zone database, or with too short a memory, it is not offered.
+        caller = console.ask("GET", "/v1/caller")
+        assert caller.pop("at_local") is True
+        browser.answer_with("/v1/caller", 200, caller)
+        console.go("#/overview", "Outcomes since the start")
+        console.go("#/messages/new", "Preview")
+        browser.until("document.querySelectorAll('#test-when option').length === 2", "no local time")
+        console.end(allowed=["422"])
 
 
 if __name__ == "__main__":

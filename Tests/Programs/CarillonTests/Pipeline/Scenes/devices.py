@@ -1,6 +1,6 @@
-"""Devices: audiences, users with similar names, deactivation and reactivation."""
-import json, time
-from harness import apns_id, main, Monitor, note, Producer, Scene, token
+"""Devices: audiences, users with similar names, deactivation and reactivation, export and import."""
+import base64, json, time
+from harness import apns_id, control, main, Monitor, note, Producer, Scene, token, verb
 
 
 def audiences():
@@ -175,6 +175,68 @@ def similar_names():
     serve.verb("devices", "add", "shop", token(7), "--tag", names[0], "--tag", names[1])
     assert producer.push({"id": "all", "app": "shop", "to": {"tags": {"all": names}}, "alert": "Hi"})["status"] == "accepted"
     assert monitor.completed("all")["all"]["sent"] == 1
+    serve.stop()
+
+
+def transfer():
+    """What is exported is imported again as it was, at all three push services: every address that a registration takes."""
+    scene = Scene("--fcm-port", "0", "--webpush-port", "0")
+    places = scene.simulator.places
+    scene.apps["android"] = {
+        "service": "fcm", "credential": {"service_account": places["service_account"]},
+        "endpoint": {"host": "127.0.0.1", "port": int(places["fcm"]), "trust": places["ca"]}}
+    verb("keys", "vapid", scene.path("vapid.pem"))
+    scene.apps["web"] = {
+        "service": "webpush", "credential": {"vapid": scene.path("vapid.pem"), "subject": "mailto:ops@example.com"},
+        "endpoint": {"host": "127.0.0.1", "port": int(places["webpush"]), "trust": places["ca"]},
+        "navigate": "https://shop.example.com/"}
+    serve = scene.serve()
+    subscriptions = [json.loads(line) for line in scene.simulator.ask("/subscriptions?count=2", "POST").splitlines()]
+    given = {
+        # Hexadecimal, with brackets, in base64, and short.
+        "shop": [token(1), f"<{token(2)}>", base64.b64encode(bytes.fromhex(token(3))).decode(), "abcd"],
+        # A registration token, an installation id, and an old token, which could be read as base64.
+        "android": ["cBO4W9qkR0mSx1:APA91b-a_" + "x" * 130, "c" * 22, "APA91b" + "y" * 134],
+        "web": subscriptions}
+    rows = [{"app": app, "token": one, "user": f'{app} "{number}", {number}', "tags": ["a;b", app], "locale": "de-CH"}
+            for app, tokens in given.items() for number, one in enumerate(tokens)]
+    for row in rows:
+        status, answer = control(serve, "POST", f"/v1/apps/{row['app']}/devices",
+                                 {key: value for key, value in row.items() if key != "app"})
+        assert status == 201, (row, answer)
+
+    def export(name):
+        path = scene.path(name)
+        serve.verb("devices", "export", "--out", path)
+        return path
+
+    def devices():
+        with open(export("seen.jsonl")) as file:
+            lines = [json.loads(line) for line in file]
+        return sorted(({key: value for key, value in line.items() if not key.endswith("_at")} for line in lines),
+                      key=lambda line: line["device"])
+
+    before = devices()
+    assert len(before) == len(rows), before
+    for form in "csv", "jsonl":
+        path = export(f"devices.{form}")
+        serve.verb("devices", "remove", *(one["device"] for one in before))
+        assert devices() == []
+        imported = serve.verb("devices", "import", path)
+        assert f"Imported: {len(rows)} new" in imported, imported
+        assert devices() == before, form
+    # In the forms in which they were registered, too.
+    with open(scene.path("given.jsonl"), "w") as file:
+        file.writelines(json.dumps(row) + "\n" for row in rows)
+    assert f"0 new, {len(rows)} known" in serve.verb("devices", "import", scene.path("given.jsonl"))
+    assert devices() == before
+    # An address of another push service is refused on its line, and is not shown.
+    with open(scene.path("wrong.jsonl"), "w") as file:
+        for app, one in (("shop", "APA91b" + "-" * 134), ("android", subscriptions[0]), ("web", token(1))):
+            file.write(json.dumps({"app": app, "token": one}) + "\n")
+    refused = verb("devices", "import", scene.path("wrong.jsonl"), "--config", serve.file, code=65)
+    assert all(f"line {number}: rejected" in refused for number in (1, 2, 3)), refused
+    assert subscriptions[0]["keys"]["auth"] not in refused and token(1) not in refused, refused
     serve.stop()
 
 

@@ -138,6 +138,17 @@ def lookup():
     story = door.ask("GET", "/v1/trace?message=sent&app=all").json
     assert story["complete"] and {event["app"] for event in story["events"]} == set(FAMILY), story
     assert [event["seq"] for event in story["events"]] == sorted(event["seq"] for event in story["events"]), story
+    # Its deliveries are those of all members, in the order of their ends, page by page.
+    listed, after = [], ""
+    while after is not None:
+        page = door.ask("GET", f"/v1/apps/all/messages/sent/deliveries?limit=2{after and f'&after={after}'}").json
+        listed, after = listed + page["deliveries"], page["next"]
+        assert len(page["deliveries"]) <= 2, page
+    assert [one["seq"] for one in listed] == sorted(one["seq"] for one in listed), listed
+    assert sorted(one["app"] for one in listed) == ["android"] * 3 + ["shop"] * 2, listed
+    (one,) = door.ask("GET", "/v1/apps/shop/messages/sent/deliveries?limit=1").json["deliveries"]
+    assert "app" not in one, one
+    assert door.ask("GET", "/v1/apps/all/messages/never/deliveries").status == 404
     refused = door.ask("GET", "/v1/messages/sent")
     assert refused.status == 422 and "or the family all" in refused.json["detail"], refused
     assert door.ask("GET", "/v1/messages/never?app=all").status == 404
@@ -161,6 +172,7 @@ def lookup():
         assert cancel(producer, "half") == expected
     answer = door.ask("POST", "/v1/apps/all/messages/half/cancel").json
     assert answer["apps"] == statuses and answer["status"] == "cancelled", answer
+    assert answer["counts"] == {"shop": {"sent": 0, "cancelled": answer["cancelled"]}}, answer
     assert door.ask("GET", "/v1/messages/half?app=all").json["state"] == "cancelled"
     late = dict.fromkeys(FAMILY, "too_late")
     assert cancel(producer, "sent") == {"id": "sent", "status": "too_late", "apps": late}
@@ -231,7 +243,8 @@ def hostile():
     door = Door(serve, bearer=f"{limited.id}.{limited.secret}")
     for method, path, body in (
             ("POST", "/v1/messages", envelope("stolen")), ("GET", "/v1/messages/common?app=all", None),
-            ("GET", "/v1/apps/all/messages/common", None), ("GET", "/v1/trace?message=common&app=all", None),
+            ("GET", "/v1/apps/all/messages/common", None),
+            ("GET", "/v1/apps/all/messages/common/deliveries", None), ("GET", "/v1/trace?message=common&app=all", None),
             ("POST", "/v1/apps/all/messages/common/cancel", None),
             ("POST", "/v1/audience", {"app": "all", "to": {"all": True}})):
         answer = door.ask(method, path, body)

@@ -112,4 +112,61 @@ def outage():
     serve.stop()
 
 
-main({"life": life, "outage": outage})
+def commands():
+    """One activity by the command line: a start, an update that is superseded, and an end, and all of it as one story."""
+    scene = Scene()
+    serve = scene.serve()
+    _, tokens = phone(scene, "Delivery")
+    serve.verb("devices", "add", "shop", tokens["Delivery"], "--kind", "push_to_start", "--activity-type", "Delivery",
+               "--user", "ada")
+
+    def act(what, state, *more, code=0):
+        return serve.verb("activities", what, "order-1", "--app", "shop", "--state", json.dumps(state), *more, code=code)
+
+    start = ["--type", "Delivery", "--user", "ada", "--title", "On its way"]
+    assert "carillon activities show order-1 --app shop" in act("start", {"eta": 9}, *start)
+    until(lambda: activities(scene))
+    (activity,) = activities(scene)
+    assert activity["name"] == "order-1" and activity["content_state"] == {"eta": 9}, activity
+    assert "was accepted before" in act("start", {"eta": 9}, *start)
+    # The app has not reported the token.
+    for eta in 8, 7:
+        act("update", {"eta": eta})
+    register(serve, activity["token"], "order-1")
+    until(lambda: activities(scene)[0]["content_state"] == {"eta": 7})
+    act("end", {"eta": 0}, "--dismiss")
+    until(lambda: activities(scene)[0]["content_state"] == {"eta": 0})
+
+    def show(*more):
+        return serve.verb("activities", "show", "order-1", "--app", "shop", *more)
+
+    until(lambda: "activity_ended" in show())
+    assert all(words in " ".join(show().split()) for words in (
+        "Live Activity order-1 of shop", "order-1-start", "for the Live Activity order-1",
+        "a newer message for the Live Activity takes its place")), show()
+    events = [json.loads(line) for line in show("--json").splitlines()]
+    story = [f"{event['family']}.{event['kind']}" for event in events if event["family"] in ("delivery", "device")]
+    assert story == ["delivery.sent", "delivery.superseded", "device.registered", "delivery.sent", "delivery.sent",
+                     "device.deactivated"], events
+    assert [event["seq"] for event in events] == sorted({event["seq"] for event in events}), "each event once, in order"
+    # What was superseded is among the deliveries of its message.
+    (superseded,) = [event for event in events if event["kind"] == "superseded"]
+    path = f"/v1/apps/shop/messages/{superseded['message_id']}"
+    (delivery,) = control(serve, "GET", path + "/deliveries")[1]["deliveries"]
+    assert delivery["outcome"] == "superseded", delivery
+    assert control(serve, "GET", path)[1]["activities"] == ["order-1"]
+    # The story of a stopped Carillon, and what is refused.
+    assert control(serve, "GET", "/v1/trace?activity=order-1")[0] == 422
+    assert control(serve, "GET", f"/v1/trace?activity=order-1&app=shop&device={'0' * 32}")[0] == 422
+    assert control(serve, "GET", "/v1/trace?activity=order-2&app=shop")[1] == {"events": [], "complete": True}
+    for words, code in ((["start", "a", "--app", "shop", "--type", "T", "--user", "ada"], 64),
+                        (["update", "a", "--app", "shop", "--state", "[]"], 64), (["end", "a"], 64),
+                        (["update", "a", "--app", "nobody"], 65), (["show", "a", "--app", "shop"], 65),
+                        (["update", "x" * 101, "--app", "shop"], 64)):
+        serve.verb("activities", *words, code=code)
+    serve.stop()
+    assert "activity_ended" in show()
+
+
+if __name__ == "__main__":
+    main({"life": life, "outage": outage, "commands": commands})

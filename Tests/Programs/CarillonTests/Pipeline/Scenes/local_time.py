@@ -139,4 +139,5 @@ def zones():
     serve.stop()
 
 
-main({"turns": turns, "ends": ends, "zones": zones})
+if __name__ == "__main__":
+    main({"turns": turns, "ends": ends, "zones": zones})

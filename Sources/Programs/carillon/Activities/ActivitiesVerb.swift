@@ -1,0 +1,195 @@
+import PushAPI
+import PushLoop
+import PushModel
+import PushText
+import PushTime
+import PushTransport
+import PushWire
+
+/// `carillon activities`: starts, updates and ends one Live Activity, to try an app, and shows what became of it.
+enum ActivitiesVerb {
+    static let verb = Verb(
+        name: "activities", summary: "start, update, end and show a Live Activity, to try an app",
+        details: """
+            Sends the messages of one Live Activity through the running Carillon, as a backend does, and shows the \
+            events of all of them, and of the activity's addresses, in order. The activity has the name NAME in the \
+            registrations of its update tokens: the app must report it so. A start with the default attributes gives \
+            the name to the app in the attribute "name".
+            """,
+        verbs: [start, update, end, show])
+
+    private static let word = Word("NAME", about: "the name of the activity, as the app reports it")
+    private static let appOption = Option("app", value: "APP", about: "an app of the configuration; required")
+    private static let alert = [
+        Option("title", value: "TEXT", about: "the title of an alert"),
+        Option("body", value: "TEXT", about: "the text of an alert"),
+    ]
+    private static let state = Option(
+        "state", value: "JSON", about: "the content state, as the app declares it ({})")
+    private static let sending = [appOption, state] + alert
+
+    private static let start = Verb(
+        name: "activities start", summary: "start an activity on the phones of a user", words: [word],
+        options: [
+            Option("type", value: "TYPE", about: "the type of the activity's attributes, such as DeliveryAttributes"),
+            Option("user", value: "NAME", about: "the user whose phones start it"),
+            Option(
+                "device", value: "ID", offers: .devices, about: "instead of --user: an address of kind push_to_start"),
+            Option(
+                "attributes", value: "JSON", about: "the attributes, as the app declares them ({\"name\": NAME})"),
+        ] + sending + DevicesVerb.options,
+        examples: [
+            (
+                "carillon activities start order-4711 --app shop --type Delivery --user ada "
+                    + "--title 'On its way' --state '{\"eta\": 20}'",
+                "start it; Apple requires an alert"
+            )
+        ]
+    ) { arguments in
+        let name = try givenName(arguments)
+        guard let type = arguments.text("type") else {
+            throw Failure(.usage, "'--type' is missing: the type of the attributes that the app declares")
+        }
+        let (user, device) = (arguments.text("user"), arguments.text("device"))
+        guard (user == nil) != (device == nil) else {
+            throw Failure(.usage, "give '--user' or '--device': who gets the activity")
+        }
+        guard arguments.has("title") || arguments.has("body") else {
+            throw Failure(.usage, "give '--title' or '--body': Apple starts an activity with an alert only")
+        }
+        var live = try content(arguments)
+        live["type"] = .string(type)
+        live["attributes"] = try object("attributes", of: arguments) ?? ["name": .string(name)]
+        let to: JSONValue = user.map { ["users": [.string($0)]] } ?? ["devices": .texts([device ?? ""])]
+        return try await send(.start, live, id: startID(name), to: to, with: arguments)
+    }
+
+    private static let update = Verb(
+        name: "activities update", summary: "show a new state in the activity", words: [word],
+        options: sending + DevicesVerb.options,
+        examples: [
+            (
+                "carillon activities update order-4711 --app shop --state '{\"eta\": 5}'",
+                "a newer state takes the place of one that waits"
+            )
+        ]
+    ) { arguments in
+        try await send(.update, try content(arguments), with: arguments)
+    }
+
+    private static let end = Verb(
+        name: "activities end", summary: "end the activity with its last state", words: [word],
+        options: sending + [
+            Option("dismiss", about: "remove it from the lock screen now, not after up to four hours")
+        ] + DevicesVerb.options,
+        examples: [
+            (
+                "carillon activities end order-4711 --app shop --state '{\"eta\": 0}' --dismiss",
+                "end it, and remove it from the lock screen"
+            )
+        ]
+    ) { arguments in
+        var live = try content(arguments)
+        if arguments.has("dismiss") { live["dismiss_at"] = .integer(WallTime.current().seconds) }
+        return try await send(.end, live, with: arguments)
+    }
+
+    private static let show = Verb(
+        name: "activities show", summary: "show what became of the activity, as one story", words: [word],
+        options: [appOption] + DevicesVerb.options,
+        examples: [
+            (
+                "carillon activities show order-4711 --app shop",
+                "the events of its messages and addresses: sent, superseded, expired, ended"
+            )
+        ]
+    ) { arguments in
+        let (name, app) = (try givenName(arguments), try givenApp(arguments))
+        return try await ControlOptions.reading(arguments, for: "activities show") { client in
+            let query = APIQuery.encoded([("activity", name), ("app", app), ("message", startID(name))])
+            let answer = try await client.send("GET", to: "/v1/trace" + query)
+            guard answer.status == 200 else { throw ControlClient.refusal(answer) }
+            let page = try ControlClient.page(EventPage(trace: answer.body))
+            guard !page.lines.isEmpty else {
+                throw Failure(
+                    .badInput,
+                    "the stored events of \(PlainText.line(app, limit: 64)) do not mention the Live Activity "
+                        + PlainText.line(name, limit: 128))
+            }
+            if arguments.has("json") {
+                Terminal.output.write(page.lines.map { String(decoding: $0, as: UTF8.self) + "\n" }.joined())
+            } else {
+                Terminal.output.write(TraceStory(Terminal.output, of: TraceTarget(.activity, text: name)).text(page))
+            }
+            return .done
+        }
+    }
+
+    // MARK: Shared
+
+    /// A start names no activity: the story finds it by this id.
+    private static func startID(_ name: String) -> String { "\(name)-start" }
+
+    private static func givenName(_ arguments: Arguments) throws(Failure) -> String {
+        let name = arguments.word("NAME")
+        // The ids of its messages begin with the name, and have at most 128 bytes.
+        guard name.utf8.count <= 100, MessageID(name) != nil else {
+            throw Failure(.usage, "NAME must have 1 to 100 bytes and no control characters")
+        }
+        return name
+    }
+
+    private static func givenApp(_ arguments: Arguments) throws(Failure) -> String {
+        guard let app = arguments.text("app") else {
+            throw Failure(.usage, "'--app' is missing: the app of the activity")
+        }
+        return app
+    }
+
+    /// Returns the members of `live_activity` that all messages have.
+    private static func content(_ arguments: Arguments) throws(Failure) -> [String: JSONValue] {
+        var live: [String: JSONValue] = ["content_state": try object("state", of: arguments) ?? [:]]
+        let alert = ["title": arguments.text("title"), "body": arguments.text("body")].compactMapValues { $0 }
+        if !alert.isEmpty { live["alert"] = .object(alert.mapValues { .string($0) }) }
+        return live
+    }
+
+    private static func object(_ option: String, of arguments: Arguments) throws(Failure) -> JSONValue? {
+        guard let text = arguments.text(option) else { return nil }
+        guard let document = try? JSONDocument(Array(text.utf8)), document.kind(document.root) == .object else {
+            throw Failure(.usage, "'--\(option)' must be a JSON object, as in '{\"eta\": 20}'")
+        }
+        return document.value(at: document.root)
+    }
+
+    private static func send(
+        _ event: ActivityPart.Event, _ live: [String: JSONValue], id: String? = nil, to: JSONValue? = nil,
+        with arguments: Arguments
+    ) async throws -> ExitCode {
+        let (name, app) = (try givenName(arguments), try givenApp(arguments))
+        let id = id ?? "\(name)-\(event)-\(Hex.encode(SendOrder.random()))"
+        let envelope: JSONValue = [
+            "id": .string(id), "app": .string(app), "to": to ?? ["activities": [.string(name)]],
+            "live_activity": .object(live.merging(["event": .string("\(event)")]) { $1 }),
+        ]
+        let ack = try await ControlOptions.client(arguments).ask(
+            "POST", at: "/v1/messages", body: envelope.bytes, for: ActivityAck.self)
+        if arguments.has("json") {
+            ControlOptions.write(ack)
+        } else {
+            let what = ack.status == "duplicate" ? "was accepted before and is not sent again" : "is accepted"
+            let shown = [name, app].map { PlainText.line($0, limit: 128) }
+            Terminal.output.write(
+                "The \(event) of \(shown[0]) \(what), as the message \(PlainText.line(id, limit: 128)).\n"
+                    + "Follow it: carillon activities show \(shown[0]) --app \(shown[1])\n")
+        }
+        return .done
+    }
+}
+
+/// The ack of a message of an activity.
+private struct ActivityAck: Codable {
+    let id: String
+    let status: String
+    let seq: UInt64?
+}
