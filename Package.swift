@@ -323,6 +323,7 @@ let rooms: KeyValuePairs<String, [Target]> = [
             dependencies: [
                 "APNs", "PushServer", "PushAPI", "PushConfiguration", "PushStore", "PushPipeline", "PushWire",
                 "PushModel", "PushLoop", "TestSupport", "TestTraits", "ServerTestSupport", "PushLogic", "PushTime",
+                "PushPostgreSQL", "PushTransport",
             ], swiftSettings: settings),
     ],
     "Tests/Programs": [

@@ -20,7 +20,8 @@ enum StoreImportVerb {
             The store gets the devices, the API keys, the messages that wait or are
             scheduled, the keys by which repeated messages and deliveries are recognized,
             cancellations, paused apps, and the events. Events get new numbers in their
-            partitions, so that monitors must read from the start.
+            partitions, so that monitors must read from the start. Webhooks go on where they
+            stopped, and may deliver a few events again.
 
             If the import is interrupted, repeat it; no node can use the store before it
             ends. At its end, the directory is marked, and a single node does not start on
@@ -32,7 +33,9 @@ enum StoreImportVerb {
         return try await StoreVerb.run(arguments) { command in
             let summary = try await StoppedDirectory.locked(directory) {
                 let sealing = try SealingKeyFile.read("\(directory)/api.key").flatMap { Base64URL.decode($0.text) }
-                return try await StoreImport(command.access, from: directory, sealing: sealing).run()
+                let webhooks = try ImportedWebhook.all(in: directory)
+                return try await StoreImport(command.access, from: directory, sealing: sealing, webhooks: webhooks)
+                    .run()
             }
             Terminal.output.write(
                 arguments.has("json")
@@ -45,6 +48,7 @@ enum StoreImportVerb {
     private static func members(_ summary: StoreImport.Summary) -> [String: JSONValue?] {
         [
             "devices": .integer(Int64(summary.devices)), "api_keys": .integer(Int64(summary.keys)),
+            "webhooks": .integer(Int64(summary.webhooks)),
             "waiting": .integer(Int64(summary.waiting)), "scheduled": .integer(Int64(summary.scheduled)),
             "events": .integer(Int64(summary.events)), "message_ids": .integer(Int64(summary.remembered)),
             "message_ids_in_all_partitions": .integer(Int64(summary.inAllPartitions)),
@@ -59,6 +63,7 @@ enum StoreImportVerb {
         \(PlainText.rows(
             [
                 ("devices", "\(summary.devices)"), ("API keys", "\(summary.keys)"),
+                ("webhooks", "\(summary.webhooks)"),
                 ("waiting messages", "\(summary.waiting)"), ("scheduled messages", "\(summary.scheduled)"),
                 ("events", "\(summary.events)"),
                 (

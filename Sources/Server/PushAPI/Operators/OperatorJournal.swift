@@ -11,11 +11,18 @@ package struct OperatorJournal: Sendable {
     package typealias Store = @Sendable (OperatorChange, OperatorName, @escaping @Sendable () -> Void) -> Void
 
     private let store: Store
+    private let fault: @Sendable () -> String?
 
-    /// - Parameter store: stores the event of a change, and calls the function when it is stored or cannot be.
-    package init(store: @escaping Store) {
+    /// - Parameters:
+    ///   - store: stores the event of a change, and calls the function when it is stored or cannot be.
+    ///   - fault: returns why no event could be recorded now; nil while there is room.
+    package init(store: @escaping Store, fault: @escaping @Sendable () -> String? = { nil }) {
         self.store = store
+        self.fault = fault
     }
+
+    /// Returns why a change by the caller could not be recorded now.
+    func obstacle(to caller: Caller) -> String? { caller.allows(.operate) ? fault() : nil }
 
     /// Records a change, unless the caller is no operator: apps and producers change what is their own.
     func record(_ change: OperatorChange, by caller: Caller, of request: HTTP1Request) async {

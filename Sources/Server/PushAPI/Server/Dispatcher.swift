@@ -38,6 +38,7 @@ struct Dispatcher: Sendable {
             count(request, of: metrics == nil ? nil : routes[match.index], when: responder)
             let caller = try door.admit(request, to: match.endpoint.operation)
             if let key = caller.keyID { mark(responder.connection, with: key) }
+            try checkRecord(of: match.endpoint.operation, by: caller)
             switch match.endpoint.handling {
             case .immediate(let answer):
                 send(answer(request, match.parameters, caller), to: responder)
@@ -58,6 +59,12 @@ struct Dispatcher: Sendable {
             }
             send(APIAnswer(error), to: responder)
         }
+    }
+
+    /// Refuses what an operator would change while it could not be recorded.
+    private func checkRecord(of operation: Operation, by caller: Caller) throws(Problem) {
+        guard !operation.records.isEmpty, let obstacle = journal?.obstacle(to: caller) else { return }
+        throw Problem(.unavailable, detail: "nothing was changed, because it could not be recorded: \(obstacle)")
     }
 
     private func send(_ answer: APIAnswer, to responder: HTTP1Responder) {

@@ -1,6 +1,7 @@
 import Glibc
 import PushLogic
 import PushLoop
+package import PushStore
 import PushTransport
 
 /// A small file in the data directory with the position of a webhook and the batch that is being delivered. All methods
@@ -34,5 +35,26 @@ struct WebhookFile: Sendable {
         let kept = Set(names.map { prefix + $0 + suffix })
         let all = (try? BackupFile.names(in: directory)) ?? []
         for name in all where BackupFile.isWebhook(name) && !kept.contains(name) { unlink("\(directory)/\(name)") }
+    }
+}
+
+extension ImportedWebhook {
+    /// The webhooks of a directory on which no Carillon runs. It blocks.
+    package static func all(in directory: String) throws -> [ImportedWebhook] {
+        try BackupFile.names(in: directory).filter { BackupFile.isWebhook($0) }.sorted().compactMap { file in
+            let name = String(file.dropFirst(WebhookFile.prefix.count).dropLast(WebhookFile.suffix.count))
+            do {
+                guard let record = try WebhookFile(of: name, in: directory).read() else { return nil }
+                return ImportedWebhook(name, position: record.position, standing: record.standing.rawValue) {
+                    position in
+                    try WebhookRecord(after: position).text
+                }
+            } catch {
+                throw StoreError(
+                    .damaged,
+                    "the position of a webhook cannot be read in \(directory)/\(file): \(error); without the file, the "
+                        + "webhook begins at the end of the log")
+            }
+        }
     }
 }

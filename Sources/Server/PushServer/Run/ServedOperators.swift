@@ -10,6 +10,10 @@ final class ServedOperators: Sendable {
     static let prefix = "operator/"
     /// How often a node of a cluster tries to store an event, once a second.
     private static let mostAttempts = 300
+    /// The number of events that may wait to be stored, or in a cluster to be published, before operators have to wait.
+    private static let mostWaiting = 10_000
+    /// Changes that were under way when that number was reached, and those by a signal, are recorded beyond it.
+    private static let reserve = 1000
 
     /// The file with the events; nil in a cluster.
     let file: OperatorsFile?
@@ -20,6 +24,8 @@ final class ServedOperators: Sendable {
     private let keeping = Locked<Task<Void, Never>?>(nil)
     /// The number up to which the file has the events of operators in the log; nil if that could not be found out yet.
     private let kept = Locked<UInt64?>(nil)
+    /// The number of events that this process is about to store.
+    private let unstored = Locked(0)
 
     private init(_ pipeline: Pipeline, file: OperatorsFile?, log: Logger) {
         (ledger, node, self.file, self.log) = (pipeline.ledger, pipeline.node, file, log)
@@ -41,11 +47,32 @@ final class ServedOperators: Sendable {
                 await record(change, by: author)
                 done()
             }
+        } fault: { [self] in
+            fault
         }
+    }
+
+    /// The number of events that are not in the log yet.
+    private var waiting: Int { unstored.withLock { $0 } + (node?.ledger.waitingOperations ?? 0) }
+
+    /// Why operators have to wait; nil while they need not.
+    private var fault: String? {
+        let waiting = waiting
+        guard waiting >= Self.mostWaiting else { return nil }
+        let help =
+            node == nil
+            ? "'carillon doctor' says why the disk takes none" : "'carillon cluster' says who owns partition 0"
+        return "\(waiting) events of operators are not in the log yet; \(help)"
     }
 
     /// Records a change, and returns when it is stored or cannot be.
     func record(_ change: OperatorChange, by author: OperatorName) async {
+        guard waiting < Self.mostWaiting + Self.reserve else {
+            log.error("an event of an operator is lost: too many others wait to be stored", [.event: "operator.lost"])
+            return
+        }
+        unstored.withLock { $0 += 1 }
+        defer { unstored.withLock { $0 -= 1 } }
         let event = change.event(by: author)
         guard node != nil else {
             _ = await note([event])

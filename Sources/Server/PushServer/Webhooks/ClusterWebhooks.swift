@@ -119,32 +119,32 @@ actor ClusterWebhooks: WebhookService {
         let records = try await node.ledger.webhookParts(of: name)
         guard let standing = WebhookRecord.Standing(rawValue: mark.standing) else { return }
         for (part, one) in known.parts {
-            if let stored = records[part], await one.webhook.moves != stored.moves {
+            if let stored = records[part], await one.webhook.revision.moves != stored.moves {
                 let position = try WebhookRecord(text: stored.record).position
                 await one.webhook.seek(to: position, moves: stored.moves)
             }
-            guard mark.changes > one.place.changes else { continue }
-            one.place.changed(mark.changes)
-            await one.webhook.follow(standing)
+            guard await mark.changes > one.webhook.revision.changes else { continue }
+            await one.webhook.follow(standing, changes: mark.changes)
         }
         for part in new {
             guard let stored = records[part.part], !hasEnded, served[name] != nil else { continue }
             var record = try WebhookRecord(text: stored.record)
             record.standing = standing
-            let place = WebhookPartPlace(of: name, in: part, changes: mark.changes, ledger: node.ledger)
-            await begin(WebhookMachine(record), at: place, of: name, moves: stored.moves)
+            await begin(
+                WebhookMachine(record), at: WebhookPartPlace(name: name, part: part, ledger: node.ledger),
+                following: WebhookRevision(moves: stored.moves, changes: mark.changes))
         }
         served[name]?.mark = mark
     }
 
     private func begin(
-        _ machine: WebhookMachine, at place: WebhookPartPlace, of name: String, moves: Int64
+        _ machine: WebhookMachine, at place: WebhookPartPlace, following revision: WebhookRevision
     ) async {
-        guard let loaded = served[name]?.loaded else { return }
+        guard let loaded = served[place.name]?.loaded else { return }
         parts.waiting.committed(upTo: CollectionOfOne(place.part.newest))
         let webhook = Webhook(
-            loaded, machine: machine, at: place, part: place.part.part, moves: moves, parts: parts)
-        served[name]?.parts[place.part.part] = (webhook, place)
+            loaded, machine: machine, at: place, part: place.part.part, revision: revision, parts: parts)
+        served[place.name]?.parts[place.part.part] = (webhook, place)
         running.withLock { $0.append(webhook) }
         await webhook.begin()
     }

@@ -22,12 +22,19 @@ extension Webhook {
         private let testing = Locked<Set<String>>([])
 
         init(_ pipeline: Pipeline, on loop: EventLoop, files: BlockingPool, log: Logger) {
+            self.init(pipeline.ledger, pipeline.waiting, on: loop, files: files, log: log) { pipeline.announce($0) }
+        }
+
+        init(
+            _ ledger: any LedgerEngine, _ waiting: CommittedEvents, on loop: EventLoop, files: BlockingPool,
+            log: Logger, announce: @escaping @Sendable (EventDraft) -> Void
+        ) {
             lookUps = BlockingPool(name: "webhooks", threadCount: 4, queueLimit: 256)
             call = WebhookCall(loop: loop, resolver: NameResolver(pool: lookUps))
-            events = EventReader(log: pipeline.ledger)
-            (waiting, self.files, self.log) = (pipeline.waiting, files, log)
-            partCount = pipeline.ledger.partCount
-            announce = { pipeline.announce($0) }
+            events = EventReader(log: ledger)
+            (self.waiting, self.files, self.log) = (waiting, files, log)
+            partCount = ledger.partCount
+            self.announce = announce
         }
 
         /// The number of the newest event of a part that this process knows, as its records have it.

@@ -22,9 +22,9 @@ actor Webhook {
     private let log: Logger
     private(set) var loaded: LoadedWebhook
     private var machine: WebhookMachine
-    /// The moves of the position by operators that the machine's record follows; 0 on a single node. It changes together
-    /// with the record, so that an earlier record is never stored over a move.
-    private(set) var moves: Int64
+    /// What the machine's record follows. Both change together, so that an earlier record is never stored over a later
+    /// decision.
+    private(set) var revision: WebhookRevision
     /// The body of the machine's batch.
     private var body: [UInt8] = []
     /// The time of the next request after one that failed, by the clock of the wall.
@@ -36,12 +36,12 @@ actor Webhook {
     private var working: Task<Void, Never>?
 
     init(
-        _ loaded: LoadedWebhook, machine: WebhookMachine, at place: any WebhookPlace, part: Int = 0, moves: Int64 = 0,
-        parts: Dependencies
+        _ loaded: LoadedWebhook, machine: WebhookMachine, at place: any WebhookPlace, part: Int = 0,
+        revision: WebhookRevision = WebhookRevision(), parts: Dependencies
     ) {
         name = loaded.settings.name
         (self.loaded, self.machine, self.place, self.part, self.parts) = (loaded, machine, place, part, parts)
-        self.moves = moves
+        self.revision = revision
         log = parts.log.with([.webhook: loaded.settings.name])
         reading = Locked(WebhookReading(position: machine.record.position))
     }
@@ -75,7 +75,7 @@ actor Webhook {
                     await waiting.waitForEvents(after: place, for: Self.longestRest)
                 }
                 machine.eventsCommitted()
-            case .store(let record): await store(record, moves: moves)
+            case .store(let record): await store(record, at: revision)
             case .read(let position): await read(after: position)
             case .rebuild(let batch): await rebuild(batch)
             case .send(let batch): await send(batch)
@@ -97,11 +97,11 @@ actor Webhook {
 
     private func wake() { resting?.cancel() }
 
-    private func store(_ record: WebhookRecord, moves: Int64) async {
+    private func store(_ record: WebhookRecord, at revision: WebhookRevision) async {
         // An operator may change more meanwhile.
         let changes = unannounced
         do {
-            let isNews = try await place.write(record, moves: moves)
+            let isNews = try await place.write(record, at: revision)
             machine.stored()
             unannounced.removeFirst(changes.count)
             for change in changes where isNews || change.kind != .webhookDisabled { publish(change) }
@@ -242,14 +242,15 @@ actor Webhook {
 
     func seek(to position: UInt64, moves: Int64 = 0) {
         nextAttemptAt = nil
-        self.moves = moves
+        revision.moves = moves
         machine.seek(to: position)
         wake()
     }
 
-    /// Follows a standing that was decided for all parts.
-    func follow(_ standing: WebhookRecord.Standing) {
+    /// Follows a standing that was decided for all parts, with a number of changes.
+    func follow(_ standing: WebhookRecord.Standing, changes: Int64) {
         nextAttemptAt = nil
+        revision.changes = changes
         machine.follow(standing)
         wake()
     }

@@ -3,13 +3,21 @@ import PushLoop
 import PushModel
 import PushStore
 
+/// The decisions of operators that a record follows; all 0 on a single node.
+struct WebhookRevision: Sendable, Equatable {
+    /// The moves of the position in this part.
+    var moves: Int64 = 0
+    /// The changes of the mark that all nodes share.
+    var changes: Int64 = 0
+}
+
 /// Where the record of a webhook is kept.
 protocol WebhookPlace: Sendable {
     /// Stores a record durably. Returns whether the standing in it is news; throws ``WebhookRecordTaken`` if it is no
     /// longer this process that decides about it.
     ///
-    /// - Parameter moves: The moves of the position by operators that this record follows.
-    func write(_ record: WebhookRecord, moves: Int64) async throws -> Bool
+    /// - Parameter revision: What the record was made from. A standing that an operator has changed since stays.
+    func write(_ record: WebhookRecord, at revision: WebhookRevision) async throws -> Bool
 }
 
 /// Another node owns the part of a webhook, or an operator has moved its position: nothing was stored.
@@ -20,40 +28,25 @@ struct WebhookFilePlace: WebhookPlace {
     let file: WebhookFile
     let files: BlockingPool
 
-    func write(_ record: WebhookRecord, moves: Int64) async throws -> Bool {
+    func write(_ record: WebhookRecord, at revision: WebhookRevision) async throws -> Bool {
         try await files.run { [file] in try file.write(record) }
         return true
     }
 }
 
 /// The record of one part in the database of a cluster. The standing is that of the whole webhook.
-final class WebhookPartPlace: WebhookPlace {
+struct WebhookPartPlace: WebhookPlace {
+    let name: String
     let part: OpenPart
-    private let name: String
-    private let ledger: PostgreSQLLedger
-    /// The changes of the mark that the webhook knows.
-    private let known: Locked<Int64>
+    let ledger: PostgreSQLLedger
 
-    init(of name: String, in part: OpenPart, changes: Int64, ledger: PostgreSQLLedger) {
-        (self.name, self.part, self.ledger) = (name, part, ledger)
-        known = Locked(changes)
-    }
-
-    var changes: Int64 { known.withLock { $0 } }
-
-    func changed(_ changes: Int64) { known.withLock { $0 = max($0, changes) } }
-
-    func write(_ record: WebhookRecord, moves: Int64) async throws -> Bool {
-        guard try await ledger.storeWebhook(name, part: part, moves: moves, record: try record.text) else {
+    func write(_ record: WebhookRecord, at revision: WebhookRevision) async throws -> Bool {
+        guard try await ledger.storeWebhook(name, part: part, moves: revision.moves, record: try record.text) else {
             throw WebhookRecordTaken()
         }
         guard record.standing == .disabled else { return true }
-        // A resumption that came after the answer 410 counts.
-        let changed = try await ledger.setWebhook(
+        return try await ledger.setWebhook(
             name, to: WebhookRecord.Standing.disabled.rawValue, from: [WebhookRecord.Standing.active.rawValue],
-            after: changes)
-        guard let changed else { return false }
-        self.changed(changed.mark.changes)
-        return true
+            after: revision.changes) != nil
     }
 }

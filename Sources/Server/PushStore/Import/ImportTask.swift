@@ -22,10 +22,12 @@ struct ImportTask {
 
     // MARK: Ledger
 
-    func copyLedger(_ source: SourceLedger) async throws -> LedgerImport.Counts {
+    func copyLedger(
+        _ source: SourceLedger, webhooks: [ImportedWebhook] = []
+    ) async throws -> LedgerImport.Counts {
         try await StoreTables(call).addPartitions(at: now)
         var days = try await StoreTables(call).groupDays()
-        var work = LedgerImport(map, at: now)
+        var work = LedgerImport(map, at: now, positions: webhooks.map(\.position))
         let cancels = try source.cancels()
         try await addWaiting(of: source, cancels: cancels, to: &work)
         try await store(work.numberOthers(besides: try source.keyRanges()), days: &days)
@@ -48,7 +50,8 @@ struct ImportTask {
         }
         try await copyMessages(of: source, with: &work)
         try await copyRest(of: source, cancels: cancels, numbers: work.numbers)
-        let newest = work.newest
+        let (newest, places) = (work.newest, work.places)
+        let records = try webhooks.indices.map { index in try webhooks[index].records(at: places.map { $0[index] }) }
         _ = try await call.run { section in
             // The registry of the node has applied these events.
             for number in newest {
@@ -56,6 +59,9 @@ struct ImportTask {
                     parameters.append(int4: Int32(clamping: EventNumber.part(of: number)))
                     parameters.append(int8: Int64(bitPattern: number))
                 }
+            }
+            for (webhook, records) in zip(webhooks, records) {
+                section.add(webhook: webhook.name, standing: webhook.standing, records: records)
             }
         }
         return work.counts

@@ -28,9 +28,26 @@ struct ImportedPart {
     private var ended: [UInt64] = []
     private var completed: [UInt64] = []
 
-    init(_ part: Int) {
+    /// Old positions in the log, and the number of the first event here that comes after each of them.
+    private let positions: [UInt64]
+    private var firstAfter: [UInt64?]
+
+    /// - Parameter positions: Positions in the old log, for which ``places`` has those in this part.
+    init(_ part: Int, positions: [UInt64] = []) {
         self.part = part
+        self.positions = positions
+        firstAfter = positions.map { _ in nil }
         writer = LogWriter(next: EventNumber.base(of: part) + 1)
+    }
+
+    /// For each old position the last number before the events that came after it. A few events that came before it may
+    /// be among those, because the events of a row are not in their old order.
+    var places: [UInt64] { firstAfter.map { $0.map { $0 - 1 } ?? newest } }
+
+    private mutating func note(_ old: UInt64) {
+        for index in positions.indices where firstAfter[index] == nil && old > positions[index] {
+            firstAfter[index] = writer.next
+        }
     }
 
     /// The newest number.
@@ -80,6 +97,7 @@ struct ImportedPart {
             writer.begin(time: time, reserving: 1 << 16)
             for copy in copies[index..<min(index + Self.segmentSize, copies.count)] {
                 var copy = copy
+                note(copy.number)
                 copy.renumber { numbers[$0] }
                 writer.add(copy)
             }

@@ -27,11 +27,15 @@ struct LedgerImport: ~Copyable {
     private var waiting: [UInt64: Int] = [:]
     private(set) var counts = Counts()
 
-    init(_ map: PartitionMap, at now: WallTime) {
+    /// - Parameter positions: Positions in the log, such as those of webhooks.
+    init(_ map: PartitionMap, at now: WallTime, positions: [UInt64] = []) {
         self.map = map
         self.now = now
-        parts = (0..<map.count).map { ImportedPart($0) }
+        parts = (0..<map.count).map { ImportedPart($0, positions: positions) }
     }
+
+    /// The positions in each part.
+    var places: [[UInt64]] { parts.map(\.places) }
 
     /// The newest number of each part.
     var newest: [UInt64] { parts.map(\.newest) }

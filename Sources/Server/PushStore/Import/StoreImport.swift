@@ -21,6 +21,7 @@ package struct StoreImport: Sendable {
         package var events = 0
         package var devices = 0
         package var keys = 0
+        package var webhooks = 0
     }
 
     private let access: StoreAccess
@@ -28,15 +29,17 @@ package struct StoreImport: Sendable {
     private let directory: String
     /// The key in the file `api.key`; nil if there is none.
     private let sealing: [UInt8]?
+    private let webhooks: [ImportedWebhook]
     private let clock: @Sendable () -> WallTime
 
     package init(
-        _ access: StoreAccess, from directory: String, sealing: [UInt8]?,
+        _ access: StoreAccess, from directory: String, sealing: [UInt8]?, webhooks: [ImportedWebhook] = [],
         clock: @escaping @Sendable () -> WallTime = { .current() }
     ) {
         self.access = access
         self.directory = directory
         self.sealing = sealing
+        self.webhooks = webhooks
         self.clock = clock
     }
 
@@ -55,10 +58,11 @@ package struct StoreImport: Sendable {
             let facts = try await Self.begin(call, secret: try source.secret(), isMarked: mark != nil)
             let task = ImportTask(call, map: facts.map, now: clock())
             var summary = Summary(facts: facts.facts)
-            let counts = try await task.copyLedger(source)
+            let counts = try await task.copyLedger(source, webhooks: webhooks)
             (summary.waiting, summary.scheduled) = (counts.messages, counts.scheduled)
             (summary.remembered, summary.inAllPartitions) = (counts.keys, counts.keysInAllParts)
             summary.events = counts.events
+            summary.webhooks = webhooks.count
             (summary.devices, summary.keys) = try await task.copyRegistry(in: directory)
             try source.setMark("\(access.options)")
             _ = try await call.run { section in

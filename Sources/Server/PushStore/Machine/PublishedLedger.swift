@@ -13,6 +13,9 @@ struct PublishedLedger: Sendable {
     var heads: [Int: LogHeads] = [:]
     /// The epochs of the open parts of a cluster.
     var epochs: [Int: Int64] = [:]
+    /// The rows of events of operators in a cluster that were not published when they were read last, and those that this
+    /// node has added since.
+    var waitingOperations = 0
 
     /// Returns how long the engine has worked on that group.
     func busyTime(at now: MonotonicTime) -> Duration { busySince.map { max(.zero, now - $0) } ?? .zero }

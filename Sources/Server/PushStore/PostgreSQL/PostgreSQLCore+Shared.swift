@@ -166,6 +166,12 @@ extension PostgreSQLCore {
         reads.send(section, timeout: .seconds(10)) { [weak self] reply in
             guard let self else { return }
             shared.isReading = false
+            // Also from a reading that is not used for anything else: a few rows more or less do not matter.
+            if case .done(let results) = reply, results.count == 2,
+                let waiting = try? Self.operations(in: results[1])
+            {
+                published.withLock { $0.waitingOperations = waiting }
+            }
             guard case .done(let results) = reply, writes == shared.writes, results.count == 2, !isClosed,
                 var apps = try? Self.sharedApps(in: results[1], by: shared.author),
                 let reports = try? Self.reports(in: results[0]),

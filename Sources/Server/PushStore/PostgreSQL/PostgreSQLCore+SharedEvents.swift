@@ -54,6 +54,13 @@ extension PostgreSQLCore {
         return brakes.map { .brake($0) } + operations.map { .operation($0.event) }
     }
 
+    /// The number of events of operators in the table, whether this version understands them or not.
+    static func operations(in result: PostgreSQLResult) throws -> Int {
+        try result.rows.reduce(0) { count, row in
+            try count + (row.value(1, as: String.self) == SharedStatements.operatorEventKind ? 1 : 0)
+        }
+    }
+
     /// Adds the rows of events of operators, in their order.
     func share(_ events: [OperatorEvent], reply: @escaping @Sendable (LedgerFault?) -> Void) {
         let section = PostgreSQLSection()
@@ -67,9 +74,11 @@ extension PostgreSQLCore {
                 parameters.append(text: event.text)
             }
         }
-        write(section) { result in
+        write(section) { [published] result in
             switch result {
-            case .done: reply(nil)
+            case .done:
+                published.withLock { $0.waitingOperations += events.count }
+                reply(nil)
             case .refused(let failure): reply(LedgerFault("\(failure)"))
             case .unknown(let reason), .notSent(let reason): reply(LedgerFault(reason))
             }

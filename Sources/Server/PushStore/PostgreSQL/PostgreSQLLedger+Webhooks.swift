@@ -22,8 +22,7 @@ extension PostgreSQLLedger {
     /// Adds a webhook, and the records of the parts that have none.
     package func addWebhook(_ name: String, records: [(part: Int, record: String)]) async throws {
         _ = try await call.run { section in
-            section.call(WebhookStatements.add) { $0.append(text: name) }
-            section.call(WebhookStatements.addParts) { $0.append(webhook: name, records) }
+            section.add(webhook: name, standing: "active", records: records)
         }
     }
 
@@ -87,6 +86,17 @@ extension PostgreSQLLedger {
     }
 }
 
+extension PostgreSQLSection {
+    /// Adds a webhook, and the records of the parts that have none.
+    func add(webhook name: String, standing: String, records: [(part: Int, record: String)]) {
+        call(WebhookStatements.add) { parameters in
+            parameters.append(text: name)
+            parameters.append(text: standing)
+        }
+        call(WebhookStatements.addParts) { $0.append(webhook: name, records) }
+    }
+}
+
 extension PostgreSQLParameters {
     fileprivate mutating func append(webhook name: String, _ records: [(part: Int, record: String)]) {
         append(text: name)
@@ -101,10 +111,10 @@ private enum WebhookStatements {
 
     static let add = PostgreSQLStatement.once(
         sql: """
-            INSERT INTO carillon.app_marks (app, kind, since, author) VALUES ($1, '\(whole)', 0, 'active')
+            INSERT INTO carillon.app_marks (app, kind, since, author) VALUES ($1, '\(whole)', 0, $2)
             ON CONFLICT DO NOTHING
             """,
-        parameters: [.text])
+        parameters: [.text, .text])
     static let addParts = PostgreSQLStatement.once(
         sql: """
             INSERT INTO carillon.app_marks (app, kind, node, since, author)

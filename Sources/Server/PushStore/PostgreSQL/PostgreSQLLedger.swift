@@ -129,6 +129,9 @@ package final class PostgreSQLLedger: LedgerEngine, Sendable {
         }
     }
 
+    /// The number of events of operators that wait for the owner of a part.
+    package var waitingOperations: Int { published.withLock { $0.waitingOperations } }
+
     /// Whether this node carries out a part.
     package var servesParts: Bool { published.withLock { !$0.heads.isEmpty } }
 

@@ -122,11 +122,34 @@ extension PostgreSQLRegistry {
                 (index, after) = (part.endIndex, nil)
             }
         }
-        guard index < users.count else {
-            named.forget(users: users)
-            return AudiencePage(devices: devices, next: nil)
+        let isLast = index >= users.count
+        if isLast { named.forget(users: users) }
+        return AudiencePage(
+            devices: devices,
+            inactive: cursor == nil ? try await emptied(of: users, in: app, kind: kind, limit: size) : [],
+            next: isLast ? nil : AudienceCursor(user: index, after: after))
+    }
+
+    /// Returns what is left of the devices of erased users.
+    private func emptied(
+        of users: [String], in app: AppID, kind: AddressKind, limit size: Int
+    ) async throws -> [DeviceID] {
+        let pseudonyms = users.filter { UserErasure.isPseudonym($0) }
+        var found: [DeviceID] = []
+        for start in stride(from: 0, to: pseudonyms.count, by: Self.usersAtOnce) where found.count < size {
+            let part = pseudonyms[start..<min(start + Self.usersAtOnce, pseudonyms.count)]
+            let wanted = size - found.count
+            let results = try await sessions.read { section in
+                section.call(RegistryStatements.emptied) { parameters in
+                    parameters.append(texts: part)
+                    parameters.append(text: app.name)
+                    parameters.append(int8: Int64(wanted))
+                    parameters.append(int4: Int32(kind.number))
+                }
+            }
+            found += try results[0].rows.map { try $0.deviceID(0) }
         }
-        return AudiencePage(devices: devices, next: AudienceCursor(user: index, after: after))
+        return found
     }
 }
 

@@ -90,6 +90,7 @@ extension PostgreSQLRegistry {
                 gone.remove(device)
             }
             if try row.value(2, as: Bool.self) { others.insert(device) } else { others.remove(device) }
+            if try row.value(5, as: Bool.self) { emptied.insert(device) } else { emptied.remove(device) }
             if let app = try row.optional(3, as: String.self), let activity = try row.text(4) {
                 activityObserver.tell(app: app, activity: activity)
             }
@@ -117,9 +118,11 @@ extension PostgreSQLRegistry {
         let position = try Self.position(first[0], at: now, opening: opening)
         try takeCounts(first[1])
         let inactive = try await all(RegistryStatements.inactive)
+        let ofErased = try await all(RegistryStatements.allEmptied)
         let ofOtherKinds = try await all(RegistryStatements.ofOtherKinds)
         let changes = try await sessions.read(isOrdered: true) { Self.callChanges(since: position, on: $0) }
         gone.replaceAll(with: inactive)
+        emptied.replaceAll(with: ofErased)
         others.replaceAll(with: ofOtherKinds)
         for device in state.withLock({ Array($0.held.keys) }) { gone.insert(device) }
         try take(changes: changes[0])

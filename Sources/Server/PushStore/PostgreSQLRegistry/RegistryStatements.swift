@@ -1,3 +1,4 @@
+import PushModel
 import PushPostgreSQL
 
 /// The statements of the registry, prepared by each connection at their first use.
@@ -172,18 +173,24 @@ enum RegistryStatements {
             FROM pg_current_snapshot() AS s
             """)
 
+    /// Whether the user of an inactive device was erased, as ``Device/isEmptied`` has it.
+    private static let isEmptied = "reason = '\(Deactivation.erased)' AND token = ''"
+
     /// The devices that transactions have changed that were not in an earlier snapshot, with their state now: whether they
-    /// are inactive, whether they are of another kind than most, and the Live Activity that they update.
+    /// are inactive, whether they are of another kind than most, the Live Activity that they update, and whether their
+    /// users were erased.
     static let changes = PostgreSQLStatement(
         "registry-changes",
         sql: """
-            SELECT c.id, d.deactivated IS NOT NULL, coalesce(d.kind <> 0, false), d.app, d.activity
+            SELECT c.id, d.deactivated IS NOT NULL, coalesce(d.kind <> 0, false), d.app, d.activity,
+                d.deactivated IS NOT NULL AND coalesce(d.is_emptied, false)
             FROM (
                 SELECT id FROM carillon.device_changes WHERE xact >= $1
                 UNION SELECT id FROM unnest($2::bigint[]) AS open (xact)
                     JOIN carillon.device_changes USING (xact) LIMIT $3) AS c
             LEFT JOIN LATERAL (
-                SELECT deactivated, kind, app, activity FROM carillon.devices WHERE id = c.id LIMIT 1) AS d ON true
+                SELECT deactivated, kind, app, activity, \(isEmptied) AS is_emptied
+                FROM carillon.devices WHERE id = c.id LIMIT 1) AS d ON true
             """,
         parameters: [.int8, .int8Array, .int8])
 
@@ -295,6 +302,32 @@ enum RegistryStatements {
                 """,
             parameters: [.byteaArray, .text, .bytea, .int8, .int4])
     }
+
+    /// What is left of the devices of erased users.
+    static let emptied = PostgreSQLStatement(
+        "emptied-devices-of-users",
+        sql: """
+            SELECT d.id FROM unnest($1::bytea[]) AS u (name)
+            CROSS JOIN LATERAL (
+                SELECT id FROM carillon.devices
+                WHERE account = u.name AND app = $2 AND kind = $4 AND deactivated IS NOT NULL AND \(isEmptied)
+                LIMIT $3) AS d
+            LIMIT $3
+            """,
+        parameters: [.byteaArray, .text, .int8, .int4])
+
+    /// What is left of the devices of all erased users: an index has their pseudonyms, which begin with
+    /// "erased:".
+    static let allEmptied = PostgreSQLStatement(
+        "emptied-devices",
+        sql: """
+            WITH found AS MATERIALIZED (
+                SELECT id FROM carillon.devices
+                WHERE account >= 'erased:' AND account < 'erased;'
+                    AND deactivated IS NOT NULL AND \(isEmptied))
+            SELECT id FROM found WHERE id > $1 ORDER BY id LIMIT $2
+            """,
+        parameters: [.bytea, .int8])
 
     /// How many devices have each of some tags, counted up to a bound.
     static let tagCounts = PostgreSQLStatement(

@@ -226,12 +226,20 @@ import Testing
         let added = try await ChildProcess.run(
             ChildProcess.carillon, ["keys", "api", "add", "orders", "--role", "push", "--data", data])
         #expect(added.status == 0)
+        _ = try scene.directory.write("data/webhook-billing.json", containing: "{}")
+        let damaged = try await store(["import", data, url, "--durability", "single"])
+        #expect(damaged.status != 0 && damaged.errors.contains("webhook-billing.json"), "\(damaged.errors)")
+        _ = try scene.directory.write(
+            "data/webhook-billing.json", containing: #"{"position":3,"standing":"disabled","v":1}"#)
         let wrong = try await store(["import", "\(data)/none", url, "--durability", "single"])
         #expect(wrong.status == 65 && wrong.errors.contains("cannot open the data directory"))
         let strict = try await store(["import", data, url])
         #expect(strict.status == 69 && strict.errors.contains("no synchronous standby"), "\(strict.errors)")
         let done = try await store(["import", data, url, "--durability", "single"])
         #expect(done.status == 0, "\(done.errors)")
+        #expect(
+            try await query("SELECT author FROM carillon.app_marks WHERE app = 'billing' AND kind = 'webhook'", in: url)
+                == "disabled")
         #expect(done.output.contains("API keys") && done.output.contains("Start nodes with this store."))
         #expect(
             try await query("SELECT name, length(sealing) FROM carillon.api_keys, carillon.store", in: url)

@@ -52,12 +52,11 @@ import Testing
         }
 
         mutating func take(_ hash: String, at now: WallTime, isAlone: Bool = true) async -> Bool {
-            var lookUps = 0
-            let id = await stretches.id(hash, at: stretches.begin(hash, at: now), isAlone: isAlone) { [accepted] in
-                lookUps += 1
-                return accepted[$0]
-            }
-            self.lookUps += lookUps
+            let at = stretches.begin(hash, at: now)
+            let choice = stretches.choice(hash, at: at, isAlone: isAlone)
+            if choice.question != nil { lookUps += 1 }
+            let found = accepted.filter { $0.key == choice.question && $0.value >= stretches.start(of: at) }
+            let id = stretches.id(choice, at: at, accepted: found)
             let isNew = accepted[id] == nil
             if isNew { accepted[id] = now }
             stretches.end(hash, acceptedAs: isNew ? id : nil, at: now)

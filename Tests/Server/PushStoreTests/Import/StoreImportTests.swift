@@ -23,11 +23,11 @@ import Testing
     }
 
     private func importing(
-        into store: PostgreSQLOptions, at time: Int64, sealing: [UInt8]? = nil
+        into store: PostgreSQLOptions, at time: Int64, sealing: [UInt8]? = nil, webhooks: [ImportedWebhook] = []
     ) async throws -> StoreImport.Summary {
         try await StoreImport(
             StoreAccess(store, durability: .single, resolver: { [$0.name] }), from: directory.path, sealing: sealing,
-            clock: { WallTime(milliseconds: time) }
+            webhooks: webhooks, clock: { WallTime(milliseconds: time) }
         ).run()
     }
 
@@ -160,6 +160,45 @@ import Testing
     }
 
     // MARK: Events
+
+    @Test func `A webhook goes on in each part before all events that it has not delivered`() async throws {
+        let scene = try await LedgerScene(directory.path)
+        for round in 0..<12 {
+            _ = await scene.accept((0..<20).map { push("m\(round)-\($0)", to: [$0, $0 + 1]) })
+            for message in scene.listener.messages.suffix(20) { scene.carryOut(message) }
+            await scene.settled()
+            scene.advance(.seconds(round == 6 ? 86_400 : 1))
+        }
+        await scene.settled()
+        let before = try await Self.events(of: scene)
+        let time = scene.time
+        await scene.ledger.close()
+        let newest = try #require(before.last?.seq)
+        let positions = stride(from: 0, to: newest, by: 37).map { $0 } + [newest, newest + 100]
+        let webhooks = positions.map { position in
+            ImportedWebhook("at-\(position)", position: position, standing: position == 0 ? "paused" : "active") {
+                "\($0)"
+            }
+        }
+        let options = try await store(parts: 5, at: time)
+        #expect(try await importing(into: options, at: time, webhooks: webhooks).webhooks == positions.count)
+        let cluster = try await LedgerScene(of: options, at: time)
+        let after = try await Self.events(of: cluster)
+        for (position, webhook) in zip(positions, webhooks) {
+            let parts = try await cluster.places(of: webhook.name)
+            #expect(parts.count == 5)
+            let left = after.filter { $0.seq > parts[EventNumber.part(of: $0.seq)] ?? .max }.map(Self.content)
+            let expected = before.filter { $0.seq > position }.map(Self.content)
+            #expect(Set(expected).subtracting(left).isEmpty, "after \(position)")
+            // What is delivered again was near.
+            #expect(left.count - expected.count < before.count / 2, "after \(position)")
+            if expected.isEmpty { #expect(left.isEmpty) }
+        }
+        #expect(
+            try await Self.query(
+                "SELECT app FROM carillon.app_marks WHERE kind = 'webhook' AND author = 'paused'", options) == "at-0")
+        await cluster.ledger.close()
+    }
 
     @Test func `All events are imported once, in chains that have no gaps`() async throws {
         let scene = try await LedgerScene(directory.path)
@@ -376,5 +415,13 @@ import Testing
         // Nothing was marked.
         let fine = try await store(parts: 2, at: time)
         _ = try await importing(into: fine, at: time)
+    }
+}
+
+extension LedgerScene {
+    /// The position of a webhook in each part, of a cluster.
+    fileprivate func places(of name: String) async throws -> [Int: UInt64] {
+        let ledger = try #require(ledger as? PostgreSQLLedger)
+        return try await ledger.webhookParts(of: name).compactMapValues { UInt64($0.record) }
     }
 }

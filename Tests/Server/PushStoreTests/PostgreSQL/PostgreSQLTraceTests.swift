@@ -52,6 +52,28 @@ import Testing
         await node.ledger.close()
     }
 
+    @Test func `When many messages were accepted is one question, and older ones are left out`() async throws {
+        let node = try await carriedOut(try await SharedPostgreSQL.shared.store(parts: 8, at: .current()))
+        let history = MessageHistory(log: node.ledger)
+        let known = stride(from: 0, to: 200, by: 17).compactMap { MessageID("m\($0)") }
+        var expected: [MessageID: WallTime] = [:]
+        for id in known { expected[id] = try await history.one(id, app: LedgerScene.shop).first?.acceptedAt }
+        #expect(expected.count == known.count)
+        // One id begins another, one is unknown, and one is of another app.
+        let asked = (known + [try #require(MessageID("m")), try #require(MessageID("unknown"))])
+            .map { (app: LedgerScene.shop, id: $0) }
+        #expect(try await node.ledger.accepted(asked, since: .distantPast) == expected)
+        let other = try #require(AppID("other"))
+        #expect(try await node.ledger.accepted([(app: other, id: known[0])], since: .distantPast).isEmpty)
+        let newest = try #require(expected.values.max())
+        #expect(try await node.ledger.accepted(asked, since: newest + .seconds(1)).isEmpty)
+        let some = try await node.ledger.accepted(asked, since: newest)
+        #expect(some.allSatisfy { expected[$0.key] == $0.value } && some.values.contains(newest))
+        #expect(try await history.accepted(asked, since: .distantPast) == expected)
+        #expect(try await history.accepted([], since: .distantPast).isEmpty)
+        await node.ledger.close()
+    }
+
     @Test func `The events of a device come from all parts, in order`() async throws {
         let node = try await carriedOut(try await SharedPostgreSQL.shared.store(parts: 8, at: .current()))
         let device = node.ledger.identities.device(of: LedgerScene.shop, token: token(100))

@@ -147,6 +147,39 @@ import Testing
         }
     }
 
+    @Test(arguments: RegistryKind.allCases)
+    func `Devices of an erased user are known as such after a start, too`(kind: RegistryKind) async throws {
+        try await Scene.run(on: kind) { scene in
+            var registry = try await scene.open()
+            _ = try await registry.register(
+                [1, 2, 3].map { Scene.registration($0, user: $0 == 2 ? "other" : "zacharias") })
+            scene.now += 10
+            let erasure = UserErasure(of: "zacharias", in: nil, at: scene.now)
+            #expect(try await registry.erase([Scene.id(1), Scene.id(3)], as: erasure.pseudonym).count == 2)
+            _ = try await registry.deactivate([Scene.id(2)], reason: "by hand")
+            for isAgain in [false, true] {
+                if isAgain {
+                    await registry.close()
+                    registry = try await scene.open()
+                    try await registry.catchUp(from: scene.log)
+                }
+                #expect([1, 2, 3].map { registry.erased.contains(Scene.id($0)) } == [true, false, true])
+                #expect([1, 2, 3].allSatisfy { registry.inactive.contains(Scene.id($0)) })
+                // What is left of a message to them counts the devices.
+                let page = try await registry.page(
+                    of: .users([erasure.pseudonym, "other"]), app: Scene.shop, kind: .alert, wording: nil, after: nil,
+                    limit: 10)
+                #expect(page.devices.isEmpty && Set(page.inactive) == [Scene.id(1), Scene.id(3)])
+            }
+            scene.now += 10
+            _ = try await registry.register([Scene.registration(1, user: "new")])
+            await registry.close()
+            registry = try await scene.open()
+            #expect([1, 3].map { registry.erased.contains(Scene.id($0)) } == [false, true])
+            await registry.close()
+        }
+    }
+
     /// The first of two removals deletes the row of the device; the second one has held the device by then.
     @Test(arguments: RegistryKind.allCases)
     func `A device that is removed twice at once is not held forever`(kind: RegistryKind) async throws {

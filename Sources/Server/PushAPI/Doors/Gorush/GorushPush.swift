@@ -38,7 +38,7 @@ package struct GorushPush: RespondingEndpoint {
     private let door: GorushApps
     private let history: MessageHistory
     private let stretches: GorushStretches
-    /// Reads what an earlier process has accepted within the window. If it fails, each notification is looked up.
+    /// Reads what an earlier process has accepted within the window. If it fails, notifications are looked up.
     private let recall: Task<Void, Never>
     private let outcomes: GorushOutcomes?
     private let counts: GorushCounts
@@ -106,18 +106,18 @@ package struct GorushPush: RespondingEndpoint {
 
     private func ids(of read: GorushRequest, at times: [WallTime]) async throws -> [MessageID] {
         await recall.value
-        var ids: [MessageID] = []
-        for (push, time) in zip(read.pushes, times) {
+        let isAlone = history.log.partCount == 1
+        let choices = zip(read.pushes, times).map { push, time -> GorushStretches.Choice in
             switch push.identity {
-            case .named(let id): ids.append(id)
-            case .content(let hash):
-                ids.append(
-                    try await stretches.id(hash, at: time, isAlone: history.log.partCount == 1) {
-                        try await history.one($0, app: push.app).first?.acceptedAt
-                    })
+            case .named(let id): .one(id)
+            case .content(let hash): stretches.choice(hash, at: time, isAlone: isAlone)
             }
         }
-        return ids
+        let questions = zip(read.pushes, choices).compactMap { push, choice in
+            choice.question.map { (app: push.app, id: $0) }
+        }
+        let accepted = try await history.accepted(questions, since: stretches.start(of: times.min() ?? .distantPast))
+        return zip(choices, times).map { stretches.id($0, at: $1, accepted: accepted) }
     }
 
     private func push(

@@ -7,9 +7,9 @@ import PushTime
 /// The time is cut into stretches that are as long as the window, and the id has the number of the stretch. So the ledger
 /// recognizes an equal notification of the same stretch, also after a crash. For one of the stretch before, there are
 /// three steps: what is under way has its time here; what was accepted is remembered for the window; and what an earlier
-/// process, or another node, may have accepted is looked up in the events. A look-up takes the longer the more events
-/// there are, so that it is left out when the memory has all of a window: a process reads the last one of the earlier
-/// process when it starts.
+/// process, or another node, may have accepted is looked up in the events, once for all notifications of a request. A
+/// look-up takes the longer the more events there are, so that it is left out when the memory has all of a window: a
+/// process reads the last one of the earlier process when it starts.
 final class GorushStretches: Sendable {
     private struct Begun {
         let at: WallTime
@@ -98,25 +98,37 @@ final class GorushStretches: Sendable {
 
     // MARK: Ids
 
-    /// Returns the id of a notification.
-    ///
-    /// - Parameters:
-    ///   - isAlone: Whether no other process accepts notifications.
-    ///   - acceptedAt: Returns when a message was accepted; nil if it was not.
-    func id(
-        _ hash: String, at now: WallTime, isAlone: Bool, acceptedAt: (MessageID) async throws -> WallTime?
-    ) async rethrows -> MessageID {
+    /// The id of a notification.
+    enum Choice {
+        case one(MessageID)
+        /// That of the stretch before, if it was accepted within the window, and else a new one.
+        case earlier(MessageID, otherwise: MessageID)
+
+        /// The id that is to be looked up.
+        var question: MessageID? { if case .earlier(let id, _) = self { id } else { nil } }
+    }
+
+    /// - Parameter isAlone: Whether no other process accepts notifications.
+    func choice(_ hash: String, at now: WallTime, isAlone: Bool) -> Choice {
         let stretch = now.milliseconds / max(1, window.wholeMilliseconds)
         let (known, isComplete) = state.withLock { state in
             (state.recent[hash] ?? state.older[hash], now - window >= state.completeSince)
         }
-        if let known, isWithin(known.at, of: now) { return known.id }
-        if !isAlone || !isComplete {
-            let before = GorushIdentity.id(hash, in: stretch - 1)
-            if let accepted = try await acceptedAt(before), isWithin(accepted, of: now) { return before }
-        }
-        return GorushIdentity.id(hash, in: stretch)
+        if let known, isWithin(known.at, of: now) { return .one(known.id) }
+        let new = GorushIdentity.id(hash, in: stretch)
+        return isAlone && isComplete ? .one(new) : .earlier(GorushIdentity.id(hash, in: stretch - 1), otherwise: new)
     }
+
+    /// - Parameter accepted: When those that were looked up were accepted.
+    func id(_ choice: Choice, at now: WallTime, accepted: [MessageID: WallTime]) -> MessageID {
+        switch choice {
+        case .one(let id): id
+        case .earlier(let id, let new): accepted[id].map { isWithin($0, of: now) } ?? false ? id : new
+        }
+    }
+
+    /// The time since which acceptances count for a notification. Clocks may differ by a window.
+    func start(of now: WallTime) -> WallTime { now - window - window }
 
     /// Whether the time is within the window. A time after now is that of a clock which was set back.
     private func isWithin(_ time: WallTime, of now: WallTime) -> Bool { now < time + window && time < now + window }

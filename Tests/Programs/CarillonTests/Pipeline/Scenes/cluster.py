@@ -431,7 +431,7 @@ def webhook_operation():
 def erased_user():
     """After an erasure by one node, nothing goes out to the user on any, and only the log's past has the name."""
     name = "zacharias.quintel"
-    _, serves, producer, nodes = pair(share=True)
+    scenes, serves, producer, nodes = pair(share=True)
     for number, user in enumerate((name, "other"), 1):
         serves[0].verb("devices", "add", "shop", token(number), "--user", user)
     for serve in serves:
@@ -455,6 +455,10 @@ def erased_user():
     erased = json.loads(serves[1].verb("users", "erase", name, "--json"))
     assert erased["devices"] == 1 and erased["messages"] == 24, erased
     assert not any(left().values()), left()
+    # A node that has started since answers as the one that has not.
+    serves[0].stop()
+    serves[0] = scenes[0].serve()
+    balanced(serves[1])
     assert "names this user" in serves[0].verb("users", "erase", name, code=65)
     for serve in serves:
         serve.verb("resume", "shop")
@@ -505,6 +509,34 @@ def operator_events():
     one.verb("resume", "shop")
     until(lambda: sorted(kinds()) == sorted(expected + ["resume"]), VERB)
     assert database.ask("SELECT count(*) FROM carillon.app_marks WHERE kind = 'operator-event'") == "0"
+
+    # Rows that no version understands stay, as all do while the first partition has no owner.
+    add = "WITH added AS (INSERT INTO carillon.app_marks (app, kind, node, since) SELECT '', 'operator-event', " \
+        "'held-' || n, 0 FROM generate_series({}, {}) AS n RETURNING 1) SELECT count(*) FROM added"
+    assert database.ask(add.format(1, 9_000)) == "9000"
+    one.verb("pause", "shop")
+    assert database.ask(add.format(9_001, 10_000)) == "1000"
+    door = Door(one, control=True)
+
+    def refused():
+        answer = door.ask("POST", "/v1/gateways/shop/resume")
+        assert answer.status in (200, 503), answer
+        return answer.json["detail"] if answer.status == 503 else None
+
+    detail = until(refused, VERB)
+    assert "nothing was changed" in detail and "partition 0" in detail, detail
+    done = len(kinds())
+    door = Door(one, control=True)
+    assert door.ask("POST", "/v1/gateways/shop/pause").status == 503
+    assert "could not be recorded" in one.verb("devices", "add", "shop", token(1), code=75)
+    # What reads, and what apps and producers do, goes on.
+    assert door.ask("GET", "/v1/messages?app=shop").status == 200
+    assert Producer(one).push(note("meanwhile", token(2)))["status"] == "accepted"
+    assert len(kinds()) == done
+    database.ask("WITH gone AS (DELETE FROM carillon.app_marks WHERE node LIKE 'held-%' RETURNING 1) "
+                 "SELECT count(*) FROM gone")
+    until(lambda: door.ask("POST", "/v1/gateways/shop/pause").status == 200, VERB)
+    until(lambda: len(kinds()) == done + 1, VERB)
     database.close()
     one.stop()
 
