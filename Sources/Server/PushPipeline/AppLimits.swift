@@ -1,3 +1,4 @@
+import PushLogic
 import PushModel
 
 /// The limits of one app for resources that all apps share. An app that has reached a limit is answered `busy`; other
@@ -34,15 +35,17 @@ package struct AppLoad: Sendable, Equatable {
 /// A limit that an app has reached.
 package enum AppQuota: String, Sendable, CaseIterable {
     case waiting, scheduled, remembered
+    /// The Live Activities for which messages wait and of which no address is known.
+    case activities
     /// The pipeline as a whole is full, and the app holds at least its share.
     case share
 
-    /// The delay that a `busy` ack asks for. Waiting messages are done in seconds, scheduled or remembered ones in
-    /// hours.
+    /// The delay that a `busy` ack asks for. Waiting messages are done in seconds, those without an address in minutes,
+    /// scheduled or remembered ones in hours.
     var retryAfter: Duration {
         switch self {
         case .waiting, .share: .seconds(1)
-        case .scheduled, .remembered: .seconds(10)
+        case .scheduled, .remembered, .activities: .seconds(10)
         }
     }
 
@@ -54,6 +57,10 @@ package enum AppQuota: String, Sendable, CaseIterable {
         case .remembered:
             "app \(app) has reached its limit of \(limits.remembered) message ids remembered for dedupe.window "
                 + "(limits.remembered)"
+        case .activities:
+            "app \(app) has reached its limit of \(UnaddressedActivities.maxCount) Live Activities, or of "
+                + "\(UnaddressedActivities.maxBytes >> 20) MiB of payloads, that wait for an address; register the "
+                + "update tokens before more updates are sent"
         case .share: "too many messages of all apps wait to be sent, and app \(app) has reached its share of them"
         }
     }

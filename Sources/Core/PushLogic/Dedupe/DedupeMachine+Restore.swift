@@ -16,6 +16,9 @@ extension DedupeMachine {
         }
     }
 
+    /// Takes the id of a scheduled message, before any keys are restored.
+    package mutating func expectTurns(of fingerprint: UInt64) { sentTurns.expect(fingerprint) }
+
     /// Reserves room, so that filling the tables moves nothing.
     package func reserve(messages count: Int, deliveries deliveryCount: Int) {
         messages.reserve(count)
@@ -32,6 +35,7 @@ extension DedupeMachine {
             }
             let seq = number &+ UInt64(index)
             messages.recall(seq, of: key.fingerprint, for: key.audience)
+            sentTurns.recall(seq, of: key.fingerprint)
             if hasPending, key.isSingle { pending.setNeedsNoClaim(seq) }
         }
     }
@@ -54,7 +58,11 @@ extension DedupeMachine {
             deliveries.insert(key.fingerprint)
             if key.isOnly { endedOnly.insert(key.fingerprint) }
         }
-        guard pending.contains(key.seq) || scheduled.contains(key.seq), let outcome = key.outcome else { return }
+        guard let outcome = key.outcome else { return }
+        guard pending.contains(key.seq) || scheduled.contains(key.seq) else {
+            if outcome == .sent { sentTurns.restore(1, of: key.seq) }
+            return
+        }
         recovered[key.seq, default: Recovered()].deliveries.insert(key.fingerprint)
         recovered[key.seq]?.counts.add(outcome)
     }
@@ -62,7 +70,8 @@ extension DedupeMachine {
     /// Restores the fact that a message is done.
     package mutating func restoreCompleted(_ seq: UInt64) {
         _ = pending.complete(seq)
-        if !recovered.isEmpty { recovered[seq] = nil }
+        guard !recovered.isEmpty, let ended = recovered.removeValue(forKey: seq) else { return }
+        sentTurns.restore(UInt64(ended.counts.sent), of: seq)
     }
 
     /// Finishes restoring. `scheduled` contains the scheduled messages that are not done in ascending order, and
@@ -80,5 +89,6 @@ extension DedupeMachine {
             if let key = try storedKey(first), key.isSingle { deliveries.insert(key.audience) }
         }
         pending.compact()
+        sentTurns.finishRestoring()
     }
 }

@@ -37,6 +37,7 @@ package struct DedupeMachine: ~Copyable {
     /// The ids that were cancelled within the window, with the number of the cancellation: the first message of the id.
     let cancelledIDs: FingerprintTable
     var pinned = PinnedKeys()
+    package var sentTurns = SentTurns()
     /// The last row of keys that was removed or pinned.
     var examinedUpTo: UInt64
     package let space: NumberSpace

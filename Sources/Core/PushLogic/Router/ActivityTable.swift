@@ -6,8 +6,12 @@ struct ActivityTable {
     /// The messages to one activity. They end in the order of their numbers, because their lane keeps it.
     struct State {
         let app: AppIndex
+        /// Whether the newest message was cancelled before it was read.
+        var isCancelled = false
         /// The newest message. All older ones end without being sent.
         var newest: Newest
+        /// The highest number of a message so far, which is that of a message behind an end if there is one.
+        var last: UInt64
         /// The message that is looked up or sent.
         var current: MessageHandle?
         /// The newest message, if it is in memory and waits for the end of the current one.
@@ -39,6 +43,8 @@ struct ActivityTable {
         let until: WallTime
     }
 
+    /// The activities of which no address is known, as the ledger counts them.
+    let waits: any ActivityWaits
     private var states: [UInt64: State] = [:]
     /// The number of messages of each app that wait for an address.
     private(set) var waiting: [AppIndex: Int] = [:]
@@ -49,6 +55,10 @@ struct ActivityTable {
     /// Whether a message is superseded of which deliveries may wait for another attempt.
     var hasSuperseded = false
     var clock = AcceptanceClock()
+
+    init(_ waits: any ActivityWaits) {
+        self.waits = waits
+    }
 
     func isQuiet(at time: WallTime) -> Bool { indexing == 0 && !hasSuperseded && time < earliestEnd }
 
@@ -96,20 +106,41 @@ struct ActivityTable {
             state.parked == nil
         else { return }
         states[activity] = nil
+        waits.ended(activity, upTo: state.last)
+    }
+
+    /// Takes note that a message on disk was cancelled. If it was the newest one, no other of its activity waits.
+    mutating func cancelled(_ seq: UInt64) {
+        for (activity, state) in states where state.newest.seq == seq {
+            states[activity]?.isCancelled = true
+            countNoMore(activity)
+        }
+    }
+
+    /// Tells the ledger if the newest message was cancelled and nothing else is under way. Older ones may be left on disk,
+    /// and end when they are read.
+    mutating func countNoMore(_ activity: UInt64) {
+        guard let state = states[activity], state.isCancelled, state.current == nil, state.next == nil else { return }
+        waits.ended(activity, upTo: state.last)
     }
 
     /// Forgets the activities of apps for which nothing waits any more.
     mutating func forget(where isIdle: (AppIndex) -> Bool) {
-        guard states.contains(where: { isIdle($0.value.app) }) else { return }
-        states = states.filter { !isIdle($0.value.app) }
+        remove { isIdle($0.app) }
+    }
+
+    private mutating func remove(where isMeant: (State) -> Bool) {
+        let removed = states.filter { isMeant($0.value) }
+        for (activity, state) in removed {
+            states[activity] = nil
+            waits.ended(activity, upTo: state.last)
+        }
     }
 
     /// Forgets what is not in memory, of parts of the ledger that another process carries out from now on.
     mutating func forget(parts: Set<Int>) {
-        if states.isEmpty { return }
-        states = states.filter {
-            $0.value.current != nil || $0.value.next != nil
-                || !parts.contains(EventNumber.part(of: $0.value.newest.seq))
+        remove {
+            $0.current == nil && $0.next == nil && parts.contains(EventNumber.part(of: $0.newest.seq))
         }
     }
 }

@@ -27,13 +27,16 @@ extension RouterMachine {
         guard let activity = activity(of: accepted), let app = apps.index(of: accepted.message.app) else { return }
         activities.clock.note(accepted.acceptedAt.unixSeconds, of: accepted.seq)
         let newest = ActivityTable.Newest(accepted)
+        activities.waits.waits(ActivityWait(accepted.message, to: activity), newest: accepted.seq)
         guard var state = activities[activity] else {
-            activities[activity] = ActivityTable.State(app: app, newest: newest)
+            activities[activity] = ActivityTable.State(app: app, newest: newest, last: newest.seq)
             return
         }
+        state.last = max(state.last, accepted.seq)
+        activities[activity] = state
         // Nothing but another end takes the place of an end.
         guard accepted.seq > state.newest.seq, newest.isEnd || !state.newest.isEnd else { return }
-        state.newest = newest
+        (state.newest, state.isCancelled) = (newest, false)
         activities[activity] = state
         if let current = state.current {
             // A gateway gives back what it has not given to a connection.
@@ -63,7 +66,8 @@ extension RouterMachine {
         }
         let accepted = messages[message].accepted
         if activities[activity] == nil, let app = apps.index(of: accepted.message.app) {
-            activities[activity] = ActivityTable.State(app: app, newest: ActivityTable.Newest(accepted))
+            activities[activity] = ActivityTable.State(
+                app: app, newest: ActivityTable.Newest(accepted), last: accepted.seq)
         }
         guard let state = activities[activity] else { return true }
         if accepted.seq > state.newest.seq {
@@ -93,12 +97,14 @@ extension RouterMachine {
 
     /// Takes the first page of the addresses of an activity. Returns false if there are none.
     mutating func hasAddress(_ page: AudiencePage, for message: MessageHandle, of activity: UInt64) -> Bool {
+        if !page.devices.isEmpty { activities.waits.found(activity) }
         guard page.devices.isEmpty, page.next == nil, messages[message].counts.total == 0, messages[message].open == 0,
             !isStopped(message)
         else { return true }
         if let successor = successor(of: message) {
             endSearch(of: message, as: successor)
         } else if !page.inactive.isEmpty || wall >= lastMoment(of: message) {
+            activities.waits.lost(activity)
             endSearch(of: message, as: .expiredBecause(.noAddress))
         } else if activities[activity]?.isRegistered == true {
             activities[activity]?.isRegistered = false
@@ -119,9 +125,12 @@ extension RouterMachine {
     /// Leaves a message on disk until an address of its activity is registered.
     private mutating func park(_ message: MessageHandle, of activity: UInt64) {
         let lane = messages[message].lane
+        let accepted = messages[message].accepted
+        activities.waits.lost(activity)
+        activities.waits.waits(ActivityWait(accepted.message, to: activity), newest: accepted.seq)
         // To whole seconds, so that all that end within one are found by one look at the activities.
         let parked = ActivityTable.Parked(
-            seq: messages[message].accepted.seq, lane: lane, until: WallTime(lastMoment(of: message).roundedUp))
+            seq: accepted.seq, lane: lane, until: WallTime(lastMoment(of: message).roundedUp))
         activities.park(parked, of: activity)
         activities[activity]?.current = nil
         lanes[lane].begun -= 1
@@ -150,6 +159,7 @@ extension RouterMachine {
     /// An address of a Live Activity was registered.
     package mutating func registered(_ name: String, of app: AppID) {
         let activity = identities.activity(of: app, name: name)
+        activities.waits.found(activity)
         guard let state = activities[activity] else { return }
         activities[activity]?.lacksAddress = false
         if state.current != nil { activities[activity]?.isRegistered = true }
@@ -204,6 +214,7 @@ extension RouterMachine {
         }
         activities[activity] = state
         activities.forgetIfIdle(activity, after: messages[message].accepted.seq)
+        activities.countNoMore(activity)
         guard let following, !isStopped(following), !endFollowing(following) else { return }
         search(for: following)
     }
@@ -226,11 +237,13 @@ extension RouterMachine {
             guard lanes[lane].spilled.isLookedThrough else { return lookFurther(in: lane) }
             lanes[lane].isIndexing = false
             activities.indexing -= 1
+            activities.waits.allRead(of: apps[lane.app].id)
             apps[lane.app].isDirty = true
         }
     }
 
-    mutating func beginIndexing(_ lane: LaneID) {
+    mutating func beginIndexing(_ lane: LaneID, of count: Int) {
+        activities.waits.unread(count, of: apps[lane.app].id)
         if lanes[lane].isIndexing { return }
         lanes[lane].isIndexing = true
         activities.indexing += 1

@@ -216,7 +216,10 @@ extension RouterMachine {
     private mutating func markStale(_ seq: UInt64, in lane: Lane, since begin: WallTime?) {
         let app = index(of: lane.app)
         let lane = LaneID(app: app, kind: LaneKind(lane))
-        if lane.kind == .activities { unpark(seq, in: lane) }
+        if lane.kind == .activities {
+            unpark(seq, in: lane)
+            activities.cancelled(seq)
+        }
         // Otherwise the message was completed while the order was on its way.
         guard lanes[lane].isOnDisk else { return }
         if lanes[lane].stale.insert(seq).inserted {

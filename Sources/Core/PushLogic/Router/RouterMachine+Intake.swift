@@ -17,7 +17,7 @@ extension RouterMachine {
             let app = index(of: lane.app)
             let isOfActivities = lane.isOfActivities
             let lane = LaneID(app: app, kind: LaneKind(lane))
-            if isOfActivities { beginIndexing(lane) }
+            if isOfActivities { beginIndexing(lane, of: seqs.count) }
             var row = 0
             for seq in seqs {
                 lanes[lane].spilled.append(seq)

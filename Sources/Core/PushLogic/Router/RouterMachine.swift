@@ -42,7 +42,7 @@ package struct RouterMachine: ~Copyable {
     var schedule = Schedule()
     /// What is read to find expired messages, and the newest ones of Live Activities.
     var look = DiskLook()
-    var activities = ActivityTable()
+    var activities: ActivityTable
     /// The highest number of a message of each part so far.
     var newest = PartNumbers()
 
@@ -57,8 +57,9 @@ package struct RouterMachine: ~Copyable {
     package init(
         _ policy: RouterPolicy, identities: Identities, inactive: any DeviceSet,
         erased: any DeviceSet = NoDevices(), ofOtherKinds: any DeviceSet, now: MonotonicTime,
-        wall: WallTime
+        wall: WallTime, activityWaits: any ActivityWaits = NoActivityWaits()
     ) {
+        activities = ActivityTable(activityWaits)
         self.policy = policy
         budget = MemoryBudget(policy)
         self.identities = identities

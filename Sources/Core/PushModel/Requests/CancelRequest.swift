@@ -6,11 +6,21 @@ package struct CancelRequest: Sendable, Equatable {
     package let id: MessageID
     /// The name of the client or operator that asks; nil if it is not known.
     package let client: String?
+    /// The numbers of the parts of the ledger whose messages are cancelled; nil for the part of the id. Messages to Live
+    /// Activities are in the parts of the activities' names.
+    package private(set) var parts: [Int]?
 
     package init(_ id: MessageID, of app: AppID, by client: String? = nil) {
         self.app = app
         self.id = id
         self.client = client
+    }
+
+    /// Returns the request for messages in these parts.
+    package func within(_ parts: [Int]) -> CancelRequest {
+        var request = self
+        request.parts = parts
+        return request
     }
 }
 
@@ -63,14 +73,24 @@ package struct CancelCounts: Sendable, Equatable {
     /// The deliveries that were not sent. Of an audience that the registry determines, only the devices that had been
     /// found count: the search for the others ends.
     package var cancelled: UInt64
+    /// Whether a message to a Live Activity was cancelled, so that the id may have messages to others in other parts.
+    package var isOfActivities = false
 
     package init(sent: UInt64 = 0, cancelled: UInt64 = 0) {
         self.sent = sent
         self.cancelled = cancelled
     }
 
+    package static func ofActivities(sent: UInt64, cancelled: UInt64) -> CancelCounts {
+        var counts = CancelCounts(sent: sent, cancelled: cancelled)
+        counts.isOfActivities = true
+        return counts
+    }
+
     fileprivate static func + (left: CancelCounts, right: CancelCounts) -> CancelCounts {
-        CancelCounts(sent: left.sent &+ right.sent, cancelled: left.cancelled &+ right.cancelled)
+        var sum = CancelCounts(sent: left.sent &+ right.sent, cancelled: left.cancelled &+ right.cancelled)
+        sum.isOfActivities = left.isOfActivities || right.isOfActivities
+        return sum
     }
 }
 

@@ -94,6 +94,8 @@ package enum Acceptance: Sendable, Equatable {
     /// Nothing was stored, because the ledger cannot write or already remembers the maximum number of ids; the same
     /// request may be accepted later. The text for people names the cause, such as a full disk.
     case failed(String)
+    /// Nothing was stored, because too many Live Activities of the app have messages and no address yet.
+    case crowded
     /// Nothing was stored, because a request that belongs to the same envelope could not be.
     case withheld
 }

@@ -63,6 +63,7 @@ enum ForwardedAnswer: Equatable {
             bytes.appendText(String(reason.prefix(maxText)))
         case .notOwned: bytes.append(5)
         case .done(.withheld): bytes.append(6)
+        case .done(.crowded): bytes.append(7)
         }
     }
 
@@ -74,7 +75,7 @@ enum ForwardedAnswer: Equatable {
     private static func append(_ cancellation: Cancellation, to bytes: inout [UInt8]) {
         switch cancellation {
         case .cancelled(let counts):
-            bytes.append(0)
+            bytes.append(counts.isOfActivities ? 4 : 0)
             bytes.appendVarint(counts.sent)
             bytes.appendVarint(counts.cancelled)
         case .tooLate: bytes.append(1)
@@ -137,6 +138,7 @@ enum ForwardedAnswer: Equatable {
         case 4: .done(.failed(reader.text()))
         case 5: .notOwned
         case 6: .done(.withheld)
+        case 7: .done(.crowded)
         default: nil
         }
     }
@@ -147,6 +149,7 @@ enum ForwardedAnswer: Equatable {
         case 1: .tooLate
         case 2: .unknown
         case 3: .failed(reader.text())
+        case 4: .cancelled(.ofActivities(sent: reader.varint(), cancelled: reader.varint()))
         default: nil
         }
     }

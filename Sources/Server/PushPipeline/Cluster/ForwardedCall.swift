@@ -8,6 +8,8 @@ enum ForwardedCall {
     private static let hasClient: UInt8 = 2
     /// The request before it is to a member of the same family.
     private static let isJoined: UInt8 = 4
+    /// The request to cancel names the parts whose messages it concerns.
+    private static let hasParts: UInt8 = 8
 
     // MARK: Requests
 
@@ -45,10 +47,13 @@ enum ForwardedCall {
     static func bytes(_ requests: [CancelRequest]) -> [UInt8] {
         var bytes: [UInt8] = []
         for request in requests {
-            bytes.append(request.client == nil ? 0 : hasClient)
+            bytes.append((request.client == nil ? 0 : hasClient) | (request.parts == nil ? 0 : hasParts))
             bytes.appendText(request.app.name)
             bytes.appendText(request.id.text)
             if let client = request.client { bytes.appendText(client) }
+            guard let parts = request.parts else { continue }
+            bytes.appendVarint(UInt64(parts.count))
+            for part in parts { bytes.appendVarint(UInt64(part)) }
         }
         return bytes
     }
@@ -59,13 +64,31 @@ enum ForwardedCall {
         var requests: [CancelRequest] = []
         while !reader.isAtEnd {
             let flags = reader.byte()
-            guard flags & ~hasClient == 0, requests.count < Family.maxMembers, let app = AppID(reader.text()),
+            guard flags & ~(hasClient | hasParts) == 0, requests.count < Family.maxMembers,
+                let app = AppID(reader.text()),
                 let id = MessageID(accepted: reader.text()), requests.first.map({ $0.id == id }) ?? true
             else { return nil }
-            requests.append(CancelRequest(id, of: app, by: flags & hasClient != 0 ? reader.text() : nil))
-            if reader.isBroken { return nil }
+            var request = CancelRequest(id, of: app, by: flags & hasClient != 0 ? reader.text() : nil)
+            if flags & hasParts != 0 {
+                guard let parts = parts(&reader) else { return nil }
+                request = request.within(parts)
+            }
+            guard !reader.isBroken, request.parts == requests.first?.parts ?? request.parts else { return nil }
+            requests.append(request)
         }
         return reader.isBroken || requests.isEmpty ? nil : requests
+    }
+
+    private static func parts(_ reader: inout ByteReader) -> [Int]? {
+        let count = reader.varint()
+        guard (1...UInt64(PartitionID.maxCount)).contains(count) else { return nil }
+        var parts: [Int] = []
+        for _ in 0..<count {
+            guard let number = Int(exactly: reader.varint()), PartitionID(number) != nil, !reader.isBroken
+            else { return nil }
+            parts.append(number)
+        }
+        return parts
     }
 
     // MARK: Receipts

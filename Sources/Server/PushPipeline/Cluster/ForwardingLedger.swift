@@ -48,11 +48,42 @@ package final class ForwardingLedger: Ledger {
 
     package func cancel(_ requests: [CancelRequest], reply: @escaping @Sendable ([Cancellation]) -> Void) {
         guard let part = map.partition(ofAll: requests) else { return cancelEach(requests[...], reply: reply) }
-        switch owners()[part] {
-        case .this: own.cancel(requests, reply: reply)
-        case .nobody: reply(requests.map { _ in .failed(Self.orphan) })
-        case .other(let node, _): peers.cancel(requests, at: node, reply: reply)
+        let take: @Sendable ([Cancellation]) -> Void = { answers in
+            if self.map.count == 1 || answers.contains(where: \.isFailure) { return reply(answers) }
+            self.cancelActivities(requests, besides: part, answers, reply: reply)
         }
+        switch owners()[part] {
+        case .this: own.cancel(requests, reply: take)
+        case .nobody: reply(requests.map { _ in .failed(Self.orphan) })
+        case .other(let node, _): peers.cancel(requests, at: node, reply: take)
+        }
+    }
+
+    /// Cancels messages to Live Activities, which are in the parts of the activities' names: any part may have some.
+    ///
+    /// - Parameter answers: what became of the messages in the part of the id.
+    private func cancelActivities(
+        _ requests: [CancelRequest], besides part: PartitionID, _ answers: [Cancellation],
+        reply: @escaping @Sendable ([Cancellation]) -> Void
+    ) {
+        let table = owners()
+        var mine: [Int] = []
+        var others: [NodeID: [Int]] = [:]
+        var hasOrphans = false
+        for number in 0..<map.count where number != part.number {
+            switch table[PartitionID(remainder: UInt32(number), of: map.count)] {
+            case .this: mine.append(number)
+            case .nobody: hasOrphans = true
+            case .other(let node, _): others[node, default: []].append(number)
+            }
+        }
+        let joined = JoinedCancellations(
+            answers, calls: others.count + (mine.isEmpty ? 0 : 1) + (hasOrphans ? 1 : 0), reply: reply)
+        for (node, parts) in others {
+            peers.cancel(requests.map { $0.within(parts) }, at: node) { joined.take($0) }
+        }
+        if !mine.isEmpty { own.cancel(requests.map { [mine] in $0.within(mine) }) { joined.take($0) } }
+        if hasOrphans { joined.take(requests.map { _ in .failed(Self.orphan) }) }
     }
 
     /// Cancels the messages of several apps one after the other. A store of an earlier version keeps them apart.

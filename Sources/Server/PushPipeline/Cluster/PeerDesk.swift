@@ -104,8 +104,13 @@ final class PeerDesk {
     }
 
     private func cancel(_ requests: [CancelRequest], size: Int, _ number: UInt64, from peer: [UInt8]) {
-        guard let part = settings.map.partition(ofAll: requests) else { return refuseStrange(number, to: peer) }
-        guard table[part] == .this else { return send(.items(requests.map { _ in .notOwned }), number, to: peer) }
+        guard let parts = requests[0].parts ?? settings.map.partition(ofAll: requests).map({ [$0.number] }),
+            parts.allSatisfy({ $0 < settings.map.count })
+        else { return refuseStrange(number, to: peer) }
+        let isMine = parts.allSatisfy { PartitionID($0).map { table[$0] == .this } ?? false }
+        guard isMine else {
+            return send(.items(requests.map { _ in .notOwned }), number, to: peer)
+        }
         unansweredBytes += size
         let me = LoopBound(self, on: loop)
         ledger.cancel(requests) { results in

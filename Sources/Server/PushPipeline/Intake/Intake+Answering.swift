@@ -97,6 +97,11 @@ extension Intake {
             return .duplicate
         case .conflict, .expired:
             return reject(rejection(answers, at: index, of: request), request, &text)
+        case .crowded:
+            reached(.activities, of: request.message.app)
+            let wait = AppQuota.activities.retryAfter
+            writeBusy(id, retryAfter: wait, to: &text)
+            return .busy(retryAfterMilliseconds: wait.wholeMilliseconds)
         case .withheld:
             tally.busy += 1
             let wait = Self.retryAfterFault.wholeMilliseconds
@@ -155,6 +160,10 @@ extension Intake {
             reportRejection(
                 EnvelopeFault(id: request.message.id.text, rejection: rejected.rejection, app: rejected.app),
                 of: request.client)
+        case .crowded:
+            let app = request.message.app
+            reached(.activities, of: app)
+            reportRejection(overQuota(request, quota: .activities, of: app), of: request.client)
         case .withheld: pullHold.requests.append(request)
         case .failed(let text):
             tally.failed += 1

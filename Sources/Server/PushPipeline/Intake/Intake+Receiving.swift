@@ -255,12 +255,16 @@ extension Intake {
         let isCrowded = canWait && run.backlog + unanswered.count >= limits.backlog
         let share = isCrowded ? limits.backlog / quotas.appCount : nil
         let quota = quotas.admit(message, at: run.now, run: run.number, share: share, load: load)
-        guard let quota else { return nil }
-        tally.overQuota[quota, default: 0] += 1
-        if quotas.isWorthReport(quota, of: message.app, at: run.now) {
-            settings.quotaReached(message.app, quota, quota.detail(message.app, quotas.limits(of: message.app)))
-        }
+        if let quota { reached(quota, of: message.app) }
         return quota
+    }
+
+    /// Counts a request that was not accepted because its app has reached a limit, and reports the limit.
+    func reached(_ quota: AppQuota, of app: AppID) {
+        tally.overQuota[quota, default: 0] += 1
+        if quotas.isWorthReport(quota, of: app, at: run.now) {
+            settings.quotaReached(app, quota, quota.detail(app, quotas.limits(of: app)))
+        }
     }
 
     func writeBusy(_ id: MessageID, retryAfter wait: Duration, to text: inout [UInt8]) {
@@ -268,7 +272,7 @@ extension Intake {
         AckText.busy(id: id.text, retryAfterMS: wait.wholeMilliseconds, to: &text)
     }
 
-    private func overQuota(_ request: PushRequest, quota: AppQuota, of app: AppID) -> EnvelopeFault {
+    func overQuota(_ request: PushRequest, quota: AppQuota, of app: AppID) -> EnvelopeFault {
         return EnvelopeFault(
             id: request.message.id.text,
             rejection: Rejection(.tooMany, detail: quota.detail(app, quotas.limits(of: app))),

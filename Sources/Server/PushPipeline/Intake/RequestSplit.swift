@@ -59,7 +59,8 @@ struct RequestSplit: Sendable {
         case .accepted: 1
         case .expired: 2
         case .conflict: 3
-        case .failed: 4
+        case .crowded: 4
+        case .failed: 5
         }
     }
 }

@@ -13,6 +13,8 @@ package actor Router {
     package struct Settings: Sendable {
         package var policy = RouterPolicy()
         package var wallClock: @Sendable () -> WallTime = { .current() }
+        /// The Live Activities without a known address, which the ledger counts.
+        package var activityWaits: any ActivityWaits = NoActivityWaits()
         /// The time zones in which messages go out at a local time.
         package var zones: @Sendable () -> TimeZones = { .none }
         /// Called on the router's loop with outcomes and completed messages, before the ledger gets them.
@@ -62,7 +64,8 @@ package actor Router {
         self.settings = settings
         machine = RouterMachine(
             settings.policy, identities: identities, inactive: registry.inactive, erased: registry.erased,
-            ofOtherKinds: registry.ofOtherKinds, now: MonotonicTime(nanoseconds: 0), wall: settings.wallClock())
+            ofOtherKinds: registry.ofOtherKinds, now: MonotonicTime(nanoseconds: 0), wall: settings.wallClock(),
+            activityWaits: settings.activityWaits)
         registry.observeActivities { [weak self] app, name in self?.registered(name, of: app) }
     }
 

@@ -147,10 +147,11 @@ final class Pipeline: Sendable {
         stores.node?.whenSharedRead { [weak feedback] in feedback?.take($0) }
         let troubles = Locked(RouterTroubles())
         routerTroubles = troubles
-        let routing = Router.Settings(
+        var routing = Router.Settings(
             configuration, clock: clock, zones: dependencies.zones, outcomes: outcomes, feedback: feedback,
             troubles: troubles, log: log)
-        let router = await back.run {
+        routing.activityWaits = ledger.activityWaits
+        let router = await back.run { [routing] in
             Router(on: back, ledger: ledger, registry: registry, identities: ledger.identities, settings: routing)
         }
         self.router = router

@@ -5,6 +5,8 @@ import PushWire
 /// The sum of the events of one message, which may be added in any order.
 package struct MessageTally: Sendable {
     private var seq: UInt64?
+    /// The highest numbers of its acceptances by part of the ledger: numbers of different parts have no order.
+    private var accepted: [Int: UInt64] = [:]
     private var acceptedAt: WallTime?
     private var acceptances = 0
     private var duplicates = 0
@@ -38,6 +40,8 @@ package struct MessageTally: Sendable {
             if asked.atLocal != nil, let time = asked.notBeforeAt { turns.append(time) }
             if event.seq > seq ?? 0 { request = asked }
             seq = max(seq ?? 0, event.seq)
+            accepted[EventNumber.part(of: event.seq), default: 0] = max(
+                accepted[EventNumber.part(of: event.seq)] ?? 0, event.seq)
             acceptedAt = acceptedAt.map { min($0, event.time) } ?? event.time
             let named = details?.number("devices")
             devices = devices.flatMap { sum in named.map { sum &+ UInt64(max(0, $0)) } }
@@ -73,11 +77,16 @@ package struct MessageTally: Sendable {
     /// The time of the first turn that is not completed; nil if none is left. Turns are completed in their order, nearly.
     private var nextTurn: WallTime? { completions < turns.count ? turns.sorted()[max(0, completions)] : nil }
 
+    private var isCancelled: Bool {
+        guard let cancellation else { return false }
+        return cancellation.seq > accepted[EventNumber.part(of: cancellation.seq)] ?? 0
+    }
+
     package func answer(app: String, id: String, isWhole: Bool = true) -> MessageSummary {
         let state: MessageSummary.State =
             if acceptances == 0, completions == 0, !hasBegun, refusal != nil {
                 .rejected
-            } else if let cancellation, cancellation.seq > seq ?? 0 {
+            } else if isCancelled {
                 .cancelled
             } else if isCompleted {
                 isExpired && completed.total == 0 ? .expired : .completed

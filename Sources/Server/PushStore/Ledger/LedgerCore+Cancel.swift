@@ -24,6 +24,7 @@ extension LedgerCore {
             let request = CancelRequest(id, of: app, by: rows.text(4))
             if rows.isNull(5) {
                 var open = LedgerCancels.Open(request: request, fingerprint: fingerprint, parts: [], replies: [])
+                open.sentBefore = machine.dedupe.sentTurns.count(of: fingerprint)
                 for part in parts {
                     open.parts.append(machine.part(part.seq, try message(part.seq), of: request, at: clock()))
                 }

@@ -17,6 +17,7 @@ extension LedgerCore {
         let (messages, times) = try core.readMessages()
         var lanes = messages
         let scheduled = try core.readScheduled()
+        for message in scheduled { core.machine.dedupe.expectTurns(of: message.fingerprint) }
         try core.readKeys(Set(scheduled.map(\.seq)))
         let rows = core.rows
         try core.machine.dedupe.finishRestoring(scheduled: scheduled) { (seq) throws(StoreError) in

@@ -68,6 +68,7 @@ package final class SQLiteLedger: LedgerEngine, Sendable {
     }
 
     package let identities: Identities
+    package let activityWaits: SharedActivityWaits
     /// The newest event number when the ledger was opened.
     package let newestAtOpen: UInt64
     /// The newest event number of each topic when the ledger was opened.
@@ -107,7 +108,8 @@ package final class SQLiteLedger: LedgerEngine, Sendable {
             let (core, known, backlog) = try await writing.run {
                 PrivateFile.prepare(settings.path)
                 let (core, backlog) = try LedgerCore.open(settings)
-                return (Confined(core), Known(core.machine.identities, core.machine.writer), backlog)
+                let known = Known(core.machine.identities, core.machine.writer, core.machine.activityWaits)
+                return (Confined(core), known, backlog)
             }
             let reader = try await reading.run {
                 Confined(try LedgerReader(settings.path, indexDamaged: settings.indexDamaged))
@@ -126,8 +128,11 @@ package final class SQLiteLedger: LedgerEngine, Sendable {
         let newest: UInt64
         let heads: [LogWriter.Head]
 
-        init(_ identities: Identities, _ writer: LogWriter) {
+        let activityWaits: SharedActivityWaits
+
+        init(_ identities: Identities, _ writer: LogWriter, _ activityWaits: SharedActivityWaits) {
             self.identities = identities
+            self.activityWaits = activityWaits
             newest = writer.next - 1
             heads = writer.topics
         }
@@ -141,7 +146,7 @@ package final class SQLiteLedger: LedgerEngine, Sendable {
         self.reading = reading
         self.core = core
         self.reader = reader
-        identities = known.identities
+        (identities, activityWaits) = (known.identities, known.activityWaits)
         newestAtOpen = known.newest
         headsAtOpen = known.heads
         retention = Locked(settings.retention)

@@ -22,8 +22,13 @@ struct DecidedGroup: ~Copyable {
     var cancels = CancelGroup()
     /// How the group changes the backlogs of the apps.
     var backlog = BacklogChanges()
+    /// The messages to Live Activities without a known address; nil for nearly all groups.
+    var activities: AdmittedActivities?
     /// The requests that are duplicates, with the numbers of the messages that they repeat.
     var duplicates: [(message: Message, seq: UInt64)] = []
+    /// The turns of messages at a local time that are done, by the ids of the messages: what was sent, or nil if no other
+    /// turn is left.
+    var endedTurns: [(fingerprint: UInt64, sent: UInt64?)] = []
     /// The scheduled messages that are done with this group.
     var unscheduled: Set<UInt64> = []
 

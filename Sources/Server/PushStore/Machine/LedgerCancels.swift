@@ -10,10 +10,14 @@ struct LedgerCancels {
         /// The message without its payload, for its events.
         let message: Message
         let lane: Lane?
+        /// Whether it changes a Live Activity.
+        let isOfActivity: Bool
         /// The number of different devices that it names; nil if the registry determines them.
         let named: Int?
         /// The time since which it waits; nil if it is damaged.
         let begin: WallTime?
+        /// Whether it is one of several with its id, which go out at a local time.
+        let isTurn: Bool
         /// Its outcomes, if it was completed after the cancellation and before it could be stopped.
         var completed: OutcomeCounts?
     }
@@ -24,6 +28,8 @@ struct LedgerCancels {
         let fingerprint: UInt64
         var parts: [Part]
         var replies: [@Sendable (Cancellation) -> Void]
+        /// What was sent of other turns of the message, which were done before the cancellation.
+        var sentBefore: UInt64 = 0
 
         func part(_ seq: UInt64) -> Part? { parts.first { $0.seq == seq } }
     }

@@ -4,6 +4,8 @@ package import PushTime
 /// A ledger as the server composes it: the ports of the pipeline, and what opens, trims, watches and closes them.
 package protocol LedgerEngine: Ledger, EventLog, ReceiptLog, SentDeliveries {
     var identities: Identities { get }
+    /// The Live Activities for which messages wait and of which no address is known.
+    var activityWaits: SharedActivityWaits { get }
     /// The state as of the last committed group. To read it does not wait for the store.
     var latest: LedgerStatus { get }
 

@@ -25,7 +25,8 @@ extension LedgerMachine {
                 CancelGroup.New(
                     number: number, open: open,
                     cancel: LedgerCancels.Open(
-                        request: request, fingerprint: fingerprint, parts: [], replies: [reply])))
+                        request: request, fingerprint: fingerprint, parts: [], replies: [reply],
+                        sentBefore: dedupe.sentTurns.count(of: fingerprint))))
         }
     }
 
@@ -98,8 +99,9 @@ extension LedgerMachine {
         return LedgerCancels.Part(
             seq: seq, message: message,
             lane: isAhead ? nil : accepted.map { Lane(of: $0.message, to: $0.audience) },
+            isOfActivity: accepted?.message.kind == .activity,
             named: accepted.flatMap { $0.isDynamic ? nil : differentNames(of: $0.audience, app: request.app) },
-            begin: accepted?.begin)
+            begin: accepted?.begin, isTurn: accepted?.message.turn != nil)
     }
 
     /// Returns the number of different devices that an audience names; nil if the registry determines them.

@@ -11,6 +11,7 @@ extension LedgerMachine {
     ) throws(Lookup.Failure) {
         guard let open = cancels.open[end.number] else { return }
         var counts = CancelCounts()
+        counts.isOfActivities = open.parts.contains(where: \.isOfActivity)
         var words: [UInt64] = []
         var ended: [CompletedMessage] = []
         var isStopped = false
@@ -42,6 +43,7 @@ extension LedgerMachine {
             }
             stored.append(to: &words)
         }
+        if open.parts.contains(where: \.isTurn) { counts.sent &+= open.sentBefore }
         decided.cancels.finished.append(CancelGroup.Finished(number: end.number, counts: isStopped ? counts : nil))
         guard isStopped else { return decided.rows.removedCancels.append(end.number) }
         decided.rows.changedCancels.append(
@@ -82,6 +84,7 @@ extension LedgerMachine {
         for (reply, number) in group.waiting { cancels.open[number]?.replies.append(reply) }
         for finished in group.finished {
             guard let open = cancels.open.removeValue(forKey: finished.number) else { continue }
+            dedupe.sentTurns.forget(open.fingerprint)
             if finished.counts == nil {
                 dedupe.forgetCancelled(open.fingerprint)
                 for part in open.parts { cancels.numbers[part.seq] = nil }

@@ -104,11 +104,14 @@ extension LedgerMachine {
     ) throws(Lookup.Failure) -> Acceptance {
         let message = request.message
         let facts = facts(of: request, fingerprint, at: decided.time)
+        let isAdmitted = try admit(request, facts, in: &decided, lookup)
+        if isAdmitted == false { return .crowded }
         let decision = try dedupe.decide(facts, in: &decided.dedupe) { (seq) throws(Lookup.Failure) in
             try lookup.key(of: seq)
         }
         switch decision {
         case .new(let seq, let key):
+            if isAdmitted != nil { decided.activities?.number(seq) }
             accept(request, as: seq, key: key, in: &decided)
             return .accepted(seq: seq)
         case .duplicate(let earlier):
@@ -120,6 +123,23 @@ extension LedgerMachine {
         case .refused:
             return .failed(limitReached)
         }
+    }
+
+    /// Takes room for a new message to a Live Activity. Returns whether there is any; nil for all other messages.
+    private func admit<Lookup: LedgerLookup>(
+        _ request: PushRequest, _ facts: DedupeRequest, in decided: inout DecidedGroup, _ lookup: Lookup
+    ) throws(Lookup.Failure) -> Bool? {
+        guard case .activities(let names) = request.audience, let name = names.first,
+            // A message for later waits for its time first.
+            request.message.notBefore.map({ $0 <= decided.time.unixSeconds }) ?? true,
+            try dedupe.foresee(
+                facts, after: 0, in: decided.dedupe,
+                storedKey: { (seq) throws(Lookup.Failure) in try lookup.key(of: seq) }) == nil
+        else { return nil }
+        let activities = decided.activities ?? AdmittedActivities(activityWaits)
+        decided.activities = activities
+        let activity = identities.activity(of: request.message.app, name: name)
+        return activities.admit(ActivityWait(request.message, to: activity))
     }
 
     private mutating func accept(

@@ -103,6 +103,19 @@ extension LedgerMachine {
             decided.unscheduled.insert(message.seq)
         case .unknown: break
         }
+        if completion != .unknown, message.message.turn != nil { try endTurn(message, in: &decided, lookup) }
+    }
+
+    /// Keeps what was sent for a turn while other turns of the message are not done.
+    private func endTurn<Lookup: LedgerLookup>(
+        _ message: CompletedMessage, in decided: inout DecidedGroup, _ lookup: Lookup
+    ) throws(Lookup.Failure) {
+        let fingerprint = identities.message(of: message.message.app, id: message.message.id).value
+        var isLast = true
+        for seq in dedupe.known(fingerprint).messages where isLast {
+            isLast = try !isOpen(seq, in: decided, lookup)
+        }
+        decided.endedTurns.append((fingerprint, isLast ? nil : UInt64(message.counts.sent)))
     }
 
     /// Returns whether a message of an earlier group is scheduled and not done.

@@ -23,8 +23,14 @@ struct LedgerMachine: ~Copyable {
     var scheduledCount = 0
     /// The number of unfinished messages per app.
     var backlog = AppBacklogs()
+    /// The Live Activities without a known address, of all parts of the ledger.
+    let activityWaits: SharedActivityWaits
 
-    init(_ identities: Identities, writer: LogWriter, dedupe: consuming DedupeMachine, storeName: String) {
+    init(
+        _ identities: Identities, writer: LogWriter, dedupe: consuming DedupeMachine, storeName: String,
+        activityWaits: SharedActivityWaits = SharedActivityWaits()
+    ) {
+        self.activityWaits = activityWaits
         self.identities = identities
         self.writer = writer
         self.dedupe = dedupe
@@ -81,6 +87,10 @@ struct LedgerMachine: ~Copyable {
             backlog.add(change.app, waiting: change.waiting, scheduled: change.scheduled)
         }
         dedupe.commit(decided.dedupe)
+        decided.activities?.stored()
+        for (fingerprint, sent) in decided.endedTurns {
+            if let sent { dedupe.sentTurns.add(sent, to: fingerprint) } else { dedupe.sentTurns.forget(fingerprint) }
+        }
         for row in decided.rows.messages { dedupe.addPending(row.finished()) }
     }
 
@@ -88,6 +98,7 @@ struct LedgerMachine: ~Copyable {
     mutating func undo(_ decided: borrowing DecidedGroup) {
         writer.revert()
         dedupe.undo(decided.dedupe)
+        decided.activities?.withdraw()
     }
 
     /// The maximum number of events in a segment, because readers load a segment as a whole.

@@ -95,6 +95,12 @@ final class LedgerPart {
     /// Whether the witness carries out the part.
     var isOpen: Bool { phase == .serving || phase == .suspended }
 
+    /// Whether messages with an id are remembered, as of the last group.
+    func remembers(_ request: CancelRequest) -> Bool {
+        let known = machine.dedupe.known(machine.identities.message(of: request.app, id: request.id).value)
+        return known.cancellation != nil || !known.messages.isEmpty
+    }
+
     /// Whether nothing of the part waits for the database.
     var isSettled: Bool { waiting.isEmpty && !isBusy }
 

@@ -27,7 +27,8 @@ struct PartRestore: ~Copyable {
     }
 
     init(
-        _ part: Int, of count: Int, epoch: Int64, identities: Identities, retention: LedgerRetention, storeName: String
+        _ part: Int, of count: Int, epoch: Int64, identities: Identities, retention: LedgerRetention, storeName: String,
+        activityWaits: SharedActivityWaits
     ) {
         self.part = part
         self.epoch = epoch
@@ -37,7 +38,7 @@ struct PartRestore: ~Copyable {
             identities, writer: LogWriter(next: next),
             dedupe: DedupeMachine(
                 window: retention.window, limit: max(1, retention.keyLimit / max(1, count)),
-                space: .part(part, of: count)), storeName: storeName)
+                space: .part(part, of: count)), storeName: storeName, activityWaits: activityWaits)
     }
 
     private func damaged(_ table: String, _ number: UInt64) -> StoreError {
@@ -78,6 +79,7 @@ struct PartRestore: ~Copyable {
         scheduled.append(
             DedupeMachine.ScheduledMessage(seq: seq, fingerprint: key.fingerprint, audience: key.audience))
         scheduledNumbers.insert(seq)
+        machine.dedupe.expectTurns(of: key.fingerprint)
         machine.backlog.add(app, scheduled: 1)
         machine.scheduledCount += 1
     }

@@ -44,7 +44,7 @@ extension PostgreSQLCore {
         if cancel.isOpen {
             part.machine.cancels.open[cancel.number] = LedgerCancels.Open(
                 request: cancel.request, fingerprint: cancel.fingerprint, parts: cancel.parts.map { known($0.seq) },
-                replies: [])
+                replies: [], sentBefore: part.machine.dedupe.sentTurns.count(of: cancel.fingerprint))
             let parts = cancel.parts.map { CancelEnd.Part(seq: $0.seq, fate: .absent) }
             part.waiting.outcomes.append(([], [], [CancelEnd(number: cancel.number, parts: parts)]))
         } else if !open.isEmpty {

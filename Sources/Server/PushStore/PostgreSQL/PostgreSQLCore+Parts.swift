@@ -41,7 +41,8 @@ extension PostgreSQLCore {
         let loading = Loading(epoch: epoch, reply: reply)
         self.loading[number] = loading
         let restore = PartRestore(
-            number, of: partCount, epoch: epoch, identities: identities, retention: retention, storeName: storeName)
+            number, of: partCount, epoch: epoch, identities: identities, retention: retention, storeName: storeName,
+            activityWaits: published.withLock { $0.activityWaits })
         let loader = PartLoader(number, epoch: epoch, on: reads, into: restore, storeName: storeName) {
             [weak self, weak loading] result in
             guard let self, let loading else { return }
@@ -131,7 +132,7 @@ extension PostgreSQLCore {
         part.phase = .serving
         guard let id = PartitionID(part.part) else { return }
         let heads = LogHeads(part: id, newest: part.newestAtOpen, topics: part.heads)
-        published.withLock { ($0.heads[part.part], $0.epochs[part.part]) = (heads, part.epoch) }
+        published.withLock { $0.open(part.part, heads, epoch: part.epoch) }
     }
 
     func stopSending() {
@@ -168,7 +169,7 @@ extension PostgreSQLCore {
 
     /// Orders the witness to forget a part.
     private func orderToForget(_ part: LedgerPart) {
-        published.withLock { ($0.heads[part.part], $0.epochs[part.part]) = (nil, nil) }
+        published.withLock { $0.close(part.part) }
         unforgotten[part.part, default: 0] += 1
         guard let witness, let id = PartitionID(part.part) else { return isForgotten(part) }
         let done = LoopBound<() -> Void>({ [weak self] in self?.isForgotten(part) }, on: loop)

@@ -143,11 +143,22 @@ final class PostgreSQLCore {
         }
     }
 
-    /// Takes requests to cancel, which all belong to one part.
+    /// Takes requests to cancel, which all concern the same parts.
     private func cancel(_ requests: [CancelRequest], reply: @escaping @Sendable ([Cancellation]) -> Void) {
         guard let first = requests.first else { return reply([]) }
-        let number = part(of: first.app, first.id)
+        guard let parts = first.parts else { return cancel(requests, in: part(of: first.app, first.id), reply: reply) }
+        let replies = PartCancels(requests.count, parts: parts.count, reply: reply)
+        for part in parts { cancel(requests, in: part) { replies.take($0) } }
+    }
+
+    private func cancel(
+        _ requests: [CancelRequest], in number: Int, reply: @escaping @Sendable ([Cancellation]) -> Void
+    ) {
         guard let part = served(number) else { return reply(requests.map { _ in .failed(refusal(of: number)) }) }
+        // Most parts have never had a message with the id, and answer at once.
+        if part.waiting.requests.isEmpty, !part.isBusy, requests.allSatisfy({ !part.remembers($0) }) {
+            return reply(requests.map { _ in .unknown })
+        }
         part.waiting.cancels.append((part.waiting.requests.count, requests, reply))
     }
 

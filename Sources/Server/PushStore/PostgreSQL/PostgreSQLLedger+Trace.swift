@@ -22,28 +22,37 @@ extension PostgreSQLLedger {
     }
 
     package func trace(_ subject: TraceSubject, after: UInt64, limit: Int) async throws -> [LogSegment] {
-        let (parts, name) = search(of: subject)
+        guard case .message(let id, let app?, let activity) = subject else {
+            return try await search(subject.name, after, limit)
+        }
+        if let activity {
+            let part = map.partition(of: app, activity: activity).number
+            if EventNumber.part(of: after) > part { return [] }
+            return try await find(subject.name, in: part, after: max(after, EventNumber.base(of: part)), limit: limit)
+        }
+        let part = map.partition(of: app, id).number
+        let isBegin = after <= EventNumber.base(of: part)
+        let first = try await find(
+            subject.name, in: part, after: EventNumber.base(of: part), limit: isBegin ? limit : Self.probed)
+        // Messages to Live Activities are in the parts of the activities' names.
+        let isWhole = first.contains { $0.isWhole(id, app) }
+        if !isWhole { return try await search(subject.name, after, limit) }
+        if isBegin { return first }
+        if EventNumber.part(of: after) > part { return [] }
+        return try await find(subject.name, in: part, after: after, limit: limit)
+    }
+
+    /// The number of segments in which the acceptance of a message is looked for again.
+    private static let probed = 16
+
+    /// Searches all parts.
+    private func search(_ name: [UInt8], _ after: UInt64, _ limit: Int) async throws -> [LogSegment] {
         var segments: [LogSegment] = []
-        for part in parts where part >= EventNumber.part(of: after) && segments.count < limit {
+        for part in 0..<map.count where part >= EventNumber.part(of: after) && segments.count < limit {
             let first = max(after, EventNumber.base(of: part))
             segments += try await find(name, in: part, after: first, limit: limit - segments.count)
         }
         return segments
-    }
-
-    /// Returns the parts that may have events of a subject, and the bytes that these contain.
-    private func search(of subject: TraceSubject) -> (parts: Range<Int>, name: [UInt8]) {
-        switch subject {
-        case .message(let id, let app, let activity):
-            guard let app else { return (0..<map.count, Array(id.text.utf8)) }
-            let part = (activity.map { map.partition(of: app, activity: $0) } ?? map.partition(of: app, id)).number
-            return (part..<(part + 1), Array(id.text.utf8))
-        case .device(let device):
-            var name: [UInt8] = []
-            name.appendWord(device.high)
-            name.appendWord(device.low)
-            return (0..<map.count, name)
-        }
     }
 
     private func find(_ name: [UInt8], in part: Int, after: UInt64, limit: Int) async throws -> [LogSegment] {
@@ -92,7 +101,33 @@ extension PostgreSQLLedger {
     }
 }
 
+extension TraceSubject {
+    /// The bytes that its events contain.
+    fileprivate var name: [UInt8] {
+        switch self {
+        case .message(let id, _, _): return Array(id.text.utf8)
+        case .device(let device):
+            var name: [UInt8] = []
+            name.appendWord(device.high)
+            name.appendWord(device.low)
+            return name
+        }
+    }
+}
+
 extension LogSegment {
+    /// Whether the segment has the acceptance of a message that cannot be for Live Activities by name.
+    fileprivate func isWhole(_ id: MessageID, _ app: AppID) -> Bool {
+        let wanted = Array(id.text.utf8)
+        var isWhole = false
+        let isSound = couldBeRead { entry in
+            guard entry.event.kind == .messageAccepted, entry.concerns(wanted), entry.app == app else { return true }
+            isWhole = entry.details?.text("push_type") != "liveactivity"
+            return false
+        }
+        return isSound && isWhole
+    }
+
     /// Whether the bytes of the segment contain a name.
     fileprivate func contains(_ name: [UInt8]) -> Bool {
         guard let first = name.first, bytes.count >= name.count else { return false }

@@ -57,6 +57,7 @@ package final class PostgreSQLLedger: LedgerEngine, Sendable {
     }
 
     package let identities: Identities
+    package let activityWaits: SharedActivityWaits
     /// How messages are assigned to parts.
     package let map: PartitionMap
     private let gate: LoopGate
@@ -80,6 +81,7 @@ package final class PostgreSQLLedger: LedgerEngine, Sendable {
         scalesAtOpen = scales
         self.retention = Locked(retention)
         self.published = published
+        activityWaits = published.withLock { $0.activityWaits }
         self.call = call
         sentReader = SentReader(call, parts: store.map.count)
         self.core = core

@@ -36,6 +36,7 @@ private final class ActivityWalk {
     private typealias F = RouterFixtures
 
     private var machine: RouterMachine
+    private var waits = TestActivityWaits()
     private var random: SeededRandom
     private var now = F.begin
     private var wall = WallTime(milliseconds: F.second * 1000)
@@ -60,19 +61,21 @@ private final class ActivityWalk {
 
     init(seed: UInt64) {
         random = SeededRandom(seed: seed)
-        machine = Self.machine(now, wall)
+        machine = Self.machine(now, wall, waits)
         start()
     }
 
-    private static func machine(_ now: MonotonicTime, _ wall: WallTime) -> RouterMachine {
+    private static func machine(
+        _ now: MonotonicTime, _ wall: WallTime, _ waits: TestActivityWaits
+    ) -> RouterMachine {
         var policy = RouterPolicy()
         policy.load = 3
         policy.loadBelow = 4
         policy.look = 2
         policy.loadedMessages = 6
         return RouterMachine(
-            policy, identities: F.identities, inactive: TestDevices(), ofOtherKinds: TestDevices(), now: now, wall: wall
-        )
+            policy, identities: F.identities, inactive: TestDevices(), ofOtherKinds: TestDevices(), now: now,
+            wall: wall, activityWaits: waits)
     }
 
     private func start() {
@@ -124,6 +127,9 @@ private final class ActivityWalk {
             audience: .activities([name]), needsClaim: true)
         waiting[next] = accepted
         next += 1
+        // The ledger counts a message before the router has it, and may have stored more than that.
+        let wait = ActivityWait(message, to: F.identities.activity(of: F.shop, name: name))
+        if waits.state.admit(wait) { waits.state.stored(wait.activity, as: accepted.seq) }
         machine.accepted([accepted])
     }
 
@@ -206,7 +212,8 @@ private final class ActivityWalk {
 
     /// What was in flight is unknown to the next process, and waits on disk as before.
     private func restart() {
-        machine = Self.machine(now, wall)
+        waits = TestActivityWaits()
+        machine = Self.machine(now, wall, waits)
         (out, pages, loads, claims, taken) = ([], [], [], [], 0)
         start()
         machine.backlog(
@@ -235,6 +242,18 @@ private final class ActivityWalk {
             loads += actions.loads
             if !actions.claims.isEmpty { claims.append((actions.claimants, actions.claims)) }
         }
+        checkWaits()
+    }
+
+    /// What waits and has no address counts, and nothing else.
+    private func checkWaits() {
+        let count = waits.state.load(of: F.shop).count
+        guard machine.activities.indexing == 0 else { return check(count >= 0, "\(count) activities wait") }
+        let open = Set(waiting.values.map { name(of: $0) })
+        check(count <= open.count, "\(count) activities count, and messages wait for \(open.count)")
+        // Messages to an activity without an address wait on disk, and nothing else.
+        let parked = machine.activities.waiting.values.reduce(0, +)
+        check(count >= parked, "\(count) activities count, and \(parked) messages wait for an address")
     }
 
     private func note(_ record: DeliveryRecord) {
@@ -303,5 +322,7 @@ private final class ActivityWalk {
         }
         check(waiting.isEmpty, "\(waiting.keys.sorted()) never end")
         if fault == nil { check(machine.leftovers() == [], "\(machine.leftovers())") }
+        let left = waits.state.load(of: F.shop)
+        check(left == (0, 0), "\(left) activities wait although no message does")
     }
 }

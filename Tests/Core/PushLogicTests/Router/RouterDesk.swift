@@ -9,6 +9,7 @@ final class RouterDesk {
     var machine: RouterMachine
     let inactive = TestDevices()
     let ofOtherKinds = TestDevices()
+    let waits = TestActivityWaits()
     var now = F.begin
     var wall = WallTime(milliseconds: F.second * 1000)
     var out: [Delivery] = []
@@ -34,7 +35,8 @@ final class RouterDesk {
 
     init(_ policy: RouterPolicy = RouterPolicy(), credit: Int = 1000) {
         machine = RouterMachine(
-            policy, identities: F.identities, inactive: inactive, ofOtherKinds: ofOtherKinds, now: now, wall: wall)
+            policy, identities: F.identities, inactive: inactive, ofOtherKinds: ofOtherKinds, now: now, wall: wall,
+            activityWaits: waits)
         _ = machine.gateChanged(F.shop, isThere: true)
         report([], credit: credit)
     }

@@ -40,3 +40,17 @@ enum RouterFixtures {
             isScheduled: notBefore.map { $0 > at } ?? false, counts: counts)
     }
 }
+
+/// Counts as the ledger does, for one thread.
+final class TestActivityWaits: ActivityWaits, @unchecked Sendable {
+    // Unchecked: a test has one thread.
+    var state = UnaddressedActivities()
+
+    func admit(_ wait: ActivityWait) -> Bool { state.admit(wait) }
+    func waits(_ wait: ActivityWait, newest seq: UInt64) { state.waits(wait, newest: seq) }
+    func found(_ activity: UInt64) { state.found(activity) }
+    func lost(_ activity: UInt64) { state.lost(activity) }
+    func ended(_ activity: UInt64, upTo seq: UInt64) { state.ended(activity, upTo: seq) }
+    func unread(_ count: Int, of app: AppID) { state.unread(count, of: app) }
+    func allRead(of app: AppID) { state.allRead(of: app) }
+}

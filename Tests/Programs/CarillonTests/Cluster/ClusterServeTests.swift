@@ -203,6 +203,12 @@ import Testing
         try await scene.server.stop()
     }
 
+    @Test func `A message to Live Activities on both nodes is found and cancelled from either`() async throws {
+        let scene = try await Scene()
+        try await PythonScene.run("cluster", "live_activities", variables: ["CARILLON_STORE=\(scene.store)"])
+        try await scene.server.stop()
+    }
+
     @Test func `All members of a family are accepted together, also if the owner is killed`() async throws {
         let scene = try await Scene()
         try await PythonScene.run("cluster", "families", variables: ["CARILLON_STORE=\(scene.store)"])

@@ -11,6 +11,10 @@ import Testing
         try await PythonScene.run("live_activities", "commands")
     }
 
+    @Test func `Updates of ten thousand activities without an address wait, and more are busy`() async throws {
+        try await PythonScene.run("live_activities", "unaddressed")
+    }
+
     @Test func `After an outage with two kills each activity has its newest state, once`() async throws {
         try await PythonScene.run("live_activities", "outage")
     }

@@ -85,7 +85,7 @@ import Testing
         var bytes: [UInt8] = []
         ForwardedCall.append(request, to: &bytes)
         #expect(bytes.withUnsafeBytes { ForwardedCall.requests($0) } == nil)
-        let answer = ForwardedAnswer.items([.done(.withheld)])
-        #expect(answer.bytes.withUnsafeBytes { ForwardedAnswer($0, count: 1) } == answer)
+        let answer = ForwardedAnswer.items([.done(.withheld), .done(.crowded)])
+        #expect(answer.bytes.withUnsafeBytes { ForwardedAnswer($0, count: 2) } == answer)
     }
 }

@@ -83,6 +83,65 @@ import Testing
         await b.stop()
     }
 
+    @Test func `A cancellation asks all parts, because any may have messages to Live Activities`() async throws {
+        let (a, b) = try await PeerNode.pair()
+        let requests = PeerRequest.make(1) { $0 % 2 == 1 } + PeerRequest.make(1) { $0 % 2 == 0 }
+        _ = await a.acceptInTheEnd(requests)
+        let id = try #require(MessageID("activities-1"))
+        // Both nodes have some of them.
+        #expect(
+            await a.cancel(CancelRequest(id, of: PeerRequest.app, by: "orders"))
+                == .cancelled(.ofActivities(sent: 2, cancelled: 4)))
+        let own = PartitionMap(count: 16)?.partition(of: PeerRequest.app, id).number
+        let asked = (a.ledger.elsewhere + b.ledger.elsewhere).flatMap { $0.parts ?? [] }
+        #expect(asked.sorted() == (0..<16).filter { $0 != own })
+        #expect((a.ledger.elsewhere + b.ledger.elsewhere).allSatisfy { $0.client == "orders" })
+        let none = try #require(MessageID("none"))
+        #expect(await a.cancel(CancelRequest(none, of: PeerRequest.app)) == .unknown)
+        // What cannot be asked may have some. A message to others is cancelled anyway.
+        b.ledger.fail("disk full")
+        #expect(await a.cancel(CancelRequest(id, of: PeerRequest.app)).isFailure)
+        #expect(await a.cancel(CancelRequest(none, of: PeerRequest.app)).isFailure)
+        let other = CancelRequest(requests[1].message.id, of: PeerRequest.app)
+        #expect(await a.cancel(other) == .cancelled(CancelCounts(sent: 3, cancelled: 4)))
+        await a.stop()
+        await b.stop()
+    }
+
+    @Test func `A part that has no owner may have messages to Live Activities`() async throws {
+        let a = try await PeerNode("a")
+        await a.know([:], owner: { $0 == 3 ? nil : a.id })
+        let request = PeerRequest.make(1) { $0 == 4 }
+        _ = await a.accept(request)
+        #expect(await a.cancel(CancelRequest(request[0].message.id, of: PeerRequest.app)).isFailure == false)
+        let unknown = PeerRequest.make(2) { $0 == 4 }[1].message.id
+        #expect(await a.cancel(CancelRequest(unknown, of: PeerRequest.app)).isFailure)
+        await a.stop()
+    }
+
+    @Test func `A request to cancel in parts is read as it was written, and not if it is damaged`() throws {
+        let id = try #require(MessageID("m"))
+        let parts = [0, 7, 300]
+        let requests = ["shop", "news"].compactMap { AppID($0) }.map { app in
+            CancelRequest(id, of: app, by: "x").within(parts)
+        }
+        func read(_ bytes: [UInt8]) -> [CancelRequest]? {
+            bytes.withUnsafeBytes { ForwardedCall.cancellations($0) }
+        }
+        let bytes = ForwardedCall.bytes(requests)
+        #expect(read(bytes) == requests)
+        for end in 1..<bytes.count { #expect(read(Array(bytes[..<end])) != requests) }
+        // No part, other parts for another app, and a part that no ledger has.
+        #expect(read(ForwardedCall.bytes([requests[0].within([])])) == nil)
+        #expect(read(ForwardedCall.bytes([requests[0], requests[1].within([parts[1]])])) == nil)
+        var large = ForwardedCall.bytes([requests[0].within([parts[0]])])
+        large.removeLast()
+        large.appendVarint(UInt64(PartitionID.maxCount))
+        #expect(read(large) == nil)
+        let answer = ForwardedAnswer.cancellations([.cancelled(.ofActivities(sent: 1, cancelled: 2))])
+        #expect(answer.bytes.withUnsafeBytes { ForwardedAnswer($0, count: 1) } == answer)
+    }
+
     @Test func `Cancellations and notifications of stores go to the owner, too`() async throws {
         let (a, b) = try await PeerNode.pair()
         let requests = PeerRequest.make(1) { $0 % 2 == 1 }
@@ -295,13 +354,9 @@ extension Acceptance {
     var number: UInt64 {
         switch self {
         case .accepted(let seq), .duplicate(let seq): seq
-        case .conflict, .expired, .failed, .withheld: 0
+        case .conflict, .expired, .failed, .crowded, .withheld: 0
         }
     }
-}
-
-extension Cancellation {
-    fileprivate var isFailure: Bool { if case .failed = self { true } else { false } }
 }
 
 extension Result<[UInt8], LedgerFault> {

@@ -12,6 +12,8 @@ final class IntakeLedger: Ledger {
         var pending: [(group: [PushRequest], reply: @Sendable ([Acceptance]) -> Void)] = []
         var notes: [EventDraft] = []
         var cancels: [CancelRequest] = []
+        /// Those for other parts than those of their ids.
+        var elsewhere: [CancelRequest] = []
         var heldCancels: [(requests: [CancelRequest], reply: @Sendable ([Cancellation]) -> Void)] = []
         var waiters: [(isMet: @Sendable (Facts) -> Bool, resume: CheckedContinuation<Void, Never>)] = []
 
@@ -84,6 +86,7 @@ final class IntakeLedger: Ledger {
             return group.enumerated().map { place, request in
                 let message = request.message
                 if withheld.contains(place) { return .withheld }
+                if message.id.text.hasPrefix("crowded") { return .crowded }
                 let key = "\(message.app)/\(message.id)"
                 if let known = state.known[key] {
                     return known.payload == message.payload ? .duplicate(seq: known.seq) : .conflict(seq: known.seq)
@@ -114,10 +117,15 @@ final class IntakeLedger: Ledger {
     }
 
     var cancels: [CancelRequest] { state.withLock { $0.cancels } }
+    var elsewhere: [CancelRequest] { state.withLock { $0.elsewhere } }
 
     private func decide(_ request: CancelRequest) -> Cancellation {
         state.withLock { state in
             if let text = state.failsWith { return .failed(text) }
+            if request.parts != nil {
+                let isKnown = request.id.text.hasPrefix("activities")
+                return isKnown ? .cancelled(.ofActivities(sent: 1, cancelled: 2)) : .unknown
+            }
             guard state.known["\(request.app)/\(request.id)"] != nil else { return .unknown }
             return request.id.text.hasPrefix("late") ? .tooLate : .cancelled(CancelCounts(sent: 3, cancelled: 4))
         }
@@ -127,7 +135,7 @@ final class IntakeLedger: Ledger {
 
     func cancel(_ requests: [CancelRequest], reply: @escaping @Sendable ([Cancellation]) -> Void) {
         let isHeld = changed { state in
-            state.cancels += requests
+            if requests.first?.parts == nil { state.cancels += requests } else { state.elsewhere += requests }
             if state.holds { state.heldCancels.append((requests, reply)) }
             return state.holds
         }

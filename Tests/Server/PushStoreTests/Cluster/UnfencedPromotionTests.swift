@@ -56,7 +56,7 @@ import Testing
         private func number(of id: String) async -> UInt64? {
             switch await ledger.accept([push(id)])[0] {
             case .accepted(let seq), .duplicate(let seq): seq
-            case .conflict, .expired, .failed, .withheld: nil
+            case .conflict, .expired, .failed, .crowded, .withheld: nil
             }
         }
 

@@ -68,6 +68,53 @@ import Testing
         }
     }
 
+    /// Returns the turns of a message at a local time, as the ledger gets them.
+    private static func turns(_ id: String, at times: [Int64]) -> [PushRequest] {
+        times.enumerated().map { place, time in
+            let turn = LocalTurn(
+                LocalTime(seconds: times[0]), zone: nil, fallback: UnixSeconds(times[0]),
+                after: place == 0 ? nil : UnixSeconds(times[place - 1]), isLast: place == times.count - 1,
+                dropsLate: false)
+            var request = push(id, to: .everyone)
+            request = PushRequest(request.message.at(UnixSeconds(time), in: turn), to: request.audience)
+            request.isJoined = place > 0
+            return request
+        }
+    }
+
+    @Test(arguments: [false, true], LedgerKind.allCases)
+    func `What was sent in earlier turns of a local time counts, also after a restart`(reopens: Bool, kind: LedgerKind)
+        async throws
+    {
+        try await withLedger(on: kind) { scene in
+            let now = scene.now
+            let seqs = await scene.accept(Self.turns("morning", at: [now - 5, now + 100, now + 200, now + 300]))
+                .compactMap(\.seq)
+            #expect(seqs.count == 4)
+            let (first, others) = (scene.listener.messages[0], [token(1), token(2)])
+            scene.ledger.record(
+                scene.sent(first, others), completed: [scene.completed(first, sent: 2)])
+            await scene.settled()
+            scene.advance(.seconds(150))
+            let second = try #require(try await scene.due(at: scene.now).messages.first)
+            scene.ledger.record(scene.sent(second, [token(3)]), completed: [scene.completed(second, sent: 1)])
+            await scene.settled()
+            if reopens { try await scene.reopen() }
+            let answer = scene.cancel("morning")
+            await scene.settled()
+            let order = try #require(scene.listener.orders.first)
+            #expect(order.parts.map(\.seq) == Array(seqs[2...]))
+            scene.end(order)
+            await scene.settled()
+            #expect(answer.value == .cancelled(CancelCounts(sent: 3, cancelled: 0)))
+            #expect(try scene.messageEvents("morning").contains { $0.details?.contains("\"sent\":3") == true })
+            try await scene.reopen()
+            let again = scene.cancel("morning")
+            await scene.settled()
+            #expect(again.value == .cancelled(CancelCounts(sent: 3, cancelled: 0)))
+        }
+    }
+
     @Test(arguments: LedgerKind.allCases)
     func `A crash before the counts of a family ends the messages of all its apps`(kind: LedgerKind) async throws {
         let apps = ["shop", "news"].compactMap { AppID($0) }

@@ -74,6 +74,48 @@ import Testing
         await node.ledger.close()
     }
 
+    @Test func `A message to several Live Activities is found and cancelled in all parts`() async throws {
+        let options = try await SharedPostgreSQL.shared.store(parts: 8, at: .current())
+        let node = try await carriedOut(options)
+        let id = try #require(MessageID("states"))
+        let message = Message(
+            id: id, app: LedgerScene.shop, type: MessageType(7, word: "liveactivity"), kind: .activity,
+            payload: [1], activity: ActivityPart(.update, isStamped: false))
+        let seqs = await node.accept((0..<12).map { PushRequest(message, to: .activities(["order-\($0)"])) })
+            .compactMap(\.seq)
+        let parts = Set(seqs.map { EventNumber.part(of: $0) })
+        #expect(seqs.count == 12 && parts.count > 1)
+        let other = try await LedgerNode(options)
+        for log in [node.ledger, other.ledger] {
+            let one = try await MessageHistory(log: log).one(id, app: LedgerScene.shop)
+            #expect(one.map(\.acceptances) == [12] && one.first?.state == .waiting)
+        }
+        let request = CancelRequest(id, of: LedgerScene.shop).within(Array(0..<8))
+        async let answers = withCheckedContinuation { continuation in
+            node.ledger.cancel([request]) { continuation.resume(returning: $0) }
+        }
+        let orders = await wait(for: { node.listener.orders.events }, until: { $0.count == parts.count })
+        #expect(Set(orders.flatMap(\.parts).map(\.seq)) == Set(seqs))
+        for order in orders {
+            let stopped = order.parts.map { CancelEnd.Part(seq: $0.seq, fate: .absent) }
+            node.ledger.ended([CancelEnd(number: order.number, parts: stopped)], releasing: [])
+        }
+        #expect(await answers == [.cancelled(.ofActivities(sent: 0, cancelled: 0))])
+        await node.ledger.flush()
+        let cancelled = try await MessageHistory(log: other.ledger).one(id, app: LedgerScene.shop)
+        #expect(cancelled.map(\.state) == [.cancelled])
+        // In parts that have never had the id, nothing is known.
+        let unknown = CancelRequest(try #require(MessageID("unknown")), of: LedgerScene.shop)
+        let none = await withCheckedContinuation { continuation in
+            node.ledger.cancel([unknown.within(Array(0..<8))]) {
+                continuation.resume(returning: $0)
+            }
+        }
+        #expect(none == [.unknown])
+        await node.ledger.close()
+        await other.ledger.close()
+    }
+
     @Test func `The events of a device come from all parts, in order`() async throws {
         let node = try await carriedOut(try await SharedPostgreSQL.shared.store(parts: 8, at: .current()))
         let device = node.ledger.identities.device(of: LedgerScene.shop, token: token(100))

@@ -631,5 +631,58 @@ def families():
     serves[0].stop()
 
 
+def live_activities():
+    """A message to several activities, of which both nodes have some, is looked up and cancelled from either."""
+    scenes, serves, producer, nodes = pair(share=True)
+
+    def look(serve, name):
+        return control(serve, "GET", f"/v1/apps/shop/messages/{name}")[1]
+
+    def cancel_at(serve, name):
+        return control(serve, "POST", f"/v1/apps/shop/messages/{name}/cancel")
+
+    for number, asked in enumerate(serves * 2):
+        name = f"state-{number}"
+        names = [f"order-{number}-{n}" for n in range(16)]
+        assert {zlib.crc32(b"shop\0" + one.encode()) % PARTS in nodes["a"]["parts"] for one in names} == {True, False}
+        assert producer.push({
+            "id": name, "app": "shop", "to": {"activities": names},
+            "live_activity": {"event": "update", "content_state": {}}})["status"] == "accepted"
+        for serve in serves:
+            found = look(serve, name)
+            assert (found["acceptances"], found["state"]) == (16, "waiting"), found
+            lines = control(serve, "GET", f"/v1/apps/shop/messages/{name}/deliveries")[1]
+            assert lines["deliveries"] == [], lines
+        code, answer = cancel_at(asked, name)
+        assert code == 200 and (answer["status"], answer["sent"], answer["cancelled"]) == ("cancelled", 0, 0), answer
+        for serve in serves:
+            until(lambda: look(serve, name)["state"] == "cancelled", VERB)
+            other = Producer(serve)
+            other.send("cancel/1", {"id": name, "app": "shop"})
+            _, (again,) = other.answer()
+            assert again == {"id": name, "status": "cancelled", "sent": 0, "cancelled": 0}, again
+            other.send("cancel/1", {"id": "unknown", "app": "shop"})
+            _, (unknown,) = other.answer()
+            assert unknown["reason"] == "unknown_message", unknown
+            assert cancel_at(serve, "unknown")[0] == 404
+    # A message that is complete in all parts is too late.
+    assert producer.push({
+        "id": "late", "app": "shop", "to": {"activities": [f"late-{n}" for n in range(16)]},
+        "expires_at": int(time.time()) + 2, "live_activity": {"event": "update", "content_state": {}}})[
+            "status"] == "accepted"
+    for serve in serves:
+        until(lambda: look(serve, "late")["state"] in ("completed", "expired"), VERB)
+        assert look(serve, "late")["counts"]["expired"] == 16, look(serve, "late")
+        assert cancel_at(serve, "late")[0] == 409
+    # While a partition has no owner, what is not known elsewhere may be in it.
+    serves[1].kill()
+    code, answer = cancel_at(serves[0], "unknown")
+    assert code in (404, 503), answer
+    until(lambda: cancel_at(serves[0], "unknown")[0] == 404, VERB)
+    code, answer = cancel_at(serves[0], "state-0")
+    assert code == 200 and answer["status"] == "cancelled", answer
+    serves[0].stop()
+
+
 if __name__ == "__main__":
     main(globals())

@@ -1,6 +1,6 @@
 """Live Activities from start to end, against phones that the simulator plays."""
 import json, os
-from harness import control, main, Monitor, Producer, Scene, until
+from harness import control, main, Monitor, Producer, Scene, token, until
 
 LONG = os.environ.get("CARILLON_LONG") is not None
 START = {"type": "Delivery", "attributes": {"name": "order-1"}, "alert": {"title": "On its way", "body": "Soon"}}
@@ -168,5 +168,59 @@ def commands():
     assert "activity_ended" in show()
 
 
+def unaddressed():
+    """Ten thousand activities of which no address is known may wait. More is busy, at all doors and after a kill, until
+    one of them is cancelled, has an address, or is ended."""
+    scene = Scene()
+    scene.apps["news"] = scene.app("news")
+    serve = scene.serve()
+    producer = Producer(serve)
+
+    def update(name, activity, **more):
+        return live(name, {"activities": [activity]}, "update", **more)
+
+    count, step = 10_000, 2000
+    for first in range(0, count, step):
+        # A message to two activities is one to each.
+        statuses = producer.batch([
+            live(f"u-{n}", {"activities": [f"order-{n}", f"order-{n + 1}"]}, "update")
+            for n in range(first, first + step, 2)])
+        assert all(status["status"] == "accepted" for status in statuses), statuses[-1]
+
+    def is_busy(name):
+        one = update(f"m-{name}", f"more-{name}")
+        answer = producer.push(one)
+        assert answer["status"] in ("accepted", "busy"), answer
+        return answer["status"] == "busy"
+
+    assert producer.push(update("busy", "more"))["retry_after_ms"] == 10_000
+    assert [one["status"] for one in producer.batch([update("busy", "more"), update("newer", "order-0")])] == [
+        "busy", "accepted"]
+    assert control(serve, "POST", "/v1/messages", update("busy", "more"))[0] == 503
+    serve.heard("10000 Live Activities")
+    # Other messages, and other apps, have room.
+    assert producer.push({"id": "plain", "app": "shop", "to": {"tokens": [token(1)]}, "alert": "Hello"})[
+        "status"] == "accepted"
+    assert producer.push({**update("other", "more"), "app": "news"})["status"] == "accepted"
+    serve.kill()
+    serve = scene.serve()
+    producer, monitor = Producer(serve), Monitor(serve, since=0)
+    assert is_busy("restart") and is_busy("restart")
+    # A message to two activities leaves two.
+    producer.send("cancel/1", {"id": "u-2", "app": "shop"})
+    assert producer.answer()[1][0]["status"] == "cancelled"
+    until(lambda: not is_busy("cancelled"))
+    assert not is_busy("both") and is_busy("third")
+    number, _ = phone(scene)
+    opened = json.loads(scene.simulator.ask("/activities", "POST", json.dumps(
+        {"phone": number, "type": "Delivery", "attributes": {"name": "order-9"}, "content_state": {}})))
+    register(serve, opened["token"], "order-9")
+    assert monitor.completed("u-8")["u-8"]["sent"] == 1
+    assert not is_busy("addressed") and is_busy("third")
+    assert producer.push(update("known", "order-9", state={"n": 1}))["status"] == "accepted"
+    assert monitor.completed("known")["known"]["sent"] == 1
+    serve.stop()
+
+
 if __name__ == "__main__":
-    main({"life": life, "outage": outage, "commands": commands})
+    main({"life": life, "outage": outage, "unaddressed": unaddressed, "commands": commands})
