@@ -19,20 +19,21 @@ package struct ProviderID: Sendable, Equatable {
     private static let maxLength = 128
 
     /// Takes the last part of a path; nil if there is none, if it is long, or if it has other than printable characters.
-    package init?(lastPartOf path: String) {
-        let bytes = path.utf8
-        var end = bytes.endIndex
-        while end > bytes.startIndex, bytes[bytes.index(before: end)] == UInt8(ascii: "/") {
-            end = bytes.index(before: end)
-        }
+    package init?(lastPartOf path: UnsafeRawBufferPointer) {
+        var end = path.count
+        while end > 0, unsafe path[end - 1] == UInt8(ascii: "/") { end -= 1 }
         var start = end
-        while start > bytes.startIndex, bytes[bytes.index(before: start)] != UInt8(ascii: "/") {
-            start = bytes.index(before: start)
+        while start > 0, unsafe path[start - 1] != UInt8(ascii: "/") {
+            start -= 1
+            guard end - start <= Self.maxLength, unsafe (0x21..<0x7f).contains(path[start]) else { return nil }
         }
-        let part = bytes[start..<end]
-        guard (1...Self.maxLength).contains(part.count), part.allSatisfy({ (0x21..<0x7f).contains($0) }) else {
-            return nil
-        }
-        self.init(String(Substring(part)))
+        guard start < end else { return nil }
+        self.init(unsafe String(decoding: UnsafeRawBufferPointer(rebasing: path[start..<end]), as: UTF8.self))
+    }
+
+    package init?(lastPartOf path: String) {
+        var path = path
+        guard let id = path.withUTF8({ unsafe ProviderID(lastPartOf: UnsafeRawBufferPointer($0)) }) else { return nil }
+        self = id
     }
 }

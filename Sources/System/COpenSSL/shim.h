@@ -13,6 +13,7 @@
 #include <openssl/pkcs12.h>
 #include <openssl/provider.h>
 #include <openssl/rand.h>
+#include <openssl/sha.h>
 #include <openssl/ssl.h>
 #include <openssl/x509.h>
 #include <openssl/x509v3.h>
@@ -78,6 +79,25 @@ static inline int COpenSSL_begin_hmac_sha256(EVP_MAC_CTX *context, const unsigne
     };
     return EVP_MAC_init(context, key, length, parameters);
 }
+
+/* SHA-256 without the look-ups of EVP, which cost more than a short text. OpenSSL calls these functions deprecated. */
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
+static inline void COpenSSL_sha256_begin(SHA256_CTX *context)
+{
+    SHA256_Init(context);
+}
+
+static inline void COpenSSL_sha256_update(SHA256_CTX *context, const void *bytes, size_t length)
+{
+    SHA256_Update(context, bytes, length);
+}
+
+static inline void COpenSSL_sha256_finish(SHA256_CTX *context, unsigned char *digest)
+{
+    SHA256_Final(digest, context);
+}
+#pragma GCC diagnostic pop
 
 /* Returns the content of a memory BIO, which is valid until the BIO changes. */
 static inline long COpenSSL_memory(BIO *bio, char **data)

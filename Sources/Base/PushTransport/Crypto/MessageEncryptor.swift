@@ -45,6 +45,8 @@ package final class MessageEncryptor {
     private let curve: CurveArithmetic
     private let mac = ReusedHMAC()
     private let cipher: OpaquePointer
+    /// The salts of the next messages. They are no secret, and a call for each costs more than their bytes.
+    private var salts: ArraySlice<UInt8> = []
     /// The secrets of the current message, at the offsets of ``Place``.
     private let secrets: UnsafeMutablePointer<UInt8>
 
@@ -107,8 +109,9 @@ package final class MessageEncryptor {
         if let ephemeral {
             for (index, byte) in ephemeral.salt.enumerated() { unsafe start[index] = byte }
         } else {
-            let result = unsafe RAND_bytes(start, CInt(Self.saltLength))
-            precondition(result == 1, "OpenSSL cannot generate random bytes")
+            if salts.isEmpty { salts = SecureRandom.bytes(64 * Self.saltLength)[...] }
+            for (index, byte) in salts.prefix(Self.saltLength).enumerated() { unsafe start[index] = byte }
+            salts = salts.dropFirst(Self.saltLength)
         }
         let size = UInt32(Self.recordSize)
         for index in 0..<4 {

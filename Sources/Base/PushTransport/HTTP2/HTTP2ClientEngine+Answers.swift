@@ -21,7 +21,19 @@ extension HTTP2ClientEngine {
             unsafe stream.pointee.message.reset()
             unsafe stream.pointee.isTruncated = false
         }
-        try unsafe decode(fields, isLast: head.has(HTTP2FrameFlag.endHeaders))
+        let isLast = head.has(HTTP2FrameFlag.endHeaders)
+        if isLast, let stream = unsafe stream, unsafe !stream.pointee.answer.hasHead {
+            if unsafe !input.repeatedHead.take(fields, on: stream) {
+                input.repeatedHead.forget()
+                try unsafe decode(fields, isLast: true, on: stream)
+                unsafe input.repeatedHead.keep(fields, of: stream)
+            }
+            unsafe endBlock(on: stream)
+        } else {
+            input.repeatedHead.forget()
+            try unsafe decode(fields, isLast: isLast, on: stream)
+            if isLast { unsafe endBlock(on: stream) }
+        }
     }
 
     func processContinuation(_ frame: HTTP2Frame) throws(HTTP2Violation) {
@@ -33,20 +45,25 @@ extension HTTP2ClientEngine {
             throw HTTP2Violation(flood: .excessiveFields)
         }
         input.block?.continuations += 1
-        try unsafe decode(frame.payload, isLast: head.has(HTTP2FrameFlag.endHeaders))
+        let isLast = head.has(HTTP2FrameFlag.endHeaders)
+        let stream = unsafe streams.find(block.stream)
+        try unsafe decode(frame.payload, isLast: isLast, on: stream)
+        if isLast { unsafe endBlock(on: stream) }
     }
 
-    private func decode(_ fields: UnsafeRawBufferPointer, isLast: Bool) throws(HTTP2Violation) {
-        guard let block = input.block else { return }
-        // The fields of a stream that has ended are decoded all the same, because they change the table.
-        let stream = unsafe streams.find(block.stream)
+    /// - Parameter stream: The stream of the fields; nil if it has ended. They are decoded all the same, because they change
+    ///   the table.
+    private func decode(
+        _ fields: UnsafeRawBufferPointer, isLast: Bool, on stream: UnsafeMutablePointer<HTTP2ClientStream>?
+    ) throws(HTTP2Violation) {
         try unsafe decoder.decode(fields, isLast: isLast) { (field) throws(HTTP2Violation) in
             try unsafe input.count(field)
             if let stream = unsafe stream { unsafe take(field, on: stream) }
         }
-        guard isLast else { return }
-        input.block = nil
-        guard let stream = unsafe stream else { return }
+    }
+
+    private func endBlock(on stream: UnsafeMutablePointer<HTTP2ClientStream>?) {
+        guard let block = input.block.take(), let stream = unsafe stream else { return }
         if unsafe !stream.pointee.answer.endBlock(endsStream: block.endsStream, isHead: stream.pointee.isHead) {
             unsafe reset(stream, code: .protocolError)
         } else if unsafe stream.pointee.answer.isComplete {

@@ -18,6 +18,7 @@ struct HTTP2ClientInput: ~Copyable {
     var credit = HTTP2FrameCredit()
     /// Nothing but CONTINUATION may come before the block ends.
     var block: Block?
+    var repeatedHead = HTTP2RepeatedHead()
     var hasSettings = false
     /// Whether the peer has yet to acknowledge our SETTINGS.
     var awaitsAck = true

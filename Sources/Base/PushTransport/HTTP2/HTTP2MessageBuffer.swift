@@ -57,6 +57,18 @@ struct HTTP2MessageBuffer {
         return kept == bytes.count
     }
 
+    /// The fields as they lie in the memory, for ``setFields(_:)``.
+    var fieldBytes: UnsafeRawBufferPointer { unsafe UnsafeRawBufferPointer(start: memory, count: fieldsEnd) }
+
+    /// Sets the fields of a message without any.
+    mutating func setFields(_ bytes: UnsafeRawBufferPointer) {
+        if bytes.count > 0, let start = bytes.baseAddress {
+            unsafe reserve(bytes.count).copyMemory(from: start, byteCount: bytes.count)
+        }
+        fieldsEnd = bytes.count
+        end = bytes.count
+    }
+
     private mutating func reserve(_ amount: Int) -> UnsafeMutableRawPointer {
         if let memory = unsafe memory, capacity - end >= amount { return unsafe memory }
         let wanted = max(2 * capacity, end + amount, 512)

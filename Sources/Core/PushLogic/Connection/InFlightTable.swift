@@ -52,7 +52,10 @@ struct InFlightTable {
 
     /// Removes a delivery. Returns nil if it is no longer in flight.
     mutating func remove(_ tag: UInt64) -> Delivery? {
-        guard let index = index(of: tag), let delivery = slots[index].delivery.take() else { return nil }
+        guard let index = index(of: tag) else { return nil }
+        // Unlike `take()`, this does not copy the delivery, and so counts no references.
+        var delivery: Delivery?
+        swap(&slots[index].delivery, &delivery)
         let (previous, next) = (slots[index].previous, slots[index].next)
         if previous >= 0 { slots[Int(previous)].next = next } else { oldest = next }
         if next >= 0 { slots[Int(next)].previous = previous } else { newest = previous }

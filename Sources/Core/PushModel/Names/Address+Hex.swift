@@ -43,16 +43,21 @@ extension Address {
         unsafe HexDigits.write(word1, into: text + 16)
         unsafe HexDigits.write(word2, into: text + 32)
         unsafe HexDigits.write(word3, into: text + 48)
-        if let rest {
-            var end = unsafe text + 64
-            for byte in rest {
-                let digits = HexDigits.of(UInt32(byte))
-                unsafe end.storeBytes(of: UInt8(truncatingIfNeeded: digits >> 8), as: UInt8.self)
-                unsafe (end + 1).storeBytes(of: UInt8(truncatingIfNeeded: digits), as: UInt8.self)
-                unsafe end += 2
-            }
-        }
+        if let rest { unsafe rest.withUnsafeBytes { unsafe Self.writeHex($0, into: text + 64) } }
         return hexLength
+    }
+
+    private static func writeHex(_ bytes: UnsafeRawBufferPointer, into text: UnsafeMutableRawPointer) {
+        let whole = bytes.count & ~7
+        for offset in stride(from: 0, to: whole, by: 8) {
+            let word = unsafe UInt64(bigEndian: bytes.loadUnaligned(fromByteOffset: offset, as: UInt64.self))
+            unsafe HexDigits.write(word, into: text + 2 * offset)
+        }
+        for offset in whole..<bytes.count {
+            let digits = unsafe HexDigits.of(UInt32(bytes[offset]))
+            unsafe (text + 2 * offset).storeBytes(of: UInt8(truncatingIfNeeded: digits >> 8), as: UInt8.self)
+            unsafe (text + 2 * offset + 1).storeBytes(of: UInt8(truncatingIfNeeded: digits), as: UInt8.self)
+        }
     }
 
     /// The whole address in lower-case digits, for the wire and the registry only. Never show it to people.

@@ -45,25 +45,20 @@ extension Address {
     }
 
     /// Reads the stored form. Nil if the bytes are not one.
-    package init?(storedBytes bytes: some Collection<UInt8>) {
-        self.init(stored: Array(bytes))
+    package init?(storedBytes bytes: [UInt8]) {
+        guard let address = unsafe bytes.withUnsafeBytes({ unsafe Address(stored: $0) }) else { return nil }
+        self = address
     }
 
-    private init?(stored bytes: [UInt8]) {
-        var mark: UInt64 = 0
-        for byte in bytes.prefix(8) { mark = mark << 8 | UInt64(byte) }
-        guard mark == Self.mark, bytes.count >= 8 else {
-            self.init(bytes: bytes)
+    /// Reads the stored form. Nil if the bytes are not one.
+    package init?(stored bytes: UnsafeRawBufferPointer) {
+        guard bytes.count >= 8, unsafe UInt64(bigEndian: bytes.loadUnaligned(as: UInt64.self)) == Self.mark else {
+            unsafe self.init(copying: bytes, identifiedByFirst: 0)
             return
         }
         guard bytes.count >= Self.markLength else { return nil }
-        var count = 0
-        for byte in bytes.dropFirst(8).prefix(2) { count = count << 8 | Int(byte) }
-        let address = bytes.dropFirst(Self.markLength)
-        if count == 0 {
-            self.init(bytes: address)
-        } else {
-            self.init(bytes: address, identifiedByFirst: count)
-        }
+        let count = unsafe UInt16(bigEndian: bytes.loadUnaligned(fromByteOffset: 8, as: UInt16.self))
+        unsafe self.init(
+            copying: UnsafeRawBufferPointer(rebasing: bytes[Self.markLength...]), identifiedByFirst: Int(count))
     }
 }

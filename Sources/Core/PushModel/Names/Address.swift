@@ -22,6 +22,23 @@ package struct Address: Hashable, Sendable {
         self.init(Array(bytes), identityLength: 0)
     }
 
+    /// Creates an address; nil if `bytes` is empty or longer than ``maxLength``.
+    ///
+    /// - Parameter count: The number of bytes that alone name the device; 0 if all of them do.
+    init?(copying bytes: UnsafeRawBufferPointer, identifiedByFirst count: Int) {
+        guard (1...Self.maxLength).contains(bytes.count), (0...bytes.count).contains(count) else { return nil }
+        let words = unsafe withUnsafeTemporaryAllocation(byteCount: 32, alignment: 8) { first in
+            unsafe first.initializeMemory(as: UInt8.self, repeating: 0)
+            unsafe first.copyMemory(from: UnsafeRawBufferPointer(rebasing: bytes.prefix(32)))
+            let word = { unsafe UInt64(bigEndian: first.load(fromByteOffset: 8 * $0, as: UInt64.self)) }
+            return (word(0), word(1), word(2), word(3))
+        }
+        (word0, word1, word2, word3) = words
+        length = UInt16(bytes.count)
+        identityLength = count == bytes.count ? 0 : UInt16(count)
+        rest = unsafe bytes.count > 32 ? Array(bytes[32...]) : nil
+    }
+
     /// Creates an address whose first bytes alone name the device. All addresses that begin with the same identity are
     /// those of one device. Nil if `bytes` or the identity is empty, or longer than it may be.
     package init?(bytes: some Collection<UInt8>, identifiedByFirst count: Int) {
@@ -31,21 +48,9 @@ package struct Address: Hashable, Sendable {
 
     // Not generic: it is not specialized for other modules, and each byte would then cost look-ups of types.
     private init?(_ bytes: [UInt8], identityLength: Int) {
-        guard (1...Self.maxLength).contains(bytes.count) else { return nil }
-        var words: (UInt64, UInt64, UInt64, UInt64) = (0, 0, 0, 0)
-        for (index, byte) in bytes.prefix(32).enumerated() {
-            let shifted = UInt64(byte) << UInt64(56 - 8 * (index & 7))
-            switch index >> 3 {
-            case 0: words.0 |= shifted
-            case 1: words.1 |= shifted
-            case 2: words.2 |= shifted
-            default: words.3 |= shifted
-            }
-        }
-        (word0, word1, word2, word3) = words
-        length = UInt16(bytes.count)
-        self.identityLength = UInt16(identityLength)
-        rest = bytes.count > 32 ? Array(bytes.dropFirst(32)) : nil
+        let address = unsafe bytes.withUnsafeBytes { unsafe Address(copying: $0, identifiedByFirst: identityLength) }
+        guard let address else { return nil }
+        self = address
     }
 
     /// Creates an address of 32 bytes from four words.

@@ -70,6 +70,12 @@ package enum JSONText {
     /// Appends the UTF-8 of a string without quotation marks, escaping only what JSON requires.
     @inline(__always)
     static func appendEscaped(_ text: some Sequence<UInt8>, to bytes: inout [UInt8]) {
+        let isDone = text.withContiguousStorageIfAvailable { text in
+            guard unsafe isPlain(UnsafeRawBufferPointer(text)) else { return false }
+            unsafe bytes.append(contentsOf: text)
+            return true
+        }
+        if isDone ?? false { return }
         for byte in text {
             switch byte {
             case UInt8(ascii: "\""): bytes.append(contentsOf: "\\\"".utf8)
@@ -83,6 +89,16 @@ package enum JSONText {
             default: bytes.append(byte)
             }
         }
+    }
+
+    /// Whether nothing in a text is escaped. It looks at all of it, many bytes at a time.
+    private static func isPlain(_ text: UnsafeRawBufferPointer) -> Bool {
+        var escapes: UInt8 = 0
+        for index in 0..<text.count {
+            let byte = unsafe text[index]
+            escapes |= byte < 0x20 || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\") ? 1 : 0
+        }
+        return escapes == 0
     }
 
     private static func lowerDigit(_ value: UInt8) -> UInt8 {

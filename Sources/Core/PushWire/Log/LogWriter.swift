@@ -117,7 +117,8 @@ package struct LogWriter: Sendable {
 
     /// Adds the event of a delivery.
     package mutating func add(_ record: DeliveryRecord, at now: WallTime) {
-        let outcome = LoggedOutcome(record.outcome)
+        if !details.isEmpty { details.removeAll(keepingCapacity: true) }
+        let outcome = LoggedOutcome(record.outcome, details: &details)
         let message = record.message
         // A message to a Live Activity may end before any address of it is known.
         var fields = record.device == .none ? 0 : LogField.device
@@ -130,7 +131,7 @@ package struct LogWriter: Sendable {
         if message.traceparent != nil {
             fields |= message === lastMessage ? LogField.sameTraceparent : LogField.traceparent
         }
-        if !outcome.details.isEmpty { fields |= LogField.details }
+        if !details.isEmpty { fields |= LogField.details }
         beginEvent(outcome.kind, of: message.app, fields: fields, at: now)
         if fields & LogField.messageID != 0 { bytes.appendText(message.id.text) }
         if fields & LogField.device != 0 {
@@ -148,7 +149,7 @@ package struct LogWriter: Sendable {
             bytes.appendVarint(UInt64(max(0, now.milliseconds &- record.acceptedAt.milliseconds)))
         }
         if fields & LogField.traceparent != 0, let traceparent = message.traceparent { bytes.appendText(traceparent) }
-        if !outcome.details.isEmpty { bytes.appendBytes(outcome.details) }
+        if !details.isEmpty { bytes.appendBytes(details) }
         lastMessage = message
     }
 
@@ -297,12 +298,12 @@ private struct LoggedOutcome {
     let kind: EventKind
     var status: UInt64?
     var reason: String?
-    var details: [UInt8] = []
     /// Whether the time to the answer is known.
     var isAnswered = true
 
+    /// - Parameter details: Receives the members that only this kind of event has.
     @inline(__always)
-    init(_ outcome: DeliveryOutcome) {
+    init(_ outcome: DeliveryOutcome, details: inout [UInt8]) {
         switch outcome {
         case .sent(let providerID):
             kind = .deliverySent

@@ -97,7 +97,7 @@ struct KeptToken: ColumnBytes, Equatable {
             guard let token = Address(storedWords: words) else { return nil }
             self.token = token
         default:
-            guard let token = unsafe Address(storedBytes: bytes) else { return nil }
+            guard let token = unsafe Address(stored: bytes) else { return nil }
             self.token = token
         }
     }

@@ -38,7 +38,7 @@ struct RequestShapes {
             case .five: 1
             case .one: 2
             }
-        let options = (message.expiry == .unlimited ? 0 : 1) + (message.collapseID == nil ? 0 : 2)
+        let options = (message.expiry.expiresAt == nil ? 0 : 1) + (message.collapseID == nil ? 0 : 2)
         return (PushType(message.type).number * 3 + priority) * 4 + options
     }
 

@@ -50,4 +50,11 @@ extension Address {
     static func isAllowed(_ byte: UInt8) -> Bool {
         (0x21...0x7e).contains(byte) && byte != UInt8(ascii: "\"") && byte != UInt8(ascii: "\\")
     }
+
+    /// Whether a token may have these characters. It looks at all of them, many at a time.
+    static func areAllowed(_ bytes: UnsafeRawBufferPointer) -> Bool {
+        var refused: UInt8 = 0
+        for index in 0..<bytes.count { refused |= unsafe isAllowed(bytes[index]) ? 0 : 1 }
+        return refused == 0
+    }
 }

@@ -11,10 +11,9 @@ final class FCMWriter: RequestWriter {
     private let path: String
     private let wallClock: @Sendable () -> WallTime
     private var fields: HTTP2PreparedRequest
-    /// The beginning of the body of the last message. Consecutive deliveries mostly belong to one message.
-    private var body: PreparedBody?
-    /// The same for the forms of the last message that has some by locale.
-    private(set) var forms: [PreparedBody] = []
+    /// The bodies of the last message, or of the forms that it has by locale. Consecutive deliveries mostly belong to one
+    /// message, and consecutive devices have different locales.
+    private(set) var bodies: [PreparedBody] = []
 
     /// What Google asks for after an exceeded quota, if the answer has no such field, in seconds.
     private static let afterQuota = 60
@@ -53,37 +52,30 @@ final class FCMWriter: RequestWriter {
     func request(for delivery: borrowing Delivery) -> WrittenRequest {
         let message = delivery.message
         // A message that expires has a time to live, which is rendered once a second.
-        let now = message.expiry == .unlimited ? 0 : wallClock().seconds
+        let now = message.expiry.expiresAt == nil ? 0 : wallClock().seconds
+        let index = prepare(message, at: now)
         return unsafe WrittenRequest(
-            fields, values: UnsafeBufferPointer(start: nil, count: 0),
-            body: prepared(message, at: now).bytes(to: delivery.token))
+            fields, values: UnsafeBufferPointer(start: nil, count: 0), body: bodies[index].bytes(to: delivery.token))
     }
 
-    private func prepared(_ message: Message, at now: Int64) -> PreparedBody {
-        if let body, body.message === message, body.second == now { return body }
-        let prepared: PreparedBody
-        if let wording = message.wording, wording.values == nil {
-            prepared = self.prepared(message, in: wording, at: now)
-        } else {
-            prepared = PreparedBody(message, at: now)
-        }
-        body = prepared
-        return prepared
-    }
-
-    /// Returns the body of a form. Consecutive devices have different locales, so the forms of a message are kept.
-    private func prepared(_ message: Message, in wording: Wording, at now: Int64) -> PreparedBody {
-        if forms.first?.message.wording !== wording { forms = [] }
-        let index = forms.firstIndex { $0.message === message }
-        if let index, forms[index].second == now { return forms[index] }
+    /// Prepares the body of a message or of one of its forms, if it is not, and returns its place.
+    private func prepare(_ message: Message, at now: Int64) -> Int {
+        let index = bodies.firstIndex { $0.message === message }
+        if let index, bodies[index].second == now { return index }
         let prepared = PreparedBody(message, at: now)
-        if let index { forms[index] = prepared } else { forms.append(prepared) }
-        return prepared
+        if let index {
+            bodies[index] = prepared
+            return index
+        }
+        let isForm = message.wording.map { $0.values == nil && bodies.first?.message.wording === $0 } ?? false
+        if !isForm { bodies = [] }
+        bodies.append(prepared)
+        return bodies.count - 1
     }
 
     func result(of response: HTTP2Response) -> AttemptResult {
         if response.status == 200 {
-            return .accepted(providerID: unsafe Self.name(in: Array(response.body)))
+            return .accepted(providerID: unsafe Self.name(in: response.body))
         }
         let retryAfter = response.field("retry-after").flatMap { RetryAfter.seconds($0, now: wallClock()) }
         return .refused(
@@ -96,9 +88,10 @@ final class FCMWriter: RequestWriter {
     func reason(ofGoAway data: [UInt8]) -> ProviderReason? { nil }
 
     /// Returns the last part of `projects/P/messages/ID`, which FCM's answer to an accepted message has.
-    static func name(in body: [UInt8]) -> ProviderID? {
-        guard body.count <= FCMAnswer.maxLength, let json = try? JSONDocument(body), json.kind(json.root) == .object,
-            let name = json.value("name", in: json.root).flatMap({ json.string($0) })
+    static func name(in body: UnsafeRawBufferPointer) -> ProviderID? {
+        if let name = unsafe AcceptedAnswer.name(in: body) { return unsafe ProviderID(lastPartOf: name) }
+        guard body.count <= FCMAnswer.maxLength, let json = unsafe try? JSONDocument(Array(body)),
+            json.kind(json.root) == .object, let name = json.value("name", in: json.root).flatMap({ json.string($0) })
         else { return nil }
         return ProviderID(lastPartOf: name)
     }

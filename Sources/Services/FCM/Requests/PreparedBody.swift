@@ -1,32 +1,38 @@
 import PushModel
 import PushWire
 
-/// The body of the requests that send one message, up to the address:
+/// The body of the requests that send one message. Only the address differs, which comes last:
 ///
 ///     {"message":{…,"token":"ADDRESS"}}
 struct PreparedBody {
     let message: Message
     /// The second for which the time to live was computed; 0 without one.
     let second: Int64
-    private let head: [UInt8]
+    /// The last body. The next one takes its memory, unless the last one is still to be sent.
+    private var text: [UInt8]
+    private let headLength: Int
+    private let takesAddress: Bool
 
     private static let tokenKey = Array(#""token":""#.utf8)
     private static let installationKey = Array(#""fid":""#.utf8)
     private static let end = Array(#""}}"#.utf8)
+    private static let roomForAddress = 384
     private static let validation = Array(#"{"validate_only":true,"message":{"topic":"carillon-check"}}"#.utf8)
 
     /// - Parameter now: The time in seconds since 1970.
     init(_ message: Message, at now: Int64) {
         self.message = message
-        second = message.expiry == .unlimited ? 0 : now
-        head = message.type == .validation ? Self.validation : Self.head(message, at: now)
+        second = message.expiry.expiresAt == nil ? 0 : now
+        takesAddress = message.type != .validation
+        text = takesAddress ? Self.head(message, at: now) : Self.validation
+        headLength = text.count
     }
 
     private static func head(_ message: Message, at now: Int64) -> [UInt8] {
         let payload = message.payload
         let slots = MessageSlots(payload)
         var head = Array(#"{"message":"#.utf8)
-        head.reserveCapacity(payload.count + message.id.text.utf8.count + 64)
+        head.reserveCapacity(payload.count + message.id.text.utf8.count + roomForAddress)
         var copied = 0
         if let place = slots.timeToLive {
             head += payload[copied..<place]
@@ -53,29 +59,23 @@ struct PreparedBody {
     }
 
     /// Returns the body for one address.
-    func bytes(to address: Address) -> [UInt8] {
-        if message.type == .validation { return head }
-        var bytes: [UInt8] = []
-        bytes.reserveCapacity(head.count + address.byteCount + 16)
-        bytes += head
-        let start: Int
-        if address.isInstallationID {
-            bytes += Self.installationKey
-            start = bytes.count
-        } else {
-            bytes += Self.tokenKey
-            start = bytes.count
-        }
-        address.append(to: &bytes)
+    mutating func bytes(to address: Address) -> [UInt8] {
+        guard takesAddress else { return text }
+        // A body that is still to be sent is copied once, and not again as it grows.
+        text.reserveCapacity(headLength + address.byteCount + 16)
+        text.removeLast(text.count - headLength)
+        text += address.isInstallationID ? Self.installationKey : Self.tokenKey
+        let start = text.count
+        address.append(to: &text)
         // The codec reads no such address. An app that had another push service before may have stored one.
-        if !bytes[start...].allSatisfy(Address.isAllowed) {
-            let text = String(decoding: bytes[start...], as: UTF8.self)
-            bytes.removeSubrange((start - 1)...)
-            JSONText.appendQuoted(text, to: &bytes)
-            bytes.removeLast()
+        if unsafe !text[start...].withUnsafeBytes({ unsafe Address.areAllowed($0) }) {
+            let address = String(decoding: text[start...], as: UTF8.self)
+            text.removeSubrange((start - 1)...)
+            JSONText.appendQuoted(address, to: &text)
+            text.removeLast()
         }
-        bytes += Self.end
-        return bytes
+        text += Self.end
+        return text
     }
 }
 

@@ -40,15 +40,29 @@ import Testing
                 try body(writer, message, UInt32(variant), to: "t-\(number)")
                     == #"{"message":{"android":{"ttl":"60s"},"a":"\#(names[variant])","token":"t-\#(number)"}}"#)
         }
-        #expect(writer.forms.count == 3 && writer.forms.allSatisfy { $0.second == 1000 })
+        #expect(writer.bodies.count == 3 && writer.bodies.allSatisfy { $0.second == 1000 })
         clock.withLock { $0 = WallTime(seconds: 1001) }
         #expect(try body(writer, message, 1, to: "t").contains(#""ttl":"59s"},"a":"de""#))
-        #expect(writer.forms.map(\.second) == [1000, 1001, 1000])
+        #expect(writer.bodies.map(\.second) == [1000, 1001, 1000])
         let other = try self.message("two", locales: ["en", "de"])
         #expect(try body(writer, other, 1, to: "t").contains(#""a":"de""#))
-        #expect(writer.forms.count == 1)
+        #expect(writer.bodies.count == 1)
         let plain = Message(id: message.id, app: app, payload: Array("{}".utf8))
         #expect(try body(writer, plain, 0, to: "t") == #"{"message":{"token":"t"}}"#)
-        #expect(writer.forms.count == 1)
+        #expect(writer.bodies.count == 1)
+    }
+
+    @Test func `A body that is still to be sent does not change with the next one`() throws {
+        let writer = FCMWriter(authority: "fcm.example", project: try #require(ProjectID("shop-1")), token: nil)
+        let message = Message(id: try #require(MessageID("one")), app: app, payload: Array("{}".utf8))
+        let names = (1...3).map { String(repeating: "\($0)", count: 200 * $0) }
+        let bodies = try names.map { name in
+            let token = try FCMCodec().address(name)
+            let id = DeliveryID.derived(app: app, message: message.id, token: token)
+            return writer.request(for: Delivery(ticket: 1, message: message, token: token, deliveryID: id)).body
+        }
+        for (name, body) in zip(names, bodies) {
+            #expect(String(decoding: body, as: UTF8.self) == #"{"message":{"token":"\#(name)"}}"#)
+        }
     }
 }

@@ -16,7 +16,8 @@ import Testing
     }
 
     private func body(_ message: Message, to address: String, at now: Int64 = 1000) throws -> String {
-        String(decoding: PreparedBody(message, at: now).bytes(to: try FCMCodec().address(address)), as: UTF8.self)
+        var body = PreparedBody(message, at: now)
+        return String(decoding: body.bytes(to: try FCMCodec().address(address)), as: UTF8.self)
     }
 
     @Test func `A payload is sent byte for byte, with the address behind it`() throws {
@@ -68,7 +69,8 @@ import Testing
 
     @Test func `An address of another service cannot leave its string`() throws {
         let address = try #require(Address(bytes: Array("a\"},\"topic\":\"x".utf8) + [0xff, 0x00]))
-        let bytes = PreparedBody(try message("{}"), at: 0).bytes(to: address)
+        var body = PreparedBody(try message("{}"), at: 0)
+        let bytes = body.bytes(to: address)
         let json = try JSONDocument(bytes)
         let inner = try #require(json.value("message", in: json.root))
         #expect(json.value("topic", in: inner) == nil && json.value("token", in: inner) != nil)
@@ -84,10 +86,22 @@ import Testing
     }
 
     @Test func `The id of an accepted message is the last part of its name`() {
-        let name = { (text: String) in FCMWriter.name(in: Array(text.utf8))?.text }
-        #expect(name(#"{"name":"projects/p/messages/0:150%3"}"#) == "0:150%3")
-        for text in ["", "{}", "[]", #"{"name":7}"#, #"{"name":"a/b\u0000c"}"#, #"{"name":""}"#, "<html>"] {
-            #expect(name(text) == nil)
+        let name = { (text: String) in
+            unsafe Array(text.utf8).withUnsafeBytes { unsafe FCMWriter.name(in: $0) }?.text
         }
+        #expect(name(#"{"name":"projects/p/messages/0:150%3"}"#) == "0:150%3")
+        // Also in forms that FCM does not give.
+        let others = [
+            "\n{ \"name\" : \"projects/p/messages/7\" }\r\n", #"{"name":"projects/p/messages/\u0037"}"#,
+            #"{"name":"projects/a b/messages/7"}"#, #"{"name":"projects/ä/messages/7/"}"#,
+            #"{"other":{"name":"x/1"},"name":"x/7"}"#, #"{"name":"7","name":"8"}"#,
+        ]
+        for text in others { #expect(name(text) == "7", "\(text)") }
+        let none = [
+            "", "{", "{}", "[]", #"{"name"}"#, #"{"name":"#, #"{"name":""#, #"{"name":"7""#, #"{"name":"7"}}"#,
+            #"{"name":"7"]"#, #"{"name":"7",}"#, #"{"name":7}"#, #"{"name":"a/b\u0000c"}"#, #"{"name":""}"#,
+            #"{"name":"///"}"#, #"{"name":"\#(String(repeating: "7", count: 129))"}"#, "<html>", #"{'name':"7"}"#,
+        ]
+        for text in none { #expect(name(text) == nil, "\(text)") }
     }
 }
