@@ -5,7 +5,7 @@ import PushTransport
 /// Writes the events of operators: the one place that does, for all endpoints.
 package struct OperatorJournal: Sendable {
     /// The time for which an answer waits until its event is stored. While the disk fails, events wait in memory, and
-    /// operators must still be able to act.
+    /// operators must still be able to act, until too many wait.
     private static let patience = Duration.seconds(2)
 
     package typealias Store = @Sendable (OperatorChange, OperatorName, @escaping @Sendable () -> Void) -> Void

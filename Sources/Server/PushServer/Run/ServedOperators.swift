@@ -59,16 +59,22 @@ final class ServedOperators: Sendable {
     private var fault: String? {
         let waiting = waiting
         guard waiting >= Self.mostWaiting else { return nil }
+        let isUnowned = (node?.ledger.waitingOperations ?? 0) >= unstored.withLock { $0 }
         let help =
-            node == nil
-            ? "'carillon doctor' says why the disk takes none" : "'carillon cluster' says who owns partition 0"
+            if node == nil {
+                "'carillon doctor' says why the disk takes none"
+            } else if isUnowned {
+                "'carillon cluster' says who owns partition 0"
+            } else {
+                "'carillon doctor' says why the database takes none"
+            }
         return "\(waiting) events of operators are not in the log yet; \(help)"
     }
 
     /// Records a change, and returns when it is stored or cannot be.
     func record(_ change: OperatorChange, by author: OperatorName) async {
         guard waiting < Self.mostWaiting + Self.reserve else {
-            log.error("an event of an operator is lost: too many others wait to be stored", [.event: "operator.lost"])
+            lose(change, "too many others wait to be stored")
             return
         }
         unstored.withLock { $0 += 1 }
@@ -83,7 +89,12 @@ final class ServedOperators: Sendable {
             if await share([named]) { return }
             try? await Task.sleep(for: .seconds(1))
         }
-        log.error("an event of an operator is lost: the database has not stored it", [.event: "operator.lost"])
+        lose(change, "the database has not stored it")
+    }
+
+    private func lose(_ change: OperatorChange, _ why: String) {
+        let kind = "\(change.kind.name)"
+        log.error("an event of an operator is lost (\(kind)): \(why)", [.event: "operator.lost"])
     }
 
     /// Stores events in the log of a single node, and returns whether it did.

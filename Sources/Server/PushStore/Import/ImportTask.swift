@@ -27,13 +27,16 @@ struct ImportTask {
     ) async throws -> LedgerImport.Counts {
         try await StoreTables(call).addPartitions(at: now)
         var days = try await StoreTables(call).groupDays()
-        var work = LedgerImport(map, at: now, positions: webhooks.map(\.position))
+        // The log of a position beyond its newest number was replaced, and nothing of it is delivered.
+        let newestOld = try source.newest()
+        let positions = webhooks.map { $0.position > newestOld ? 0 : $0.position }
+        var work = LedgerImport(map, at: now, positions: positions)
         let cancels = try source.cancels()
         try await addWaiting(of: source, cancels: cancels, to: &work)
         try await store(work.numberOthers(besides: try source.keyRanges()), days: &days)
         var (place, lastKey): (UInt64, UInt64) = (0, 0)
         while true {
-            let keys = Self.batch(try source.keys(after: lastKey, limit: Self.keyRowsAtOnce))
+            let keys = Self.batch(try source.keys(after: lastKey, limit: Self.keyRowsAtOnce), cutAt: positions)
             let first = keys.first?.row.number ?? UInt64(Int64.max)
             while true {
                 let segments = try source.segments(from: place, before: first, limit: Self.segmentsAtOnce)
@@ -67,13 +70,16 @@ struct ImportTask {
         return work.counts
     }
 
-    /// Returns the first rows of keys: those of one day, and not too many.
-    private static func batch(_ rows: [SourceLedger.Keys]) -> ArraySlice<SourceLedger.Keys> {
+    /// Returns the first rows of keys: those of one day, not too many, and none behind a position that is before another.
+    private static func batch(
+        _ rows: [SourceLedger.Keys], cutAt positions: [UInt64]
+    ) -> ArraySlice<SourceLedger.Keys> {
         var count = 0
         let end = rows.firstIndex { row in
             defer { count += row.row.accepted.count }
             return LedgerHorizon.day(of: row.time) != LedgerHorizon.day(of: rows[0].time)
                 || count > Self.acceptedAtOnce
+                || positions.contains { rows[0].row.number <= $0 && $0 < row.row.number }
         }
         return rows[..<(end ?? rows.count)]
     }

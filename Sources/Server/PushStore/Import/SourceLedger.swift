@@ -144,6 +144,12 @@ final class SourceLedger {
         return found
     }
 
+    /// The newest number in the log.
+    func newest() throws(StoreError) -> UInt64 {
+        let rows = try connection.prepare("SELECT first, count FROM log ORDER BY first DESC LIMIT 1")
+        return try rows.step() ? rows.word(0) &+ UInt64(max(1, Int(clamping: rows.number(1)))) &- 1 : 0
+    }
+
     /// Returns the next rows of keys after a number.
     func keys(after number: UInt64, limit: Int64) throws(StoreError) -> [Keys] {
         let rows = try connection.prepare(

@@ -316,16 +316,12 @@ enum RegistryStatements {
             """,
         parameters: [.byteaArray, .text, .int8, .int4])
 
-    /// What is left of the devices of all erased users: an index has their pseudonyms, which begin with
-    /// "erased:".
+    /// What is left of the devices of all erased users.
     static let allEmptied = PostgreSQLStatement(
         "emptied-devices",
         sql: """
-            WITH found AS MATERIALIZED (
-                SELECT id FROM carillon.devices
-                WHERE account >= 'erased:' AND account < 'erased;'
-                    AND deactivated IS NOT NULL AND \(isEmptied))
-            SELECT id FROM found WHERE id > $1 ORDER BY id LIMIT $2
+            SELECT id FROM carillon.devices
+            WHERE deactivated IS NOT NULL AND \(isEmptied) AND id > $1 ORDER BY id LIMIT $2
             """,
         parameters: [.bytea, .int8])
 

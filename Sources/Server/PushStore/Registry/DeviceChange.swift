@@ -21,9 +21,10 @@ struct DeviceChange: Sendable {
         (tagsBefore, tags) = ([], [])
     }
 
-    /// Whether other nodes must learn that nothing, or something, may be sent to the device from now on.
+    /// Whether other nodes must learn that nothing, or something, may be sent to the device from now on, or why.
     var concernsSending: Bool {
         (before?.isActive ?? true) != (after?.isActive ?? true) || before?.kind != after?.kind
+            || (before?.isEmptied ?? false) != (after?.isEmptied ?? false)
     }
 }
 

@@ -127,8 +127,8 @@ final class GorushStretches: Sendable {
         }
     }
 
-    /// The time since which acceptances count for a notification. Clocks may differ by a window.
-    func start(of now: WallTime) -> WallTime { now - window - window }
+    /// The time since which acceptances count for a notification. Clocks may differ by a minute, or a shorter window.
+    func start(of now: WallTime) -> WallTime { now - window - min(window, .seconds(60)) }
 
     /// Whether the time is within the window. A time after now is that of a clock which was set back.
     private func isWithin(_ time: WallTime, of now: WallTime) -> Bool { now < time + window && time < now + window }
