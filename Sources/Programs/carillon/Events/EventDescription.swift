@@ -147,12 +147,12 @@ struct EventDescription {
         let why = event.reason.map { ": \(PlainText.line($0, limit: 200))" } ?? ""
         let what: String =
             switch (event.family, event.kind) {
-            case ("connection", "up"): "connection up"
+            case ("connection", "up"): "connection is up"
             case ("connection", "down"): "connection ended"
             case ("connection", "goaway"): "GOAWAY received, connection accepts no more requests"
             case ("connection", "scaled"): "gateway scaled"
             case ("credential", "expiring"): "credential expires soon"
-            case ("credential", "rotated"): "credential rotated"
+            case ("credential", "rotated"): "credential replaced"
             case ("credential", "failed"): "credential unusable, sending halted until it is accepted or replaced"
             case ("ledger", "restored"): "restored from a backup, events after it are lost"
             case ("webhook", "disabled"): "a webhook is disabled until it is resumed, its receiver wants no more"

@@ -20,7 +20,6 @@ import Testing
         let subject: EventDescription.Subject =
             switch event.family {
             case "message", "delivery": .message
-            case "device": .device
             default: .none
             }
         #expect(EventDescription(subject).sentence(event) != "\(kind.family) \(kind.name)")

@@ -98,7 +98,7 @@ import Testing
 
     @Test(
         arguments: [
-            [], [9], [0], [0, 2, 0, 7, 0, 8], [0, 1, 0], [0, 1, 7], [0, 1, 0, 7, 1], [1, 0, 1, 1], [2, 1], [3, 200, 1],
+            [], [9], [0], [0, 2, 0, 7, 0, 8], [0, 1, 0], [0, 1, 8], [0, 1, 0, 7, 1], [1, 0, 1, 1], [2, 1], [3, 200, 1],
         ] as [[UInt8]])
     func `An answer that is not understood fails the request`(body: [UInt8]) async throws {
         let a = try await PeerNode("a")

@@ -530,7 +530,7 @@ def operator_events():
     done = len(kinds())
     door = Door(one, control=True)
     assert door.ask("POST", "/v1/gateways/shop/pause").status == 503
-    assert "could not be recorded" in one.verb("devices", "add", "shop", token(1), code=75)
+    assert "could not be recorded" in one.verb("devices", "add", "shop", token(1), code=69)
     # What reads, and what apps and producers do, goes on.
     assert door.ask("GET", "/v1/messages?app=shop").status == 200
     assert Producer(one).push(note("meanwhile", token(2)))["status"] == "accepted"
@@ -647,9 +647,10 @@ def live_activities():
         name = f"state-{number}"
         names = [f"order-{number}-{n}" for n in range(16)]
         assert {zlib.crc32(b"shop\0" + one.encode()) % PARTS in nodes["a"]["parts"] for one in names} == {True, False}
-        assert producer.push({
+        ack = producer.push({
             "id": name, "app": "shop", "to": {"activities": names},
-            "live_activity": {"event": "update", "content_state": {}}})["status"] == "accepted"
+            "live_activity": {"event": "update", "content_state": {}}})
+        assert ack["status"] == "accepted", ack
         for serve in serves:
             found = look(serve, name)
             assert (found["acceptances"], found["state"]) == (16, "waiting"), found
