@@ -378,7 +378,7 @@ if Context.environment["CARILLON_PART"] == "memory" {
     let omitted: Set = [
         "PushStoreTests", "PushLogicTests", "CarillonClientTests", "JSON5Tests", "PushConfigurationTests",
         "PushAPITests", "PushConsoleTests", "PushServerTests", "CarillonTests", "RequestQueueTests",
-        "DeviceRegistrarTests", "StubServiceTests", "FCMTests",
+        "DeviceRegistrarTests", "StubServiceTests",
         // The simulator is a program for tests, and runs sanitized within those of the gateways.
         "PushSimulatorTests",
     ]

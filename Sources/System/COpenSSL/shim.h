@@ -83,19 +83,19 @@ static inline int COpenSSL_begin_hmac_sha256(EVP_MAC_CTX *context, const unsigne
 /* SHA-256 without the look-ups of EVP, which cost more than a short text. OpenSSL calls these functions deprecated. */
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"
-static inline void COpenSSL_sha256_begin(SHA256_CTX *context)
+static inline int COpenSSL_sha256_begin(SHA256_CTX *context)
 {
-    SHA256_Init(context);
+    return SHA256_Init(context);
 }
 
-static inline void COpenSSL_sha256_update(SHA256_CTX *context, const void *bytes, size_t length)
+static inline int COpenSSL_sha256_update(SHA256_CTX *context, const void *bytes, size_t length)
 {
-    SHA256_Update(context, bytes, length);
+    return SHA256_Update(context, bytes, length);
 }
 
-static inline void COpenSSL_sha256_finish(SHA256_CTX *context, unsigned char *digest)
+static inline int COpenSSL_sha256_finish(SHA256_CTX *context, unsigned char *digest)
 {
-    SHA256_Final(digest, context);
+    return SHA256_Final(digest, context);
 }
 #pragma GCC diagnostic pop
 

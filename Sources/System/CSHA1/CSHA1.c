@@ -4,11 +4,12 @@
 #include "CSHA1.h"
 
 #include <openssl/sha.h>
+#include <stdlib.h>
 
 void CSHA1_hash(const void *text, size_t length, uint8_t digest[20])
 {
     SHA_CTX context;
-    SHA1_Init(&context);
-    SHA1_Update(&context, text, length);
-    SHA1_Final(digest, &context);
+    if (!SHA1_Init(&context) || !SHA1_Update(&context, text, length) || !SHA1_Final(digest, &context)) {
+        abort();
+    }
 }

@@ -9,6 +9,11 @@ import Testing
         // Computed in Python by uuid.uuid5(uuid.NAMESPACE_URL, "carillon:/shop/order-4711-shipped/" + "ab" * 32).
         let id = DeliveryID.derived(app: app, message: message, token: token)
         #expect(id.description == "01060f77-dbe3-5343-b9b6-9abc059dd182")
+        // The same of "carillon:/shop/m/" + bytes(range(163)).hex().
+        let long = try #require(Address(bytes: (0..<163).map { UInt8($0) }))
+        #expect(
+            DeliveryID.derived(app: app, message: try #require(MessageID("m")), token: long).description
+                == "d07ce604-34fd-5d84-8e49-1d58d3537fee")
     }
 
     @Test(arguments: 1...130) func `The derivation is correct for message ids of every length`(length: Int) throws {

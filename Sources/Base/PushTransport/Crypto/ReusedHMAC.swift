@@ -12,7 +12,7 @@ final class ReusedHMAC {
 
     init() {
         unsafe context = .allocate(capacity: 1)
-        unsafe COpenSSL_sha256_begin(context)
+        unsafe context.initialize(to: SHA256_CTX())
         unsafe block = .allocate(capacity: Self.blockLength + 32)
         unsafe block.initialize(repeating: 0, count: Self.blockLength + 32)
     }
@@ -22,29 +22,31 @@ final class ReusedHMAC {
         unsafe block.deallocate()
     }
 
+    private static func check(_ result: Int32) { precondition(result == 1, "OpenSSL has no SHA-256") }
+
     /// - Parameter key: At most 64 bytes.
     func begin(key: UnsafeRawBufferPointer) {
         precondition(key.count <= Self.blockLength)
         for index in 0..<Self.blockLength {
             unsafe block[index] = (index < key.count ? key[index] : 0) ^ 0x36
         }
-        unsafe COpenSSL_sha256_begin(context)
-        unsafe COpenSSL_sha256_update(context, block, Self.blockLength)
+        unsafe Self.check(COpenSSL_sha256_begin(context))
+        unsafe Self.check(COpenSSL_sha256_update(context, block, Self.blockLength))
     }
 
     func update(_ bytes: UnsafeRawBufferPointer) {
-        unsafe COpenSSL_sha256_update(context, bytes.baseAddress, bytes.count)
+        unsafe Self.check(COpenSSL_sha256_update(context, bytes.baseAddress, bytes.count))
     }
 
     /// Writes 32 bytes.
     func finish(into digest: UnsafeMutablePointer<UInt8>) {
         let inner = unsafe block + Self.blockLength
-        unsafe COpenSSL_sha256_finish(context, inner)
+        unsafe Self.check(COpenSSL_sha256_finish(context, inner))
         for index in 0..<Self.blockLength { unsafe block[index] ^= 0x36 ^ 0x5c }
-        unsafe COpenSSL_sha256_begin(context)
-        unsafe COpenSSL_sha256_update(context, block, Self.blockLength)
-        unsafe COpenSSL_sha256_update(context, inner, 32)
-        unsafe COpenSSL_sha256_finish(context, digest)
+        unsafe Self.check(COpenSSL_sha256_begin(context))
+        unsafe Self.check(COpenSSL_sha256_update(context, block, Self.blockLength))
+        unsafe Self.check(COpenSSL_sha256_update(context, inner, 32))
+        unsafe Self.check(COpenSSL_sha256_finish(context, digest))
     }
 
     /// Overwrites what depends on the last key.

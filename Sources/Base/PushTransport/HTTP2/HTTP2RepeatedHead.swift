@@ -27,13 +27,15 @@ struct HTTP2RepeatedHead {
     /// Keeps a head that was decoded.
     mutating func keep(_ block: UnsafeRawBufferPointer, of stream: UnsafeMutablePointer<HTTP2ClientStream>) {
         guard unsafe Self.isReferences(block), unsafe !stream.pointee.isTruncated else { return }
-        self.block = unsafe Array(block)
+        forget()
+        unsafe self.block.append(contentsOf: block)
         answer = unsafe stream.pointee.answer
-        fields = unsafe Array(stream.pointee.message.fieldBytes)
+        fields.removeAll(keepingCapacity: true)
+        unsafe fields.append(contentsOf: stream.pointee.message.fieldBytes)
     }
 
     /// Forgets the head, because another block may change the tables.
     mutating func forget() {
-        if !block.isEmpty { block = [] }
+        block.removeAll(keepingCapacity: true)
     }
 }

@@ -54,7 +54,9 @@ struct RequestShapes {
             .init("apns-priority", value: .fixed("\(message.priority.rawValue)")),
             .init("apns-id", value: .perRequest, indexed: .once),
         ]
-        if message.expiry != .unlimited { fields.append(.init("apns-expiration", value: .perRequest, indexed: .once)) }
+        if message.expiry.expiresAt != nil {
+            fields.append(.init("apns-expiration", value: .perRequest, indexed: .once))
+        }
         if message.collapseID != nil { fields.append(.init("apns-collapse-id", value: .perRequest, indexed: .once)) }
         return HTTP2PreparedRequest(fields)
     }

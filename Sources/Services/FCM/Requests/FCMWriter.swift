@@ -14,6 +14,8 @@ final class FCMWriter: RequestWriter {
     /// The bodies of the last message, or of the forms that it has by locale. Consecutive deliveries mostly belong to one
     /// message, and consecutive devices have different locales.
     private(set) var bodies: [PreparedBody] = []
+    /// The place of the body that was used last.
+    private var last = 0
 
     /// What Google asks for after an exceeded quota, if the answer has no such field, in seconds.
     private static let afterQuota = 60
@@ -60,17 +62,20 @@ final class FCMWriter: RequestWriter {
 
     /// Prepares the body of a message or of one of its forms, if it is not, and returns its place.
     private func prepare(_ message: Message, at now: Int64) -> Int {
-        let index = bodies.firstIndex { $0.message === message }
-        if let index, bodies[index].second == now { return index }
-        let prepared = PreparedBody(message, at: now)
-        if let index {
-            bodies[index] = prepared
+        let isLast = last < bodies.count && bodies[last].message === message
+        if let index = isLast ? last : bodies.firstIndex(where: { $0.message === message }) {
+            if bodies[index].second != now { bodies[index] = PreparedBody(message, at: now) }
+            last = index
             return index
         }
-        let isForm = message.wording.map { $0.values == nil && bodies.first?.message.wording === $0 } ?? false
-        if !isForm { bodies = [] }
-        bodies.append(prepared)
-        return bodies.count - 1
+        // The turns of a message at a local time have its wording, and forms of their own.
+        let isForm =
+            bodies.count < Wording.maxForms
+            && message.wording.map { $0.values == nil && bodies.first?.message.wording === $0 } ?? false
+        if !isForm { bodies.removeAll(keepingCapacity: true) }
+        bodies.append(PreparedBody(message, at: now))
+        last = bodies.count - 1
+        return last
     }
 
     func result(of response: HTTP2Response) -> AttemptResult {
@@ -90,6 +95,11 @@ final class FCMWriter: RequestWriter {
     /// Returns the last part of `projects/P/messages/ID`, which FCM's answer to an accepted message has.
     static func name(in body: UnsafeRawBufferPointer) -> ProviderID? {
         if let name = unsafe AcceptedAnswer.name(in: body) { return unsafe ProviderID(lastPartOf: name) }
+        return unsafe parsedName(in: body)
+    }
+
+    /// The same for a body in any form.
+    static func parsedName(in body: UnsafeRawBufferPointer) -> ProviderID? {
         guard body.count <= FCMAnswer.maxLength, let json = unsafe try? JSONDocument(Array(body)),
             json.kind(json.root) == .object, let name = json.value("name", in: json.root).flatMap({ json.string($0) })
         else { return nil }

@@ -60,6 +60,22 @@ import Testing
         #expect(ids(pair) == ["1", "1", "1", "1"] && pair.clientLog.answers.allSatisfy { $0.status == 200 })
     }
 
+    @Test("A repeated head above the limit is marked each time")
+    func whatIsTruncatedIsTruncatedAgain() throws {
+        var limits = HTTP2ClientEngine.Limits()
+        limits.maxFieldBytes = 40  // two fields of 16 bytes
+        let pair = HTTP2Pair(limits: limits)
+        _ = try pair.pullClient()
+        try pair.feedClient(Frames.frame(4, [0, 3, 0, 0, 0, 100]))
+        for number in [1, 3, 5] { #expect(pair.submit(number: number)) }
+        _ = try pair.pullClient()
+        try pair.feedClient(Frames.frame(1, flags: 5, stream: 1, [0x88] + adding(0x31)))
+        for stream in [3, 5] as [UInt32] {
+            try pair.feedClient(Frames.frame(1, flags: 5, stream: stream, [0x88, 0xbe, 0xbe, 0xbe]))
+        }
+        #expect(pair.clientLog.answers.map(\.isTruncated) == [false, true, true])
+    }
+
     @Test("A repeated head that is malformed, or does not agree with its body, resets its stream each time")
     func whatIsWrongIsWrongAgain() throws {
         let pair = try begin()

@@ -76,6 +76,19 @@ import Testing
         #expect(json.value("topic", in: inner) == nil && json.value("token", in: inner) != nil)
     }
 
+    @Test func `A body that is used again is as a new one`() throws {
+        let hostile = try #require(Address(bytes: Array("a\"b".utf8) + [0xff]))
+        let codec = FCMCodec()
+        var used = PreparedBody(try message("{}"), at: 0)
+        for address in [
+            try codec.address(String(repeating: "x", count: 900)), hostile, try codec.address(fid),
+            try codec.address("t"), hostile,
+        ] {
+            var new = PreparedBody(try message("{}"), at: 0)
+            #expect(used.bytes(to: address) == new.bytes(to: address))
+        }
+    }
+
     @Test func `A validation names a topic and delivers nothing`() throws {
         let message = Message(
             id: try #require(MessageID("check")), app: try #require(AppID("shop")), type: .validation,
@@ -103,5 +116,25 @@ import Testing
             #"{"name":"///"}"#, #"{"name":"\#(String(repeating: "7", count: 129))"}"#, "<html>", #"{'name':"7"}"#,
         ]
         for text in none { #expect(name(text) == nil, "\(text)") }
+    }
+
+    @Test func `The quick reader of answers finds what the parser finds, in all that is nearly an answer`() {
+        let body = Array("{\n  \"name\": \"projects/p/messages/0:150%3\"\n}\n".utf8)
+        var random: UInt64 = 7
+        func next() -> UInt64 {
+            random = random &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+            return random >> 33
+        }
+        func check(_ bytes: [UInt8]) {
+            unsafe bytes.withUnsafeBytes {
+                #expect(unsafe FCMWriter.name(in: $0) == FCMWriter.parsedName(in: $0), "\(bytes)")
+            }
+        }
+        for count in 0...body.count { check(Array(body.prefix(count))) }
+        for _ in 0..<5000 {
+            var changed = body
+            for _ in 0...next() % 3 { changed[Int(next() % UInt64(body.count))] = UInt8(truncatingIfNeeded: next()) }
+            check(changed)
+        }
     }
 }

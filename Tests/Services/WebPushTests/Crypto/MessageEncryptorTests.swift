@@ -71,6 +71,15 @@ import Testing
             seen.insert(Array(body[21..<86]))
         }
         #expect(seen.count == 10)
+        // More salts than are drawn at once, also after a key that is refused.
+        for number in 0..<130 {
+            if number % 10 == 0 {
+                let wrong = [UInt8](repeating: 0, count: 65)
+                #expect(encrypt([1], padding: 1, publicKey: wrong, secret: secret, with: encryptor) == nil)
+            }
+            let body = try #require(encrypt([1], padding: 1, publicKey: key, secret: secret, with: encryptor))
+            #expect(seen.insert(Array(body[..<16])).inserted)
+        }
     }
 
     @Test("Keys that are no point on the curve, short secrets and long messages are refused")
