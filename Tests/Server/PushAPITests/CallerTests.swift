@@ -38,7 +38,7 @@ import Testing
         let rules = ZoneFile.rules(head + counts + [0, 0, 0, 0, 0, 0] + Array("UTC\0".utf8))
         zones.replace(with: TimeZones(["UTC": rules].compactMapValues { $0 }, source: "test"))
         #expect(answer() == true)
-        apps.update([], remembersZones: false)
+        apps.update([], storesLocalTimes: false)
         #expect(answer() == nil, "dedupe.window is shorter than the clocks differ")
     }
 }

@@ -70,8 +70,7 @@ package struct LogPage: Sendable {
 }
 
 package enum TraceSubject: Sendable, Hashable {
-    /// A message, of one app or, with nil, of any. The log may return more than the events of that app. A message to a
-    /// Live Activity may be in another part of the log than others with its id.
-    case message(MessageID, app: AppID? = nil, activity: String? = nil)
+    /// A message, of one app or, with nil, of any. The log may return more than the events of that app.
+    case message(MessageID, app: AppID? = nil)
     case device(DeviceID)
 }

@@ -96,7 +96,9 @@ enum ActivitiesVerb {
 
     private static let show = Verb(
         name: "activities show", summary: "show what became of the activity, as one story", words: [word],
-        options: [appOption] + DevicesVerb.options,
+        options: [appOption] + ControlOptions.options + [
+            Option("json", about: "print each event as stored, one JSON object per line")
+        ],
         examples: [
             (
                 "carillon activities show order-4711 --app shop",
@@ -104,24 +106,12 @@ enum ActivitiesVerb {
             )
         ]
     ) { arguments in
-        let (name, app) = (try givenName(arguments), try givenApp(arguments))
+        let name = try givenName(arguments, upTo: DeviceInput.maxActivityLength)
+        let subject = TraceTarget(.activity, text: name, app: try givenApp(arguments))
+        // The app may have reported a name for which there is no such id.
+        let start = MessageID(startID(name))?.text
         return try await ControlOptions.reading(arguments, for: "activities show") { client in
-            let query = APIQuery.encoded([("activity", name), ("app", app), ("message", startID(name))])
-            let answer = try await client.send("GET", to: "/v1/trace" + query)
-            guard answer.status == 200 else { throw ControlClient.refusal(answer) }
-            let page = try ControlClient.page(EventPage(trace: answer.body))
-            guard !page.lines.isEmpty else {
-                throw Failure(
-                    .badInput,
-                    "the stored events of \(PlainText.line(app, limit: 64)) do not mention the Live Activity "
-                        + PlainText.line(name, limit: 128))
-            }
-            if arguments.has("json") {
-                Terminal.output.write(page.lines.map { String(decoding: $0, as: UTF8.self) + "\n" }.joined())
-            } else {
-                Terminal.output.write(TraceStory(Terminal.output, of: TraceTarget(.activity, text: name)).text(page))
-            }
-            return .done
+            try await TraceVerb.show(subject, asking: [("message", start)], from: client, with: arguments)
         }
     }
 
@@ -130,11 +120,11 @@ enum ActivitiesVerb {
     /// A start names no activity: the story finds it by this id.
     private static func startID(_ name: String) -> String { "\(name)-start" }
 
-    private static func givenName(_ arguments: Arguments) throws(Failure) -> String {
+    /// - Parameter limit: The length in bytes. The ids of its messages begin with the name, and have at most 128.
+    private static func givenName(_ arguments: Arguments, upTo limit: Int = 100) throws(Failure) -> String {
         let name = arguments.word("NAME")
-        // The ids of its messages begin with the name, and have at most 128 bytes.
-        guard name.utf8.count <= 100, MessageID(name) != nil else {
-            throw Failure(.usage, "NAME must have 1 to 100 bytes and no control characters")
+        guard name.utf8.count <= limit, MessageID(name) != nil else {
+            throw Failure(.usage, "NAME must have 1 to \(limit) bytes and no control characters")
         }
         return name
     }

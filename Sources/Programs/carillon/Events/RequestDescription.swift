@@ -28,7 +28,7 @@ struct RequestDescription {
         case "all": return "all devices of the app"
         case "activities":
             let names = (request.activities ?? []).map { PlainText.line($0, limit: 128) }
-            return "the Live Activity \(names.joined(separator: ", "))"
+            return "the Live \(names.count == 1 ? "Activity" : "Activities") \(names.joined(separator: ", "))"
         default: return devices.map { EventDescription.count($0, of: "device") } ?? "devices selected by the registry"
         }
     }

@@ -43,38 +43,39 @@ enum TraceVerb {
         let subject = try TraceTarget(arguments)
         let (since, until) = (try Moment.read("since", of: arguments), try Moment.read("until", of: arguments))
         return try await ControlOptions.reading(arguments, for: "trace") { client in
-            try await show(subject, since: since, until: until, from: client, with: arguments)
+            let span: [(name: String, value: String?)] = [
+                ("since", since.map { "\($0)" }), ("until", until.map { "\($0)" }),
+            ]
+            return try await show(subject, asking: span, from: client, with: arguments)
         }
     }
 
-    private static func show(
-        _ subject: TraceTarget, since: WallTime?, until: WallTime?, from client: ControlClient,
+    /// Prints the events of a subject.
+    ///
+    /// - Parameter more: The parameters of the query that are not those of the subject.
+    static func show(
+        _ subject: TraceTarget, asking more: [(name: String, value: String?)], from client: ControlClient,
         with arguments: Arguments
     ) async throws -> ExitCode {
-        let answer = try await client.send(
-            "GET",
-            to: "/v1/trace"
-                + APIQuery.encoded(
-                    subject.query + [("since", since.map { "\($0)" }), ("until", until.map { "\($0)" })]))
+        let answer = try await client.send("GET", to: "/v1/trace" + APIQuery.encoded(subject.query + more))
         guard answer.status == 200 || answer.isUnknownMessage else { throw ControlClient.refusal(answer) }
         let page = answer.status == 200 ? try ControlClient.page(EventPage(trace: answer.body)) : EventPage()
         guard !page.lines.isEmpty else {
             throw Failure(
                 .badInput,
                 "the stored events do not mention \(subject.name)"
-                    + (since == nil && until == nil ? "" : " in that time")
+                    + (arguments.has("since") || arguments.has("until") ? " in that time" : "")
                     + (page.leavesOut.events ? "; not all events could be searched" : "")
-                    + (page.leavesOut.devices ? "; \(TraceTarget.moreDevices)" : subject.hint))
+                    + (page.leavesOut.devices ? "; \(subject.moreDevices)" : subject.hint))
         }
         if arguments.has("json") {
             Terminal.output.write(page.lines.map { String(decoding: $0, as: UTF8.self) + "\n" }.joined())
             // Notes go to the standard error, because a program reads the lines.
+            let verb = subject.kind == .activity ? "carillon activities show" : "carillon trace"
             if page.leavesOut.events {
-                Terminal.error.write(
-                    "carillon trace: the output is incomplete; select a part with --since and --until\n"
-                )
+                Terminal.error.write("\(verb): the output is incomplete; \(subject.moreEvents)\n")
             }
-            if page.leavesOut.devices { Terminal.error.write("carillon trace: \(TraceTarget.moreDevices)\n") }
+            if page.leavesOut.devices { Terminal.error.write("\(verb): \(subject.moreDevices)\n") }
         } else {
             let obstacle = await obstacle(of: subject, from: client)
             let story = TraceStory(
@@ -152,14 +153,28 @@ struct TraceTarget: Sendable {
         case .device: "the device \(shown)"
         case .push: "the apns-id \(shown)"
         case .user: "the devices of the user \(shown)"
-        case .activity: "the Live Activity \(shown)"
+        case .activity: "the Live Activity \(shown) of \(PlainText.line(app ?? "", limit: 64))"
         }
     }
 
-    /// The note for a user with more devices than a trace includes.
-    static let moreDevices =
-        "the user has more than \(TraceSearch.mostDevices) devices, and only the first \(TraceSearch.mostDevices) are "
-        + "included; 'carillon devices list --user' lists all, and 'carillon trace' with a device id shows one of them"
+    /// The note for a user with more devices, or an activity with more addresses, than a trace includes.
+    var moreDevices: String {
+        let limit = TraceSearch.mostDevices
+        let (fact, option) =
+            kind == .activity
+            ? ("the activity has more than \(limit) addresses", "--activity")
+            : ("the user has more than \(limit) devices", "--user")
+        return "\(fact), and only the first \(limit) are included; 'carillon devices list \(option)' lists all, and "
+            + "'carillon trace' with a device id shows one of them"
+    }
+
+    /// The note for a trace that lacks events: how to see them.
+    var moreEvents: String {
+        kind == .activity
+            ? "the newest \(TraceSearch.mostWalked) events are searched for at most \(TraceSearch.mostMessages) "
+                + "messages, and 'carillon trace' shows each message by its id"
+            : "select a part with --since and --until"
+    }
 
     /// The likely cause when nothing is found.
     var hint: String {
@@ -287,8 +302,8 @@ struct TraceStory {
 
     private func end(_ events: [EventRecord], of page: EventPage) -> String {
         let more = [
-            page.leavesOut.events ? "The output is incomplete; select a part with --since and --until." : nil,
-            page.leavesOut.devices ? "Note: \(TraceTarget.moreDevices)." : nil,
+            page.leavesOut.events ? "The output is incomplete; \(target.moreEvents)." : nil,
+            page.leavesOut.devices ? "Note: \(target.moreDevices)." : nil,
         ].compactMap { $0 }
         if !more.isEmpty { return more.map { $0 + "\n" }.joined() }
         let accepted = events.count { $0.family == "message" && $0.kind == "accepted" }

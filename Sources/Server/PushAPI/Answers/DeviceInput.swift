@@ -53,8 +53,8 @@ package struct DeviceInput: Sendable, Equatable {
         let token: JSONValue = [
             "type": ["string", "object"], "minLength": 1, "maxLength": .integer(Int64(AddressText.maxLength)),
             "description": """
-            The token of an app at APNs: 1 to 100 bytes in hexadecimal digits. Of an app for browsers: the subscription, \
-            as an object or as its text.
+            The token of an app at APNs: 1 to 100 bytes in hexadecimal digits, or 32 to 100 bytes in base64. Of an app \
+            for browsers: the subscription, as an object or as its text.
             """,
         ]
         return [
@@ -224,12 +224,13 @@ package struct DeviceInput: Sendable, Equatable {
             }
     }
 
+    /// Reads an address in its exact form, or in another one that can be read without doubt.
     private func address(
         _ text: String, of codec: any ServiceCodec, named name: String
     ) throws(DeviceFault) -> Address {
-        if !objects.contains(name), let address = try? codec.address(givenAs: text) { return address }
+        if !objects.contains(name), let address = try? codec.address(text) { return address }
         do throws(AddressFault) {
-            return objects.contains(name) ? try codec.address(object: text) : try codec.address(text)
+            return objects.contains(name) ? try codec.address(object: text) : try codec.address(pastedAs: text)
         } catch {
             throw DeviceFault("\(name) is not a device token: it \(error.problem)")
         }

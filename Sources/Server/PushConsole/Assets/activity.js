@@ -12,12 +12,19 @@ const updateInterval = 3000;
 const empty = { app: "", name: "", content: "{}", title: "", body: "", type: "", to: "user", recipient: "",
   attributes: "", dismiss: false };
 const state = { ...empty, place: "", trace: null, missing: null, fault: null, shown: undefined, readAt: 0,
-  isReading: false };
+  pause: updateInterval, isReading: false };
 
 /** The apps that have Live Activities: those at Apple, which alone have an environment. */
 function appsOf({ live, onlyApps }) {
   const all = (live.stats?.apps ?? []).filter(({ environment }) => environment).map(({ app }) => app);
   return all.filter((app) => onlyApps?.includes(app) ?? true);
+}
+
+/** Chooses an app that has Live Activities: an address may name a family, or an app at another push service. */
+function chooseApp(context) {
+  const apps = appsOf(context);
+  if (apps.length && !apps.includes(state.app)) state.app = apps[0];
+  return apps;
 }
 
 /** The address names what is followed, and what is filled in. */
@@ -30,8 +37,9 @@ export function open(context) {
   for (const [name, value] of Object.entries(given)) {
     if (!value) continue;
     state[name] = value;
+    if (name === "app") chooseApp(context);
     const control = document.getElementById(`activity-${name}`);
-    if (control) control.value = value;
+    if (control) control.value = state[name];
   }
   state.fault = null;
   redraw();
@@ -46,7 +54,7 @@ export function forget() {
 async function read({ client, query, redraw }) {
   if (state.isReading) return;
   const { place } = state;
-  const [app, activity] = [query.get("app"), query.get("name")];
+  const [app, activity, begun] = [query.get("app"), query.get("name"), Date.now()];
   state.isReading = true;
   try {
     const start = startOf(activity);
@@ -57,7 +65,9 @@ async function read({ client, query, redraw }) {
   } catch (problem) {
     if (place === state.place && !(problem.isLost && state.trace)) state.missing = problem;
   } finally {
-    Object.assign(state, { isReading: false, readAt: Date.now() });
+    // A large log takes longer to search, so it is asked less often.
+    Object.assign(state, { isReading: false, readAt: place === state.place ? Date.now() : 0,
+      pause: Math.max(updateInterval, 5 * (Date.now() - begun)) });
   }
   redraw();
 }
@@ -65,7 +75,7 @@ async function read({ client, query, redraw }) {
 /** Reads the story again while it goes on, and seldom after the end of the address. */
 export function tick(context) {
   const isOver = state.trace?.events.at(-1)?.reason === "activity_ended";
-  if (state.place && Date.now() - state.readAt >= (isOver ? 5 : 1) * updateInterval) read(context);
+  if (state.place && Date.now() - state.readAt >= (isOver ? 5 : 1) * state.pause) read(context);
 }
 
 // MARK: Messages
@@ -108,7 +118,8 @@ function envelope(event) {
   needed("body", "The text of an alert, without which Apple starts no activity,");
   const recipient = needed("recipient", "The recipient");
   const attributes = state.attributes.trim() ? object("attributes", "The attributes") : { name };
-  return { id: startOf(name), app, to: state.to === "user" ? { users: [recipient] } : { devices: [recipient] },
+  return { id: startOf(name), app, to: state.to === "user" ? { users: [recipient] }
+    : { devices: [recipient.toLowerCase()] },
     live_activity: { ...live, type: needed("type", "The type"), attributes } };
 }
 
@@ -118,7 +129,8 @@ async function starters({ client }, { app, to, live_activity: { type } }) {
   const found = device ? [await client.get(`/v1/devices/${part(device)}`)]
     : (await client.get(target("/v1/devices", { app, user: to.users[0], kind: "push_to_start", active: true,
       limit: 1000 }))).devices;
-  return found.filter((one) => one.active && one.kind === "push_to_start" && one.activity_type === type).length;
+  return found.filter((one) => one.app === app && one.active && one.kind === "push_to_start"
+    && one.activity_type === type).length;
 }
 
 async function submit(event, context) {
@@ -132,6 +144,7 @@ async function submit(event, context) {
     document.getElementById(problem.field)?.focus();
     return;
   }
+  const [name, { place }] = [state.name.trim(), state];
   state.fault = null;
   redraw();
   if (event === "start" && !await isWanted(context, message)) return;
@@ -141,20 +154,23 @@ async function submit(event, context) {
       : `${status}: ${detail ?? reason ?? ""}`);
   if (!["accepted", "duplicate"].includes(sent?.status)) return;
   // The system allows few updates with an alert: each gets its own.
-  for (const name of ["title", "body"]) {
-    state[name] = "";
-    document.getElementById(`activity-${name}`).value = "";
+  for (const id of ["title", "body"]) {
+    state[id] = "";
+    const control = document.getElementById(`activity-${id}`);
+    if (control) control.value = "";
   }
-  go(target("#/messages/activity", { app: message.app, name: state.name.trim() }));
+  // The user may have gone to another page, or to another activity.
+  if (place !== state.place || !document.getElementById("activity-name")) return;
+  go(target("#/messages/activity", { app: message.app, name }));
 }
 
-async function isWanted(context, { app, live_activity: { type } }) {
-  const message = envelope("start");
+async function isWanted(context, message) {
+  const { app, to, live_activity: { type } } = message;
   const count = await attempt(async () => ({ of: await starters(context, message) }));
   if (!count) return false;
   if (!count.of) {
     state.fault = { detail: `No active address of kind push_to_start and type ${type} in ${app} belongs to the `
-      + `${state.to} ${state.recipient}. The app registers it.` };
+      + `${to.users ? `user ${to.users[0]}` : `device ${to.devices[0]}`}. The app registers it.` };
     context.redraw();
     return false;
   }
@@ -179,8 +195,7 @@ export function draw(context) {
     spellcheck: "false" }, state[name]);
   const button = (event, words, kind) => h("button", { type: "button", class: kind, disabled: !may("push"),
     onclick: () => submit(event, context) }, words);
-  const apps = appsOf(context);
-  state.app ||= apps[0] ?? "";
+  const apps = chooseApp(context);
   return [
     h("p", { class: "back" }, h("a", { href: "#/messages" }, "Messages")),
     h("h1", { tabindex: -1 }, "Test a Live Activity"),

@@ -106,8 +106,9 @@ async function submit(event, context) {
     title: `Send to ${words}?`, deed: `Send to ${words}`, isGrave: false,
     text: [
       `The notification goes to ${recipient} in ${state.app}, now ${words}.`,
-      ...state.when === "now" ? ["It appears on real devices and cannot be called back."]
-        : [...timing.words(state), "Until then, its page cancels it."],
+      ...state.when === "now" ? [] : timing.words(state),
+      timing.isLater(state) ? "Until it goes out, you can cancel it on the page of the message."
+        : "It appears on real devices and cannot be called back.",
     ],
   })) return;
   const id = state.id ??= newID();

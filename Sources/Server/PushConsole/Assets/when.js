@@ -19,6 +19,12 @@ export function members({ when, moment: at, local, zone, late }) {
   return { at_local: local, ...zone.trim() && { time_zone: zone.trim() }, ...late === "drop" && { late } };
 }
 
+/** Whether it goes out later to some devices, so that it can be cancelled until then. */
+export function isLater({ when, moment: at, local }) {
+  if (when === "moment") return ofInput(at) > now();
+  return when === "local" && Date.parse(`${local}Z`) + last > now();
+}
+
 /** What will happen, in words; null while the time is missing. */
 export function words(state) {
   const { when, moment: at, local, zone, late } = state;

@@ -82,7 +82,10 @@ export function audienceText(message) {
     const more = (message.user_count ?? 0) - (message.users?.length ?? 0);
     return `the users ${(message.users ?? []).join(", ")}${more > 0 ? ` and ${count(more)} more` : ""}`;
   }
-  if (message.audience === "activities") return `the Live Activity ${(message.activities ?? []).join(", ")}`;
+  if (message.audience === "activities") {
+    const names = message.activities ?? [];
+    return `the Live ${names.length === 1 ? "Activity" : "Activities"} ${names.join(", ")}`;
+  }
   return Number.isFinite(message.devices)
     ? `${count(message.devices)} named ${message.devices === 1 ? "device" : "devices"}` : "named devices";
 }

@@ -63,6 +63,11 @@ final class Pipeline: Sendable {
     let clock: SharedClock
     /// The place of the key that encrypts the secrets of API keys.
     var sealing: SealingKeySource { stores.sealing }
+
+    /// Whether messages at a local time can be accepted with a configuration.
+    func storesLocalTimes(of configuration: Configuration) -> Bool {
+        configuration.localTimeFault == nil && stores.familyFault == nil
+    }
     /// The numbers of messages that were waiting when the ledger was opened.
     let recovered: Backlog
     /// The apps that operators have paused, as of the start.

@@ -60,7 +60,7 @@ extension RunningCarillon {
             return ReloadAnswer(refused: ["cannot apply security.clients: \(error)"])
         }
         configuration.withLock { $0 = new }
-        catalog.update(new.catalog, families: new.families, remembersZones: new.localTimeFault == nil)
+        catalog.update(new.catalog, families: new.families, storesLocalTimes: pipeline.storesLocalTimes(of: new))
         logs.update(new.log)
         // The changes that apply at once are in force now.
         for change in changes { log.notice("\(change.description)") }

@@ -24,11 +24,11 @@ struct ServedParts: Sendable {
 
     init(on base: RunBase) async throws {
         zones = SharedTimeZones(try await base.readZones())
-        apps = AppCatalog(
-            base.configuration.catalog, families: base.configuration.families, others: PushServices.unconfigured,
-            zones: zones, remembersZones: base.configuration.localTimeFault == nil)
         let pipeline = try await Self.pipeline(on: base, metrics: metrics, zones: zones)
         self.pipeline = pipeline
+        apps = AppCatalog(
+            base.configuration.catalog, families: base.configuration.families, others: PushServices.unconfigured,
+            zones: zones, storesLocalTimes: pipeline.storesLocalTimes(of: base.configuration))
         base.services.add { _ in await pipeline.close() }
         operators = await ServedOperators.open(pipeline, on: base)
         keys = await KeyRegistrar.open(pipeline.registry.keys, sealing: pipeline.sealing, log: base.log)

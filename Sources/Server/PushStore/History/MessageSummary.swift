@@ -65,7 +65,7 @@ package struct MessageSummary: Codable, Sendable, Equatable {
     package var duplicates: Int
     /// The number of devices that the requests named; left out if the registry determined the devices.
     package var devices: UInt64?
-    /// The audience, options and client of its last acceptance. It is empty for named devices with default options.
+    /// The audience, options and client of its last acceptance, with the Live Activities of all. It is empty for named devices with default options.
     package var request = Request()
     /// The numbers of its deliveries by outcome, so far.
     package var counts: Counts
@@ -102,7 +102,7 @@ extension MessageSummary {
         /// The first users of the audience; `userCount` is the number of all.
         package var users: [String]?
         package var userCount: Int64?
-        /// The Live Activity of the audience.
+        /// The Live Activities of the audience, of all acceptances.
         package var activities: [String]?
         /// The expression of tags, in the form of the envelope.
         package var tags: JSONValue?

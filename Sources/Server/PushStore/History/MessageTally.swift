@@ -23,6 +23,8 @@ package struct MessageTally: Sendable {
     private var hasBegun = false
     private var refusal: (seq: UInt64, reason: String?, detail: String?)?
     private var request = MessageSummary.Request()
+    /// The Live Activities of each acceptance, by its number. A message to several is accepted once for each.
+    private var activities: [UInt64: [String]] = [:]
     /// The times at which a message with a local time goes out.
     private var turns: [WallTime] = []
 
@@ -38,6 +40,7 @@ package struct MessageTally: Sendable {
             let details = entry.details
             let asked = details?.request ?? MessageSummary.Request()
             if asked.atLocal != nil, let time = asked.notBeforeAt { turns.append(time) }
+            if let names = asked.activities { activities[event.seq] = names }
             if event.seq > seq ?? 0 { request = asked }
             seq = max(seq ?? 0, event.seq)
             accepted[EventNumber.part(of: event.seq), default: 0] = max(
@@ -77,6 +80,14 @@ package struct MessageTally: Sendable {
     /// The time of the first turn that is not completed; nil if none is left. Turns are completed in their order, nearly.
     private var nextTurn: WallTime? { completions < turns.count ? turns.sorted()[max(0, completions)] : nil }
 
+    /// The Live Activities of all acceptances, each once.
+    private var allActivities: [String] {
+        var known: Set<ExactText> = []
+        return activities.sorted { $0.key < $1.key }.flatMap { $0.value }.filter {
+            known.insert(ExactText($0)).inserted
+        }
+    }
+
     private var isCancelled: Bool {
         guard let cancellation else { return false }
         return cancellation.seq > accepted[EventNumber.part(of: cancellation.seq)] ?? 0
@@ -97,6 +108,7 @@ package struct MessageTally: Sendable {
         (counts.displayed, counts.opened) = (displayed > 0 ? displayed : nil, opened > 0 ? opened : nil)
         let shown = seq.map { EventNumber.shown($0) }
         var request = request
+        if !activities.isEmpty { request.activities = allActivities }
         if state != .cancelled, let next = nextTurn {
             (request.turnsLeft, request.notBeforeAt) = (turns.count - completions, next)
         }

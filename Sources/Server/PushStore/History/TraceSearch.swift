@@ -13,6 +13,8 @@ package struct TraceSearch: Sendable {
     package let log: any EventLog
     /// The span of time. Other events are left out, which does not make a result incomplete.
     package var span: ClosedRange<WallTime>
+    /// Whether the oldest events are left out of a result that has too many, and not the newest ones.
+    var keepsNewest = false
 
     package init(log: any EventLog, span: ClosedRange<WallTime> = .distantPast ... .distantFuture) {
         self.log = log
@@ -23,7 +25,7 @@ package struct TraceSearch: Sendable {
     package static let mostScanned = 2_000_000
 
     package struct Found: Sendable {
-        fileprivate var all: [Line]
+        private var all: [Line]
         /// Whether these are all events in the span.
         package var isComplete: Bool
         /// Whether there are devices whose events were not searched.
@@ -31,18 +33,18 @@ package struct TraceSearch: Sendable {
 
         package var lines: [[UInt8]] { all.map(\.text) }
 
-        fileprivate init(all: [Line], isComplete: Bool) {
-            self.all = all
+        init(all: [Line], isComplete: Bool) {
+            self.all = Line.inOrder(all)
             self.isComplete = isComplete
         }
 
-        /// Adds the events of another result, in order. At most the oldest ``mostEvents`` are left.
-        fileprivate mutating func add(_ other: Found) {
+        /// Adds the events of another result, in order. At most ``mostEvents`` are left: the oldest or the newest ones.
+        mutating func add(_ other: Found, keepsNewest: Bool = false) {
             let known = Set(all.map(\.seq))
-            all += other.all.filter { !known.contains($0.seq) }
-            all.sort { $0.seq < $1.seq }
-            isComplete = isComplete && other.isComplete && all.count <= TraceSearch.mostEvents
-            all.removeLast(max(0, all.count - TraceSearch.mostEvents))
+            all = Line.inOrder(all + other.all.filter { !known.contains($0.seq) })
+            let excess = max(0, all.count - TraceSearch.mostEvents)
+            isComplete = isComplete && other.isComplete && excess == 0
+            if keepsNewest { all.removeFirst(excess) } else { all.removeLast(excess) }
         }
 
         /// Creates a result without events.
@@ -51,18 +53,33 @@ package struct TraceSearch: Sendable {
         }
     }
 
-    fileprivate struct Line: Sendable {
+    struct Line: Sendable {
         let seq: UInt64
+        let time: WallTime
         let text: [UInt8]
+
+        /// Returns the lines in the order of their times. Those of one part of the log stay in the order of their
+        /// numbers, also where its clock went back.
+        static func inOrder(_ lines: [Line]) -> [Line] {
+            var timed: [(time: WallTime, line: Line)] = []
+            for line in lines.sorted(by: { $0.seq < $1.seq }) {
+                let last = timed.last.flatMap { last in
+                    EventNumber.part(of: last.line.seq) == EventNumber.part(of: line.seq) ? last.time : nil
+                }
+                timed.append((max(last ?? .distantPast, line.time), line))
+            }
+            timed.sort { ($0.time, $0.line.seq) < ($1.time, $1.line.seq) }
+            return timed.map { $0.line }
+        }
     }
 
     /// Returns the events of a message, and the deactivations of devices that its rejections caused.
-    package func message(_ id: MessageID, app: AppID?, activity: String? = nil) async throws -> Found {
+    package func message(_ id: MessageID, app: AppID?) async throws -> Found {
         let wanted = Array(id.text.utf8)
         // The first rejection of each device. The deactivation of the device comes after it.
         var refused: [DeviceID: (seq: UInt64, app: AppID?)] = [:]
         var told: Set<UInt64> = []
-        var (lines, isComplete) = try await collect(.message(id, app: app, activity: activity)) { entry in
+        var (lines, isComplete) = try await collect(.message(id, app: app)) { entry in
             let event = entry.event
             guard entry.concerns(wanted) else { return false }
             let eventApp = entry.app
@@ -92,7 +109,6 @@ package struct TraceSearch: Sendable {
             }
             lines += more
         }
-        lines.sort { $0.seq < $1.seq }
         return Found(all: lines, isComplete: isComplete)
     }
 
@@ -100,27 +116,6 @@ package struct TraceSearch: Sendable {
     package func message(_ id: MessageID, apps: [AppID]) async throws -> Found {
         var found = Found()
         for app in apps { found.add(try await message(id, app: app)) }
-        return found
-    }
-
-    /// The maximum number of messages to a Live Activity whose events are returned, the newest ones.
-    package static let mostMessages = 100
-
-    /// Returns the events of a Live Activity, in order: of the messages to it, of the one that started it, and of its
-    /// addresses.
-    package func activity(
-        _ name: String, of app: AppID, startedBy start: MessageID?, addresses: [DeviceID]
-    ) async throws -> Found {
-        var filter = MessageHistory.Filter()
-        (filter.app, filter.activity) = (app, name)
-        filter.since = span.lowerBound > .distantPast ? span.lowerBound : nil
-        let page = try await MessageHistory(log: log).page(filter, before: nil, limit: Self.mostMessages)
-        var found = try await devices(addresses)
-        if let start { found.add(try await message(start, app: app)) }
-        for id in page.messages.compactMap({ MessageID($0.id) }) {
-            found.add(try await message(id, app: app, activity: name))
-        }
-        found.isComplete = found.isComplete && page.next == nil
         return found
     }
 
@@ -134,10 +129,10 @@ package struct TraceSearch: Sendable {
         return Found(all: lines, isComplete: isComplete)
     }
 
-    /// Returns the events of several devices in order, at most the oldest ``mostEvents``.
+    /// Returns the events of several devices in order, at most ``mostEvents``.
     package func devices(_ ids: [DeviceID]) async throws -> Found {
         var found = Found()
-        for id in ids { found.add(try await device(id)) }
+        for id in ids { found.add(try await device(id), keepsNewest: keepsNewest) }
         return found
     }
 
@@ -179,13 +174,13 @@ package struct TraceSearch: Sendable {
         return Found(all: lines, isComplete: isComplete)
     }
 
-    private func collect(
+    func collect(
         _ subject: TraceSubject, where takes: (borrowing LogEntry) -> Bool
     ) async throws -> (lines: [Line], isComplete: Bool) {
         let segments = try await log.trace(subject, limit: Self.mostAsked)
         var lines: [Line] = []
         var text = EventText()
-        var (isFull, isPast, isDamaged) = (false, false, false)
+        var (isFull, isCut, isPast, isDamaged) = (false, false, false, false)
         for segment in segments where !isFull {
             do {
                 try segment.entries { entry in
@@ -193,11 +188,12 @@ package struct TraceSearch: Sendable {
                     // The log returns the oldest segments first, so segments that it did not return are later.
                     if event.time > span.upperBound { isPast = true }
                     guard takes(entry), span.contains(event.time) else { return true }
-                    guard lines.count < Self.mostEvents else {
+                    guard keepsNewest || lines.count < Self.mostEvents else {
                         isFull = true
                         return false
                     }
-                    lines.append(Line(seq: event.seq, text: entry.line(&text)))
+                    lines.append(Line(seq: event.seq, time: event.time, text: entry.line(&text)))
+                    if Self.dropOldest(of: &lines) { isCut = true }
                     return true
                 }
             } catch {
@@ -205,6 +201,12 @@ package struct TraceSearch: Sendable {
                 isDamaged = true
             }
         }
-        return (lines, !isFull && !isDamaged && (isPast || Self.isComplete(segments)))
+        return (lines, !isFull && !isCut && !isDamaged && (isPast || Self.isComplete(segments)))
+    }
+    /// Removes the oldest lines before there are twice as many as a result may have. Returns whether it did.
+    static func dropOldest(of lines: inout [Line]) -> Bool {
+        guard lines.count >= 2 * mostEvents else { return false }
+        lines.removeFirst(mostEvents)
+        return true
     }
 }

@@ -197,7 +197,7 @@ final class LedgerTraces {
                 isFound = event.device == device
                 return !isFound
             }
-        case .message(let id, _, _):
+        case .message(let id, _):
             let text = Array(id.text.utf8)
             try unsafe segment.walk { event, _, bytes in
                 guard let id = event.messageID, id.count == text.count else { return true }

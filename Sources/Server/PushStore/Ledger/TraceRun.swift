@@ -122,7 +122,7 @@ struct TraceRun: Sendable {
 
     static func hash(_ subject: TraceSubject) -> UInt32 {
         switch subject {
-        case .message(let id, _, _): return hash(ofMessage: id.text)
+        case .message(let id, _): return hash(ofMessage: id.text)
         case .device(let device): return hash(device)
         }
     }

@@ -22,13 +22,8 @@ extension PostgreSQLLedger {
     }
 
     package func trace(_ subject: TraceSubject, after: UInt64, limit: Int) async throws -> [LogSegment] {
-        guard case .message(let id, let app?, let activity) = subject else {
+        guard case .message(let id, let app?) = subject else {
             return try await search(subject.name, after, limit)
-        }
-        if let activity {
-            let part = map.partition(of: app, activity: activity).number
-            if EventNumber.part(of: after) > part { return [] }
-            return try await find(subject.name, in: part, after: max(after, EventNumber.base(of: part)), limit: limit)
         }
         let part = map.partition(of: app, id).number
         let isBegin = after <= EventNumber.base(of: part)
@@ -105,7 +100,7 @@ extension TraceSubject {
     /// The bytes that its events contain.
     fileprivate var name: [UInt8] {
         switch self {
-        case .message(let id, _, _): return Array(id.text.utf8)
+        case .message(let id, _): return Array(id.text.utf8)
         case .device(let device):
             var name: [UInt8] = []
             name.appendWord(device.high)

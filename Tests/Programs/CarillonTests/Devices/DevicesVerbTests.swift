@@ -157,7 +157,7 @@ import Testing
             #expect(
                 ended.errors == """
                     line 1702: rejected: 2 fields, but the heading has 3
-                    line 2002: rejected: token is not a device token: it is not hexadecimal
+                    line 2002: rejected: token is not a device token: it is neither hexadecimal nor base64; paste the token as the app or the device's log shows it
 
                     """)
             #expect(ended.status == 65)
@@ -175,23 +175,24 @@ import Testing
                 "abc,,,shop,", "\(token),,,a/b,", ",ada,,shop,",
                 "\(token),,\(String(repeating: "x", count: 129)),shop,",
                 "\(token),,\((0..<65).map { "t\($0)" }.joined(separator: ";")),shop,", "\(token),a\u{7},,shop,",
-                "\(token),,,shop,\(token)", "<\(token)>,,,shop,",
+                "\(token),,,shop,\(token)", "zzzz,,,shop,", "<\(token)>,,,shop,",
             ]
             let text = "token,user,tags,app,replaces\n" + rows.joined(separator: "\n") + "\n"
             let ended = try await scene.run(
                 "devices", "import", try scene.control.directory.write("devices.csv", containing: text))
             let faults = ended.errors.split(separator: "\n")
             let expected = [
-                "line 2: rejected: token is not a device token: it has an odd number of digits",
+                "line 2: rejected: token is not a device token: it has an odd number of hexadecimal digits (3)",
                 "line 3: rejected: app is not an app id", "line 4: rejected: token is missing",
                 "line 5: rejected: a tag has 129 bytes; 1 to 128",
                 "line 6: rejected: there are 65 tags; a device has at most 64",
                 "line 7: rejected: user contains a control character", "line 8: rejected: replaces is the same token",
+                "line 9: rejected: token is not a device token: it has 3 bytes; a device token has 32 or more",
             ]
             #expect(faults.count == expected.count)
             for (fault, beginning) in zip(faults, expected) { #expect(fault.hasPrefix(beginning), "\(fault)") }
             #expect(!ended.errors.contains(token.prefix(10)))
-            #expect(ended.output == "Imported: 1 new, 0 known, 0 reactivated, 7 rejected\n")
+            #expect(ended.output == "Imported: 1 new, 0 known, 0 reactivated, 8 rejected\n")
         }
     }
 

@@ -1,6 +1,7 @@
 import Foundation
 import PushLoop
 import PushModel
+import PushTime
 import PushWire
 import TestSupport
 import Testing
@@ -65,7 +66,7 @@ import Testing
                 #expect(segments.map(\.first) == segments.map(\.first).sorted())
                 return try segments.flatMap { try $0.events() }.filter { event in
                     switch subject {
-                    case .message(let id, _, _): event.message == id.text
+                    case .message(let id, _): event.message == id.text
                     case .device(let device): event.device == device
                     }
                 }
@@ -97,6 +98,66 @@ import Testing
             await scene.trim()
             #expect(try await runs(scene) <= 1)
             #expect(try await events(message).isEmpty)
+        }
+    }
+
+    private func update(_ id: String, of activity: String) -> PushRequest {
+        let message = Message(
+            id: MessageID(id)!, app: LedgerScene.shop, type: MessageType(7, word: "liveactivity"), kind: .activity,
+            payload: [1], activity: ActivityPart(.update, isStamped: false))
+        return PushRequest(message, to: .activities([activity]))
+    }
+
+    private struct Story: Equatable {
+        var lines: [String] = []
+        var isComplete = true
+    }
+
+    private func story(
+        of activity: String, in scene: LedgerScene, since: WallTime = .distantPast
+    ) async throws -> Story {
+        let found = try await TraceSearch(log: scene.ledger, span: since ... .distantFuture).activity(
+            activity, of: LedgerScene.shop, startedBy: nil, addresses: [])
+        return Story(lines: found.lines.map { String(decoding: $0, as: UTF8.self) }, isComplete: found.isComplete)
+    }
+
+    @Test func `A message to two Live Activities is in the stories of both, and later events of it are found`()
+        async throws
+    {
+        try await withLedger { scene in
+            let accepted = await scene.accept([update("goal", of: "home"), update("goal", of: "away")])
+            #expect(accepted.compactMap(\.seq).count == 2)
+            for (name, other) in [("home", "away"), ("away", "home")] {
+                let own = try await story(of: name, in: scene)
+                #expect(own.isComplete && own.lines.count == 1)
+                #expect(own.lines.allSatisfy { $0.contains("\"\(name)\"") && !$0.contains("\"\(other)\"") })
+                var filter = MessageHistory.Filter()
+                filter.activity = name
+                let page = try await MessageHistory(log: scene.ledger).list(filter, before: nil, limit: 10)
+                #expect(page.messages.map(\.request.activities) == [["home", "away"]])
+            }
+            #expect(try await story(of: "none", in: scene) == Story())
+            // What happens later to a message that was accepted before.
+            scene.advance(.seconds(60))
+            let later = WallTime(milliseconds: scene.time)
+            #expect(try await story(of: "home", in: scene, since: later) == Story())
+            let first = try #require(scene.listener.messages.first)
+            scene.ledger.record([], completed: [scene.completed(first)])
+            await scene.settled()
+            let rest = try await story(of: "home", in: scene, since: later)
+            #expect(rest.isComplete && rest.lines.count == 1)
+            #expect(rest.lines.allSatisfy { $0.contains("\"completed\"") })
+        }
+    }
+
+    @Test func `The story of a Live Activity has its newest messages, and says that it lacks others`() async throws {
+        try await withLedger { scene in
+            let count = TraceSearch.mostMessages + 20
+            for number in 0..<count { _ = await scene.accept(update("m-\(number)-", of: "home")) }
+            let home = try await story(of: "home", in: scene)
+            #expect(!home.isComplete && home.lines.count == TraceSearch.mostMessages)
+            #expect(home.lines.first?.contains("\"m-20-\"") == true)
+            #expect(home.lines.last?.contains("\"m-\(count - 1)-\"") == true)
         }
     }
 

@@ -1,3 +1,4 @@
+import PushLoop
 import PushModel
 import PushPostgreSQL
 import PushTime
@@ -112,6 +113,41 @@ import Testing
             }
         }
         #expect(none == [.unknown])
+        await node.ledger.close()
+        await other.ledger.close()
+    }
+
+    @Test func `The story of a Live Activity is in the order of time, over the parts of its messages`() async throws {
+        let options = try await SharedPostgreSQL.shared.store(parts: 8, at: .current())
+        let time = Locked(WallTime.current())
+        let node = try await LedgerNode(options) { $0.clock = { time.withLock { $0 } } }
+        let admin = try await TestSessions.one(to: options.database)
+        for part in 0..<8 { try await node.open(part, epoch: try await admin.raise(part)) }
+        await admin.close()
+        // The number of the start is larger than that of the update after it.
+        let map = node.ledger.map
+        let names = (0..<100).map { "order-\($0)" }
+        let chosen = names.first { name in
+            let start = MessageID("\(name)-start").map { map.partition(of: LedgerScene.shop, $0).number } ?? 0
+            return start > map.partition(of: LedgerScene.shop, activity: name).number
+        }
+        let name = try #require(chosen)
+        let start = try #require(MessageID("\(name)-start"))
+        #expect(await node.accept([push(start.text, to: [1])]).compactMap(\.seq).count == 1)
+        time.withLock { $0 = $0 + .seconds(1) }
+        let update = Message(
+            id: try #require(MessageID("update")), app: LedgerScene.shop, type: MessageType(7, word: "liveactivity"),
+            kind: .activity, payload: [1], activity: ActivityPart(.update, isStamped: false))
+        #expect(await node.accept([PushRequest(update, to: .activities([name]))]).compactMap(\.seq).count == 1)
+        await node.ledger.flush()
+        let other = try await LedgerNode(options)
+        for log in [node.ledger, other.ledger] {
+            let found = try await TraceSearch(log: log).activity(
+                name, of: LedgerScene.shop, startedBy: start, addresses: [])
+            let lines = found.lines.map { String(decoding: $0, as: UTF8.self) }
+            #expect(found.isComplete && lines.count == 2)
+            #expect(lines.first?.contains("\"\(start.text)\"") == true && lines.last?.contains("\"update\"") == true)
+        }
         await node.ledger.close()
         await other.ledger.close()
     }

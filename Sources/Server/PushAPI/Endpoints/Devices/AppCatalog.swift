@@ -30,8 +30,8 @@ package final class AppCatalog: Sendable {
     private let families = Locked<[AppID: Family]>([:])
     private let others: any ServiceCodec
     private let zones: SharedTimeZones
-    /// Whether messages are remembered for so long that one can go out at a local time.
-    private let remembersZones: Locked<Bool>
+    /// Whether the stores keep messages in a way, and for so long, that one can go out at a local time.
+    private let storesLocalTimes: Locked<Bool>
 
     /// Creates a catalog.
     ///
@@ -40,28 +40,29 @@ package final class AppCatalog: Sendable {
     ///   - families: The families of these apps.
     ///   - others: Reads the addresses of apps that are no longer in the configuration, whose devices can still be
     ///     found and removed.
-    ///   - remembersZones: Whether messages are remembered for so long that one can go out at a local time.
+    ///   - storesLocalTimes: Whether the stores keep messages in a way, and for so long, that one can go out at a local
+    ///     time.
     package init(
         _ apps: [App]?, families: [Family] = [], others: any ServiceCodec,
-        zones: SharedTimeZones = SharedTimeZones(), remembersZones: Bool = true
+        zones: SharedTimeZones = SharedTimeZones(), storesLocalTimes: Bool = true
     ) {
         self.zones = zones
-        self.remembersZones = Locked(remembersZones)
+        self.storesLocalTimes = Locked(storesLocalTimes)
         self.apps = Locked(apps.map(Self.byID))
         self.others = others
         set(families)
     }
 
     /// Replaces the apps by those of a new configuration.
-    package func update(_ new: [App], families: [Family] = [], remembersZones: Bool = true) {
+    package func update(_ new: [App], families: [Family] = [], storesLocalTimes: Bool) {
         let new = Self.byID(new)
         apps.withLock { $0 = new }
-        self.remembersZones.withLock { $0 = remembersZones }
+        self.storesLocalTimes.withLock { $0 = storesLocalTimes }
         set(families)
     }
 
     /// Whether messages can go out at a local time.
-    var takesLocalTimes: Bool { !zones.current.isEmpty && remembersZones.withLock { $0 } }
+    var takesLocalTimes: Bool { !zones.current.isEmpty && storesLocalTimes.withLock { $0 } }
 
     private func set(_ new: [Family]) {
         let new = Dictionary(new.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })

@@ -481,7 +481,7 @@ def local_time():
         console.picture("local-time-360")
         check(browser)
         browser.click("button.main", "Send…")
-        browser.see("Send to 3 devices?", f"its own clock shows {shown}", "Until then, its page cancels it.")
+        browser.see("Send to 3 devices?", f"its own clock shows {shown}", "Until it goes out, you can cancel it")
         browser.click("dialog button", "Send to 3 devices")
         # What is refused can be corrected.
         browser.see("there is no time zone \"Mars/Olympus\"")

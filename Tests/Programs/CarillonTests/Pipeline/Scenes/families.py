@@ -245,10 +245,13 @@ def hostile():
             ("POST", "/v1/messages", envelope("stolen")), ("GET", "/v1/messages/common?app=all", None),
             ("GET", "/v1/apps/all/messages/common", None),
             ("GET", "/v1/apps/all/messages/common/deliveries", None), ("GET", "/v1/trace?message=common&app=all", None),
+            ("GET", "/v1/trace?activity=x&app=all", None),
             ("POST", "/v1/apps/all/messages/common/cancel", None),
             ("POST", "/v1/audience", {"app": "all", "to": {"all": True}})):
         answer = door.ask(method, path, body)
         assert answer.status == 403 and b"tablet" not in answer.body and b"android" not in answer.body, answer
+    answer = door.ask("GET", "/v1/trace?activity=x&app=android")
+    assert answer.status == 403 and b"tablet" not in answer.body, answer
 
     # A member leaves the configuration with messages that wait, under a family that is renamed.
     serve.verb("pause", "tablet")

@@ -162,7 +162,8 @@ def commands():
     for words, code in ((["start", "a", "--app", "shop", "--type", "T", "--user", "ada"], 64),
                         (["update", "a", "--app", "shop", "--state", "[]"], 64), (["end", "a"], 64),
                         (["update", "a", "--app", "nobody"], 65), (["show", "a", "--app", "shop"], 65),
-                        (["update", "x" * 101, "--app", "shop"], 64)):
+                        (["update", "x" * 101, "--app", "shop"], 64), (["show", "x" * 128, "--app", "shop"], 65),
+                        (["show", "x" * 129, "--app", "shop"], 64)):
         serve.verb("activities", *words, code=code)
     serve.stop()
     assert "activity_ended" in show()
