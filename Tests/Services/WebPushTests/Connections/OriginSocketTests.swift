@@ -143,7 +143,7 @@ import Testing
     @Test("A pool that is drained waits for the answers to what is sent, and gives back the rest")
     func drain() async throws {
         try await OriginScene.run(origins: 2) { scene in
-            await scene.faults(#"{rules: [{on: "connect", streams: 10}, {latency: "30ms"}]}"#, at: 0)
+            await scene.faults(#"{rules: [{on: "connect", streams: 10}, {latency: "1s"}]}"#, at: 0)
             scene.deliver(try await scene.deliveries(Self.bad.count, to: 0, from: Self.bad.lowerBound))
             await wait(while: await scene.records(of: 0).isEmpty)
             scene.stopOwner()
