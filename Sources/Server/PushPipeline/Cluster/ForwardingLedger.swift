@@ -49,7 +49,9 @@ package final class ForwardingLedger: Ledger {
     package func cancel(_ requests: [CancelRequest], reply: @escaping @Sendable ([Cancellation]) -> Void) {
         guard let part = map.partition(ofAll: requests) else { return cancelEach(requests[...], reply: reply) }
         let take: @Sendable ([Cancellation]) -> Void = { answers in
-            if self.map.count == 1 || answers.contains(where: \.isFailure) { return reply(answers) }
+            if self.map.count == 1 || answers.contains(where: \.isFailure) || Self.isWhole(answers) {
+                return reply(answers)
+            }
             self.cancelActivities(requests, besides: part, answers, reply: reply)
         }
         switch owners()[part] {
@@ -57,6 +59,16 @@ package final class ForwardingLedger: Ledger {
         case .nobody: reply(requests.map { _ in .failed(Self.orphan) })
         case .other(let node, _): peers.cancel(requests, at: node, reply: take)
         }
+    }
+
+    /// Whether a message to devices or users was cancelled. It is in the part of its id as a whole.
+    private static func isWhole(_ answers: [Cancellation]) -> Bool {
+        var isCancelled = false
+        for case .cancelled(let counts) in answers {
+            if counts.isOfActivities { return false }
+            isCancelled = true
+        }
+        return isCancelled
     }
 
     /// Cancels messages to Live Activities, which are in the parts of the activities' names: any part may have some.

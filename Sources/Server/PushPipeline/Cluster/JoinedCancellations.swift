@@ -23,19 +23,12 @@ final class JoinedCancellations: Sendable {
     func take(_ others: [Cancellation]) {
         let all: [Cancellation]? = state.withLock { state in
             for (place, other) in others.enumerated() where place < state.answers.count {
-                state.answers[place] = Self.joined(state.answers[place], other)
+                state.answers[place] = Cancellation(of: [state.answers[place], other])
             }
             state.missing -= 1
             return state.missing == 0 ? state.answers : nil
         }
         if let all { reply(all) }
-    }
-
-    private static func joined(_ known: Cancellation, _ other: Cancellation) -> Cancellation {
-        // A message to devices or users is in the part of its id as a whole. That another part cannot be asked does not
-        // keep it from being cancelled.
-        if case .cancelled(let counts) = known, !counts.isOfActivities, other.isFailure { return known }
-        return Cancellation(of: [known, other])
     }
 }
 

@@ -27,7 +27,7 @@ final class ServedNode: Sendable {
 
     private init(
         _ cluster: Configuration.Cluster, _ ledger: PostgreSQLLedger, _ peers: ClusterPeers, _ state: NodeState,
-        _ shell: ClusterShell.Settings, renewals: SeenRenewals
+        _ shell: ClusterShell.Settings, renewals: SeenRenewals, permit: SendingPermit
     ) {
         name = cluster.node
         host = (cluster.advertise ?? cluster.listen).host
@@ -36,8 +36,7 @@ final class ServedNode: Sendable {
         self.state = state
         self.shell = shell
         self.renewals = renewals
-        // Nothing is sent before the node has a lease.
-        permit = SendingPermit(until: .distantPast)
+        self.permit = permit
         let owners: @Sendable () -> OwnerTable = { state.owners }
         intake = ForwardingLedger(ledger, map: ledger.map, owners: owners, peers: peers)
         receipts = ForwardingReceipts(ledger, map: ledger.map, owners: owners, peers: peers)
@@ -107,7 +106,7 @@ final class ServedNode: Sendable {
             file, warning: { [trouble = RepeatedWarning(dependencies.log)] in trouble.report($0) })
         shell.seen = file.read()
         shell.hooks.acknowledged = { renewals.take($0) }
-        return ServedNode(cluster, ledger, peers, state, shell, renewals: renewals)
+        return ServedNode(cluster, ledger, peers, state, shell, renewals: renewals, permit: settings.permit)
     }
 
     private static func ledgerSettings(
@@ -119,6 +118,8 @@ final class ServedNode: Sendable {
         settings.session.durability = PostgreSQLDurability(cluster.durability)
         settings.node = cluster.node.name
         settings.retention = retention
+        // Nothing is sent before the node has a lease.
+        settings.permit = SendingPermit(until: .distantPast)
         settings.clock = { [clock = dependencies.clock] in clock.now }
         // The node joins its cluster after the gateways have signed their first provider tokens, which the push service
         // refuses if the clock of this machine is an hour off.

@@ -82,7 +82,8 @@ struct MessageListing {
         guard let oldest = latest.last?.value else { return page }
         if latest.count == limit { page.next = oldest }
         self.wanted = Set(latest.map { TraceRun.hash(ofMessage: $0.key.id) })
-        try await readOutcomes(since: oldest - 1)
+        // A message to several Live Activities is accepted once for each, one after the other.
+        try await readOutcomes(since: oldest - min(oldest, UInt64(Audience.maxActivities)))
         for (name, place) in latest where try await take(name, at: tallies[name]?.place ?? place) { return page }
         return page
     }

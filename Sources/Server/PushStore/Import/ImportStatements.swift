@@ -116,6 +116,7 @@ extension PostgreSQLSection {
     func add(_ cancel: SourceLedger.Cancel, number: UInt64, parts: [StoredCancelPart]) {
         var words: [UInt64] = []
         for part in parts { part.append(to: &words) }
+        if cancel.isOfActivities { StoredCancelPart.markActivities(in: &words) }
         call(ImportStatements.addCancel) { parameters in
             parameters.append(int4: Int32(clamping: EventNumber.part(of: number)))
             parameters.append(int8: Int64(bitPattern: number))

@@ -39,6 +39,7 @@ final class SourceLedger {
         let client: String
         let counts: (sent: Int64, cancelled: Int64)?
         let parts: [StoredCancelPart]
+        let isOfActivities: Bool
     }
 
     private let connection: SQLiteConnection
@@ -198,7 +199,10 @@ final class SourceLedger {
 
     func cancels() throws(StoreError) -> [Cancel] {
         let rows = try connection.prepare(
-            "SELECT number, time, fingerprint, app, id, client, sent, cancelled, parts FROM cancels ORDER BY number")
+            """
+            SELECT number, time, fingerprint, app, id, client, sent, cancelled, parts, length(parts) FROM cancels
+            ORDER BY number
+            """)
         var found: [Cancel] = []
         while try rows.step() {
             guard let app = AppID(rows.text(3)), let id = MessageID(accepted: rows.text(4)) else {
@@ -210,7 +214,7 @@ final class SourceLedger {
                     client: rows.text(5), counts: rows.isNull(6) ? nil : (rows.number(6), rows.number(7)),
                     parts: unsafe rows.withBlob(8) { bytes in
                         (0..<(bytes.count / StoredCancelPart.size)).map { unsafe StoredCancelPart(bytes, at: $0) }
-                    }))
+                    }, isOfActivities: StoredCancelPart.areOfActivities(bytes: rows.number(9))))
         }
         return found
     }

@@ -53,7 +53,7 @@ enum LedgerSchema {
     ///
     /// - `cancels`: the cancelled ids, until they are older than the dedupe window. `number` is that of the first
     ///   message with the id. `sent` and `cancelled` are null until the messages are stopped. `parts` holds 32 bytes
-    ///   for each message (``StoredCancelPart``).
+    ///   for each message (``StoredCancelPart``), and 8 more if they are to Live Activities.
     /// - `receipts`: the ids of the notifications of stores, for ``LedgerRetention/receiptWindow``.
     /// - `gaps`: the numbers that another process may have assigned before this file was restored from a backup.
     static let laterTables = """

@@ -124,7 +124,7 @@ struct LedgerStatements {
             """)
         setCancel = try connection.prepare(
             "UPDATE cancels SET sent = ?, cancelled = ?, parts = ? WHERE number = ?")
-        findCancel = try connection.prepare("SELECT sent, cancelled FROM cancels WHERE number = ?")
+        findCancel = try connection.prepare("SELECT sent, cancelled, length(parts) FROM cancels WHERE number = ?")
         oldestCancel = try connection.prepare(
             "SELECT number, time, fingerprint FROM cancels ORDER BY time LIMIT 1")
         removeCancel = try connection.prepare("DELETE FROM cancels WHERE number = ?")

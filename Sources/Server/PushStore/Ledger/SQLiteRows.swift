@@ -124,7 +124,9 @@ final class SQLiteRows: LedgerLookup {
         find.bind(1, number)
         guard try find.step() else { return nil }
         if find.isNull(0) { return StoredCancellation(counts: nil) }
-        return StoredCancellation(counts: CancelCounts(sent: find.word(0), cancelled: find.word(1)))
+        var counts = CancelCounts(sent: find.word(0), cancelled: find.word(1))
+        counts.isOfActivities = StoredCancelPart.areOfActivities(bytes: find.number(2))
+        return StoredCancellation(counts: counts)
     }
 
     func hasReceipt(_ id: String, of app: AppID) throws(StoreError) -> Bool {

@@ -114,6 +114,13 @@ struct StoredCancelPart: Equatable {
             cancelled: unsafe bytes.word(at: index * Self.size + 24))
     }
 
+    /// Marks stored parts as those of messages to Live Activities, with a word after them that earlier versions do not
+    /// read.
+    static func markActivities(in words: inout [UInt64]) { words.append(1) }
+
+    /// Whether stored parts of so many bytes are marked.
+    static func areOfActivities(bytes: Int64) -> Bool { bytes % Int64(size) == 8 }
+
     /// Returns the outcomes of the message after a crash. Deliveries that were written and have no outcome in the
     /// ledger are unknown: they are not sent again.
     func countsAfterCrash(_ recovered: OutcomeCounts) -> OutcomeCounts {

@@ -26,6 +26,11 @@ struct LedgerGroup {
             && shared.isEmpty && receipts.isEmpty
     }
 
+    /// Whether a request with an id waits.
+    func contains(_ id: MessageID) -> Bool {
+        requests.contains { batch in (0..<batch.count).contains { batch[$0].message.id == id } }
+    }
+
     var requestCount: Int { requests.reduce(0) { $0 + $1.count } }
 
     /// The number of outcomes, which are kept while writes fail.

@@ -43,6 +43,7 @@ extension LedgerMachine {
             }
             stored.append(to: &words)
         }
+        if counts.isOfActivities { StoredCancelPart.markActivities(in: &words) }
         if open.parts.contains(where: \.isTurn) { counts.sent &+= open.sentBefore }
         decided.cancels.finished.append(CancelGroup.Finished(number: end.number, counts: isStopped ? counts : nil))
         guard isStopped else { return decided.rows.removedCancels.append(end.number) }

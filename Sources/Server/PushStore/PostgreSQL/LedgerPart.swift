@@ -95,7 +95,7 @@ final class LedgerPart {
     /// Whether the witness carries out the part.
     var isOpen: Bool { phase == .serving || phase == .suspended }
 
-    /// Whether messages with an id are remembered, as of the last group.
+    /// Whether messages with an id are remembered, also those of a group that is being stored.
     func remembers(_ request: CancelRequest) -> Bool {
         let known = machine.dedupe.known(machine.identities.message(of: request.app, id: request.id).value)
         return known.cancellation != nil || !known.messages.isEmpty

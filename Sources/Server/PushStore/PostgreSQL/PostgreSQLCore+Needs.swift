@@ -94,12 +94,7 @@ extension PostgreSQLCore {
             if !isRead { unread.insert(seq) }
         }
         for row in results[3].rows {
-            let sent: Int64? = try row.optional(1)
-            let cancelled: Int64? = try row.optional(2)
-            let counts = sent.map {
-                CancelCounts(sent: UInt64(clamping: $0), cancelled: UInt64(clamping: cancelled ?? 0))
-            }
-            lookup.add(StoredCancellation(counts: counts), number: UInt64(bitPattern: try row.value(0, as: Int64.self)))
+            lookup.add(try Self.cancellation(row), number: UInt64(bitPattern: try row.value(0, as: Int64.self)))
         }
         let messages = needs.waiting.values.flatMap(\.self) + needs.scheduled.filter { !unread.contains($0) }
         guard isHeld || lookup.has(needs, messages: messages) else { return false }
@@ -114,5 +109,13 @@ extension PostgreSQLCore {
             lookup.add(PartLookup.ReceiptID(app: app, id: try row.value(1)), isKnown: true)
         }
         return true
+    }
+
+    private static func cancellation(_ row: PostgreSQLRow) throws -> StoredCancellation {
+        guard let sent: Int64 = try row.optional(1) else { return StoredCancellation(counts: nil) }
+        let cancelled: Int64? = try row.optional(2)
+        var counts = CancelCounts(sent: UInt64(clamping: sent), cancelled: UInt64(clamping: cancelled ?? 0))
+        counts.isOfActivities = StoredCancelPart.areOfActivities(bytes: try row.value(3))
+        return StoredCancellation(counts: counts)
     }
 }

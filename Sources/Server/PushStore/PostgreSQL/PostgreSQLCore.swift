@@ -155,11 +155,17 @@ final class PostgreSQLCore {
         _ requests: [CancelRequest], in number: Int, reply: @escaping @Sendable ([Cancellation]) -> Void
     ) {
         guard let part = served(number) else { return reply(requests.map { _ in .failed(refusal(of: number)) }) }
-        // Most parts have never had a message with the id, and answer at once.
-        if part.waiting.requests.isEmpty, !part.isBusy, requests.allSatisfy({ !part.remembers($0) }) {
-            return reply(requests.map { _ in .unknown })
-        }
+        if hasNone(of: requests, part) { return reply(requests.map { _ in .unknown }) }
         part.waiting.cancels.append((part.waiting.requests.count, requests, reply))
+    }
+
+    /// Whether a part that is asked besides the part of the id has no message with it. Most parts have never had one, and
+    /// answer from memory, which is current while this node has the right to send.
+    private func hasNone(of requests: [CancelRequest], _ part: LedgerPart) -> Bool {
+        guard requests.allSatisfy({ $0.parts != nil && !part.remembers($0) && !part.waiting.contains($0.id) }) else {
+            return false
+        }
+        return settings.permit.isValid
     }
 
     private func accept(_ requests: [PushRequest], reply: @escaping @Sendable ([Acceptance]) -> Void) {

@@ -31,7 +31,7 @@ extension PostgreSQLLedger {
             subject.name, in: part, after: EventNumber.base(of: part), limit: isBegin ? limit : Self.probed)
         // Messages to Live Activities are in the parts of the activities' names.
         let isWhole = first.contains { $0.isWhole(id, app) }
-        if !isWhole { return try await search(subject.name, after, limit) }
+        if !isWhole { return try await search(subject.name, after, limit, known: isBegin ? (part, first) : nil) }
         if isBegin { return first }
         if EventNumber.part(of: after) > part { return [] }
         return try await find(subject.name, in: part, after: after, limit: limit)
@@ -41,9 +41,17 @@ extension PostgreSQLLedger {
     private static let probed = 16
 
     /// Searches all parts.
-    private func search(_ name: [UInt8], _ after: UInt64, _ limit: Int) async throws -> [LogSegment] {
+    ///
+    /// - Parameter known: A part that was searched, and the segments that were found in it.
+    private func search(
+        _ name: [UInt8], _ after: UInt64, _ limit: Int, known: (part: Int, segments: [LogSegment])? = nil
+    ) async throws -> [LogSegment] {
         var segments: [LogSegment] = []
         for part in 0..<map.count where part >= EventNumber.part(of: after) && segments.count < limit {
+            if let known, known.part == part {
+                segments += known.segments.prefix(limit - segments.count)
+                continue
+            }
             let first = max(after, EventNumber.base(of: part))
             segments += try await find(name, in: part, after: first, limit: limit - segments.count)
         }

@@ -25,6 +25,8 @@ package final class PostgreSQLLedger: LedgerEngine, Sendable {
         package var writers = 2
         package var resolver: PostgreSQLSession.Resolver
         package var retryDelay: @Sendable (Int) -> Duration = { .milliseconds(min(50 << min($0, 6), 2000)) }
+        /// The right to send, which follows the lease of the node. After its end another node may have taken the parts.
+        package var permit = SendingPermit()
         /// Called on the ledger's loop with the duration of each flush.
         package var committed: @Sendable (Duration) -> Void = { _ in }
         /// Called on the ledger's loop when a write found another epoch of a part than the given one: another node has

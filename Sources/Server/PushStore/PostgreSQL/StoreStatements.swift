@@ -130,7 +130,10 @@ enum StoreStatements {
         parameters: [.int4Array, .int8Array, .int8])
     static let findCancels = PostgreSQLStatement(
         "find-cancels",
-        sql: "SELECT number, sent, cancelled FROM carillon.cancels WHERE part = $1 AND number = ANY($2)",
+        sql: """
+            SELECT number, sent, cancelled, octet_length(parts)::bigint FROM carillon.cancels
+            WHERE part = $1 AND number = ANY($2)
+            """,
         parameters: [.int4, .int8Array])
     static let findReceipts = PostgreSQLStatement(
         "find-receipts",

@@ -116,7 +116,54 @@ import Testing
         #expect(await a.cancel(CancelRequest(request[0].message.id, of: PeerRequest.app)).isFailure == false)
         let unknown = PeerRequest.make(2) { $0 == 4 }[1].message.id
         #expect(await a.cancel(CancelRequest(unknown, of: PeerRequest.app)).isFailure)
+        // What was too late in the part of its id may wait in others, but not what was cancelled for another app.
+        let late = try #require(AppID("late"))
+        let id = request[0].message.id
+        var member = PushRequest(Message(id: id, app: late, payload: [1]), to: .users(["ann"]))
+        member.isJoined = true
+        _ = await a.accept([request[0], member])
+        let family = [PeerRequest.app, late].map { CancelRequest(id, of: $0) }
+        #expect(await a.cancel(family) == [.cancelled(CancelCounts(sent: 3, cancelled: 4)), .tooLate])
+        #expect(await a.cancel(family[1]).isFailure)
         await a.stop()
+    }
+
+    @Test func `What was cancelled as a whole in the part of its id is not looked for at other nodes`() async throws {
+        let (a, b) = try await PeerNode.pair()
+        let own = PeerRequest.make(1) { $0 % 2 == 0 }
+        _ = await a.acceptInTheEnd(own + PeerRequest.make(1) { $0 % 2 == 1 })
+        b.ledger.hold()
+        let answer = await a.cancel(CancelRequest(own[0].message.id, of: PeerRequest.app))
+        #expect(answer == .cancelled(CancelCounts(sent: 3, cancelled: 4)))
+        #expect(a.ledger.elsewhere.isEmpty && b.ledger.elsewhere.isEmpty)
+        await a.stop()
+        await b.stop()
+    }
+
+    @Test func `A repeated cancellation fails like the first one while a part cannot be asked`() async throws {
+        let (a, b) = try await PeerNode.pair()
+        _ = await a.acceptInTheEnd(PeerRequest.make(1) { $0 % 2 == 1 })
+        b.ledger.fail("disk full")
+        let map = try #require(PartitionMap(count: 16))
+        let ids = (0..<64).compactMap { MessageID("activities-\($0)") }
+        let id = try #require(ids.first { map.partition(of: PeerRequest.app, $0).number % 2 == 0 })
+        for _ in 0..<2 { #expect(await a.cancel(CancelRequest(id, of: PeerRequest.app)).isFailure) }
+        b.ledger.fail(nil)
+        let counts = CancelCounts.ofActivities(sent: 2, cancelled: 4)
+        for _ in 0..<2 { #expect(await a.cancel(CancelRequest(id, of: PeerRequest.app)) == .cancelled(counts)) }
+        await a.stop()
+        await b.stop()
+    }
+
+    @Test func `The failure of one part is the answer of all, in whatever order they answer`() {
+        let cancelled = Cancellation.cancelled(CancelCounts(sent: 1, cancelled: 2))
+        let failed = Cancellation.failed("disk full")
+        for order in [[cancelled, failed], [failed, cancelled]] {
+            let answers = Locked<[Cancellation]>([])
+            let joined = JoinedCancellations([.unknown], calls: 2) { all in answers.withLock { $0 = all } }
+            for answer in order { joined.take([answer]) }
+            #expect(answers.withLock { $0 } == [failed])
+        }
     }
 
     @Test func `A request to cancel in parts is read as it was written, and not if it is damaged`() throws {

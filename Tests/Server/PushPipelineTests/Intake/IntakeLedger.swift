@@ -127,7 +127,8 @@ final class IntakeLedger: Ledger {
                 return isKnown ? .cancelled(.ofActivities(sent: 1, cancelled: 2)) : .unknown
             }
             guard state.known["\(request.app)/\(request.id)"] != nil else { return .unknown }
-            return request.id.text.hasPrefix("late") ? .tooLate : .cancelled(CancelCounts(sent: 3, cancelled: 4))
+            let isLate = request.id.text.hasPrefix("late") || request.app.name.hasPrefix("late")
+            return isLate ? .tooLate : .cancelled(CancelCounts(sent: 3, cancelled: 4))
         }
     }
 

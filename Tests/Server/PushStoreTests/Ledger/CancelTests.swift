@@ -68,6 +68,31 @@ import Testing
         }
     }
 
+    @Test(arguments: LedgerKind.allCases)
+    func `A repeated answer tells that the message was to a Live Activity, also after a restart`(kind: LedgerKind)
+        async throws
+    {
+        let message = Message(
+            id: try #require(MessageID("state")), app: Self.shop, type: MessageType(7, word: "liveactivity"),
+            kind: .activity, payload: [1], activity: ActivityPart(.update, isStamped: false))
+        try await withLedger(on: kind) { scene in
+            #expect(await scene.accept(PushRequest(message, to: .activities(["order-1"]))).seq != nil)
+            let answer = scene.cancel("state")
+            await scene.settled()
+            let order = try #require(scene.listener.orders.first)
+            scene.end(order)
+            await scene.settled()
+            let expected = Cancellation.cancelled(.ofActivities(sent: 0, cancelled: 0))
+            #expect(answer.value == expected)
+            for reopens in [false, true] {
+                if reopens { try await scene.reopen() }
+                let again = scene.cancel("state")
+                await scene.settled()
+                #expect(again.value == expected)
+            }
+        }
+    }
+
     /// Returns the turns of a message at a local time, as the ledger gets them.
     private static func turns(_ id: String, at times: [Int64]) -> [PushRequest] {
         times.enumerated().map { place, time in

@@ -138,6 +138,12 @@ struct LedgerNode {
         }
     }
 
+    func cancel(_ request: CancelRequest) async -> Cancellation {
+        await withCheckedContinuation { continuation in
+            ledger.cancel(request) { continuation.resume(returning: $0) }
+        }
+    }
+
     func load(_ seqs: [UInt64]) async throws -> [AcceptedMessage] {
         try await withCheckedContinuation { continuation in
             ledger.load(seqs) { continuation.resume(returning: $0) }

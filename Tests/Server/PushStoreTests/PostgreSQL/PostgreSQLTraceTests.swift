@@ -79,11 +79,7 @@ import Testing
         let options = try await SharedPostgreSQL.shared.store(parts: 8, at: .current())
         let node = try await carriedOut(options)
         let id = try #require(MessageID("states"))
-        let message = Message(
-            id: id, app: LedgerScene.shop, type: MessageType(7, word: "liveactivity"), kind: .activity,
-            payload: [1], activity: ActivityPart(.update, isStamped: false))
-        let seqs = await node.accept((0..<12).map { PushRequest(message, to: .activities(["order-\($0)"])) })
-            .compactMap(\.seq)
+        let seqs = await node.accept(Self.updates(id)).compactMap(\.seq)
         let parts = Set(seqs.map { EventNumber.part(of: $0) })
         #expect(seqs.count == 12 && parts.count > 1)
         let other = try await LedgerNode(options)
@@ -101,18 +97,15 @@ import Testing
             let stopped = order.parts.map { CancelEnd.Part(seq: $0.seq, fate: .absent) }
             node.ledger.ended([CancelEnd(number: order.number, parts: stopped)], releasing: [])
         }
-        #expect(await answers == [.cancelled(.ofActivities(sent: 0, cancelled: 0))])
+        let counts = CancelCounts.ofActivities(sent: 0, cancelled: 0)
+        #expect(await answers == [.cancelled(counts)])
+        for part in parts { #expect(await node.cancel(request.within([part])) == .cancelled(counts)) }
         await node.ledger.flush()
         let cancelled = try await MessageHistory(log: other.ledger).one(id, app: LedgerScene.shop)
         #expect(cancelled.map(\.state) == [.cancelled])
         // In parts that have never had the id, nothing is known.
         let unknown = CancelRequest(try #require(MessageID("unknown")), of: LedgerScene.shop)
-        let none = await withCheckedContinuation { continuation in
-            node.ledger.cancel([unknown.within(Array(0..<8))]) {
-                continuation.resume(returning: $0)
-            }
-        }
-        #expect(none == [.unknown])
+        #expect(await node.cancel(unknown.within(Array(0..<8))) == .unknown)
         await node.ledger.close()
         await other.ledger.close()
     }
@@ -150,6 +143,64 @@ import Testing
         }
         await node.ledger.close()
         await other.ledger.close()
+    }
+
+    /// Updates of several Live Activities with one id.
+    private static func updates(_ id: MessageID) -> [PushRequest] {
+        let message = Message(
+            id: id, app: LedgerScene.shop, type: MessageType(7, word: "liveactivity"), kind: .activity,
+            payload: [1], activity: ActivityPart(.update, isStamped: false))
+        return (0..<12).map { PushRequest(message, to: .activities(["order-\($0)"])) }
+    }
+
+    @Test func `A rejection in the part of an id does not hide its messages to Live Activities`() async throws {
+        let node = try await carriedOut(try await SharedPostgreSQL.shared.store(parts: 8, at: .current()))
+        let id = try #require(MessageID("states"))
+        var rejected = EventDraft(.messageRejected, app: LedgerScene.shop)
+        (rejected.messageID, rejected.reason) = (id, "invalid")
+        #expect(await node.ledger.note([rejected]) != nil)
+        let seqs = await node.accept(Self.updates(id)).compactMap(\.seq)
+        let own = node.ledger.map.partition(of: LedgerScene.shop, id).number
+        let subject = TraceSubject.message(id, app: LedgerScene.shop)
+        let found = try await node.ledger.trace(subject, limit: 1000)
+        let numbers = found.map(\.first)
+        let parts = Set(seqs.map { EventNumber.part(of: $0) } + [own])
+        #expect(seqs.count == 12 && Set(numbers.map { EventNumber.part(of: $0) }) == parts)
+        #expect(numbers == numbers.sorted())
+        for count in found.indices.dropFirst() {
+            let first = try await node.ledger.trace(subject, limit: count)
+            let rest = try await node.ledger.trace(subject, after: found[count - 1].last, limit: 1000)
+            #expect(first.map(\.first) == Array(numbers.prefix(count)))
+            #expect(rest.map(\.first) == Array(numbers.dropFirst(count)))
+        }
+        await node.ledger.close()
+    }
+
+    @Test func `A part answers at once that it has no message with an id, while it stores others`() async throws {
+        let options = try await SharedPostgreSQL.shared.store(parts: 1, at: .current())
+        let admin = try await TestSessions.one(to: options.database)
+        let permit = SendingPermit()
+        let node = try await LedgerNode(options) { $0.permit = permit }
+        try await node.open(0, epoch: try await admin.raise(0))
+        let heard = EventRecorder<String>()
+        let requests = ["unknown", "m"].compactMap { MessageID($0) }
+            .map { CancelRequest($0, of: LedgerScene.shop).within([0]) }
+        await node.ledger.core.with { core in
+            core.take(
+                [LedgerWork.accept([push("m")], { _ in heard.record("accepted") })]
+                    + requests.map { LedgerWork.cancel([$0], { heard.record($0.first?.word ?? "") }) })
+        }
+        let order = await wait(for: { node.listener.orders.events }, until: { !$0.isEmpty })[0]
+        let stopped = order.parts.map { CancelEnd.Part(seq: $0.seq, fate: .absent) }
+        node.ledger.ended([CancelEnd(number: order.number, parts: stopped)], releasing: [])
+        await heard.wait(count: 3)
+        #expect(heard.events == ["unknown_message", "accepted", "cancelled"])
+        // Another node takes the part, and this one does not know it yet. What it remembers is not an answer any more.
+        _ = try await admin.raise(0)
+        permit.end(at: .distantPast)
+        #expect(await node.cancel(requests[0]).word == "failed")
+        await node.ledger.close()
+        await admin.close()
     }
 
     @Test func `The events of a device come from all parts, in order`() async throws {
