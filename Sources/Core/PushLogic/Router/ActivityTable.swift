@@ -6,8 +6,8 @@ struct ActivityTable {
     /// The messages to one activity. They end in the order of their numbers, because their lane keeps it.
     struct State {
         let app: AppIndex
-        /// Whether the newest message was cancelled before it was read.
-        var isCancelled = false
+        /// Whether the newest message has ended or left this process, so that only older ones are left.
+        var isNewestGone = false
         /// The newest message. All older ones end without being sent.
         var newest: Newest
         /// The highest number of a message so far, which is that of a message behind an end if there is one.
@@ -109,18 +109,25 @@ struct ActivityTable {
         waits.ended(activity, upTo: state.last)
     }
 
-    /// Takes note that a message on disk was cancelled. If it was the newest one, no other of its activity waits.
-    mutating func cancelled(_ seq: UInt64) {
-        for (activity, state) in states where state.newest.seq == seq {
-            states[activity]?.isCancelled = true
-            countNoMore(activity)
-        }
+    /// Takes note that messages on disk end without being read, with one look at all activities. If one was the newest
+    /// of its activity, no other of it waits.
+    mutating func cancelled(_ seqs: Set<UInt64>) {
+        let activities = newestIsGone { seqs.contains($0) }
+        for activity in activities { countNoMore(activity) }
     }
 
-    /// Tells the ledger if the newest message was cancelled and nothing else is under way. Older ones may be left on disk,
+    /// Returns the activities of which the newest message is meant.
+    @discardableResult
+    private mutating func newestIsGone(where isMeant: (UInt64) -> Bool) -> [UInt64] {
+        let activities = states.compactMap { isMeant($0.value.newest.seq) ? $0.key : nil }
+        for activity in activities { states[activity]?.isNewestGone = true }
+        return activities
+    }
+
+    /// Tells the ledger if the newest message is gone and nothing else is under way. Older ones may be left on disk,
     /// and end when they are read.
-    mutating func countNoMore(_ activity: UInt64) {
-        guard let state = states[activity], state.isCancelled, state.current == nil, state.next == nil else { return }
+    func countNoMore(_ activity: UInt64) {
+        guard let state = states[activity], state.isNewestGone, state.current == nil, state.next == nil else { return }
         waits.ended(activity, upTo: state.last)
     }
 
@@ -137,11 +144,13 @@ struct ActivityTable {
         }
     }
 
-    /// Forgets what is not in memory, of parts of the ledger that another process carries out from now on.
+    /// Forgets what is not in memory, of parts of the ledger that another process carries out from now on. What is in
+    /// memory ends here.
     mutating func forget(parts: Set<Int>) {
         remove {
             $0.current == nil && $0.next == nil && parts.contains(EventNumber.part(of: $0.newest.seq))
         }
+        newestIsGone { parts.contains(EventNumber.part(of: $0)) }
     }
 }
 

@@ -27,16 +27,21 @@ extension RouterMachine {
         guard let activity = activity(of: accepted), let app = apps.index(of: accepted.message.app) else { return }
         activities.clock.note(accepted.acceptedAt.unixSeconds, of: accepted.seq)
         let newest = ActivityTable.Newest(accepted)
-        activities.waits.waits(ActivityWait(accepted.message, to: activity), newest: accepted.seq)
+        // An older one ends, whatever became of the newest.
+        if activities[activity].map({ accepted.seq >= $0.newest.seq }) ?? true {
+            activities.waits.waits(ActivityWait(accepted.message, to: activity), newest: accepted.seq)
+        }
         guard var state = activities[activity] else {
             activities[activity] = ActivityTable.State(app: app, newest: newest, last: newest.seq)
             return
         }
         state.last = max(state.last, accepted.seq)
+        // Its part was closed here, and is open again.
+        if accepted.seq == state.newest.seq { state.isNewestGone = false }
         activities[activity] = state
-        // Nothing but another end takes the place of an end.
-        guard accepted.seq > state.newest.seq, newest.isEnd || !state.newest.isEnd else { return }
-        (state.newest, state.isCancelled) = (newest, false)
+        // Nothing but another end takes the place of an end that was not cancelled.
+        guard accepted.seq > state.newest.seq, newest.isEnd || !state.newest.isEnd || state.isNewestGone else { return }
+        (state.newest, state.isNewestGone) = (newest, false)
         activities[activity] = state
         if let current = state.current {
             // A gateway gives back what it has not given to a connection.
@@ -104,7 +109,7 @@ extension RouterMachine {
         if let successor = successor(of: message) {
             endSearch(of: message, as: successor)
         } else if !page.inactive.isEmpty || wall >= lastMoment(of: message) {
-            activities.waits.lost(activity)
+            lost(message, of: activity)
             endSearch(of: message, as: .expiredBecause(.noAddress))
         } else if activities[activity]?.isRegistered == true {
             activities[activity]?.isRegistered = false
@@ -125,16 +130,20 @@ extension RouterMachine {
     /// Leaves a message on disk until an address of its activity is registered.
     private mutating func park(_ message: MessageHandle, of activity: UInt64) {
         let lane = messages[message].lane
-        let accepted = messages[message].accepted
-        activities.waits.lost(activity)
-        activities.waits.waits(ActivityWait(accepted.message, to: activity), newest: accepted.seq)
+        lost(message, of: activity)
         // To whole seconds, so that all that end within one are found by one look at the activities.
         let parked = ActivityTable.Parked(
-            seq: accepted.seq, lane: lane, until: WallTime(lastMoment(of: message).roundedUp))
+            seq: messages[message].accepted.seq, lane: lane, until: WallTime(lastMoment(of: message).roundedUp))
         activities.park(parked, of: activity)
         activities[activity]?.current = nil
         lanes[lane].begun -= 1
         release(message)
+    }
+
+    /// Tells the ledger that the registry has no address for a message.
+    private func lost(_ message: MessageHandle, of activity: UInt64) {
+        let accepted = messages[message].accepted
+        activities.waits.lost(ActivityWait(accepted.message, to: activity), newest: accepted.seq)
     }
 
     /// Reads the message of an activity again that waits for an address.
@@ -147,9 +156,10 @@ extension RouterMachine {
         apps[parked.lane.app].isDirty = true
     }
 
-    /// Reads a message again that was cancelled.
-    mutating func unpark(_ seq: UInt64, in lane: LaneID) {
-        for parked in activities.unpark(where: { $0.lane == lane && $0.seq == seq }) { readAgain(parked) }
+    /// Reads messages on disk again that were cancelled, and takes note that they are.
+    mutating func cancelledOnDisk(_ seqs: Set<UInt64>) {
+        for parked in activities.unpark(where: { seqs.contains($0.seq) }).reversed() { readAgain(parked) }
+        activities.cancelled(seqs)
     }
 
     mutating func unparkAll(of app: AppIndex) {
@@ -212,8 +222,10 @@ extension RouterMachine {
             following = state.next
             (state.current, state.next, state.isRegistered) = (state.next, nil, false)
         }
+        let seq = messages[message].accepted.seq
+        if seq == state.newest.seq { state.isNewestGone = true }
         activities[activity] = state
-        activities.forgetIfIdle(activity, after: messages[message].accepted.seq)
+        activities.forgetIfIdle(activity, after: seq)
         activities.countNoMore(activity)
         guard let following, !isStopped(following), !endFollowing(following) else { return }
         search(for: following)
@@ -237,13 +249,11 @@ extension RouterMachine {
             guard lanes[lane].spilled.isLookedThrough else { return lookFurther(in: lane) }
             lanes[lane].isIndexing = false
             activities.indexing -= 1
-            activities.waits.allRead(of: apps[lane.app].id)
             apps[lane.app].isDirty = true
         }
     }
 
-    mutating func beginIndexing(_ lane: LaneID, of count: Int) {
-        activities.waits.unread(count, of: apps[lane.app].id)
+    mutating func beginIndexing(_ lane: LaneID) {
         if lanes[lane].isIndexing { return }
         lanes[lane].isIndexing = true
         activities.indexing += 1

@@ -51,6 +51,7 @@ extension RouterMachine {
         let orders = cancels.new
         cancels.new = []
         let held = heldMessages(of: orders)
+        stopActivities(of: orders, except: held)
         var recalling: [RecallingCancel] = []
         var newlyStopped: [MessageHandle] = []
         for order in orders {
@@ -75,6 +76,17 @@ extension RouterMachine {
         stop(newlyStopped)
         askToReturn(&recalling)
         cancels.recalls += recalling
+    }
+
+    /// Takes note of the messages to Live Activities that are not in memory, with one look at all activities.
+    private mutating func stopActivities(of orders: [CancelOrder], except held: [UInt64: MessageHandle]) {
+        var seqs: Set<UInt64> = []
+        for order in orders {
+            for part in order.parts where held[part.seq] == nil && part.lane?.isOfActivities == true {
+                seqs.insert(part.seq)
+            }
+        }
+        if !seqs.isEmpty { cancelledOnDisk(seqs) }
     }
 
     /// Returns the messages in memory that the orders concern.
@@ -216,10 +228,6 @@ extension RouterMachine {
     private mutating func markStale(_ seq: UInt64, in lane: Lane, since begin: WallTime?) {
         let app = index(of: lane.app)
         let lane = LaneID(app: app, kind: LaneKind(lane))
-        if lane.kind == .activities {
-            unpark(seq, in: lane)
-            activities.cancelled(seq)
-        }
         // Otherwise the message was completed while the order was on its way.
         guard lanes[lane].isOnDisk else { return }
         if lanes[lane].stale.insert(seq).inserted {
@@ -242,18 +250,22 @@ extension RouterMachine {
         lanes[lane].stale = []
     }
 
-    /// Forgets the stale numbers among those that the ledger was asked for, and returns those that it has not read.
+    /// Forgets the stale numbers among those that the ledger was asked for. Returns those that it has not read, and
+    /// those that it has.
     ///
     /// - Parameter messages: the messages that it has read, perhaps before they were cancelled.
     mutating func forgetStale(
         _ seqs: [UInt64], unread: [UInt64], read messages: [AcceptedMessage], in lane: LaneID
-    ) -> Set<UInt64> {
+    ) -> (skipped: Set<UInt64>, read: Set<UInt64>) {
+        if lanes[lane].stale.isEmpty { return ([], []) }
+        var read: Set<UInt64> = []
         var forgotten = Set(seqs.dropLast(unread.count).filter { lanes[lane].stale.remove($0) != nil })
         cancels.staleCount -= forgotten.count
         for message in messages where forgotten.remove(message.seq) != nil {
             lanes[lane].waits.add(message.begin, of: message.seq)
+            read.insert(message.seq)
         }
-        return forgotten
+        return (forgotten, read)
     }
 
     // MARK: Deliveries at gateways

@@ -158,14 +158,18 @@ extension RouterMachine {
     }
 
     /// Ends the expired messages. The others stay on disk in their order.
-    mutating func looked(at messages: [AcceptedMessage], of lane: LaneID, unread: [UInt64]) {
+    ///
+    /// - Parameter cancelled: those that were cancelled while they were read.
+    mutating func looked(
+        at messages: [AcceptedMessage], _ cancelled: Set<UInt64>, of lane: LaneID, unread: [UInt64]
+    ) {
         look.lane = nil
         var rest: [UInt64] = []
         var ended = 0
         for message in messages {
             let held = HeldMessage(message, lane: lane)
             lanes[lane].memory.noteCost(held.cost)
-            if lanes[lane].isIndexing { noteActivity(of: message) }
+            if lanes[lane].isIndexing, !cancelled.contains(message.seq) { noteActivity(of: message) }
             if isExpired(held) {
                 // A partly completed message is claimed first and expires then.
                 begin(add(held))

@@ -17,7 +17,7 @@ extension RouterMachine {
             let app = index(of: lane.app)
             let isOfActivities = lane.isOfActivities
             let lane = LaneID(app: app, kind: LaneKind(lane))
-            if isOfActivities { beginIndexing(lane, of: seqs.count) }
+            if isOfActivities { beginIndexing(lane) }
             var row = 0
             for seq in seqs {
                 lanes[lane].spilled.append(seq)
@@ -175,14 +175,13 @@ extension RouterMachine {
             let messages = overtaken.isEmpty ? read : read.filter { !overtaken.contains($0.seq) }
             let doneCount = seqs.count - unread.count - messages.count
             counts.queued -= doneCount
-            let skipped =
-                lanes[lane].stale.isEmpty ? [] : forgetStale(seqs, unread: unread, read: messages, in: lane)
+            let (skipped, cancelled) = forgetStale(seqs, unread: unread, read: messages, in: lane)
             if doneCount > skipped.count {
                 var done = Set(seqs).subtracting(unread).subtracting(skipped)
                 for message in messages { done.remove(message.seq) }
                 for seq in done { lanes[lane].waits.remove(nil, of: seq) }
             }
-            if look.lane == lane { return looked(at: messages, of: lane, unread: unread) }
+            if look.lane == lane { return looked(at: messages, cancelled, of: lane, unread: unread) }
             hold(messages, unread: unread, in: lane)
         }
     }
@@ -217,6 +216,7 @@ extension RouterMachine {
     /// Completes a message that was acknowledged and cannot be read, with the failure `damaged`.
     private mutating func endDamaged(_ one: DamagedMessage, app: AppID?, fault: LedgerFault) {
         counts.damaged += 1
+        activities.cancelled([one.seq])
         actions.damaged.append(fault)
         // Without the app there is no topic for an event. Only the log reports the message.
         guard let app = one.app ?? app else { return }

@@ -2,8 +2,10 @@ package import PushModel
 
 /// Decides whether an app may have another Live Activity for which messages wait and of which no address is known.
 ///
-/// An activity counts from the moment in which a message to it is accepted until an address of it is found or registered,
-/// or until all messages to it have ended. Of its messages, only the newest counts, because all others end.
+/// An activity counts from the moment in which the registry was asked and had no address of it, until one is found or
+/// registered, or until all messages to it have ended. Of its messages, only the newest counts, because all others end.
+/// What was accepted and not looked up yet does not count: after a start, that is everything, and most of it may have
+/// an address.
 package struct UnaddressedActivities: Sendable {
     /// The number of activities of an app.
     package static let maxCount = 10_000
@@ -21,13 +23,14 @@ package struct UnaddressedActivities: Sendable {
         var newest: UInt64 = 0
         /// The number of messages that are being stored.
         var unstored = 0
+        /// Whether the registry was asked and had no address.
+        var isLost = false
     }
 
+    /// The activities of an app that count, and the size of their payloads.
     private struct Load {
         var count = 0
         var bytes = 0
-        /// The number of messages on disk that were not read yet.
-        var unread = 0
     }
 
     private var entries: [UInt64: Entry] = [:]
@@ -41,8 +44,11 @@ package struct UnaddressedActivities: Sendable {
     /// The activities of an app that count, and the size of their payloads.
     package func load(of app: AppID) -> (count: Int, bytes: Int) {
         let load = loads[app] ?? Load()
-        return (load.count + load.unread, load.bytes)
+        return (load.count, load.bytes)
     }
+
+    /// The activities of all apps for which messages wait and of which no address is known, looked up or not.
+    package var waiting: Int { entries.count }
 
     // MARK: Messages
 
@@ -88,15 +94,6 @@ package struct UnaddressedActivities: Sendable {
         removeIfIdle(activity)
     }
 
-    package mutating func unread(_ count: Int, of app: AppID) {
-        if count > 0 { loads[app, default: Load()].unread += count }
-    }
-
-    package mutating func allRead(of app: AppID) {
-        loads[app]?.unread = 0
-        forgetIfEmpty(app)
-    }
-
     // MARK: Addresses
 
     package mutating func found(_ activity: UInt64) {
@@ -105,7 +102,14 @@ package struct UnaddressedActivities: Sendable {
         known.insert(activity)
     }
 
-    package mutating func lost(_ activity: UInt64) { known.remove(activity) }
+    package mutating func lost(_ wait: ActivityWait, newest seq: UInt64) {
+        known.remove(wait.activity)
+        waits(wait, newest: seq)
+        guard let entry = entries[wait.activity], !entry.isLost else { return }
+        entries[wait.activity]?.isLost = true
+        loads[entry.app, default: Load()].count += 1
+        loads[entry.app, default: Load()].bytes += entry.bytes
+    }
 
     // MARK: Counting
 
@@ -124,8 +128,7 @@ package struct UnaddressedActivities: Sendable {
         var entry = former ?? Entry(app: wait.app)
         (entry.bytes, entry.isEnd) = (wait.bytes, wait.isEnd)
         entries[wait.activity] = entry
-        loads[wait.app, default: Load()].count += former == nil ? 1 : 0
-        loads[wait.app, default: Load()].bytes += wait.bytes - (former?.bytes ?? 0)
+        if entry.isLost { loads[entry.app]?.bytes += wait.bytes - (former?.bytes ?? 0) }
     }
 
     private mutating func removeIfIdle(_ activity: UInt64) {
@@ -134,13 +137,9 @@ package struct UnaddressedActivities: Sendable {
     }
 
     private mutating func remove(_ activity: UInt64) {
-        guard let entry = entries.removeValue(forKey: activity) else { return }
+        guard let entry = entries.removeValue(forKey: activity), entry.isLost else { return }
         loads[entry.app]?.count -= 1
         loads[entry.app]?.bytes -= entry.bytes
-        forgetIfEmpty(entry.app)
-    }
-
-    private mutating func forgetIfEmpty(_ app: AppID) {
-        if let load = loads[app], load.count == 0, load.unread == 0 { loads[app] = nil }
+        if loads[entry.app]?.count == 0 { loads[entry.app] = nil }
     }
 }

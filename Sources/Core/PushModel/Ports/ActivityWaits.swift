@@ -1,17 +1,15 @@
-/// The Live Activities for which messages wait and of which no address is known. Their number and size are bounded for
-/// each app: the ledger accepts no message for another one. Any thread may call it.
+/// The Live Activities for which messages wait and of which no address is known. The number and size of those of which
+/// the registry has none are bounded for each app: the ledger accepts no message for another one. Any thread may call
+/// it.
 package protocol ActivityWaits: AnyObject, Sendable {
     /// Counts an accepted message, also if there is no room for it.
     func waits(_ wait: ActivityWait, newest seq: UInt64)
     /// Records that the activity has an address.
     func found(_ activity: UInt64)
-    /// Records that the registry has no active address of the activity.
-    func lost(_ activity: UInt64)
+    /// Records that the registry has no active address of the activity for which an accepted message waits.
+    func lost(_ wait: ActivityWait, newest seq: UInt64)
     /// Records that all messages to the activity have ended, up to this number.
     func ended(_ activity: UInt64, upTo seq: UInt64)
-    /// Counts messages of an app that wait on disk. Until they are read, each may be for another activity.
-    func unread(_ count: Int, of app: AppID)
-    func allRead(of app: AppID)
 }
 
 /// The newest message to a Live Activity.
@@ -37,8 +35,6 @@ package final class NoActivityWaits: ActivityWaits {
 
     package func waits(_ wait: ActivityWait, newest seq: UInt64) {}
     package func found(_ activity: UInt64) {}
-    package func lost(_ activity: UInt64) {}
+    package func lost(_ wait: ActivityWait, newest seq: UInt64) {}
     package func ended(_ activity: UInt64, upTo seq: UInt64) {}
-    package func unread(_ count: Int, of app: AppID) {}
-    package func allRead(of app: AppID) {}
 }

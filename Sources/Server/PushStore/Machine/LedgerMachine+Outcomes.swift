@@ -115,6 +115,11 @@ extension LedgerMachine {
         for seq in dedupe.known(fingerprint).messages where isLast {
             isLast = try !isOpen(seq, in: decided, lookup)
         }
+        // A cancellation of the same group was decided before the turn was done, and counts it as one that was sent
+        // before.
+        if let index = decided.cancels.new.firstIndex(where: { $0.cancel.fingerprint == fingerprint }) {
+            decided.cancels.new[index].cancel.sentBefore &+= UInt64(message.counts.sent)
+        }
         decided.endedTurns.append((fingerprint, isLast ? nil : UInt64(message.counts.sent)))
     }
 

@@ -10,6 +10,8 @@ package final class SharedActivityWaits: ActivityWaits {
 
     package func load(of app: AppID) -> (count: Int, bytes: Int) { state.withLock { $0.load(of: app) } }
 
+    package var waiting: Int { state.withLock { $0.waiting } }
+
     /// Sets how many parts of the ledger this process carries out, of how many.
     func setShare(_ own: Int, of all: Int) { state.withLock { $0.share = (own, all) } }
 
@@ -32,13 +34,9 @@ package final class SharedActivityWaits: ActivityWaits {
 
     package func found(_ activity: UInt64) { state.withLock { $0.found(activity) } }
 
-    package func lost(_ activity: UInt64) { state.withLock { $0.lost(activity) } }
+    package func lost(_ wait: ActivityWait, newest seq: UInt64) { state.withLock { $0.lost(wait, newest: seq) } }
 
     package func ended(_ activity: UInt64, upTo seq: UInt64) { state.withLock { $0.ended(activity, upTo: seq) } }
-
-    package func unread(_ count: Int, of app: AppID) { state.withLock { $0.unread(count, of: app) } }
-
-    package func allRead(of app: AppID) { state.withLock { $0.allRead(of: app) } }
 }
 
 /// The messages to Live Activities of one group. However the group ends, those that are not stored count no more.

@@ -107,6 +107,8 @@ extension PostgreSQLCore {
             drops.end()
         }
         for entry in flush.entries where held.contains(entry.part.part) {
+            // The router does not hear of messages to a part that was closed meanwhile: nothing would end their count.
+            if !entry.part.isOpen { entry.decided.activities?.withdraw() }
             entry.part.commit(entry.decided)
             // The backlog of a part that was dropped is not counted any more.
             guard entry.part.phase != .gone else { continue }

@@ -300,4 +300,23 @@ import Testing
         #expect(desk.out.isEmpty)
         #expect(desk.machine.leftovers() == [])
     }
+
+    @Test func `An activity counts no more when its newest update was cancelled and the one before it has ended`() {
+        let desk = RouterDesk()
+        // Another activity of the app waits, so that they are not forgotten together.
+        desk.accept(Self.update(1, to: "other"))
+        answerPages(desk, Self.page([]))
+        desk.accept(Self.update(2))
+        desk.accept(Self.update(3))
+        desk.machine.cancelled([
+            CancelOrder(
+                number: 1,
+                parts: [CancelOrder.Part(seq: 3, lane: Lane(activitiesOf: F.shop), named: nil, begin: nil)])
+        ])
+        desk.run()
+        #expect(desk.waits.state.waiting == 2)
+        answerPages(desk, Self.page([]))
+        #expect(desk.completed.map(\.seq).sorted() == [2, 3])
+        #expect(desk.waits.state.waiting == 1 && desk.waits.state.load(of: F.shop).count == 1)
+    }
 }

@@ -7,10 +7,11 @@ import Testing
 @testable import PushLogic
 
 /// Random walks of messages to Live Activities: with gateways that take, refuse, lose and return them, addresses that come
-/// and go, restarts at any moment, and a clock that is set back.
+/// and go, cancels, restarts at any moment, and a clock that is set back.
 @Suite struct RouterActivityWalkTests {
     @Test func `No older state is sent after a newer one, and each message ends once`() {
         var counts = OutcomeCounts()
+        var cancelled = 0
         for seed in UInt64(1)...RunKind.rounds(200, long: 5000) {
             let walk = ActivityWalk(seed: seed)
             for _ in 0..<150 where walk.fault == nil { walk.step() }
@@ -24,11 +25,12 @@ import Testing
             counts.expired += walk.counts.expired
             counts.unknown += walk.counts.unknown
             counts.rejected += walk.counts.rejected
+            cancelled += walk.cancelled
         }
         // The walks reach all outcomes.
         #expect(
             counts.sent > 100 && counts.superseded > 100 && counts.expired > 100 && counts.unknown > 0
-                && counts.rejected > 10, "\(counts)")
+                && counts.rejected > 10 && cancelled > 100, "\(counts), \(cancelled) cancelled")
     }
 }
 
@@ -53,6 +55,10 @@ private final class ActivityWalk {
     private var loads: [RouterActions.LoadRequest] = []
     private var claims: [([MessageHandle], [ClaimPage])] = []
     private var taken: UInt64 = 0
+    private var recalled: UInt64 = 0
+    /// The messages that are cancelled and not done. The ledger does not return them any more.
+    private var leaving: Set<UInt64> = []
+    private(set) var cancelled = 0
     /// The newest message of each activity that was given to the gateway, and the newest time that it had.
     private var sent: [String: (seq: UInt64, time: String)] = [:]
     private var credit = 2
@@ -96,7 +102,7 @@ private final class ActivityWalk {
 
     func step() {
         machine.tick(now: now, wall: wall)
-        switch Int.random(in: 0..<24, using: &random) {
+        switch Int.random(in: 0..<26, using: &random) {
         case 0...3: accept()
         case 4...8: answerGateway()
         case 9...11: answerPage()
@@ -106,7 +112,8 @@ private final class ActivityWalk {
         case 20...21: changeAddresses()
         case 22:
             credit = Int.random(in: 0...3, using: &random)
-            machine.reported(GatewayReport(app: F.shop, deliveries: [], credit: credit, taken: taken))
+            report([])
+        case 24...25: cancel()
         default: if Int.random(in: 0..<6, using: &random) == 0 { restart() } else { setBack() }
         }
         run()
@@ -144,10 +151,25 @@ private final class ActivityWalk {
             case 3: .rejected(Refusal(status: 400, reason: nil), deactivates: nil)
             default: .sent(providerID: nil)
             }
+        report([DeliveryReport(of: delivery, outcome, latency: .zero)])
+    }
+
+    private func report(_ reports: [DeliveryReport]) {
         machine.reported(
-            GatewayReport(
-                app: F.shop, deliveries: [DeliveryReport(of: delivery, outcome, latency: .zero)], credit: credit,
-                taken: taken))
+            GatewayReport(app: F.shop, deliveries: reports, credit: credit, taken: taken, recalled: recalled))
+    }
+
+    /// Cancels one or two messages with one order each.
+    private func cancel() {
+        for _ in 0..<Int.random(in: 1...2, using: &random) {
+            let open = waiting.keys.filter { !leaving.contains($0) }.sorted()
+            guard let seq = open.randomElement(using: &random), let message = waiting[seq] else { return }
+            leaving.insert(seq)
+            cancelled += 1
+            let part = CancelOrder.Part(
+                seq: seq, lane: Lane(activitiesOf: F.shop), named: nil, begin: message.begin)
+            machine.cancelled([CancelOrder(number: seq, parts: [part])])
+        }
     }
 
     private func answerPage() {
@@ -168,7 +190,7 @@ private final class ActivityWalk {
         guard !loads.isEmpty else { return }
         let load = loads.removeFirst()
         let read = load.seqs.compactMap { seq in
-            waiting[seq].map { message in
+            (leaving.contains(seq) ? nil : waiting[seq]).map { message in
                 AcceptedMessage(
                     seq: seq, acceptedAt: message.acceptedAt, fingerprint: message.fingerprint,
                     message: Message(
@@ -214,7 +236,8 @@ private final class ActivityWalk {
     private func restart() {
         waits = TestActivityWaits()
         machine = Self.machine(now, wall, waits)
-        (out, pages, loads, claims, taken) = ([], [], [], [], 0)
+        (out, pages, loads, claims, taken, recalled) = ([], [], [], [], 0, 0)
+        for seq in leaving { end(seq) }
         start()
         machine.backlog(
             LedgerBacklog(
@@ -238,6 +261,12 @@ private final class ActivityWalk {
             for record in actions.earlierRecords + actions.records { note(record) }
             for completed in actions.earlierCompleted + actions.completed { note(completed) }
             for submission in actions.submissions { for delivery in submission.deliveries { note(delivery) } }
+            for end in actions.cancelEnds { note(end) }
+            if let number = actions.recalls.last?.number {
+                recalled = number
+                report([])
+                goesOn = true
+            }
             pages += actions.pages
             loads += actions.loads
             if !actions.claims.isEmpty { claims.append((actions.claimants, actions.claims)) }
@@ -248,9 +277,11 @@ private final class ActivityWalk {
     /// What waits and has no address counts, and nothing else.
     private func checkWaits() {
         let count = waits.state.load(of: F.shop).count
-        guard machine.activities.indexing == 0 else { return check(count >= 0, "\(count) activities wait") }
         let open = Set(waiting.values.map { name(of: $0) })
-        check(count <= open.count, "\(count) activities count, and messages wait for \(open.count)")
+        check(
+            waits.state.waiting <= open.count,
+            "\(waits.state.waiting) activities wait, and messages to \(open.count)")
+        check(count <= waits.state.waiting, "\(count) activities count, and \(waits.state.waiting) wait")
         // Messages to an activity without an address wait on disk, and nothing else.
         let parked = machine.activities.waiting.values.reduce(0, +)
         check(count >= parked, "\(count) activities count, and \(parked) messages wait for an address")
@@ -267,13 +298,27 @@ private final class ActivityWalk {
         }
     }
 
+    private func note(_ end: CancelEnd) {
+        // What is not in memory ends in the ledger.
+        for part in end.parts where part.fate == .absent { self.end(part.seq) }
+    }
+
+    private func end(_ seq: UInt64) {
+        waiting[seq] = nil
+        tally[seq] = nil
+        leaving.remove(seq)
+    }
+
     private func note(_ completed: CompletedMessage) {
-        guard waiting.removeValue(forKey: completed.seq) != nil else {
+        guard waiting[completed.seq] != nil else {
             return check(false, "\(completed.seq) is completed twice")
+        }
+        defer { end(completed.seq) }
+        if leaving.contains(completed.seq) {
+            return check(completed.counts.total <= 1, "\(completed.seq) ended \(completed.counts.total) times")
         }
         check(completed.counts == tally[completed.seq] ?? OutcomeCounts(), "\(completed.seq): \(completed.counts)")
         check(completed.counts.total == 1, "\(completed.seq) ended \(completed.counts.total) times")
-        tally[completed.seq] = nil
     }
 
     private func note(_ delivery: Delivery) {
@@ -301,21 +346,18 @@ private final class ActivityWalk {
     func recover() {
         credit = 100
         var rounds = 0
-        while fault == nil, !waiting.isEmpty, rounds < 2000 {
+        // The numbers of cancelled messages leave their lane when it is read.
+        while fault == nil, !waiting.isEmpty || machine.leftovers() != [], rounds < 2000 {
             rounds += 1
             machine.tick(now: now, wall: wall)
-            machine.reported(GatewayReport(app: F.shop, deliveries: [], credit: credit, taken: taken))
+            report([])
             run()
             while !pages.isEmpty { answerPage() }
             while !loads.isEmpty { answerLoad() }
             while !claims.isEmpty { answerClaim() }
             let all = out
             out = []
-            machine.reported(
-                GatewayReport(
-                    app: F.shop,
-                    deliveries: all.map { DeliveryReport(of: $0, .sent(providerID: nil), latency: .zero) },
-                    credit: credit, taken: taken))
+            report(all.map { DeliveryReport(of: $0, .sent(providerID: nil), latency: .zero) })
             run()
             pass(.seconds(20))
             run()
@@ -323,6 +365,6 @@ private final class ActivityWalk {
         check(waiting.isEmpty, "\(waiting.keys.sorted()) never end")
         if fault == nil { check(machine.leftovers() == [], "\(machine.leftovers())") }
         let left = waits.state.load(of: F.shop)
-        check(left == (0, 0), "\(left) activities wait although no message does")
+        check(left == (0, 0) && waits.state.waiting == 0, "\(left) activities wait although no message does")
     }
 }

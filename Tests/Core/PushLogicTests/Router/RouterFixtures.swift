@@ -49,8 +49,6 @@ final class TestActivityWaits: ActivityWaits, @unchecked Sendable {
     func admit(_ wait: ActivityWait) -> Bool { state.admit(wait) }
     func waits(_ wait: ActivityWait, newest seq: UInt64) { state.waits(wait, newest: seq) }
     func found(_ activity: UInt64) { state.found(activity) }
-    func lost(_ activity: UInt64) { state.lost(activity) }
+    func lost(_ wait: ActivityWait, newest seq: UInt64) { state.lost(wait, newest: seq) }
     func ended(_ activity: UInt64, upTo seq: UInt64) { state.ended(activity, upTo: seq) }
-    func unread(_ count: Int, of app: AppID) { state.unread(count, of: app) }
-    func allRead(of app: AppID) { state.allRead(of: app) }
 }

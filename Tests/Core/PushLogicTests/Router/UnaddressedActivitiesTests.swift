@@ -17,12 +17,17 @@ import Testing
                 activity: ActivityPart(event, isStamped: true)), to: activity)
     }
 
+    /// Accepts a message, of whose activity the registry then has no address.
+    private static func lose(_ wait: ActivityWait, _ waits: TestActivityWaits) -> Bool {
+        guard waits.admit(wait) else { return false }
+        waits.state.stored(wait.activity, as: wait.activity)
+        waits.lost(wait, newest: wait.activity)
+        return true
+    }
+
     private static func full() -> TestActivityWaits {
         let waits = TestActivityWaits()
-        for activity in UInt64(1)...10_000 {
-            #expect(waits.admit(wait(activity)))
-            waits.state.stored(activity, as: activity)
-        }
+        for activity in UInt64(1)...10_000 { #expect(lose(wait(activity), waits)) }
         return waits
     }
 
@@ -43,29 +48,48 @@ import Testing
         case "ended": waits.ended(5, upTo: 5)
         default:
             waits.ended(5, upTo: 5)
-            #expect(waits.admit(Self.wait(0)) && !waits.admit(Self.wait(10_001)))
-            waits.state.withdrawn(0)
+            #expect(waits.admit(Self.wait(20_000)))
+            waits.lost(Self.wait(20_000), newest: 0)
+            #expect(!waits.admit(Self.wait(10_001)))
+            waits.state.withdrawn(20_000)
         }
-        #expect(waits.admit(Self.wait(10_001)))
+        #expect(Self.lose(Self.wait(10_001), waits))
         #expect(!waits.admit(Self.wait(10_002)))
+    }
+
+    @Test func `An activity that the registry was not asked about refuses no other`() {
+        let waits = TestActivityWaits()
+        for activity in UInt64(1)...20_000 { #expect(waits.admit(Self.wait(activity, bytes: 4096))) }
+        #expect(waits.state.load(of: Self.shop) == (0, 0) && waits.state.waiting == 20_000)
+        // What was accepted before its look-up waits, also if it is too much.
+        for activity in UInt64(1)...20_000 {
+            waits.state.stored(activity, as: activity)
+            if activity > 15_000 { waits.found(activity) } else { waits.lost(Self.wait(activity), newest: activity) }
+        }
+        #expect(waits.state.load(of: Self.shop) == (15_000, 1_500_000) && waits.state.waiting == 15_000)
+        #expect(!waits.admit(Self.wait(0)) && waits.admit(Self.wait(16_000)))
+        for activity in UInt64(1)...5000 { waits.ended(activity, upTo: activity) }
+        #expect(!waits.admit(Self.wait(0)))
+        waits.ended(5001, upTo: 5001)
+        #expect(waits.admit(Self.wait(0)))
     }
 
     @Test func `An activity that has an address always has room, until it has none any more`() {
         let waits = TestActivityWaits()
         waits.found(0)
-        for activity in UInt64(1)...10_000 { #expect(waits.admit(Self.wait(activity))) }
+        for activity in UInt64(1)...10_000 { #expect(Self.lose(Self.wait(activity), waits)) }
         #expect(waits.admit(Self.wait(0)))
-        waits.lost(0)
-        #expect(!waits.admit(Self.wait(0)))
         // What was accepted as addressed waits anyway.
-        waits.waits(Self.wait(0), newest: 1)
+        waits.lost(Self.wait(0), newest: 20_000)
         #expect(waits.state.load(of: Self.shop).count == 10_001)
+        waits.ended(0, upTo: 20_000)
+        #expect(!waits.admit(Self.wait(0)))
     }
 
     @Test func `The newest payloads of an app have 16 MiB, and only another end takes the place of an end`() {
         let waits = TestActivityWaits()
         for activity in UInt64(1)...4096 {
-            #expect(waits.admit(Self.wait(activity, bytes: 4096, activity == 1 ? .end : .update)))
+            #expect(Self.lose(Self.wait(activity, bytes: 4096, activity == 1 ? .end : .update), waits))
         }
         #expect(!waits.admit(Self.wait(5000, bytes: 1)))
         #expect(waits.admit(Self.wait(2, bytes: 4096)) && !waits.admit(Self.wait(2, bytes: 4097)))
@@ -73,13 +97,14 @@ import Testing
         #expect(waits.admit(Self.wait(1, bytes: 10)) && !waits.admit(Self.wait(5000, bytes: 1)))
         #expect(waits.admit(Self.wait(1, bytes: 10, .end)))
         #expect(waits.state.load(of: Self.shop).bytes == (16 << 20) - 4086)
-        #expect(waits.admit(Self.wait(5000, bytes: 4086)) && !waits.admit(Self.wait(5001, bytes: 1)))
+        #expect(Self.lose(Self.wait(5000, bytes: 4086), waits) && !waits.admit(Self.wait(5001, bytes: 1)))
     }
 
     @Test func `An activity counts while one of its messages is being stored, or is not ended`() {
         let waits = TestActivityWaits()
         #expect(waits.admit(Self.wait(1)))
         waits.state.stored(1, as: 10)
+        waits.lost(Self.wait(1), newest: 10)
         #expect(waits.admit(Self.wait(1)))
         waits.ended(1, upTo: 10)
         #expect(waits.state.load(of: Self.shop).count == 1)
@@ -88,21 +113,17 @@ import Testing
         // The router may know of the end of an older message only.
         #expect(waits.admit(Self.wait(1)))
         waits.state.stored(1, as: 12)
+        waits.lost(Self.wait(1), newest: 11)
         waits.ended(1, upTo: 11)
         #expect(waits.state.load(of: Self.shop).count == 1)
         waits.ended(1, upTo: 12)
-        #expect(waits.state.load(of: Self.shop) == (0, 0))
+        #expect(waits.state.load(of: Self.shop) == (0, 0) && waits.state.waiting == 0)
     }
 
-    @Test func `What was not read yet counts, and a node counts for its share`() {
+    @Test func `A node counts for its share`() {
         let waits = TestActivityWaits()
-        waits.unread(10_000, of: Self.shop)
-        #expect(!waits.admit(Self.wait(1)))
-        waits.waits(Self.wait(2), newest: 2)
-        waits.allRead(of: Self.shop)
-        #expect(waits.state.load(of: Self.shop) == (1, 100))
         waits.state.share = (1, 4)
-        for activity in UInt64(10)..<2509 { #expect(waits.admit(Self.wait(activity))) }
+        for activity in UInt64(10)..<2510 { #expect(Self.lose(Self.wait(activity), waits)) }
         #expect(!waits.admit(Self.wait(1)))
         waits.state.share = (4, 4)
         #expect(waits.admit(Self.wait(1)))
@@ -112,8 +133,8 @@ import Testing
         let waits = TestActivityWaits()
         for activity in 0...UInt64(UnaddressedActivities.maxKnown) { waits.found(activity) }
         #expect(waits.admit(Self.wait(UInt64(UnaddressedActivities.maxKnown))))
-        #expect(waits.state.load(of: Self.shop).count == 0)
+        #expect(waits.state.waiting == 0)
         #expect(waits.admit(Self.wait(0)))
-        #expect(waits.state.load(of: Self.shop).count == 1)
+        #expect(waits.state.waiting == 1)
     }
 }

@@ -141,6 +141,25 @@ import Testing
     }
 
     @Test(arguments: LedgerKind.allCases)
+    func `What was sent in a turn that ends together with the cancellation counts`(kind: LedgerKind) async throws {
+        try await withLedger(on: kind) { scene in
+            let now = scene.now
+            let seqs = await scene.accept(Self.turns("morning", at: [now - 5, now + 100])).compactMap(\.seq)
+            let first = try #require(scene.listener.messages.first)
+            // The ledger has both before it can store one. If it stores them apart, the counts are the same.
+            let answer = scene.cancel("morning")
+            scene.ledger.record(
+                scene.sent(first, [token(1), token(2)]), completed: [scene.completed(first, sent: 2)])
+            await scene.settled()
+            let order = try #require(scene.listener.orders.first)
+            #expect(order.parts.map(\.seq) == seqs)
+            scene.end(order)
+            await scene.settled()
+            #expect(answer.value == .cancelled(CancelCounts(sent: 2, cancelled: 0)))
+        }
+    }
+
+    @Test(arguments: LedgerKind.allCases)
     func `A crash before the counts of a family ends the messages of all its apps`(kind: LedgerKind) async throws {
         let apps = ["shop", "news"].compactMap { AppID($0) }
         try await withLedger(on: kind) { scene in
