@@ -76,6 +76,8 @@ final class ProviderSession: SimulatorSession {
     }
 
     private func answer(_ reaction: Reaction, stream: Int32, on connection: HTTP2ServerConnection) {
+        // A GOAWAY frame that is still to be sent drops the answers above its last stream.
+        if isAboveLast(stream) { return recordLoss(of: reaction.record, stream: stream) }
         if reaction.action == .reset {
             connection.engine.reset(stream, code: HTTP2ErrorCode(rawValue: reaction.resetCode))
             return
@@ -102,8 +104,10 @@ final class ProviderSession: SimulatorSession {
     /// not processed.
     private func recordLoss(of record: UInt64, stream: Int32) {
         service.machine.answerLost(record)
-        if stream > (state.read { $0.lastStream } ?? .max) { service.machine.requestUnprocessed(record) }
+        if isAboveLast(stream) { service.machine.requestUnprocessed(record) }
     }
+
+    private func isAboveLast(_ stream: Int32) -> Bool { stream > (state.read { $0.lastStream } ?? .max) }
 
     private func forgetWaiting() {
         for (stream, reaction) in delayed.takeAll() { recordLoss(of: reaction.record, stream: stream) }

@@ -61,6 +61,8 @@ final class WebPushSession {
     }
 
     private func answer(_ reaction: WebPushReaction, stream: Int32, on connection: HTTP2ServerConnection) {
+        // A GOAWAY frame that is still to be sent drops the answers above its last stream.
+        if stream > state.lastStream { return recordLoss(of: reaction.record, stream: stream) }
         if case .reset(let code) = reaction.action {
             connection.engine.reset(stream, code: HTTP2ErrorCode(rawValue: code))
             return

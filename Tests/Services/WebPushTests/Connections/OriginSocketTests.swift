@@ -21,14 +21,20 @@ import Testing
         _ script: String, isOften: Bool = true, unknown: Bool = false,
         connection: (inout ConnectionSettings) -> Void = { _ in }
     ) async throws {
-        try await OriginScene.run(origins: 2, connection: connection) { scene in
+        try await OriginScene.run(origins: 2) {
+            // No time passes: a machine that is slow does not look like an origin that stalls.
+            $0.limits.patience = .seconds(300)
+            $0.limits.shortPatience = .seconds(300)
+        } connection: {
+            connection(&$0)
+        } _: { scene in
             await scene.faults(script, at: 0)
             scene.deliver(try await scene.deliveries(Self.bad.count, to: 0, from: Self.bad.lowerBound))
             scene.deliver(try await scene.deliveries(Self.good.count, to: 1, from: Self.good.lowerBound))
             await scene.waitUntilAccepted(Self.good)
             await scene.waitUntilAccepted(Self.bad)
-            #expect(await scene.faults(Self.bad, at: 0) == [])
-            #expect(await scene.faults(Self.good, at: 1) == [])
+            let faults = [await scene.faults(Self.bad, at: 0), await scene.faults(Self.good, at: 1)]
+            #expect(faults == [[], []])
             #expect(scene.troubles(Self.good) == [])
             if !unknown { #expect(!scene.troubles(Self.bad).contains("unknown")) }
             #expect(await scene.records(of: 0).contains { $0.isFault } || !isOften)
