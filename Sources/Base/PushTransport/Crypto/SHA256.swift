@@ -2,7 +2,7 @@ private import COpenSSL
 
 package enum SHA256 {
     // Fetched once and never changed: fetching an algorithm costs more than hashing a short text.
-    nonisolated(unsafe) static let algorithm: OpaquePointer = {
+    nonisolated(unsafe) fileprivate static let algorithm: OpaquePointer = {
         guard let found = unsafe EVP_MD_fetch(nil, "SHA256", nil) else { fatalError("OpenSSL has no SHA-256") }
         return unsafe found
     }()

@@ -66,6 +66,33 @@ extension Cancellation {
     }
 }
 
+extension Cancellation {
+    package var isFailure: Bool { if case .failed = self { true } else { false } }
+}
+
+/// The answers of several parts of a ledger to the same requests to cancel, joined as those for the members of a family
+/// are.
+package struct JoinedCancellations: Sendable {
+    private var answers: [Cancellation]
+    private var missing: Int
+
+    /// - Parameters:
+    ///   - answers: What is known before; ``Cancellation/unknown`` for each request if that is nothing.
+    ///   - calls: The number of calls whose answers follow.
+    package init(_ answers: [Cancellation], calls: Int) {
+        (self.answers, missing) = (answers, calls)
+    }
+
+    /// Takes the answers to one call, in the order of the requests. Returns all of them joined after the last one.
+    package mutating func take(_ others: [Cancellation]) -> [Cancellation]? {
+        for (place, other) in others.enumerated() where place < answers.count {
+            answers[place] = Cancellation(of: [answers[place], other])
+        }
+        missing -= 1
+        return missing == 0 ? answers : nil
+    }
+}
+
 /// The deliveries of a cancelled message at the time of its cancellation.
 package struct CancelCounts: Sendable, Equatable {
     /// The deliveries that the push service accepted, and those that were written to it and were not answered yet.

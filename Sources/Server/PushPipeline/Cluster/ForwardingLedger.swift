@@ -1,3 +1,4 @@
+import PushLoop
 package import PushModel
 package import PushTime
 package import PushWire
@@ -89,13 +90,15 @@ package final class ForwardingLedger: Ledger {
             case .other(let node, _): others[node, default: []].append(number)
             }
         }
-        let joined = JoinedCancellations(
-            answers, calls: others.count + (mine.isEmpty ? 0 : 1) + (hasOrphans ? 1 : 0), reply: reply)
-        for (node, parts) in others {
-            peers.cancel(requests.map { $0.within(parts) }, at: node) { joined.take($0) }
+        // At least one call follows, because a ledger has several parts.
+        let joined = Locked(
+            JoinedCancellations(answers, calls: others.count + (mine.isEmpty ? 0 : 1) + (hasOrphans ? 1 : 0)))
+        let take: @Sendable ([Cancellation]) -> Void = { others in
+            if let all = joined.withLock({ $0.take(others) }) { reply(all) }
         }
-        if !mine.isEmpty { own.cancel(requests.map { [mine] in $0.within(mine) }) { joined.take($0) } }
-        if hasOrphans { joined.take(requests.map { _ in .failed(Self.orphan) }) }
+        for (node, parts) in others { peers.cancel(requests.map { $0.within(parts) }, at: node, reply: take) }
+        if !mine.isEmpty { own.cancel(requests.map { [mine] in $0.within(mine) }, reply: take) }
+        if hasOrphans { take(requests.map { _ in .failed(Self.orphan) }) }
     }
 
     /// Cancels the messages of several apps one after the other. A store of an earlier version keeps them apart.

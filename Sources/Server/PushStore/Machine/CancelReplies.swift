@@ -28,24 +28,3 @@ final class CancelReplies: Sendable {
         if let all { reply(all) }
     }
 }
-
-/// The answers of several parts to a call to cancel. They are joined, as those for the members of a family are.
-final class PartCancels: Sendable {
-    private let state: Locked<(answers: [[Cancellation]], missing: Int)>
-    private let reply: @Sendable ([Cancellation]) -> Void
-
-    init(_ count: Int, parts: Int, reply: @escaping @Sendable ([Cancellation]) -> Void) {
-        state = Locked((Array(repeating: [], count: count), parts))
-        self.reply = reply
-    }
-
-    /// Takes the answers of one part, in the order of the requests.
-    func take(_ answers: [Cancellation]) {
-        let all: [[Cancellation]]? = state.withLock { state in
-            for (place, answer) in answers.enumerated() { state.answers[place].append(answer) }
-            state.missing -= 1
-            return state.missing == 0 ? state.answers : nil
-        }
-        if let all { reply(all.map { Cancellation(of: $0) }) }
-    }
-}

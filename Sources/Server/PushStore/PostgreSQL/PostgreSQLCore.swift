@@ -147,8 +147,12 @@ final class PostgreSQLCore {
     private func cancel(_ requests: [CancelRequest], reply: @escaping @Sendable ([Cancellation]) -> Void) {
         guard let first = requests.first else { return reply([]) }
         guard let parts = first.parts else { return cancel(requests, in: part(of: first.app, first.id), reply: reply) }
-        let replies = PartCancels(requests.count, parts: parts.count, reply: reply)
-        for part in parts { cancel(requests, in: part) { replies.take($0) } }
+        let joined = Locked(JoinedCancellations(requests.map { _ in .unknown }, calls: parts.count))
+        for part in parts {
+            cancel(requests, in: part) { answers in
+                if let all = joined.withLock({ $0.take(answers) }) { reply(all) }
+            }
+        }
     }
 
     private func cancel(
