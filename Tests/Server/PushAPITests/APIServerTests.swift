@@ -228,7 +228,7 @@ import Testing
         close(stale)
         let server = try await APIServer(
             at: .socket(path: path), on: loop, limits: .controlSocket, table: table,
-            door: ControlDoor())
+            access: ControlAccess())
         // This must not throw, because the server has to be stopped.
         let client = APIClient(dataDirectory: directory.path, deadline: .seconds(120))
         let status = try? await client.send("GET", to: "/v1/gateways").status
@@ -236,7 +236,7 @@ import Testing
         let failure = await #expect(throws: StartError.self) {
             _ = try await APIServer(
                 at: .socket(path: path), on: loop, limits: .controlSocket, table: table,
-                door: ControlDoor())
+                access: ControlAccess())
         }
         #expect(failure?.code == .tryAgain)
         #expect(failure?.description.contains("another process listens there") == true)
@@ -252,7 +252,7 @@ import Testing
         let failure = await #expect(throws: StartError.self) {
             _ = try await APIServer(
                 at: .socket(path: "\(long)/\(ControlSocket.fileName)"), on: loop, limits: .controlSocket,
-                table: EndpointTable([]), door: ControlDoor())
+                table: EndpointTable([]), access: ControlAccess())
         }
         #expect(failure?.description.contains("choose a data directory with a shorter path") == true)
         let other = await #expect(throws: APIClientError.self) {

@@ -47,7 +47,7 @@ import Testing
         var (at, all): (UInt64, [UInt64]) = (0, [])
         while true {
             let batch = try await reader.batch(after: at, prefixes: ["connection/"])
-            #expect(batch.count <= EventBatch.mostEvents && batch.body.count <= EventBatch.mostBytes)
+            #expect(batch.count <= EventBatch.maxEvents && batch.body.count <= EventBatch.maxBytes)
             if batch.count == 0 { break }
             all += try numbers(batch)
             at = batch.last

@@ -49,7 +49,7 @@ import Testing
         let endpoints = [AnyEndpoint(ThingEndpoint()), AnyEndpoint(now: BrokenEndpoint())]
         let server = try await APIServer(
             at: .socket(path: "\(directory.path)/\(ControlSocket.fileName)"), on: loop, limits: .controlSocket,
-            table: EndpointTable(endpoints), door: ControlDoor(),
+            table: EndpointTable(endpoints), access: ControlAccess(),
             metrics: HTTPMetrics(endpoints.map(\.operation.path), in: registry))
         let client = APIClient(dataDirectory: directory.path)
         for (method, path) in [

@@ -21,7 +21,7 @@ import Testing
             at: .port(HostPort(host: "127.0.0.1", port: 0), setting: "test", tls: nil), on: scene.loop,
             limits: HTTP1Limits(),
             table: EndpointTable([AnyEndpoint(legacy, as: RegisterLegacyDevice.operation.moved(to: Self.path))]),
-            door: OpenDoor())
+            access: OpenAccess())
         let port = try #require(server.address.split(separator: ":").last.flatMap { UInt16($0) })
         do {
             try await body(port)

@@ -27,7 +27,7 @@ final class StoreScene: Sendable {
     /// The threads that clients block.
     let clients = BlockingPool(name: "clients", threadCount: 4, queueLimit: 64)
 
-    struct RoleDoor: Door {
+    struct RoleAccess: RequestAccess {
         func admit(_ request: HTTP1Request, to operation: Operation) throws(Problem) -> Caller {
             let roles = (request.headers["X-Roles"] ?? "").split(separator: ",").compactMap { Role(rawValue: "\($0)") }
             let apps = request.headers["X-Apps"]?.split(separator: ",").compactMap { AppID("\($0)") }
@@ -60,7 +60,7 @@ final class StoreScene: Sendable {
         limits.stallTime = .seconds(600)
         server = try await APIServer(
             at: .socket(path: "\(directory.path)/control"), on: loop, limits: limits, table: EndpointTable(endpoints),
-            door: RoleDoor())
+            access: RoleAccess())
     }
 
     /// The only point of the past of the statistics.

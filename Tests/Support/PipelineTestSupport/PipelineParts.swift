@@ -49,7 +49,7 @@ package struct PipelineParts: Sendable {
         var settings = IntakeSettings(
             router: "tcp://127.0.0.1:*", apps: AppTable([app]))
         // All tests share the process, so its growth is not limited.
-        settings.door.growth = .max
+        settings.connectionLimits.growth = .max
         let context = try ZMQContext()
         let peers = try ZAPHandler(in: context, admitting: [:])
         let intake = Intake(on: front, context: context, ledger: ledger, settings: settings)

@@ -2,7 +2,7 @@ package import PushLoop
 package import PushModel
 
 /// A registry in memory.
-package final class FakeDevices: DeviceBook {
+package final class FakeDevices: DeviceDirectory {
     package struct State {
         package var devices: [DeviceID: DeviceRecord] = [:]
         package var registered: [[DeviceRegistration]] = []

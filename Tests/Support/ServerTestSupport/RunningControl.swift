@@ -30,7 +30,7 @@ package func withControl(
     let gateways = ScriptedGateways()
     let server = try await APIServer(
         at: .socket(path: "\(data)/\(ControlSocket.fileName)"), on: loop, limits: limits,
-        table: EndpointTable(GatewayEndpoints.all(gateways) + endpoints(loop)), door: ControlDoor())
+        table: EndpointTable(GatewayEndpoints.all(gateways) + endpoints(loop)), access: ControlAccess())
     do {
         try await body(RunningControl(directory: directory, loop: loop, server: server, gateways: gateways))
     } catch {

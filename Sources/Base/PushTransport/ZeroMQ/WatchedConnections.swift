@@ -1,6 +1,6 @@
 import PushLoop
 
-/// The state of all connections of one socket, as far as a door knows it, and the decision which of them to end. libzmq
+/// The state of all connections of one socket, as far as its guard knows it, and the decision which of them to end. libzmq
 /// (4.3.4 and 4.3.5) has no limit for either of these:
 ///
 /// - A connection may be **stuck**. A ROUTER that lets a new connection take over the routing id of an old one ends the
@@ -36,7 +36,7 @@ struct WatchedConnections {
         var hoarding: [CInt] = []
     }
 
-    private let limits: ZMQDoorLimits
+    private let limits: ZMQConnectionLimits
     private var connections: [CInt: WatchedConnection] = [:]
     /// The bytes of messages that came out since the last check, indexed by descriptor. It is an array because every
     /// message is counted.
@@ -46,7 +46,7 @@ struct WatchedConnections {
     /// The number of handshakes of which libzmq has reported how they ended.
     private var endedHandshakes: UInt64 = 0
 
-    init(limits: ZMQDoorLimits) {
+    init(limits: ZMQConnectionLimits) {
         self.limits = limits
     }
 
@@ -154,13 +154,13 @@ struct WatchedConnections {
     private func hoarders(among holders: inout [Holder], isRead: Bool, isTight: Bool) -> [CInt] {
         var total = holders.reduce(0) { $0 + $1.bytes }
         var silent = holders.reduce(0) { $0 + ($1.isSilent ? $1.bytes : 0) }
-        let together = isTight ? limits.harmless : limits.hoardTogether
-        guard total > limits.hoardTogether || silent > min(together, limits.hoard) else { return [] }
+        let together = isTight ? limits.harmless : limits.maxHeldTogether
+        guard total > limits.maxHeldTogether || silent > min(together, limits.maxHeld) else { return [] }
         holders.sort { $0.bytes > $1.bytes }
         var hoarders: [CInt] = []
         for one in holders {
-            let isSilentHoarder = one.isSilent && (silent > together || isRead && one.bytes > limits.hoard)
-            guard isSilentHoarder || total > limits.hoardTogether else { continue }
+            let isSilentHoarder = one.isSilent && (silent > together || isRead && one.bytes > limits.maxHeld)
+            guard isSilentHoarder || total > limits.maxHeldTogether else { continue }
             hoarders.append(one.descriptor)
             total -= one.bytes
             if one.isSilent { silent -= one.bytes }

@@ -18,11 +18,11 @@ package struct CheckedRequest: Sendable {
         package let isAuthentic: Bool
         package let created: Int64
         package let expires: Int64?
-        package let nonce: NonceMark?
+        package let nonce: NonceHash?
         package let digest: Digest
 
         /// - Parameter nonce: the mark of the nonce; nil if the request names no key.
-        package init(isAuthentic: Bool, created: Int64, expires: Int64?, nonce: NonceMark?, digest: Digest) {
+        package init(isAuthentic: Bool, created: Int64, expires: Int64?, nonce: NonceHash?, digest: Digest) {
             self.isAuthentic = isAuthentic
             self.created = created
             self.expires = expires

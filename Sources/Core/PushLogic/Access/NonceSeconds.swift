@@ -20,7 +20,7 @@ struct NonceSeconds: Sendable {
     }
 
     /// Remembers a nonce that the table does not contain. `created` must be above the floor.
-    mutating func insert(_ mark: NonceMark, created: Int64, into table: inout NonceTable) {
+    mutating func insert(_ mark: NonceHash, created: Int64, into table: inout NonceTable) {
         let index = place(of: created)
         if index < seconds.count, seconds[index].created == created {
             seconds[index].head = table.insert(mark, before: seconds[index].head)

@@ -5,7 +5,7 @@ struct NonceTable: Sendable {
     static let end = UInt32.max
 
     private struct Entry: Sendable {
-        var mark: NonceMark
+        var mark: NonceHash
         /// The next entry of the bucket, or of the free entries.
         var nextInBucket: UInt32
         /// The next entry of the list to which the mark belongs.
@@ -53,13 +53,13 @@ struct NonceTable: Sendable {
 
     // MARK: Buckets
 
-    private func bucket(of mark: NonceMark) -> Int {
+    private func bucket(of mark: NonceHash) -> Int {
         let hash = UInt32(truncatingIfNeeded: mark.low)
         let index = hash & (base - 1)
         return Int(index < split ? hash & (2 * base - 1) : index)
     }
 
-    func contains(_ mark: NonceMark) -> Bool {
+    func contains(_ mark: NonceHash) -> Bool {
         var index = buckets[bucket(of: mark)]
         while index != Self.end {
             let entry = self[index]
@@ -70,7 +70,7 @@ struct NonceTable: Sendable {
     }
 
     /// Inserts a mark that is not in the table, at the front of the list that begins with `head`. Returns the new head.
-    mutating func insert(_ mark: NonceMark, before head: UInt32) -> UInt32 {
+    mutating func insert(_ mark: NonceHash, before head: UInt32) -> UInt32 {
         if count >= buckets.count { splitNext() }
         let place = bucket(of: mark)
         let index = newEntry(Entry(mark: mark, nextInBucket: buckets[place], nextInList: head))

@@ -9,7 +9,7 @@ package enum ConnectionShare {
     ///
     /// - Parameter live: The live nodes. This node is counted even if it is not among them yet.
     package static func range(
-        of app: AppID, on node: NodeID, configured: ClosedRange<Int>, marks: [ScaleMark], live: Set<NodeID>
+        of app: AppID, on node: NodeID, configured: ClosedRange<Int>, marks: [SharedScale], live: Set<NodeID>
     ) -> ClosedRange<Int>? {
         let own = marks.filter { $0.app == app && $0.configured == configured }
         if let mark = own.first(where: { $0.node == node }) { return mark.connections }

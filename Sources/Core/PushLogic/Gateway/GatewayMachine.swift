@@ -53,7 +53,7 @@ package struct GatewayMachine: ~Copyable {
     var rotates = false
 
     var budget: ConnectBudget
-    var addresses: AddressBook
+    var addresses: AddressQuarantine
     var breaker: CircuitBreaker
     let reasons: ReasonTable
     var load = LoadGauge()
@@ -86,7 +86,7 @@ package struct GatewayMachine: ~Copyable {
         range = ConnectionRange(minimum: policy.minimum, maximum: policy.maximum)
         wanted = range.minimum
         budget = ConnectBudget(policy.connects, maximum: range.maximum)
-        addresses = AddressBook(quarantine: policy.quarantine)
+        addresses = AddressQuarantine(quarantine: policy.quarantine)
         breaker = CircuitBreaker(policy.breaker)
         tokens = TokenState(isUsed: usesTokens)
         random = SeededRandom(seed: seed)

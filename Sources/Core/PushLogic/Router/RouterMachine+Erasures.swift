@@ -17,7 +17,7 @@ struct SuppressedDevices {
 extension RouterMachine {
     /// The number of erasures that are remembered. A message in memory that names a user who was erased before these
     /// finds no address, and has no outcome for the user.
-    private static let mostErasures = 256
+    private static let maxErasures = 256
 
     var inactive: any DeviceSet { suppressed.inactive }
     var erased: any DeviceSet { suppressed.erased }
@@ -25,7 +25,7 @@ extension RouterMachine {
     /// Forgets a user in the messages whose devices are looked up from now on.
     package mutating func erase(_ erasure: UserErasure) {
         if suppressed.users.contains(where: { $0.pseudonym == erasure.pseudonym }) { return }
-        if suppressed.users.count >= Self.mostErasures { suppressed.users.removeFirst() }
+        if suppressed.users.count >= Self.maxErasures { suppressed.users.removeFirst() }
         suppressed.users.append(erasure)
     }
 

@@ -5,7 +5,7 @@ package struct APIKey: Sendable, Equatable {
     /// The state of a key at a point in time.
     package enum State: String, Sendable {
         case active
-        /// The key was replaced by ``KeyBook/rotate(_:until:at:make:)`` and is valid for the rest of the overlap.
+        /// The key was replaced by ``APIKeyStore/rotate(_:until:at:make:)`` and is valid for the rest of the overlap.
         case rotated
         /// The overlap is over.
         case replaced

@@ -4,17 +4,17 @@ package import PushTime
 package struct SharedApps: Sendable, Equatable {
     /// The apps that operators have paused, and since when.
     package var paused: [AppID: WallTime]
-    package var brakes: [AppID: BrakeMark]
-    package var scales: [ScaleMark]
+    package var brakes: [AppID: SharedBrake]
+    package var scales: [SharedScale]
     /// The webhooks, by name.
-    package var webhooks: [String: WebhookMark] = [:]
+    package var webhooks: [String: SharedWebhook] = [:]
     /// The reports of other nodes that have changed since the last reading.
     package var reports: [ReceivedReport]
     /// When the reading was sent to the database. Changes that this node has made since then may be missing.
     package var readAt: MonotonicTime
 
     package init(
-        paused: [AppID: WallTime] = [:], brakes: [AppID: BrakeMark] = [:], scales: [ScaleMark] = [],
+        paused: [AppID: WallTime] = [:], brakes: [AppID: SharedBrake] = [:], scales: [SharedScale] = [],
         reports: [ReceivedReport] = [], readAt: MonotonicTime = MonotonicTime(nanoseconds: 0)
     ) {
         self.readAt = readAt
@@ -26,7 +26,7 @@ package struct SharedApps: Sendable, Equatable {
 }
 
 /// What the nodes share about a webhook.
-package struct WebhookMark: Sendable, Equatable {
+package struct SharedWebhook: Sendable, Equatable {
     /// Ascends with each change of the standing, and with each move of a position by an operator.
     package var changes: Int64
     package var standing: String
@@ -37,7 +37,7 @@ package struct WebhookMark: Sendable, Equatable {
 }
 
 /// The number of connections that an operator has set for an app.
-package struct ScaleMark: Sendable, Equatable {
+package struct SharedScale: Sendable, Equatable {
     package let app: AppID
     /// The node to which it applies; nil if all nodes divide it.
     package let node: NodeID?

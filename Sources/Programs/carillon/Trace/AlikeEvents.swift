@@ -4,7 +4,7 @@ import PushText
 /// Deliveries of one message that follow each other and ended alike, as one line of its story.
 struct AlikeEvents {
     /// As many are shown one by one.
-    private static let mostSingle = 5
+    private static let maxSingle = 5
 
     let first: EventRecord
     private(set) var last: EventRecord
@@ -21,7 +21,7 @@ struct AlikeEvents {
         while start < events.count {
             var end = start + 1
             while end < events.count, isAlike(events[start], to: events[end]) { end += 1 }
-            if end - start > mostSingle {
+            if end - start > maxSingle {
                 var run = AlikeEvents(events[start])
                 (run.last, run.count) = (events[end - 1], end - start)
                 runs.append(run)

@@ -159,7 +159,7 @@ struct TraceTarget: Sendable {
 
     /// The note for a user with more devices, or an activity with more addresses, than a trace includes.
     var moreDevices: String {
-        let limit = TraceSearch.mostDevices
+        let limit = TraceSearch.maxDevices
         let (fact, option) =
             kind == .activity
             ? ("the activity has more than \(limit) addresses", "--activity")
@@ -171,7 +171,7 @@ struct TraceTarget: Sendable {
     /// The note for a trace that lacks events: how to see them.
     var moreEvents: String {
         kind == .activity
-            ? "the newest \(TraceSearch.mostWalked) events are searched for at most \(TraceSearch.mostMessages) "
+            ? "the newest \(TraceSearch.maxWalked) events are searched for at most \(TraceSearch.maxMessages) "
                 + "messages, and 'carillon trace' shows each message by its id"
             : "select a part with --since and --until"
     }

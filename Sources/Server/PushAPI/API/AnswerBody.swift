@@ -4,13 +4,13 @@ package import PushWire
 package protocol AnswerBody: Sendable {
     static var mediaType: String { get }
     func bytes() throws -> [UInt8]
-    static func schema(in book: inout SchemaBook) -> JSONValue
+    static func schema(in book: inout NamedSchemas) -> JSONValue
     /// Returns the schema of each line, if the body has lines.
-    static func lineSchema(in book: inout SchemaBook) -> JSONValue?
+    static func lineSchema(in book: inout NamedSchemas) -> JSONValue?
 }
 
 extension AnswerBody {
-    package static func lineSchema(in book: inout SchemaBook) -> JSONValue? { nil }
+    package static func lineSchema(in book: inout NamedSchemas) -> JSONValue? { nil }
 }
 
 /// An answer in JSON. Its schema is found by decoding: `init(from:)` names the members and their types.
@@ -25,7 +25,7 @@ extension JSONAnswer {
 
     package func bytes() throws -> [UInt8] { try APIAnswer.bytes(of: self) }
 
-    package static func schema(in book: inout SchemaBook) -> JSONValue { book.schema(of: Self.self) }
+    package static func schema(in book: inout NamedSchemas) -> JSONValue { book.schema(of: Self.self) }
 }
 
 /// An answer whose bytes are written elsewhere, such as lines of events.
@@ -39,8 +39,8 @@ package struct WrittenAnswer<Kind: WrittenKind>: AnswerBody {
 
     package func bytes() -> [UInt8] { content }
 
-    package static func schema(in book: inout SchemaBook) -> JSONValue { Kind.schema(in: &book) }
-    package static func lineSchema(in book: inout SchemaBook) -> JSONValue? { Kind.lineSchema(in: &book) }
+    package static func schema(in book: inout NamedSchemas) -> JSONValue { Kind.schema(in: &book) }
+    package static func lineSchema(in book: inout NamedSchemas) -> JSONValue? { Kind.lineSchema(in: &book) }
 }
 
 package protocol WrittenKind: Sendable {
@@ -49,14 +49,14 @@ package protocol WrittenKind: Sendable {
     /// The name of the schema in the documentation; nil for one that is not worth a name.
     static var schemaName: String? { get }
     /// Returns the schema of each line, if the body has lines.
-    static func lineSchema(in book: inout SchemaBook) -> JSONValue?
+    static func lineSchema(in book: inout NamedSchemas) -> JSONValue?
 }
 
 extension WrittenKind {
     package static var schemaName: String? { nil }
-    package static func lineSchema(in book: inout SchemaBook) -> JSONValue? { nil }
+    package static func lineSchema(in book: inout NamedSchemas) -> JSONValue? { nil }
 
-    static func schema(in book: inout SchemaBook) -> JSONValue {
+    static func schema(in book: inout NamedSchemas) -> JSONValue {
         schemaName.map { book.schema(named: $0, schema) } ?? schema
     }
 }

@@ -21,9 +21,9 @@ package struct AnyEndpoint: Sendable {
     package let input: InputDeclaration
     package let mediaType: String
     /// Returns the schema of the answer. It is called only for the documentation.
-    package let answerSchema: @Sendable (inout SchemaBook) -> JSONValue
+    package let answerSchema: @Sendable (inout NamedSchemas) -> JSONValue
     /// Returns the schema of each line of the answer, if it has lines.
-    package let lineSchema: @Sendable (inout SchemaBook) -> JSONValue?
+    package let lineSchema: @Sendable (inout NamedSchemas) -> JSONValue?
     let handling: Handling
 
     /// - Parameter operation: the operation of the endpoint, if it is not the declared one.

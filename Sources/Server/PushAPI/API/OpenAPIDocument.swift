@@ -4,7 +4,7 @@ package import PushWire
 /// The OpenAPI 3.1 document of a table of endpoints, made from their declarations.
 package enum OpenAPIDocument {
     package static func make(of endpoints: [AnyEndpoint], version: String) -> JSONValue {
-        var book = SchemaBook()
+        var book = NamedSchemas()
         var paths: [String: [String: JSONValue]] = [:]
         for endpoint in endpoints {
             paths[endpoint.operation.path, default: [:]][endpoint.operation.method.rawValue.lowercased()] =
@@ -48,7 +48,7 @@ package enum OpenAPIDocument {
         ]
     }
 
-    private static func operation(_ endpoint: AnyEndpoint, in book: inout SchemaBook) -> JSONValue {
+    private static func operation(_ endpoint: AnyEndpoint, in book: inout NamedSchemas) -> JSONValue {
         let operation = endpoint.operation
         var members: [String: JSONValue] = [
             "summary": .string(operation.summary),
@@ -85,7 +85,7 @@ package enum OpenAPIDocument {
 
     // MARK: Bodies
 
-    private static func requestBody(_ endpoint: AnyEndpoint, in book: inout SchemaBook) -> JSONValue? {
+    private static func requestBody(_ endpoint: AnyEndpoint, in book: inout NamedSchemas) -> JSONValue? {
         let body = endpoint.operation.body
         if case .raw(let contents) = body {
             var media: [String: JSONValue] = [:]
@@ -105,7 +105,7 @@ package enum OpenAPIDocument {
         return request
     }
 
-    private static func raw(_ content: Operation.Content, in book: inout SchemaBook) -> JSONValue {
+    private static func raw(_ content: Operation.Content, in book: inout NamedSchemas) -> JSONValue {
         for (name, part) in content.parts() { _ = book.schema(named: name, part) }
         let schema = book.schema(named: content.schemaName, content.schema())
         guard content.isLines else { return ["schema": schema, "example": content.example()] }

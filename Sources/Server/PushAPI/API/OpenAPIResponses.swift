@@ -5,7 +5,7 @@ import PushWire
 package enum OpenAPIResponses {
     static let refusedName = "Refused"
 
-    static func all(of endpoint: AnyEndpoint, in book: inout SchemaBook) -> JSONValue {
+    static func all(of endpoint: AnyEndpoint, in book: inout NamedSchemas) -> JSONValue {
         let usual = media(endpoint.answerSchema(&book), lines: endpoint.lineSchema(&book))
         var responses: [Int: JSONValue] = [:]
         for answer in endpoint.operation.answers {

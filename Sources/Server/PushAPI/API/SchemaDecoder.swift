@@ -28,7 +28,7 @@ struct SchemaDecoder: Decoder {
         let type: String
     }
 
-    static func schema(of type: any Decodable.Type, in book: inout SchemaBook) -> JSONValue {
+    static func schema(of type: any Decodable.Type, in book: inout NamedSchemas) -> JSONValue {
         let decoder = SchemaDecoder()
         do {
             _ = try type.init(from: decoder)

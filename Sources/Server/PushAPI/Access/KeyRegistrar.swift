@@ -25,7 +25,7 @@ package final class KeyRegistrar: Sendable {
         package let description: String
     }
 
-    private let book: any KeyBook
+    private let book: any APIKeyStore
     private let source: SealingKeySource
     private let log: Logger?
     /// Returns the current time.
@@ -36,14 +36,14 @@ package final class KeyRegistrar: Sendable {
     /// Reads the sealing key, if there is one. If it cannot be read, signatures of stored keys cannot be checked; this is
     /// logged, and bearer secrets still work.
     package static func open(
-        _ book: any KeyBook, directory: String, log: Logger? = nil,
+        _ book: any APIKeyStore, directory: String, log: Logger? = nil,
         now: @escaping @Sendable () -> WallTime = { .current() }
     ) async -> KeyRegistrar {
         await open(book, sealing: .file("\(directory)/\(sealingFileName)"), log: log, now: now)
     }
 
     package static func open(
-        _ book: any KeyBook, sealing source: SealingKeySource, log: Logger? = nil,
+        _ book: any APIKeyStore, sealing source: SealingKeySource, log: Logger? = nil,
         now: @escaping @Sendable () -> WallTime = { .current() }
     ) async -> KeyRegistrar {
         let registrar = KeyRegistrar(book, source, log: log, now: now)
@@ -56,7 +56,7 @@ package final class KeyRegistrar: Sendable {
     }
 
     private init(
-        _ book: any KeyBook, _ source: SealingKeySource, log: Logger?, now: @escaping @Sendable () -> WallTime
+        _ book: any APIKeyStore, _ source: SealingKeySource, log: Logger?, now: @escaping @Sendable () -> WallTime
     ) {
         self.book = book
         self.source = source

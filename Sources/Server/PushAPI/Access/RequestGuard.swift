@@ -235,7 +235,7 @@ package final class RequestGuard {
         return .signature(
             CheckedRequest.Signature(
                 isAuthentic: isAuthentic, created: signature.created, expires: signature.expires,
-                nonce: signature.keyID.map { NonceMark(of: signature.nonce, key: $0, seed: seed) },
+                nonce: signature.keyID.map { NonceHash(of: signature.nonce, key: $0, seed: seed) },
                 // Strangers do not make the server hash large bodies.
                 digest: isAuthentic ? check(digest, of: request.body) : .none))
     }

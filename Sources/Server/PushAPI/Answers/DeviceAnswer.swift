@@ -198,7 +198,7 @@ extension RemovalAnswer {
             }
         }
 
-        package static func schema(in book: inout SchemaBook) -> JSONValue {
+        package static func schema(in book: inout NamedSchemas) -> JSONValue {
             ["anyOf": [RemovalAnswer.schema(in: &book), InstallationRemovalAnswer.schema(in: &book)]]
         }
     }
@@ -219,7 +219,7 @@ extension RegistrationListAnswer {
             }
         }
 
-        package static func schema(in book: inout SchemaBook) -> JSONValue {
+        package static func schema(in book: inout NamedSchemas) -> JSONValue {
             ["anyOf": [RegistrationAnswer.schema(in: &book), RegistrationListAnswer.schema(in: &book)]]
         }
     }

@@ -15,7 +15,7 @@ package enum PipelineEndpoints {
     ///   - registry: resolves audiences; if it is nil, there is no endpoint that counts them.
     ///   - maxWait: the maximum wait for events, in seconds.
     package static func all(
-        on loop: EventLoop, streams: EventStreams, devices: any DeviceBook, events: any EventLog,
+        on loop: EventLoop, streams: EventStreams, devices: any DeviceDirectory, events: any EventLog,
         waiting: any EventWaiting,
         statistics: any PipelineStatistics, identities: Identities, apps: AppCatalog, seen: SeenReports? = nil,
         registry: (any DeviceRegistry)? = nil, kept: (any KeptEvents)? = nil,
@@ -41,7 +41,7 @@ package enum PipelineEndpoints {
 
     /// Returns the endpoints that only read what is stored.
     package static func reading(
-        on loop: EventLoop, streams: EventStreams, devices: any DeviceBook, events: any EventLog,
+        on loop: EventLoop, streams: EventStreams, devices: any DeviceDirectory, events: any EventLog,
         waiting: any EventWaiting, identities: Identities, apps: AppCatalog, kept: (any KeptEvents)? = nil,
         obstacles: (any MessageObstacles)? = nil, maxWait: UInt64 = ReadEvents.maxWait
     ) -> [AnyEndpoint] {

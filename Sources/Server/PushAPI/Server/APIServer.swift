@@ -23,13 +23,13 @@ package final class APIServer: Sendable {
 
     /// Starts to listen.
     package init(
-        at endpoint: Endpoint, on loop: EventLoop, limits: HTTP1Limits, table: EndpointTable, door: any Door,
+        at endpoint: Endpoint, on loop: EventLoop, limits: HTTP1Limits, table: EndpointTable, access: any RequestAccess,
         metrics: HTTPMetrics? = nil, refusals: RefusalCounts? = nil, journal: OperatorJournal? = nil
     ) async throws(StartError) {
         let tls: TLSContext? = if case .port(_, _, let tls) = endpoint { tls } else { nil }
         let server = await loop.run {
             let dispatcher = Dispatcher(
-                table: table, door: door, loop: loop, metrics: metrics, refusals: refusals, journal: journal)
+                table: table, access: access, loop: loop, metrics: metrics, refusals: refusals, journal: journal)
             let server = HTTP1Server(
                 on: loop, limits: limits, tls: tls, writeRefusal: { dispatcher.refuse($0, method: $1) },
                 handler: { dispatcher.handle($0, with: $1) })
@@ -72,7 +72,7 @@ package final class APIServer: Sendable {
     package func closeConnections(of keys: [APIKeyID]) {
         let keys = Set(keys)
         server.wrapped.closeConnections { connection in
-            (connection.context as? GuardedDoor.Mark).map { keys.contains($0.key) } ?? false
+            (connection.context as? KeyedAccess.Mark).map { keys.contains($0.key) } ?? false
         }
     }
 
@@ -119,13 +119,13 @@ extension HTTP1Limits {
     /// - Parameters:
     ///   - connections: the maximum number of served connections.
     ///   - refused: the maximum number of further connections that are answered with 503.
-    package static func port(connections: Int, refused: Int, door: GuardedDoor) -> HTTP1Limits {
+    package static func port(connections: Int, refused: Int, access: KeyedAccess) -> HTTP1Limits {
         var limits = HTTP1Limits()
         limits.connections = connections
         limits.refusedConnections = refused
         let standard = limits.bodyBytes
         limits.bodyLimit = { head in
-            RequestInput.isLines(head) && door.mayPush(head) ? PushMessages.maxLinesBytes : standard
+            RequestInput.isLines(head) && access.mayPush(head) ? PushMessages.maxLinesBytes : standard
         }
         return limits
     }

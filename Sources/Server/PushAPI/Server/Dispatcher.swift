@@ -2,10 +2,10 @@ import PushLoop
 import PushModel
 import PushTransport
 
-/// Finds the endpoint of each request of a server, asks the door, and sends the answer.
+/// Finds the endpoint of each request of a server, asks whether the caller may, and sends the answer.
 struct Dispatcher: Sendable {
     private let table: EndpointTable
-    private let door: any Door
+    private let access: any RequestAccess
     private let loop: EventLoop
     private let metrics: HTTPMetrics?
     private let refusals: RefusalCounts?
@@ -17,11 +17,12 @@ struct Dispatcher: Sendable {
     private let notes: [WorkNote]
 
     init(
-        table: EndpointTable, door: any Door, loop: EventLoop, metrics: HTTPMetrics?, refusals: RefusalCounts? = nil,
+        table: EndpointTable, access: any RequestAccess, loop: EventLoop, metrics: HTTPMetrics?,
+        refusals: RefusalCounts? = nil,
         journal: OperatorJournal? = nil
     ) {
         self.table = table
-        self.door = door
+        self.access = access
         self.loop = loop
         self.metrics = metrics
         self.refusals = refusals
@@ -36,7 +37,7 @@ struct Dispatcher: Sendable {
             let match = try table.match(request)
             notes[match.index].setAsRequest()
             count(request, of: metrics == nil ? nil : routes[match.index], when: responder)
-            let caller = try door.admit(request, to: match.endpoint.operation)
+            let caller = try access.admit(request, to: match.endpoint.operation)
             if let key = caller.keyID { mark(responder.connection, with: key) }
             try checkRecord(of: match.endpoint.operation, by: caller)
             switch match.endpoint.handling {
@@ -82,8 +83,8 @@ struct Dispatcher: Sendable {
     }
 
     private func mark(_ connection: HTTP1Connection, with key: APIKeyID) {
-        if let mark = connection.context as? GuardedDoor.Mark, mark.key == key { return }
-        connection.context = GuardedDoor.Mark(key)
+        if let mark = connection.context as? KeyedAccess.Mark, mark.key == key { return }
+        connection.context = KeyedAccess.Mark(key)
     }
 
     /// Counts the request when its answer begins.

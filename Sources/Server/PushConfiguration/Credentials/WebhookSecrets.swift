@@ -8,7 +8,7 @@ package struct WebhookSecrets: Sendable {
     /// The length of a new secret.
     private static let usualLength = 32
     /// Enough for two lines with comments around them; a larger file is something else.
-    private static let mostBytes = 4096
+    private static let maxBytes = 4096
 
     /// One or two, the new one first.
     package let keys: [[UInt8]]
@@ -19,8 +19,8 @@ package struct WebhookSecrets: Sendable {
 
     /// Reads a file. It blocks.
     package init(file: String) throws {
-        let bytes = try BoundedFile.read(file, limit: Self.mostBytes)
-        guard bytes.count <= Self.mostBytes else { throw Fault(description: "\(file) is too large for secrets") }
+        let bytes = try BoundedFile.read(file, limit: Self.maxBytes)
+        guard bytes.count <= Self.maxBytes else { throw Fault(description: "\(file) is too large for secrets") }
         let lines = String(decoding: bytes, as: UTF8.self).split(whereSeparator: \.isNewline)
             .map { $0.trimmingWhitespace }.filter { !$0.isEmpty }
         guard (1...2).contains(lines.count) else {

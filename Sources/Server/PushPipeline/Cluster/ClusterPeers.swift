@@ -52,7 +52,7 @@ package actor ClusterPeers {
     private let settings: Settings
     private let context: ZMQContext
     private let handler: ZAPHandler
-    private let desk: PeerDesk
+    private let desk: PeerServer
     private var links: [NodeID: PeerLink] = [:]
     /// The other nodes that this one is connected to, for other threads.
     package nonisolated let connected = Locked(Set<NodeID>())
@@ -79,7 +79,7 @@ package actor ClusterPeers {
                         + "that has just joined is admitted in a moment")
             }
             return try await loop.run { () throws(ZMQError) in
-                let desk = try PeerDesk(settings, for: ledger, receipts, in: context, on: loop)
+                let desk = try PeerServer(settings, for: ledger, receipts, in: context, on: loop)
                 return ClusterPeers(settings, context, handler, LoopBound(desk, on: loop), on: loop)
             }
         } catch {
@@ -89,7 +89,7 @@ package actor ClusterPeers {
     }
 
     private init(
-        _ settings: Settings, _ context: ZMQContext, _ handler: ZAPHandler, _ desk: LoopBound<PeerDesk>,
+        _ settings: Settings, _ context: ZMQContext, _ handler: ZAPHandler, _ desk: LoopBound<PeerServer>,
         on loop: EventLoop
     ) {
         self.settings = settings

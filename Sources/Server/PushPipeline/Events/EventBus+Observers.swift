@@ -55,7 +55,7 @@ extension EventBus {
         do throws(ZMQError) {
             let socket = try ZMQSocket(.xpub, in: context, on: loop, options: publisherOptions)
             do throws(ZMQError) {
-                try door?.watch(socket)
+                try connectionGuard?.watch(socket)
                 try socket.bind(publishEndpoint)
             } catch {
                 socket.close()

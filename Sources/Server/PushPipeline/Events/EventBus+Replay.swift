@@ -71,7 +71,7 @@ extension EventBus {
         }
         do throws(Rejection) {
             let request = try question.read()
-            if let part = ReplayCourse.unknown(request.since, in: log) {
+            if let part = ReplayProgress.unknown(request.since, in: log) {
                 throw Rejection(.badField, detail: "there is no part \(part); the log has \(log.partCount)")
             }
             begin(Replay(question, request: request))
@@ -120,7 +120,7 @@ extension EventBus {
 
     /// Reads the log page by page and sends the matching events. Returns false if the requester does not accept them.
     private func answer(_ replay: Replay) async -> Bool {
-        var course = ReplayCourse(replay.request.since, in: log)
+        var course = ReplayProgress(replay.request.since, in: log)
         if course.needsBounds {
             do {
                 course.take(try await log.bounds())
@@ -163,7 +163,7 @@ extension EventBus {
 
     /// Sends the matching events of one part.
     private func read(
-        _ part: Int, from start: UInt64, for replay: Replay, _ course: inout ReplayCourse,
+        _ part: Int, from start: UInt64, for replay: Replay, _ course: inout ReplayProgress,
         _ selection: inout ReplaySelection, _ lookedAt: inout Int
     ) async -> PartEnd {
         let limits = settings.replays

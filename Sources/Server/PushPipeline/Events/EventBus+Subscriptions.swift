@@ -15,7 +15,7 @@ extension EventBus {
     /// prefix has gone. If nobody is connected at two heartbeats in a row, no prefix is needed: a subscription never
     /// arrives so much earlier than its connection is counted.
     func forgetSubscribersThatAreGone() {
-        guard prefixes.holdsOnlyDoubtful, let publisher, door?.open(of: publisher) == 0 else {
+        guard prefixes.holdsOnlyDoubtful, let publisher, connectionGuard?.open(of: publisher) == 0 else {
             isDeserted = false
             return
         }

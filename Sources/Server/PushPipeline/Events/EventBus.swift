@@ -43,7 +43,7 @@ package actor EventBus {
     var rebinding: Rebinding?
     var router: ZMQSocket?
     /// The limiter for the connections of both sockets.
-    var door: ZMQDoor?
+    var connectionGuard: ZMQGuard?
     private var heartbeat: TimerHandle?
     var topics: TopicTable
     /// The newest numbers that were published, or passed over because they have no subscriber.
@@ -159,9 +159,9 @@ package actor EventBus {
             throw error
         }
         do {
-            let door = ZMQDoor(limits: settings.door, report: settings.doorNews)
-            for socket in [publisher, router] { try door.watch(socket) }
-            self.door = door
+            let connectionGuard = ZMQGuard(limits: settings.connectionLimits, report: settings.connectionEvents)
+            for socket in [publisher, router] { try connectionGuard.watch(socket) }
+            self.connectionGuard = connectionGuard
             let endpoints = EventBusEndpoints(
                 publish: try Self.bind(publisher, settings.publish), replay: try Self.bind(router, settings.replay))
             publishEndpoint = endpoints.publish
@@ -259,7 +259,7 @@ package actor EventBus {
             .sorted()
         status.rendersAll = prefixes.isOverfull
         status.replaysRunning = replays.count
-        status.connections = door?.gate.open ?? 0
+        status.connections = connectionGuard?.gate.open ?? 0
         inbox.withLock { inbox in
             status.last = inbox.parts.total
             status.dropped += inbox.dropped

@@ -62,8 +62,8 @@ package struct EventBusSettings: Sendable {
     package var observers = Observers.everybody
     /// The limits for the connections of both sockets together. Above the limit, new connections wait until others have
     /// closed. Subscriptions and requests are short.
-    package var door = ZMQDoorLimits(connections: 1024, hoard: 4 << 20, hoardTogether: 64 << 20)
-    package var doorNews: @Sendable (ZMQDoor.Event) -> Void = { _ in }
+    package var connectionLimits = ZMQConnectionLimits(connections: 1024, maxHeld: 4 << 20, maxHeldTogether: 64 << 20)
+    package var connectionEvents: @Sendable (ZMQGuard.Event) -> Void = { _ in }
     /// The permissions of the files of `ipc://` endpoints.
     package var ipcMode: mode_t = 0o600
 

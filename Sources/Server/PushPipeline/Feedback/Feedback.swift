@@ -44,11 +44,11 @@ package actor Feedback: FeedbackSink {
     private nonisolated let ledger: any Ledger
     private nonisolated let identities: Identities
     /// Where the nodes of a cluster agree on brakes; nil on a single node.
-    private let board: (any BrakeBoard)?
+    private let board: (any SharedBrakes)?
     private let limits: Limits
     private let wallClock: @Sendable () -> WallTime
     private let log: Logger
-    private var brakes: BrakeBook
+    private var brakes: BrakeAgreement
     private var waiting: [Deactivation] = []
     private var recorded: RecordedDevices
     private var task: Task<Void, Never>?
@@ -59,7 +59,8 @@ package actor Feedback: FeedbackSink {
 
     package init(
         on loop: EventLoop, registry: any DeviceRegistry, ledger: any Ledger, identities: Identities,
-        policy: BrakeMachine.Policy = BrakeMachine.Policy(), board: (any BrakeBoard)? = nil, limits: Limits = Limits(),
+        policy: BrakeMachine.Policy = BrakeMachine.Policy(), board: (any SharedBrakes)? = nil,
+        limits: Limits = Limits(),
         wallClock: @escaping @Sendable () -> WallTime = { .current() }, log: Logger
     ) {
         self.loop = loop
@@ -71,7 +72,7 @@ package actor Feedback: FeedbackSink {
         self.wallClock = wallClock
         self.log = log
         recorded = RecordedDevices(limit: limits.recorded)
-        brakes = BrakeBook(policy)
+        brakes = BrakeAgreement(policy)
     }
 
     package nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe loop.asUnownedSerialExecutor() }
@@ -144,7 +145,7 @@ package actor Feedback: FeedbackSink {
         if let board, let counts = brakes.report(now: loop.now) { board.publish(counts) }
     }
 
-    private func perform(_ actions: [BrakeBook.Action]) {
+    private func perform(_ actions: [BrakeAgreement.Action]) {
         for action in actions {
             switch action {
             case .decide(let decision): decide(decision)

@@ -6,14 +6,14 @@ import PushWire
 
 /// Turns the frames of a message into requests of the group, or into acks that need no ledger.
 extension Intake {
-    func receive(_ received: RequestFrames, at door: Door) {
+    func receive(_ received: RequestFrames, from source: Source) {
         var frames = received
         frames.caller = caller(of: received)
         beginRun()
         tally.messages += 1
         let before = tally.totals
         defer { tally.attribute(since: before, to: frames.caller.name) }
-        switch (door, frames.kind) {
+        switch (source, frames.kind) {
         case (.router, .single(let envelope, let payload)): unsafe ask(envelope, payload, in: frames)
         case (.router, .batch(let lines)): unsafe askBatch(lines, in: frames)
         case (.router, .cancel(let request)): unsafe cancel(request, in: frames)

@@ -15,7 +15,7 @@ package actor Intake {
     package nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe loop.asUnownedSerialExecutor() }
 
     /// The socket on which a message arrived.
-    enum Door {
+    enum Source {
         case router(isSecured: Bool)
         case pull(isSecured: Bool)
 
@@ -131,7 +131,7 @@ package actor Intake {
     /// Binds the sockets. If one of them cannot be bound, neither stays bound.
     package func open() throws(ZMQError) -> IntakeEndpoints {
         precondition(sockets.isEmpty && !phase.isClosed, "intake can be opened only once")
-        sockets.door = ZMQDoor(limits: settings.door, report: settings.doorNews)
+        sockets.connectionGuard = ZMQGuard(limits: settings.connectionLimits, report: settings.connectionEvents)
         do throws(ZMQError) {
             var places: (router: String?, pull: String?)
             if let endpoint = settings.router {
@@ -173,7 +173,7 @@ package actor Intake {
         counts.unansweredBytes = unanswered.bytes
         counts.waitingAcks = acks.waiting.count
         counts.isPullPaused = pullHold.isPaused
-        counts.connections = sockets.door?.gate.open ?? 0
+        counts.connections = sockets.connectionGuard?.gate.open ?? 0
         return counts
     }
 
@@ -197,17 +197,17 @@ package actor Intake {
         }
         let socket = try ZMQSocket(kind, in: context, on: loop, options: options)
         let isSecured = options.security.isServer
-        let door: Door = kind == .router ? .router(isSecured: isSecured) : .pull(isSecured: isSecured)
+        let source: Source = kind == .router ? .router(isSecured: isSecured) : .pull(isSecured: isSecured)
         socket.onMessage = { [unowned self] message in
-            receive(RequestFrames(message, total: message.count, at: door), at: door)
+            receive(RequestFrames(message, total: message.count, from: source), from: source)
         }
         socket.onMalformed = { [unowned self] message, count in
-            receive(RequestFrames(message, total: count, at: door), at: door)
+            receive(RequestFrames(message, total: count, from: source), from: source)
         }
         socket.onBatchEnd = { [unowned self] in endRun() }
         socket.onTerminated = { [unowned self] in close() }
         do throws(ZMQError) {
-            try sockets.door?.watch(socket)
+            try sockets.connectionGuard?.watch(socket)
             return (socket, try socket.bind(endpoint))
         } catch {
             socket.close()

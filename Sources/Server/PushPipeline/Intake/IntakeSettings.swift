@@ -21,8 +21,8 @@ package struct IntakeSettings: Sendable {
     package var limits = PipelineLimits()
     /// The limits for the connections of both sockets together. Above the limit, new connections wait until others have
     /// closed.
-    package var door = ZMQDoorLimits(connections: 2048)
-    package var doorNews: @Sendable (ZMQDoor.Event) -> Void = { _ in }
+    package var connectionLimits = ZMQConnectionLimits(connections: 2048)
+    package var connectionEvents: @Sendable (ZMQGuard.Event) -> Void = { _ in }
     /// The limits of each app; an app that is not listed has the default limits. A reload changes them.
     package var appLimits: [AppID: AppLimits] = [:]
     /// How long message ids are remembered. A reload changes it.

@@ -5,7 +5,7 @@ struct IntakeSockets {
     var router: ZMQSocket?
     var pull: ZMQSocket?
     /// The limiter for the connections of both.
-    var door: ZMQDoor?
+    var connectionGuard: ZMQGuard?
 
     var isEmpty: Bool { router == nil && pull == nil }
 

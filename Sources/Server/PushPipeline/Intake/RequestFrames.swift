@@ -31,15 +31,15 @@ struct RequestFrames {
     var caller = Caller.anyone
 
     /// - Parameter total: the number of frames that arrived, which may be more than `message` keeps.
-    init(_ message: borrowing ZMQMessage, total: Int, at door: Intake.Door) {
+    init(_ message: borrowing ZMQMessage, total: Int, from source: Intake.Source) {
         var place = 0
-        switch door {
+        switch source {
         case .router:
             unsafe identity = message.lent(0)
             place = 1
         case .pull: unsafe identity = UnsafeRawBufferPointer(start: nil, count: 0)
         }
-        unsafe sender = door.isSecured ? message.lentUserID() : nil
+        unsafe sender = source.isSecured ? message.lentUserID() : nil
         (route, place) = AnswerRoute.read(message, from: place, before: Self.kinds)
         kind = Self.kind(of: message, from: place, count: total - place)
     }

@@ -218,17 +218,17 @@ final class ServedNode: Sendable {
     // MARK: What the nodes share
 
     /// Where the nodes agree on brakes.
-    var board: any BrakeBoard { ledger }
+    var board: any SharedBrakes { ledger }
 
     /// The numbers of connections that operators had set when this node started.
-    var scalesAtOpen: [ScaleMark] { ledger.scalesAtOpen }
+    var scalesAtOpen: [SharedScale] { ledger.scalesAtOpen }
 
     /// Adds a function that is called about once a second with what the nodes share.
     func whenSharedRead(_ observer: @escaping @Sendable (SharedApps) -> Void) { state.whenSharedRead(observer) }
 
     func publish(_ troubles: [GatewayTrouble]) { ledger.publish(troubles) }
 
-    func scale(_ mark: ScaleMark) async -> LedgerFault? { await ledger.scale(mark) }
+    func scale(_ mark: SharedScale) async -> LedgerFault? { await ledger.scale(mark) }
 
     func removeScales(of app: AppID) { ledger.removeScales(of: app) }
 

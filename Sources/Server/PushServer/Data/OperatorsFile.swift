@@ -114,7 +114,7 @@ final class OperatorsFile: Sendable {
                 state.isUncertain = true
                 try SyncedLines.add(
                     Array(new.map { $0.bytes + [0x0a] }.joined()), to: path, in: directory,
-                    mostBytes: Int64(Self.maxSize))
+                    maxBytes: Int64(Self.maxSize))
                 for line in new { state.add(line) }
                 state.isUncertain = false
                 state.added += new.count

@@ -67,7 +67,7 @@ struct PendingOperators: Sendable {
     }
 
     private func add(_ bytes: [UInt8]) throws(StartError) {
-        try SyncedLines.add(bytes, to: path, in: directory, mostBytes: Self.maxSize)
+        try SyncedLines.add(bytes, to: path, in: directory, maxBytes: Self.maxSize)
     }
 
     /// The events in the file, in order, each with a name that no other one has. Lines that cannot be read are left out.

@@ -60,7 +60,7 @@ package struct StoppedReader: Sendable {
                         on: loop, streams: streams, devices: registry, events: ledger, waiting: CommittedEvents(),
                         identities: ledger.identities,
                         apps: AppCatalog(nil, others: PushServices.unconfigured))),
-                door: ControlDoor(),
+                access: ControlAccess(),
                 journal: OperatorJournal { [lock] change, _, done in
                     // A copy of a directory that this user cannot write may still be read.
                     try? PendingOperators(directory: lock.directory).add(change)

@@ -9,7 +9,7 @@ import PushTransport
 struct WebhookFile: Sendable {
     static let prefix = "webhook-"
     static let suffix = ".json"
-    private static let mostBytes = 64 << 10
+    private static let maxBytes = 64 << 10
 
     let path: String
 
@@ -20,7 +20,7 @@ struct WebhookFile: Sendable {
     /// Returns the record; nil if there is no file.
     func read() throws -> WebhookRecord? {
         guard access(path, F_OK) == 0 else { return nil }
-        return try WebhookRecord(json: BoundedFile.read(path, limit: Self.mostBytes))
+        return try WebhookRecord(json: BoundedFile.read(path, limit: Self.maxBytes))
     }
 
     /// Replaces the file, and syncs its content to disk.

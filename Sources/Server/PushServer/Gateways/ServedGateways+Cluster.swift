@@ -105,7 +105,7 @@ extension ServedGateways {
         _ connections: ClosedRange<Int>, of app: Configuration.App, on name: NodeID?
     ) async throws(Problem) -> ClosedRange<Int> {
         guard let node = dependencies.pipeline.node else { return connections }
-        let mark = ScaleMark(app.id, node: name, connections: connections, configured: app.gateway.connections)
+        let mark = SharedScale(app.id, node: name, connections: connections, configured: app.gateway.connections)
         if let fault = await node.scale(mark) {
             throw Problem(.unavailable, detail: "the number of connections cannot be stored: \(fault); try again")
         }

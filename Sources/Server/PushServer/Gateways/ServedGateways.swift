@@ -43,7 +43,7 @@ actor ServedGateways {
     /// Whether the drain has begun. A change that waits for files at that time must not open a gateway.
     private(set) var isEnding = false
     /// The numbers of connections that operators have set on any node, and when this node last changed them.
-    var scales: [ScaleMark]
+    var scales: [SharedScale]
     var scalesChangedAt = MonotonicTime(nanoseconds: .min)
 
     /// The time that a removed app has to send its remaining deliveries.

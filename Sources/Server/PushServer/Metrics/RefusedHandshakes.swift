@@ -93,7 +93,7 @@ final class RefusedHandshakes: Sendable {
 
 extension RefusedHandshakes {
     /// Returns a handler of a door's events that also takes the clients that libzmq refused.
-    func observing(_ report: @escaping @Sendable (ZMQDoor.Event) -> Void) -> @Sendable (ZMQDoor.Event) -> Void {
+    func observing(_ report: @escaping @Sendable (ZMQGuard.Event) -> Void) -> @Sendable (ZMQGuard.Event) -> Void {
         { [self] event in
             if case .refusedHandshake(let refusal) = event { take(refusal) }
             report(event)

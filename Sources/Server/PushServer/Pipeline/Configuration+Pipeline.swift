@@ -20,8 +20,8 @@ extension EventBusSettings {
         publishSecurity = configuration.events.publish.security(admission.security.of(.publish))
         replaySecurity = configuration.events.replay.security(admission.security.of(.replay))
         observers = configuration.observers
-        door.connections = limits.events
-        doorNews = admission.refused.observing { ConnectionLimits.report($0, of: "events", to: log) }
+        connectionLimits.connections = limits.events
+        connectionEvents = admission.refused.observing { ConnectionLimits.report($0, of: "events", to: log) }
         isOfCluster = node != nil
         ipcMode = configuration.security.ipcMode.bits
         rebound = { error in
@@ -57,8 +57,8 @@ extension IntakeSettings {
         quotaReached = { app, quota, detail in
             log.warning("intake is busy for this app: \(detail)", [.app: app.name, .reason: quota.rawValue])
         }
-        door.connections = limits.intake
-        doorNews = admission.refused.observing { ConnectionLimits.report($0, of: "intake", to: log) }
+        connectionLimits.connections = limits.intake
+        connectionEvents = admission.refused.observing { ConnectionLimits.report($0, of: "intake", to: log) }
         if let node { nodes = { node.owners.hints(of: node.name) } }
     }
 }

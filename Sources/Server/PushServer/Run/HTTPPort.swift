@@ -2,7 +2,7 @@ import PushAPI
 import PushLoop
 import PushTransport
 
-/// The server of `http.listen`, and the guard of its door.
+/// The server of `http.listen`, and the guard of its requests.
 struct HTTPPort: Sendable {
     private let server: APIServer
     private let guardian: LoopBound<RequestGuard>
@@ -21,12 +21,12 @@ struct HTTPPort: Sendable {
         var guarding = RequestGuard.Settings(isTLS: tls != nil)
         guarding.policy.window = settings.signatureWindow
         let guardian = await RequestGuard.open(parts.keys, on: home, settings: guarding, log: base.log)
-        let door = GuardedDoor(guardian, hosts: AllowedHosts(settings.hosts + [listen.host]))
+        let access = KeyedAccess(guardian, hosts: AllowedHosts(settings.hosts + [listen.host]))
         do {
             let server = try await APIServer(
                 at: .port(listen, setting: "http.listen", tls: tls), on: home,
-                limits: .port(connections: base.limits.http, refused: base.limits.httpRefused, door: door),
-                table: endpoints, door: door,
+                limits: .port(connections: base.limits.http, refused: base.limits.httpRefused, access: access),
+                table: endpoints, access: access,
                 metrics: HTTPMetrics(endpoints.endpoints.map(\.label), in: parts.metrics), refusals: refusals,
                 journal: parts.operators.journal)
             await guardian.with { guardian in

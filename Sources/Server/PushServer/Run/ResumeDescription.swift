@@ -5,7 +5,7 @@ struct ResumeDescription: Sendable {
     /// The number of messages whose `not_before` is ahead.
     let scheduled: Int
     /// The mark of the last run; nil if that run ended in order.
-    let remains: RunMark.Remains?
+    let remains: RunRecord.Remains?
 
     /// The line; nil if there are no remains.
     var sentence: String? {

@@ -94,7 +94,7 @@ package final class RunningCarillon: Sendable {
     }
 
     private func beginUpkeep() {
-        let mark = InFlightMark(mark: base.directory.mark, gateways: parts.gateways, files: base.threads.files)
+        let mark = InFlightRecord(mark: base.directory.mark, gateways: parts.gateways, files: base.threads.files)
         let tasks = [
             Task { await mark.keep() },
             Task { [threads = base.threads] in await threads.releaseMemory() },

@@ -4,9 +4,9 @@ import PushLoop
 /// The data directory of a running server: locked, examined, and with the mark of the run.
 final class ServedDirectory: Sendable {
     private let lock: DataLock
-    let mark: RunMark
+    let mark: RunRecord
     /// The mark of the previous run, if that run did not end in order.
-    let remains: RunMark.Remains?
+    let remains: RunRecord.Remains?
     private let run = Locked((isMarked: false, unanswered: 0))
 
     /// Locks the directory and creates it if necessary. All checks of `check` are made on the way.
@@ -18,7 +18,7 @@ final class ServedDirectory: Sendable {
         if let fault = check.directoryFault { throw fault }
         lock = try DataLock(directory: path)
         if let fault = StartError.joined(check.faults) { throw fault }
-        mark = RunMark(directory: lock.directory)
+        mark = RunRecord(directory: lock.directory)
         remains = mark.remains()
     }
 

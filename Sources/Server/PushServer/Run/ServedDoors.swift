@@ -21,7 +21,7 @@ struct ServedDoors: Sendable {
         // The servers stop before the parts that their requests use are closed.
         let control = try await APIServer(
             at: .socket(path: "\(base.directory.path)/\(ControlSocket.fileName)"), on: base.threads.home,
-            limits: .controlSocket, table: endpoints, door: ControlDoor(),
+            limits: .controlSocket, table: endpoints, access: ControlAccess(),
             journal: parts.operators.journal)
         self.control = control
         base.services.add { _ in await control.stop() }

@@ -9,9 +9,9 @@ import PushTransport
 final class ServedOperators: Sendable {
     static let prefix = "operator/"
     /// How often a node of a cluster tries to store an event, once a second.
-    private static let mostAttempts = 300
+    private static let maxAttempts = 300
     /// The number of events that may wait to be stored, or in a cluster to be published, before operators have to wait.
-    private static let mostWaiting = 10_000
+    private static let maxWaiting = 10_000
     /// Changes that were under way when that number was reached, and those by a signal, are recorded beyond it.
     private static let reserve = 1000
 
@@ -58,7 +58,7 @@ final class ServedOperators: Sendable {
     /// Why operators have to wait; nil while they need not.
     private var fault: String? {
         let waiting = waiting
-        guard waiting >= Self.mostWaiting else { return nil }
+        guard waiting >= Self.maxWaiting else { return nil }
         let isUnowned = (node?.ledger.waitingOperations ?? 0) >= unstored.withLock { $0 }
         let help =
             if node == nil {
@@ -73,7 +73,7 @@ final class ServedOperators: Sendable {
 
     /// Records a change, and returns when it is stored or cannot be.
     func record(_ change: OperatorChange, by author: OperatorName) async {
-        guard waiting < Self.mostWaiting + Self.reserve else {
+        guard waiting < Self.maxWaiting + Self.reserve else {
             lose(change, "too many others wait to be stored")
             return
         }
@@ -85,7 +85,7 @@ final class ServedOperators: Sendable {
             return
         }
         let named = (name: Hex.encode(SecureRandom.bytes(16)), draft: event)
-        for _ in 0..<Self.mostAttempts {
+        for _ in 0..<Self.maxAttempts {
             if await share([named]) { return }
             try? await Task.sleep(for: .seconds(1))
         }

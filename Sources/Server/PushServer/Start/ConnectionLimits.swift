@@ -54,7 +54,7 @@ struct ConnectionLimits: Sendable, Equatable {
     }
 
     /// Logs an event of the sockets' guard. `socket` is "intake" or "events".
-    static func report(_ news: ZMQDoor.Event, of socket: String, to log: Logger) {
+    static func report(_ news: ZMQGuard.Event, of socket: String, to log: Logger) {
         switch news {
         case .gate(let gate) where gate.isClosed:
             log.warning(
@@ -72,7 +72,7 @@ struct ConnectionLimits: Sendable, Equatable {
                 Clients with the same routing id cause this: give each its own, or none
                 """,
                 [.socket: socket, .connections: count])
-        case .endedHoarder(let address):
+        case .endedHoarding(let address):
             log.warning(
                 """
                 ZeroMQ connection closed: it occupied memory with an incomplete message, or with data that could not be \

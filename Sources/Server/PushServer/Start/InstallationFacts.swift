@@ -101,7 +101,7 @@ package enum InstallationFacts {
 
     /// Returns whether the last run on a directory has left its mark.
     package static func hasRunMark(in directory: String) -> Bool {
-        access("\(directory)/\(RunMark.fileName)", F_OK) == 0
+        access("\(directory)/\(RunRecord.fileName)", F_OK) == 0
     }
 
     /// Returns whether Carillon has run on a directory: the last run has left its mark, or the registry has devices or

@@ -13,7 +13,7 @@ actor ClusterWebhooks: WebhookService {
     private struct Served {
         var loaded: LoadedWebhook
         /// The changes that the parts follow.
-        var mark: WebhookMark
+        var mark: SharedWebhook
         var parts: [Int: (webhook: Webhook, place: WebhookPartPlace)] = [:]
     }
 
@@ -21,7 +21,7 @@ actor ClusterWebhooks: WebhookService {
     private let parts: Webhook.Dependencies
     private var served: [String: Served] = [:]
     /// What the nodes share, as it was read last.
-    private var marks: [String: WebhookMark] = [:]
+    private var marks: [String: SharedWebhook] = [:]
     private var isFollowing = false
     private var hasEnded = false
     /// The webhooks of this node, for metrics.
@@ -58,7 +58,7 @@ actor ClusterWebhooks: WebhookService {
             let name = one.settings.name
             if served[name] == nil {
                 try await add(name)
-                served[name] = Served(loaded: one, mark: WebhookMark(changes: -1, standing: ""))
+                served[name] = Served(loaded: one, mark: SharedWebhook(changes: -1, standing: ""))
             } else {
                 served[name]?.loaded = one
                 let running = served[name].map { Array($0.parts.values) } ?? []
@@ -94,7 +94,7 @@ actor ClusterWebhooks: WebhookService {
 
     // MARK: Following
 
-    private func follow(_ marks: [String: WebhookMark]) async {
+    private func follow(_ marks: [String: SharedWebhook]) async {
         for (name, mark) in marks where mark.changes >= self.marks[name]?.changes ?? -1 { self.marks[name] = mark }
         guard !isFollowing, !hasEnded else { return }
         isFollowing = true

@@ -80,7 +80,7 @@ package struct RestoredLedger: Sendable {
         let gap = try LogGap.after(newest, known: known, elapsed: .milliseconds(now.milliseconds(since: time)))
         try connection.run("BEGIN IMMEDIATE")
         try LogGap.add(gap, to: connection, at: now)
-        try RestoreMark.add(gap, to: connection, madeAt: time)
+        try RestoreRecord.add(gap, to: connection, madeAt: time)
         try connection.run("COMMIT")
         return gap
     }

@@ -25,7 +25,7 @@ package struct DeliveryHistory: Sendable {
     }
 
     private static let rowsAtOnce = 64
-    private static let mostRows = 512
+    private static let maxRows = 512
 
     package let log: any EventLog
 
@@ -72,7 +72,7 @@ package struct DeliveryHistory: Sendable {
             }
             rows += segments.count
             guard segments.count >= Self.rowsAtOnce, at > begun else { return page }
-            if rows >= Self.mostRows {
+            if rows >= Self.maxRows {
                 page.next = at
                 return page
             }

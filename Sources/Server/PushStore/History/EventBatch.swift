@@ -4,11 +4,11 @@ import PushWire
 /// Events for a webhook: the body of one request.
 package struct EventBatch: Sendable {
     /// The maximum number of events.
-    package static let mostEvents = 100
+    package static let maxEvents = 100
     /// The maximum size of the body, unless a single event is larger.
-    package static let mostBytes = 256 << 10
+    package static let maxBytes = 256 << 10
     /// The number of events after which a reading ends, so that one without any match does not take long.
-    static let mostScanned = 50_000
+    static let maxScanned = 50_000
     private static let pageSize = 1000
 
     /// A JSON array of the events as monitors read them.
@@ -30,7 +30,7 @@ package struct EventBatch: Sendable {
     /// Adds an event, and returns whether there was room for it.
     fileprivate mutating func add(_ entry: borrowing LogEntry, _ text: inout EventText) -> Bool {
         let line = entry.line(&text)
-        let hasRoom = count < Self.mostEvents && body.count + line.count + 2 <= Self.mostBytes
+        let hasRoom = count < Self.maxEvents && body.count + line.count + 2 <= Self.maxBytes
         guard count == 0 || hasRoom else { return false }
         if count > 0 { body.append(UInt8(ascii: ",")) }
         body += line
@@ -67,7 +67,7 @@ package struct EventBatch: Sendable {
     ) async throws -> EventBatch {
         var (batch, filter, text) = (EventBatch(after: start), filter, EventText())
         var isGoingOn = true
-        while isGoingOn, batch.examined - start < Self.mostScanned {
+        while isGoingOn, batch.examined - start < Self.maxScanned {
             let page = try await log.read(since: batch.examined, limit: pageSize)
             batch.bounds = LogBounds(oldest: page.oldest, newest: page.newest)
             guard let last = page.segments.last, last.last > batch.examined else {

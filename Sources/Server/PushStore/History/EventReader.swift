@@ -5,9 +5,9 @@ import PushWire
 /// Reads the kept events for HTTP requests. Both the number of examined events and the size of an answer are bounded.
 package struct EventReader: Sendable {
     /// The number of bytes after which no more events are added to an answer. Clients accept answers of up to 16 MiB.
-    package static let mostBytes = 2 << 20
+    package static let maxBytes = 2 << 20
     /// The number of events after which a request stops reading and answers with the events found so far.
-    package static let mostScanned = 500_000
+    package static let maxScanned = 500_000
     private static let pageSize = 5000
 
     package let log: any EventLog
@@ -157,7 +157,7 @@ package struct EventReader: Sendable {
             var rest: [Int] = []
             for (index, part) in parts.enumerated() {
                 let left = limit - scan.count
-                guard left > 0, scan.found.bytes < Self.mostBytes, scan.scanned < Self.mostScanned else {
+                guard left > 0, scan.found.bytes < Self.maxBytes, scan.scanned < Self.maxScanned else {
                     scan.found.hasMore = true
                     return scan.finish()
                 }
@@ -206,7 +206,7 @@ package struct EventReader: Sendable {
                 scan.found.next[part] = isOnly ? at : EventNumber.within(at)
                 if !isGoingOn { return }
             }
-            guard scan.scanned < Self.mostScanned else {
+            guard scan.scanned < Self.maxScanned else {
                 scan.found.hasMore = true
                 return
             }
@@ -235,7 +235,7 @@ package struct EventReader: Sendable {
             }
             scanned += last - at
             at = last
-            guard scanned < UInt64(Self.mostScanned), found.count <= limit else { return nil }
+            guard scanned < UInt64(Self.maxScanned), found.count <= limit else { return nil }
         }
     }
 
@@ -248,7 +248,7 @@ package struct EventReader: Sendable {
         let isOnly = log.partCount == 1
         // Of many parts, the last events are few in each.
         let stretch = isOnly ? 5000 : UInt64(max(100, min(5000, limit)))
-        let mostScanned = max(Int(stretch), Self.mostScanned / max(1, found.bounds.count))
+        let maxScanned = max(Int(stretch), Self.maxScanned / max(1, found.bounds.count))
         var filter = TopicFilter(prefix: prefix)
         var runs: [[ForwardScan.Line]] = []
         for (part, bounds) in found.bounds.enumerated() {
@@ -256,7 +256,7 @@ package struct EventReader: Sendable {
             var text = EventText()
             var groups: [[ForwardScan.Line]] = []
             var count = 0
-            while count < limit, backwards.scanned < mostScanned, let segments = try await backwards.next() {
+            while count < limit, backwards.scanned < maxScanned, let segments = try await backwards.next() {
                 for segment in segments.reversed() where count < limit {
                     var lines: [ForwardScan.Line] = []
                     filter.segmentBegins()
@@ -276,7 +276,7 @@ package struct EventReader: Sendable {
             runs.append(groups.reversed().flatMap { $0 }.suffix(limit))
         }
         found.lines = ForwardScan.merged(runs).suffix(limit)
-        while found.bytes + found.lines.reduce(0, { $0 + $1.count }) > 4 * Self.mostBytes { found.lines.removeFirst() }
+        while found.bytes + found.lines.reduce(0, { $0 + $1.count }) > 4 * Self.maxBytes { found.lines.removeFirst() }
         found.next = found.newest
         found.damaged.reverse()
         return found

@@ -48,7 +48,7 @@ struct ForwardScan {
         do {
             try segment.entries(since: start) { entry in
                 let event = entry.event
-                if count >= end || found.bytes >= EventReader.mostBytes {
+                if count >= end || found.bytes >= EventReader.maxBytes {
                     found.hasMore = true
                     return false
                 }

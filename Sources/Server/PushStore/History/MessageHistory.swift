@@ -5,7 +5,7 @@ import PushWire
 /// The history of messages, computed from the kept events: of one message, or of the latest ones.
 package struct MessageHistory: Sendable {
     /// The number of events after which a request stops reading and answers with the messages found so far.
-    package static let mostScanned = 200_000
+    package static let maxScanned = 200_000
 
     package let log: any EventLog
     /// The maximum number of events after a page that are read to complete its messages. If there are more, the log is
@@ -37,14 +37,14 @@ package struct MessageHistory: Sendable {
     package func page(_ filter: Filter, before: LogPosition?, limit: Int) async throws -> MessagePage {
         guard log.partCount > 1 else { return try await list(filter, before: before?[0], limit: limit) }
         let bounds = try await log.bounds()
-        let mostScanned = max(1000, Self.mostScanned / max(1, bounds.count))
+        let maxScanned = max(1000, Self.maxScanned / max(1, bounds.count))
         var pages: [MessageListing.Page] = []
         var next = LogPosition()
         for (part, bounds) in bounds.enumerated() {
             let start = before.flatMap { $0[part] > 0 ? log.number(of: part, at: $0) : nil }
             let walk = LogBackwards(log, part: part, bounds, from: start, stretch: 500)
             let listing = MessageListing(
-                self, filter, before: start, limit: limit, walk, maxScanned: mostScanned)
+                self, filter, before: start, limit: limit, walk, maxScanned: maxScanned)
             pages.append(try await listing.read())
             next[part] = before?[part] ?? 0
         }
@@ -72,7 +72,7 @@ package struct MessageHistory: Sendable {
     package func list(_ filter: Filter, before: UInt64?, limit: Int) async throws -> MessagePage {
         let walk = LogBackwards(log, from: before)
         let page = try await MessageListing(
-            self, filter, before: before, limit: limit, walk, maxScanned: Self.mostScanned
+            self, filter, before: before, limit: limit, walk, maxScanned: Self.maxScanned
         ).read()
         return MessagePage(messages: page.messages.map(\.summary), next: page.next.map { "\($0)" })
     }
@@ -80,7 +80,7 @@ package struct MessageHistory: Sendable {
     /// Returns the messages with this id: one for each app that had such a message. A rejected one that named no app is
     /// returned if there is no other.
     package func one(_ id: MessageID, app: AppID?) async throws -> [MessageSummary] {
-        let segments = try await log.trace(.message(id, app: app), limit: TraceSearch.mostAsked)
+        let segments = try await log.trace(.message(id, app: app), limit: TraceSearch.maxAsked)
         let wanted = Array(id.text.utf8)
         var isWhole = TraceSearch.isComplete(segments)
         var tallies: [AppID?: MessageTally] = [:]

@@ -5,9 +5,9 @@ import PushWire
 /// The events of a Live Activity. The log has no index of the names of activities, so it is read from its end.
 extension TraceSearch {
     /// The maximum number of messages to a Live Activity whose events are returned, the newest ones.
-    package static let mostMessages = 100
+    package static let maxMessages = 100
     /// The maximum number of events in which these messages are searched, starting with the newest.
-    package static let mostWalked = 1_000_000
+    package static let maxWalked = 1_000_000
 
     private static let stretch: UInt64 = 5000
 
@@ -38,14 +38,14 @@ extension TraceSearch {
         guard part < bounds.count else { return Found() }
         var walk = LogBackwards(log, part: part, bounds[part], stretch: Self.stretch)
         var accepted = ActivityMessages(to: name, of: app)
-        while accepted.count <= Self.mostMessages, walk.scanned < Self.mostWalked,
+        while accepted.count <= Self.maxMessages, walk.scanned < Self.maxWalked,
             let segments = try await walk.next()
         {
             try Task.checkCancellation()
             for segment in segments { accepted.add(segment, after: walk.low, upTo: walk.high) }
         }
-        let isAll = walk.isAtBeginning && accepted.count <= Self.mostMessages
-        accepted.keepNewest(Self.mostMessages)
+        let isAll = walk.isAtBeginning && accepted.count <= Self.maxMessages
+        accepted.keepNewest(Self.maxMessages)
         guard let first = accepted.first else { return Found(isComplete: isAll && accepted.isSound) }
         let found = try await events(of: accepted, from: first, upTo: walk.newest)
         return Found(all: found.lines, isComplete: isAll && accepted.isSound && found.isComplete)

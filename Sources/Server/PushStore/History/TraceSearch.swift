@@ -5,10 +5,10 @@ import PushWire
 /// A search for the events of one message or of devices, within a span of time.
 package struct TraceSearch: Sendable {
     /// The limit of a query to the log. An event log may count segments, or the events in them.
-    package static let mostAsked = 500_000
-    package static let mostEvents = 10_000
+    package static let maxAsked = 500_000
+    package static let maxEvents = 10_000
     /// The maximum number of rejected devices whose deactivation is searched.
-    package static let mostDevices = 16
+    package static let maxDevices = 16
 
     package let log: any EventLog
     /// The span of time. Other events are left out, which does not make a result incomplete.
@@ -22,7 +22,7 @@ package struct TraceSearch: Sendable {
     }
 
     /// The maximum number of events that are examined for one apns-id, starting with the newest.
-    package static let mostScanned = 2_000_000
+    package static let maxScanned = 2_000_000
 
     package struct Found: Sendable {
         private var all: [Line]
@@ -38,11 +38,11 @@ package struct TraceSearch: Sendable {
             self.isComplete = isComplete
         }
 
-        /// Adds the events of another result, in order. At most ``mostEvents`` are left: the oldest or the newest ones.
+        /// Adds the events of another result, in order. At most ``maxEvents`` are left: the oldest or the newest ones.
         mutating func add(_ other: Found, keepsNewest: Bool = false) {
             let known = Set(all.map(\.seq))
             all = Line.inOrder(all + other.all.filter { !known.contains($0.seq) })
-            let excess = max(0, all.count - TraceSearch.mostEvents)
+            let excess = max(0, all.count - TraceSearch.maxEvents)
             isComplete = isComplete && other.isComplete && excess == 0
             if keepsNewest { all.removeFirst(excess) } else { all.removeLast(excess) }
         }
@@ -85,7 +85,7 @@ package struct TraceSearch: Sendable {
             let eventApp = entry.app
             guard app == nil || eventApp == app else { return false }
             if event.kind == .deliveryRejected, let device = event.device, refused[device] == nil,
-                refused.count < Self.mostDevices
+                refused.count < Self.maxDevices
             {
                 refused[device] = (event.seq, eventApp)
             }
@@ -121,7 +121,7 @@ package struct TraceSearch: Sendable {
 
     /// Returns whether the log returned all its segments of a subject, and not only as many as were requested.
     package static func isComplete(_ segments: [LogSegment]) -> Bool {
-        segments.reduce(0) { $0 + max(1, $1.count) } < mostAsked
+        segments.reduce(0) { $0 + max(1, $1.count) } < maxAsked
     }
 
     package func device(_ id: DeviceID) async throws -> Found {
@@ -129,7 +129,7 @@ package struct TraceSearch: Sendable {
         return Found(all: lines, isComplete: isComplete)
     }
 
-    /// Returns the events of several devices in order, at most ``mostEvents``.
+    /// Returns the events of several devices in order, at most ``maxEvents``.
     package func devices(_ ids: [DeviceID]) async throws -> Found {
         var found = Found()
         for id in ids { found.add(try await device(id), keepsNewest: keepsNewest) }
@@ -148,7 +148,7 @@ package struct TraceSearch: Sendable {
         var open = Array(walks.indices)
         var isDamaged = false
         // The newest stretch of each part is read before an older one of any.
-        while found == nil, !open.isEmpty, walks.reduce(0, { $0 + $1.scanned }) < Self.mostScanned {
+        while found == nil, !open.isEmpty, walks.reduce(0, { $0 + $1.scanned }) < Self.maxScanned {
             try Task.checkCancellation()
             let index = open.removeFirst()
             guard let segments = try await walks[index].next() else { continue }
@@ -177,7 +177,7 @@ package struct TraceSearch: Sendable {
     func collect(
         _ subject: TraceSubject, where takes: (borrowing LogEntry) -> Bool
     ) async throws -> (lines: [Line], isComplete: Bool) {
-        let segments = try await log.trace(subject, limit: Self.mostAsked)
+        let segments = try await log.trace(subject, limit: Self.maxAsked)
         var lines: [Line] = []
         var text = EventText()
         var (isFull, isCut, isPast, isDamaged) = (false, false, false, false)
@@ -188,7 +188,7 @@ package struct TraceSearch: Sendable {
                     // The log returns the oldest segments first, so segments that it did not return are later.
                     if event.time > span.upperBound { isPast = true }
                     guard takes(entry), span.contains(event.time) else { return true }
-                    guard keepsNewest || lines.count < Self.mostEvents else {
+                    guard keepsNewest || lines.count < Self.maxEvents else {
                         isFull = true
                         return false
                     }
@@ -205,8 +205,8 @@ package struct TraceSearch: Sendable {
     }
     /// Removes the oldest lines before there are twice as many as a result may have. Returns whether it did.
     static func dropOldest(of lines: inout [Line]) -> Bool {
-        guard lines.count >= 2 * mostEvents else { return false }
-        lines.removeFirst(mostEvents)
+        guard lines.count >= 2 * maxEvents else { return false }
+        lines.removeFirst(maxEvents)
         return true
     }
 }

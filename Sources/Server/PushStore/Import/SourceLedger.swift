@@ -84,9 +84,9 @@ final class SourceLedger {
     }
 
     /// The store into which the ledger was imported; nil if it was not.
-    func mark() throws(StoreError) -> String? { try ImportMark.read(connection) }
+    func mark() throws(StoreError) -> String? { try ImportRecord.read(connection) }
 
-    func setMark(_ store: String) throws(StoreError) { try ImportMark.write(store, to: connection) }
+    func setMark(_ store: String) throws(StoreError) { try ImportRecord.write(store, to: connection) }
 
     // MARK: Messages
 

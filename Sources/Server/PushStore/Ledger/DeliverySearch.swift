@@ -5,7 +5,7 @@ import PushWire
 struct DeliverySearch {
     /// The number of rows that are read for one id in one part of the log. A delivery has few events; more rows mean that
     /// the id was made up to have the hash of another name.
-    static let mostRows = 16
+    static let maxRows = 16
 
     private var pending: [DeliveryID: UInt32]
     private var seen: [DeliveryID: Set<SeenReport.What>] = [:]
@@ -20,7 +20,7 @@ struct DeliverySearch {
 
     /// Returns the rows of the pending ids, each once.
     func rows(_ rows: (UInt32) -> [UInt64]) -> [UInt64] {
-        Set(pending.values.flatMap { rows($0).prefix(Self.mostRows) }).sorted()
+        Set(pending.values.flatMap { rows($0).prefix(Self.maxRows) }).sorted()
     }
 
     mutating func add(_ segment: LogSegment) {

@@ -30,7 +30,7 @@ extension LedgerCore {
         lanes.removeDone(by: core.machine.dedupe.pending)
         var backlog = LedgerBacklog(
             times: times, nextDue: try core.nextDue(), paused: try pausedApps(connection))
-        backlog.restored = try RestoreMark.unannounced(in: connection, heads: core.machine.writer.topics)
+        backlog.restored = try RestoreRecord.unannounced(in: connection, heads: core.machine.writer.topics)
         backlog.lanes = lanes.lanes
         core.publish(isWhole: true)
         return (core, backlog)
@@ -49,7 +49,7 @@ extension LedgerCore {
         try connection.run("PRAGMA journal_size_limit = \(settings.logLimit)")
         connection.followLog()
         try LedgerSchema.prepare(connection)
-        try ImportMark.refuse(connection)
+        try ImportRecord.refuse(connection)
         if let missing = try MissingEvents.leaveOut(
             lost, applied: settings.applied, in: connection, at: settings.clock())
         {

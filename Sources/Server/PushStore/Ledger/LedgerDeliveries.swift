@@ -9,7 +9,7 @@ import PushWire
 final class LedgerDeliveries {
     /// The number of runs that are searched, each with ``TraceRun/length`` events: the last 16,777,216 events, or all
     /// that are kept if these are fewer. The filters of so many runs take 32 MiB.
-    static let mostRuns = 128
+    static let maxRuns = 128
     private static let rowsAtOnce = 64
 
     private struct Run {
@@ -56,10 +56,10 @@ final class LedgerDeliveries {
 
     private func storedRuns() throws(StoreError) -> [(first: UInt64, last: UInt64)] {
         defer { runs.reset() }
-        runs.bind(1, Int64(Self.mostRuns))
+        runs.bind(1, Int64(Self.maxRuns))
         var all: [(first: UInt64, last: UInt64)] = []
         while try runs.step() { all.append((runs.word(0), runs.word(1))) }
-        if known.count >= Self.mostRuns {
+        if known.count >= Self.maxRuns {
             let kept = Set(all.map(\.first))
             known = known.filter { kept.contains($0.key) }
         }
@@ -80,7 +80,7 @@ final class LedgerDeliveries {
                 let low = unsafe stored.lows.withUnsafeBytes { unsafe $0.word(at: 8 * index) }
                 _ = unsafe block.withBlob(0) { unsafe TraceRun.places(of: hash, in: $0, low: low, &found) }
             }
-            if !found.isEmpty { places[hash] = Array(found.suffix(DeliverySearch.mostRows)) }
+            if !found.isEmpty { places[hash] = Array(found.suffix(DeliverySearch.maxRows)) }
         }
         guard !places.isEmpty else { return }
         let numbers = try numbers(of: Set(places.values.joined()), in: first)

@@ -16,7 +16,7 @@ enum LedgerSchema {
     /// - `meta`: named values. `secret` is the key of the hashes in ``LedgerCore/identities``; `age` is the time of
     ///   ``AgeClock``; `age_ahead_since` is when the wall clock was found to be ahead of it; `log_date…` are the values of
     ///   ``LogDate``; `log_size` is ``LogSize``; `probe` is written to test for free space; `paused/APP` is when an operator paused the app;
-    ///   `restored_…` are the values of ``RestoreMark``.
+    ///   `restored_…` are the values of ``RestoreRecord``.
     /// - `log`: events, one `LogSegment` per row.
     /// - `heads`: the number of the newest event of each topic.
     /// - `messages`: accepted messages, many per row. A row is removed when all of its messages are done. The column

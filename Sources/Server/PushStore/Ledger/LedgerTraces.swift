@@ -16,7 +16,7 @@ final class LedgerTraces {
     /// Called with the name of a part that is damaged, once for each.
     private let damaged: @Sendable (String) -> Void
     private var reported: Set<UInt64> = []
-    private static let mostReported = 100
+    private static let maxReported = 100
     /// The number of rows that one statement reads before it is reset.
     private static let rowsAtOnce = 64
 
@@ -177,7 +177,7 @@ final class LedgerTraces {
     }
 
     private func reportDamage(of run: StoredRun) {
-        guard reported.count < Self.mostReported, reported.insert(run.first).inserted else { return }
+        guard reported.count < Self.maxReported, reported.insert(run.first).inserted else { return }
         damaged("the index of the events from \(run.first) on")
     }
 

@@ -61,7 +61,7 @@ extension PostgreSQLCore {
     }
 
     /// Stores the number of connections of an app. One for all nodes replaces those of single nodes.
-    func scale(_ mark: ScaleMark, reply: @escaping @Sendable (LedgerFault?) -> Void) {
+    func scale(_ mark: SharedScale, reply: @escaping @Sendable (LedgerFault?) -> Void) {
         let section = PostgreSQLSection()
         if mark.node == nil {
             section.call(SharedStatements.removeScales) { $0.append(text: mark.app.name) }
@@ -197,15 +197,15 @@ extension PostgreSQLCore {
             case SharedStatements.pausedKind: apps.paused[app] = WallTime(milliseconds: try row.value(3))
             case SharedStatements.brakeKind:
                 let isOwn = try row.value(6, as: String.self) == author
-                apps.brakes[app] = BrakeMark(generation: number, isOn: numbers.first == 1, isOwn: isOwn)
+                apps.brakes[app] = SharedBrake(generation: number, isOn: numbers.first == 1, isOwn: isOwn)
             case SharedStatements.scaleKind:
                 guard numbers.count == 4, let wanted = range(from: numbers[0], to: numbers[1]),
                     let configured = range(from: numbers[2], to: numbers[3]), name.isEmpty || NodeID(name) != nil
                 else { continue }
                 apps.scales.append(
-                    ScaleMark(app, node: NodeID(name), connections: wanted, configured: configured))
+                    SharedScale(app, node: NodeID(name), connections: wanted, configured: configured))
             case SharedStatements.webhookKind:
-                apps.webhooks[app.name] = WebhookMark(changes: number, standing: try row.value(6))
+                apps.webhooks[app.name] = SharedWebhook(changes: number, standing: try row.value(6))
             default: continue
             }
         }
@@ -226,7 +226,7 @@ extension PostgreSQLCore {
     }
 }
 
-extension PostgreSQLLedger: BrakeBoard {
+extension PostgreSQLLedger: SharedBrakes {
     package func decide(_ decision: BrakeDecision, reply: @escaping @Sendable (BrakeVerdict) -> Void) {
         let isTaken = order { $0.decide(decision, reply: reply) }
         if !isTaken { reply(.failed("the ledger is closed")) }
@@ -238,7 +238,7 @@ extension PostgreSQLLedger: BrakeBoard {
     package func publish(_ troubles: [GatewayTrouble]) { _ = order { $0.publish(troubles: troubles) } }
 
     /// Stores the number of connections that an operator wants for an app.
-    package func scale(_ mark: ScaleMark) async -> LedgerFault? {
+    package func scale(_ mark: SharedScale) async -> LedgerFault? {
         await withCheckedContinuation { continuation in
             let isTaken = order { $0.scale(mark) { continuation.resume(returning: $0) } }
             if !isTaken { continuation.resume(returning: LedgerFault("the ledger is closed")) }

@@ -13,7 +13,7 @@ extension PostgreSQLLedger: AcceptanceLog {
                 parameters.append(int4Array: parts)
                 parameters.append(byteaArray: messages.lazy.map { Array($0.id.text.utf8) })
                 parameters.append(int8: time.milliseconds)
-                parameters.append(int8: Self.mostGroups)
+                parameters.append(int8: Self.maxGroups)
             }
         }
         let apps = Dictionary(messages.map { ($0.id, $0.app) }) { first, _ in first }

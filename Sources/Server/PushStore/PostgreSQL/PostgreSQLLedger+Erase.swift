@@ -10,12 +10,12 @@ import PushWire
 extension PostgreSQLLedger {
     /// The number of rows that one statement searches.
     private static let rowsSearched: Int64 = 64
-    private static let mostSearches = 20
+    private static let maxSearches = 20
 
     package func erase(_ erasure: UserErasure) async throws(LedgerFault) -> Int {
         var count = 0
         do {
-            for _ in 0..<Self.mostSearches {
+            for _ in 0..<Self.maxSearches {
                 var left = 0
                 for part in 0..<partCount {
                     left += try await eraseWaiting(erasure, in: Int32(clamping: part), counting: &count)

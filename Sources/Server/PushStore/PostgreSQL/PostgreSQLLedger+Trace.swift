@@ -15,7 +15,7 @@ extension PostgreSQLLedger {
     /// The number of groups that one statement examines.
     private static let groupsAtOnce: Int64 = 8192
     /// The number of groups of a part that are examined, the newest ones. Older events are not found.
-    static let mostGroups: Int64 = 262_144
+    static let maxGroups: Int64 = 262_144
 
     package func trace(_ subject: TraceSubject, limit: Int) async throws -> [LogSegment] {
         try await trace(subject, after: 0, limit: limit)
@@ -65,7 +65,7 @@ extension PostgreSQLLedger {
             section.call(StoreStatements.searchStart) { parameters in
                 parameters.append(int4: number)
                 parameters.append(int8: Int64(bitPattern: after))
-                parameters.append(int8: Self.mostGroups)
+                parameters.append(int8: Self.maxGroups)
             }
         }[0]
         guard let row = start.rows.first(where: { _ in true }) else { return [] }

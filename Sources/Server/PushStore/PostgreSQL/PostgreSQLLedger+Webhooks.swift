@@ -60,7 +60,7 @@ extension PostgreSQLLedger {
     /// is not among those that are expected, or if there were other changes than a caller knows.
     package func setWebhook(
         _ name: String, to standing: String, from expected: [String], after changes: Int64? = nil
-    ) async throws -> (before: String, mark: WebhookMark)? {
+    ) async throws -> (before: String, mark: SharedWebhook)? {
         let result = try await call.run { section in
             section.call(WebhookStatements.setStanding) { parameters in
                 parameters.append(text: name)
@@ -71,18 +71,18 @@ extension PostgreSQLLedger {
         }[0]
         guard result.rowCount == 1 else { return nil }
         let row = try result.row()
-        return (try row.value(0), WebhookMark(changes: try row.value(1), standing: standing))
+        return (try row.value(0), SharedWebhook(changes: try row.value(1), standing: standing))
     }
 
     /// Replaces the records of parts, whoever owns them. Returns the mark; nil if there is no such webhook.
-    package func moveWebhook(_ name: String, records: [(part: Int, record: String)]) async throws -> WebhookMark? {
+    package func moveWebhook(_ name: String, records: [(part: Int, record: String)]) async throws -> SharedWebhook? {
         let result = try await call.run { section in
             section.call(WebhookStatements.move) { $0.append(webhook: name, records) }
             section.call(WebhookStatements.noteMove) { $0.append(text: name) }
         }[1]
         guard result.rowCount == 1 else { return nil }
         let row = try result.row()
-        return WebhookMark(changes: try row.value(0), standing: try row.value(1))
+        return SharedWebhook(changes: try row.value(0), standing: try row.value(1))
     }
 }
 

@@ -73,12 +73,12 @@ package final class PostgreSQLLedger: LedgerEngine, Sendable {
     private let retention: Locked<LedgerRetention>
     private let published: Locked<PublishedLedger>
     /// The numbers of connections that operators had set when the ledger was opened.
-    package let scalesAtOpen: [ScaleMark]
+    package let scalesAtOpen: [SharedScale]
 
     init(
         _ core: LoopBound<PostgreSQLCore>, _ sessions: LoopBound<[PostgreSQLSession]>, gate: LoopGate, call: StoreCall,
         _ store: StoreTables.Facts, watcher: LoopBound<TimerHandle>, retention: LedgerRetention,
-        published: Locked<PublishedLedger>, scales: [ScaleMark]
+        published: Locked<PublishedLedger>, scales: [SharedScale]
     ) {
         scalesAtOpen = scales
         self.retention = Locked(retention)

@@ -7,7 +7,7 @@ struct SentIndex {
     /// The number of hashes in a run.
     private static let runLength = 131_072
     /// The number of runs: about eight million deliveries, in 50 MiB. Older ones are not found.
-    private static let mostRuns = 64
+    private static let maxRuns = 64
 
     private struct Run {
         var filter = TraceFilter()
@@ -32,7 +32,7 @@ struct SentIndex {
     mutating func add(_ hashes: [UInt32], number: UInt64) {
         if hashes.isEmpty { return }
         if runs.last.map({ $0.hashes.count >= Self.runLength }) ?? true {
-            if runs.count >= Self.mostRuns { runs.removeFirst() }
+            if runs.count >= Self.maxRuns { runs.removeFirst() }
             runs.append(Run())
         }
         let last = runs.count - 1

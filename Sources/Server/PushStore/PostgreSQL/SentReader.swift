@@ -8,7 +8,7 @@ import PushWire
 actor SentReader {
     private static let groupsAtOnce: Int64 = 1024
     /// The number of groups of each part that the first search reads.
-    private static let mostGroups: Int64 = 65_536
+    private static let maxGroups: Int64 = 65_536
 
     private let call: StoreCall
     private let parts: Int
@@ -86,7 +86,7 @@ actor SentReader {
         let results = try await call.run { section in
             section.call(StoreStatements.sentStart) { parameters in
                 parameters.append(int4Array: (0..<parts).lazy.map { Int32($0) })
-                parameters.append(int8: Self.mostGroups)
+                parameters.append(int8: Self.maxGroups)
             }
         }
         var start = Array(repeating: Int64(0), count: parts)

@@ -4,7 +4,7 @@ import PushPostgreSQL
 
 /// The API keys of a cluster. Each node has all of them in memory, and looks every second whether another node has
 /// changed them: a key that was revoked ends on all nodes within two seconds.
-package final class PostgreSQLKeys: ChangingKeyBook {
+package final class PostgreSQLKeys: ChangingKeyStore {
     private struct State {
         var keys: [StoredKey] = []
         /// The number of the change that led to these keys.

@@ -4,11 +4,11 @@ import PushPostgreSQL
 /// Audiences of tags: through the few devices that have one of them, or device by device.
 extension PostgreSQLRegistry {
     /// The maximum number of devices to examine for a page.
-    static let mostExamined = 50_000
+    static let maxExamined = 50_000
 
     func page(
         of expression: TagExpression, in app: AppID, _ kind: AddressKind, wording: Wording? = nil,
-        after cursor: AudienceCursor?, size: Int, examining most: Int = PostgreSQLRegistry.mostExamined
+        after cursor: AudienceCursor?, size: Int, examining most: Int = PostgreSQLRegistry.maxExamined
     ) async throws -> AudiencePage {
         // The parser of the database limits the depth, and the stack of this process does, too.
         guard expression.depth <= 4 * TagExpression.maxDepth else {

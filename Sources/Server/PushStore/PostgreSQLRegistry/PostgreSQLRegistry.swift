@@ -100,7 +100,7 @@ package final class PostgreSQLRegistry: RegistryEngine, DeviceWriter {
     package var inactive: any DeviceSet { gone }
     package var erased: any DeviceSet { emptied }
     package var ofOtherKinds: any DeviceSet { others }
-    package var keys: any KeyBook { keyBook }
+    package var keys: any APIKeyStore { keyBook }
 
     package var status: RegistryStatus {
         state.withLock { state in

@@ -1,11 +1,11 @@
 package import PushModel
 
 /// A registry as the server composes it: the ports of the pipeline and of operators, and what follows the event log.
-package protocol RegistryEngine: DeviceRegistry, DeviceBook {
+package protocol RegistryEngine: DeviceRegistry, DeviceDirectory {
     var status: RegistryStatus { get }
 
     /// The API keys, which are stored beside the devices.
-    var keys: any KeyBook { get }
+    var keys: any APIKeyStore { get }
 
     /// Applies the events of one part of the log since the last applied one. Returns whether the log still had all of
     /// them. A single node has one part, 0.

@@ -3,7 +3,7 @@ import PushLoop
 package import PushModel
 
 /// The API keys in `registry.db`. All of them are in memory, too, and memory changes after the file.
-package final class RegistryKeys: ChangingKeyBook {
+package final class RegistryKeys: ChangingKeyStore {
     /// The maximum number of valid keys.
     package static let maxKeys = 10_000
     /// The time for which ended keys are kept, so that operators can look up the ids in their logs.

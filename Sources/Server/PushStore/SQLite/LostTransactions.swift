@@ -76,10 +76,10 @@ package struct LostTransactions: Sendable, Equatable {
 
     // MARK: The copy
 
-    private static let mostCopies = 100
+    private static let maxCopies = 100
 
     private static func copy(_ descriptor: CInt, of path: String) throws(StoreError) -> String {
-        for number in 1...mostCopies {
+        for number in 1...maxCopies {
             let copy = "\(path).damaged-\(number)"
             let target = unsafe open(copy, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
             if target < 0, errno == EEXIST { continue }
@@ -93,7 +93,7 @@ package struct LostTransactions: Sendable, Equatable {
             return copy
         }
         throw StoreError(
-            .damaged, "\(path) is damaged, and there are \(mostCopies) copies of such logs beside it; check the disk")
+            .damaged, "\(path) is damaged, and there are \(maxCopies) copies of such logs beside it; check the disk")
     }
 
     private static func copyAll(_ descriptor: CInt, to target: CInt) -> Bool {

@@ -135,7 +135,7 @@ package struct APNsCodec: ServiceCodec {
         var checked = PushOptions(
             .device(type), priority: Int(options.priority.rawValue), expiration: options.expiry.expiresAt,
             collapseID: options.collapseID?.text)
-        if let values, isClean(payload, values: values, type: type), PayloadScreen.isClean(checked) { return [] }
+        if let values, isClean(payload, values: values, type: type), PayloadQuickCheck.isClean(checked) { return [] }
         if isForPasses { checked.topic = type.topic(of: topic) }
         return try Self.findings(in: payload, for: checked)
     }
@@ -149,7 +149,7 @@ package struct APNsCodec: ServiceCodec {
     private func isClean(_ bytes: [UInt8], values: IndexedObject, type: PushType) -> Bool {
         let (json, root) = (values.json, values.root)
         return bytes.count <= type.payloadLimit
-            && PayloadScreen(json, type: type, isForPass: isForPasses).isClean(root)
+            && PayloadQuickCheck(json, type: type, isForPass: isForPasses).isClean(root)
             && (json.next(root) - root <= Self.shallowCount || JSONDocument.isObject(bytes))
     }
 

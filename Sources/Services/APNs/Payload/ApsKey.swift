@@ -1,6 +1,6 @@
 import PushWire
 
-/// A key of `aps` that ``PayloadScreen`` recognizes by its bytes. Rare keys are omitted: ``PayloadRules`` checks
+/// A key of `aps` that ``PayloadQuickCheck`` recognizes by its bytes. Rare keys are omitted: ``PayloadRules`` checks
 /// payloads with them.
 enum ApsKey: UInt32 {
     case alert, badge, sound, event

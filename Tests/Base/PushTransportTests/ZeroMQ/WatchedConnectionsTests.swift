@@ -6,8 +6,8 @@ import Testing
 @Suite struct WatchedConnectionsTests {
     private typealias Reading = WatchedConnections.Reading
 
-    private let limits: ZMQDoorLimits = {
-        var limits = ZMQDoorLimits(connections: 100, hoard: 10 << 20, hoardTogether: 25 << 20)
+    private let limits: ZMQConnectionLimits = {
+        var limits = ZMQConnectionLimits(connections: 100, maxHeld: 10 << 20, maxHeldTogether: 25 << 20)
         limits.patience = .seconds(30)
         return limits
     }()
@@ -104,7 +104,7 @@ import Testing
         let ended = connections.evaluate(readings, at: start, isTight: isTight).hoarding
         // The worst first, and no more than it takes.
         #expect(ended == (1...100).reversed().prefix(ended.count).map { CInt($0) })
-        let left = isTight ? limits.harmless : limits.hoardTogether
+        let left = isTight ? limits.harmless : limits.maxHeldTogether
         #expect(left - 900_000 < connections.unread && connections.unread <= left)
         #expect(connections.evaluate(readings, at: start, isTight: isTight).hoarding.isEmpty)
     }
@@ -119,7 +119,7 @@ import Testing
             connections.countRead(200, from: descriptor)
             readings.append(Reading(descriptor: descriptor, peerIsGone: false, received: 900_000))
             ended += connections.evaluate(readings, at: start).hoarding
-            #expect(connections.unread <= limits.hoardTogether + 900_000)
+            #expect(connections.unread <= limits.maxHeldTogether + 900_000)
         }
         #expect(ended.count > 60)
     }
@@ -158,7 +158,7 @@ import Testing
         // One alone may have more on its way than a silent one.
         #expect(look([18, 2, 2, 2]).isEmpty)
         #expect(look([24, 9, 3, 3]) == [1])
-        #expect(connections.unread <= limits.hoardTogether)
+        #expect(connections.unread <= limits.maxHeldTogether)
         // A silent one is ended by its own limit all the same.
         connections.countRead(1 << 20, from: 2)
         #expect(connections.evaluate([megabytes(9, by: 2), megabytes(16, by: 3)], at: start).hoarding == [3])

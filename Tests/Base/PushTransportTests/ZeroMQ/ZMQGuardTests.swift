@@ -158,9 +158,10 @@ import Testing
 
     /// A bound socket with a door, on the world's first loop.
     private func router(
-        _ world: ZMQWorld, limits: ZMQDoorLimits, news: Locked<[ZMQDoor.Event]>, receiveHighWaterMark: Int = 1000,
+        _ world: ZMQWorld, limits: ZMQConnectionLimits, news: Locked<[ZMQGuard.Event]>,
+        receiveHighWaterMark: Int = 1000,
         security: ZMQSecurity = .none
-    ) async throws -> (socket: LoopBound<ZMQSocket>, endpoint: String, door: LoopBound<ZMQDoor>) {
+    ) async throws -> (socket: LoopBound<ZMQSocket>, endpoint: String, door: LoopBound<ZMQGuard>) {
         let (loop, context) = (world.first, world.context)
         return try await loop.run {
             var options = ZMQSocketOptions()
@@ -169,7 +170,7 @@ import Testing
             options.receiveHighWaterMark = receiveHighWaterMark
             options.security = security
             let socket = try ZMQSocket(.router, in: context, on: loop, options: options)
-            let door = ZMQDoor(limits: limits) { one in news.withLock { $0.append(one) } }
+            let door = ZMQGuard(limits: limits) { one in news.withLock { $0.append(one) } }
             do {
                 try door.watch(socket)
                 return (LoopBound(socket, on: loop), try socket.bind("tcp://127.0.0.1:*"), LoopBound(door, on: loop))
@@ -183,10 +184,10 @@ import Testing
     /// libzmq asks no handler about a client of another mechanism, or with the key of another server.
     @Test func refusedHandshakesAreReported() async throws {
         try await ZMQWorld.run { world in
-            let news = Locked<[ZMQDoor.Event]>([])
+            let news = Locked<[ZMQGuard.Event]>([])
             let (keys, other) = (try CurveKeyPair.generate(), try CurveKeyPair.generate())
             let (socket, endpoint, door) = try await router(
-                world, limits: ZMQDoorLimits(connections: 100), news: news,
+                world, limits: ZMQConnectionLimits(connections: 100), news: news,
                 security: .curveServer(secretKey: keys.secretKey, domain: "intake.router"))
             let plain = try RawPeer(to: endpoint)
             plain.write(RawPeer.greeting)
@@ -215,11 +216,11 @@ import Testing
     func clientsWithoutCurveAreReported(client: String) async throws {
         let (bytes, cause) = Self.firstBytes(of: client)
         try await ZMQWorld.run { world in
-            let news = Locked<[ZMQDoor.Event]>([])
+            let news = Locked<[ZMQGuard.Event]>([])
             let (keys, ours) = (try CurveKeyPair.generate(), try CurveKeyPair.generate())
             _ = try ZAPHandler(in: world.context, users: [ours.publicKey: "ours"])
             let (socket, endpoint, door) = try await router(
-                world, limits: ZMQDoorLimits(connections: 100), news: news,
+                world, limits: ZMQConnectionLimits(connections: 100), news: news,
                 security: .curveServer(secretKey: keys.secretKey, domain: "intake.router"))
             for round in 1...3 {
                 try await accept(ours, serverKey: keys.publicKey, world, endpoint, door)
@@ -253,7 +254,7 @@ import Testing
     /// Connects a client that the handler accepts, and closes it. It is not reported.
     private func accept(
         _ keys: CurveKeyPair, serverKey: CurvePublicKey, _ world: ZMQWorld, _ endpoint: String,
-        _ door: LoopBound<ZMQDoor>
+        _ door: LoopBound<ZMQGuard>
     ) async throws {
         let dealer = try await world.peer(.dealer, on: world.second) {
             $0.security = .curveClient(keys: keys, serverKey: serverKey)
@@ -266,7 +267,7 @@ import Testing
     }
 
     /// Connects a client that sends nothing, and closes it. It is not reported.
-    private func leaveSilently(_ endpoint: String, _ door: LoopBound<ZMQDoor>) async throws {
+    private func leaveSilently(_ endpoint: String, _ door: LoopBound<ZMQGuard>) async throws {
         do {
             let silent = try RawPeer(to: endpoint)
             await wait(while: await door.with { $0.gate.open } < 1)
@@ -277,8 +278,9 @@ import Testing
 
     @Test func connectionsAreBounded() async throws {
         try await ZMQWorld.run { world in
-            let news = Locked<[ZMQDoor.Event]>([])
-            let (socket, endpoint, door) = try await router(world, limits: ZMQDoorLimits(connections: 3), news: news)
+            let news = Locked<[ZMQGuard.Event]>([])
+            let (socket, endpoint, door) = try await router(
+                world, limits: ZMQConnectionLimits(connections: 3), news: news)
             var inside = try (1...3).map { _ in try RawPeer(to: endpoint) }
             await wait(while: news.withLock({ $0.isEmpty }))
             #expect(news.withLock { $0.last?.gate?.isClosed } == true)
@@ -314,9 +316,9 @@ import Testing
     /// Whoever has lost its routing id to another and then sends something, keeps its descriptor in libzmq.
     @Test func stuckConnectionsAreEnded() async throws {
         try await ZMQWorld.run { world in
-            var limits = ZMQDoorLimits(connections: 100)
+            var limits = ZMQConnectionLimits(connections: 100)
             (limits.interval, limits.patience) = (.milliseconds(10), .milliseconds(50))
-            let news = Locked<[ZMQDoor.Event]>([])
+            let news = Locked<[ZMQGuard.Event]>([])
             let texts = Locked<[String]>([])
             let (socket, endpoint, door) = try await router(world, limits: limits, news: news)
             await socket.with { socket in
@@ -365,8 +367,8 @@ import Testing
 
     /// Such a socket that counts its messages, and a door that looks often, and not at the memory: that is of all tests.
     private func counting(
-        _ world: ZMQWorld, limits: ZMQDoorLimits, news: Locked<[ZMQDoor.Event]>, received: Locked<Int>
-    ) async throws -> (socket: LoopBound<ZMQSocket>, endpoint: String, door: LoopBound<ZMQDoor>) {
+        _ world: ZMQWorld, limits: ZMQConnectionLimits, news: Locked<[ZMQGuard.Event]>, received: Locked<Int>
+    ) async throws -> (socket: LoopBound<ZMQSocket>, endpoint: String, door: LoopBound<ZMQGuard>) {
         var limits = limits
         (limits.interval, limits.growth) = (.milliseconds(10), .max)
         let made = try await router(world, limits: limits, news: news)
@@ -382,8 +384,8 @@ import Testing
     @Test(arguments: [0, 200])
     func messagesWithoutAnEndAreCut(size: Int) async throws {
         try await ZMQWorld.run { world in
-            let limits = ZMQDoorLimits(connections: 100, hoard: 4 << 20)
-            let (news, received) = (Locked<[ZMQDoor.Event]>([]), Locked(0))
+            let limits = ZMQConnectionLimits(connections: 100, maxHeld: 4 << 20)
+            let (news, received) = (Locked<[ZMQGuard.Event]>([]), Locked(0))
             let (socket, endpoint, door) = try await counting(world, limits: limits, news: news, received: received)
             let honest = try dealer(to: endpoint, routingID: "honest")
             let hoarder = try dealer(to: endpoint, routingID: "hoarder")
@@ -394,7 +396,7 @@ import Testing
             }
             #expect(hoarder.readToEnd())
             let first = try #require(news.withLock { $0.first })
-            guard case .endedHoarder(let address) = first else {
+            guard case .endedHoarding(let address) = first else {
                 Issue.record("\(first)")
                 return
             }
@@ -402,7 +404,7 @@ import Testing
             // Brings twice as much, in messages that end. Waits now and then: what the loop has not come to yet counts.
             let last = RawPeer.frame([UInt8](repeating: 0, count: size), more: false)
             let message = Array(frames.dropLast(last.count)) + last
-            let messages = limits.hoard * 2 / message.count + 1
+            let messages = limits.maxHeld * 2 / message.count + 1
             for sent in 1...messages {
                 #expect(honest.write(message))
                 guard sent % 200 == 0 || sent == messages else { continue }
@@ -417,8 +419,8 @@ import Testing
     /// None of them brings much, and the honest one beside them is served.
     @Test func manySmallHoardersAreCut() async throws {
         try await ZMQWorld.run { world in
-            let limits = ZMQDoorLimits(connections: 100, hoardTogether: 1 << 20)
-            let (news, received) = (Locked<[ZMQDoor.Event]>([]), Locked(0))
+            let limits = ZMQConnectionLimits(connections: 100, maxHeldTogether: 1 << 20)
+            let (news, received) = (Locked<[ZMQGuard.Event]>([]), Locked(0))
             let (socket, endpoint, door) = try await counting(world, limits: limits, news: news, received: received)
             let honest = try dealer(to: endpoint, routingID: "honest")
             let hoarders = try (1...20).map { try dealer(to: endpoint, routingID: "hoarder \($0)") }
@@ -432,7 +434,7 @@ import Testing
             // Three have to go before the others have the room.
             await wait(while: news.withLock({ $0.count < 3 }))
             for one in news.withLock({ $0 }) {
-                guard case .endedHoarder = one else {
+                guard case .endedHoarding = one else {
                     Issue.record("\(one)")
                     return
                 }
@@ -447,10 +449,10 @@ import Testing
     /// While a socket is left unread, libzmq does not find the end of a connection whose queue is full.
     @Test func whoWasHungUpOnIsToldOfOnce() async throws {
         try await ZMQWorld.run { world in
-            var limits = ZMQDoorLimits(connections: 100, hoardTogether: 20_000)
+            var limits = ZMQConnectionLimits(connections: 100, maxHeldTogether: 20_000)
             limits.interval = .milliseconds(5)
             limits.growth = .max
-            let news = Locked<[ZMQDoor.Event]>([])
+            let news = Locked<[ZMQGuard.Event]>([])
             let (socket, endpoint, door) = try await router(world, limits: limits, news: news, receiveHighWaterMark: 1)
             await socket.with { $0.pauseReceiving() }
             let messages = [[UInt8]](
@@ -463,7 +465,7 @@ import Testing
                 await wait(while: news.withLock({ $0.count <= number }))
             }
             let addresses = news.withLock { news in
-                news.compactMap { if case .endedHoarder(let address) = $0 { address } else { nil } }
+                news.compactMap { if case .endedHoarding(let address) = $0 { address } else { nil } }
             }
             #expect(addresses.count == hoarders.count && Set(addresses).count == hoarders.count)
             #expect(await door.with { $0.gate.open } == hoarders.count)
@@ -529,7 +531,7 @@ import Testing
     }
 }
 
-extension ZMQDoor.Event {
+extension ZMQGuard.Event {
     fileprivate var gate: ConnectionGate? {
         if case .gate(let gate) = self { gate } else { nil }
     }

@@ -41,7 +41,7 @@ struct AccessDesk {
     ) -> AccessReason? {
         let address = Self.address(number)
         if let refusal = machine.admit(Self.id(key), from: address, at: now) { return refusal.reason }
-        let mark = NonceMark(of: Array("nonce\(nonce)".utf8), key: Self.id(key), seed: Self.seed)
+        let mark = NonceHash(of: Array("nonce\(nonce)".utf8), key: Self.id(key), seed: Self.seed)
         let signature = CheckedRequest.Signature(
             isAuthentic: isAuthentic, created: created ?? wall.seconds, expires: nil, nonce: mark, digest: .none)
         let request = CheckedRequest(key: Self.id(key), address: address, evidence: .signature(signature))

@@ -7,8 +7,8 @@ import Testing
 
 /// Tests of the memory for nonces beside a set of the standard library.
 @Suite struct NonceTableTests {
-    private func mark(_ number: Int) -> NonceMark {
-        NonceMark(of: Array("\(number)".utf8), key: AccessDesk.id(1), seed: (1, 2))
+    private func mark(_ number: Int) -> NonceHash {
+        NonceHash(of: Array("\(number)".utf8), key: AccessDesk.id(1), seed: (1, 2))
     }
 
     @Test(arguments: 0..<10)
@@ -40,11 +40,11 @@ import Testing
     }
 
     @Test func `Marks differ by nonce, key and seed`() {
-        var marks: Set<NonceMark> = []
+        var marks: Set<NonceHash> = []
         for number in 0..<1000 {
             marks.insert(mark(number))
-            marks.insert(NonceMark(of: Array("\(number)".utf8), key: AccessDesk.id(2), seed: (1, 2)))
-            marks.insert(NonceMark(of: Array("\(number)".utf8), key: AccessDesk.id(1), seed: (1, 3)))
+            marks.insert(NonceHash(of: Array("\(number)".utf8), key: AccessDesk.id(2), seed: (1, 2)))
+            marks.insert(NonceHash(of: Array("\(number)".utf8), key: AccessDesk.id(1), seed: (1, 3)))
         }
         #expect(marks.count == 3000)
     }

@@ -33,9 +33,9 @@ import Testing
 
     @Test func `The mark of a node comes first, and a mark for another configuration does not count`() {
         let (a, b) = (Self.node("a"), Self.node("b"))
-        let whole = ScaleMark(Self.shop, node: nil, connections: 4...9, configured: 1...4)
-        let one = ScaleMark(Self.shop, node: b, connections: 7...7, configured: 1...4)
-        func range(_ node: NodeID, _ marks: [ScaleMark], configured: ClosedRange<Int> = 1...4) -> ClosedRange<Int>? {
+        let whole = SharedScale(Self.shop, node: nil, connections: 4...9, configured: 1...4)
+        let one = SharedScale(Self.shop, node: b, connections: 7...7, configured: 1...4)
+        func range(_ node: NodeID, _ marks: [SharedScale], configured: ClosedRange<Int> = 1...4) -> ClosedRange<Int>? {
             ConnectionShare.range(of: Self.shop, on: node, configured: configured, marks: marks, live: [a, b])
         }
         #expect(range(a, [whole, one]) == 2...5 && range(b, [whole, one]) == 7...7 && range(b, [whole]) == 2...4)

@@ -114,7 +114,7 @@ import Testing
         guard index.read(text) == .json, let json = index.values(in: text), json.kind(0) == .object else {
             return false
         }
-        return PayloadScreen(json, type: options.pushType).isClean(0) && PayloadScreen.isClean(options)
+        return PayloadQuickCheck(json, type: options.pushType).isClean(0) && PayloadQuickCheck.isClean(options)
     }
 
     /// Returns options as intake has them: valid, and without a time to compare expirations with.

@@ -66,7 +66,7 @@ struct IntakeGround: Sendable {
             id: AppID("shop")!, codec: APNsCodec(app: AppID("shop")!, topic: "com.example.shop", usesToken: true))
         var settings = IntakeSettings(router: "tcp://127.0.0.1:*", apps: AppTable([shop]))
         // All tests share one process, so its memory growth is not a measure.
-        settings.door.growth = .max
+        settings.connectionLimits.growth = .max
         change(&settings)
         let (context, loop, ledger) = (try ZMQContext(), EventLoop(name: "intake"), ListLedger())
         let handler = try ZAPHandler(in: context, admitting: users ?? [:])

@@ -182,7 +182,7 @@ final class BusScene: Sendable {
         loop = EventLoop(name: "bus", clock: clock)
         var settings = EventBusSettings(publish: "tcp://127.0.0.1:*", replay: "tcp://127.0.0.1:*")
         // All tests share the process, so its growth is not limited.
-        settings.door.growth = .max
+        settings.connectionLimits.growth = .max
         // The limits are high, so that peers on a busy machine do not count as slow readers.
         settings.sendHighWater = 100_000
         settings.unacknowledgedTimeout = .seconds(3600)

@@ -70,7 +70,7 @@ import Testing
             scene.log.partCount = 4
             var settings = EventBusSettings(publish: "tcp://127.0.0.1:*", replay: "tcp://127.0.0.1:*")
             settings.isOfCluster = true
-            settings.door.growth = .max
+            settings.connectionLimits.growth = .max
             let second = EventBus(on: scene.loop, in: scene.context, log: scene.log, settings: settings)
             let endpoints = try await second.open()
             let buses = [scene.bus, second]

@@ -26,7 +26,7 @@ import Testing
         try await Scene.run(
             {
                 $0 = IntakeSettings(router: $0.router, pull: $0.pull, apps: apps)
-                $0.door.growth = .max
+                $0.connectionLimits.growth = .max
                 change(&$0)
             }, body)
     }

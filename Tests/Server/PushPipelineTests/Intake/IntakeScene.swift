@@ -39,7 +39,7 @@ struct IntakeScene: Sendable {
     ) async throws {
         var settings = IntakeSettings(router: "tcp://127.0.0.1:*", pull: "tcp://127.0.0.1:*", apps: apps)
         // All tests share the process, so its growth is not limited.
-        settings.door.growth = .max
+        settings.connectionLimits.growth = .max
         change(&settings)
         let context = try ZMQContext()
         let handler = try ZAPHandler(in: context, admitting: users ?? [:])

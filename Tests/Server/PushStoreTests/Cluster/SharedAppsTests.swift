@@ -32,7 +32,7 @@ import Testing
             }
         }
 
-        func waitForMark(_ mark: BrakeMark) async { _ = await read.wait { $0.last?.brakes[shop] == mark } }
+        func waitForMark(_ mark: SharedBrake) async { _ = await read.wait { $0.last?.brakes[shop] == mark } }
     }
 
     @Test func `Of two nodes that set a brake, one has set it, and both see it`() async throws {
@@ -43,20 +43,20 @@ import Testing
         let verdicts = await [one, other]
         #expect(verdicts.filter { $0 == .stored }.count == 1 && verdicts.filter { $0 == .overtaken }.count == 1)
         let first = verdicts[0] == .stored
-        await a.waitForMark(BrakeMark(generation: 0, isOn: true, isOwn: first))
-        await b.waitForMark(BrakeMark(generation: 0, isOn: true, isOwn: !first))
+        await a.waitForMark(SharedBrake(generation: 0, isOn: true, isOwn: first))
+        await b.waitForMark(SharedBrake(generation: 0, isOn: true, isOwn: !first))
         // A release of another generation comes too late, and a second one finds the brake released.
         #expect(await b.decide(isOn: false, generation: 7) == .overtaken)
         #expect(await b.decide(isOn: false, generation: 0) == .stored)
         #expect(await a.decide(isOn: false, generation: 0) == .overtaken)
         #expect(await a.decide(isOn: true, generation: 0) == .overtaken)
-        await a.waitForMark(BrakeMark(generation: 1, isOn: false, isOwn: false))
+        await a.waitForMark(SharedBrake(generation: 1, isOn: false, isOwn: false))
         #expect(await a.decide(isOn: true, generation: 1) == .stored)
         await a.node.ledger.close()
         await b.node.ledger.close()
         // The brake is on after a restart of all nodes.
         let again = try await Node("c", options)
-        await again.waitForMark(BrakeMark(generation: 1, isOn: true, isOwn: false))
+        await again.waitForMark(SharedBrake(generation: 1, isOn: true, isOwn: false))
         await again.node.ledger.close()
     }
 
@@ -71,7 +71,7 @@ import Testing
         #expect(try await test.count(rows) == 2)
         await a.node.ledger.close()
         try await b.node.open(1, epoch: try await test.raise(1))
-        await b.waitForMark(BrakeMark(generation: 1, isOn: false, isOwn: false))
+        await b.waitForMark(SharedBrake(generation: 1, isOn: false, isOwn: false))
         #expect(try await test.count(rows) == 2)
         #expect(try await b.node.events(of: 1).isEmpty)
 
@@ -147,8 +147,8 @@ import Testing
     @Test func `A number of connections for all nodes replaces those of single ones, and stays`() async throws {
         let options = try await SharedPostgreSQL.shared.store(parts: 1, at: .current())
         let (a, b) = (try await Node("a", options), try await Node("b", options))
-        let one = ScaleMark(Self.shop, node: NodeID("b"), connections: 3...3, configured: 1...4)
-        let all = ScaleMark(Self.shop, node: nil, connections: 4...12, configured: 1...4)
+        let one = SharedScale(Self.shop, node: NodeID("b"), connections: 3...3, configured: 1...4)
+        let all = SharedScale(Self.shop, node: nil, connections: 4...12, configured: 1...4)
         #expect(await a.node.ledger.scale(one) == nil)
         _ = await b.read.wait { $0.last?.scales == [one] }
         #expect(await b.node.ledger.scale(all) == nil)

@@ -152,10 +152,10 @@ import Testing
 
     @Test func `The story of a Live Activity has its newest messages, and says that it lacks others`() async throws {
         try await withLedger { scene in
-            let count = TraceSearch.mostMessages + 20
+            let count = TraceSearch.maxMessages + 20
             for number in 0..<count { _ = await scene.accept(update("m-\(number)-", of: "home")) }
             let home = try await story(of: "home", in: scene)
-            #expect(!home.isComplete && home.lines.count == TraceSearch.mostMessages)
+            #expect(!home.isComplete && home.lines.count == TraceSearch.maxMessages)
             #expect(home.lines.first?.contains("\"m-20-\"") == true)
             #expect(home.lines.last?.contains("\"m-\(count - 1)-\"") == true)
         }

@@ -4,7 +4,7 @@ import PushWire
 
 /// The body of a request, translated to what intake takes.
 struct GorushRequest: Sendable {
-    static let mostNotifications = 100
+    static let maxNotifications = 100
 
     /// A notification that becomes a message.
     struct Push: Sendable {
@@ -71,8 +71,8 @@ struct GorushRequest: Sendable {
         }
         let all = Array(document.elements(list))
         guard !all.isEmpty else { throw GorushFault("the list of notifications is empty") }
-        guard all.count <= mostNotifications else {
-            throw GorushFault("there are \(all.count) notifications; \(mostNotifications) are allowed")
+        guard all.count <= maxNotifications else {
+            throw GorushFault("there are \(all.count) notifications; \(maxNotifications) are allowed")
         }
         return all
     }

@@ -12,7 +12,7 @@ enum GorushSchema {
             "type": "object", "required": ["notifications"], "additionalProperties": false,
             "properties": [
                 "notifications": [
-                    "type": "array", "minItems": 1, "maxItems": .integer(Int64(GorushRequest.mostNotifications)),
+                    "type": "array", "minItems": 1, "maxItems": .integer(Int64(GorushRequest.maxNotifications)),
                     "items": notification,
                 ]
             ],

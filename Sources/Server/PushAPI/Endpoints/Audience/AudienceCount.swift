@@ -8,7 +8,7 @@ package struct AudienceCount: Sendable {
     package static let shown = 10
     private static let pageSize = 2000
     /// The number of pages after which the count ends. A page has few devices if few of those examined match.
-    private static let mostPages = 100
+    private static let maxPages = 100
 
     private let registry: any DeviceRegistry
     private let most: Int
@@ -32,7 +32,7 @@ package struct AudienceCount: Sendable {
         var answer = AudienceAnswer(count: 0, isComplete: false, devices: [], inactive: 0, unknown: 0, ofOtherKinds: 0)
         if !preferred.isEmpty { answer.preferred = 0 }
         var cursor: AudienceCursor?
-        for _ in 0..<Self.mostPages {
+        for _ in 0..<Self.maxPages {
             try Task.checkCancellation()
             var page = try await registry.page(
                 of: audience, app: app, kind: kind, after: cursor, limit: Self.pageSize)

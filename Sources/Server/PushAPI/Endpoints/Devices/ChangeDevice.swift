@@ -27,12 +27,12 @@ package struct ChangeDevice: Endpoint {
         example: ["user": "ada", "tags": ["beta", "vip"]], problems: [.unknownDevice, .conflict],
         records: [.operatorDeviceChange])
 
-    private let devices: any DeviceBook
+    private let devices: any DeviceDirectory
     private let lookup: DeviceLookup
     private let identities: Identities
     private let apps: AppCatalog
 
-    package init(devices: any DeviceBook, identities: Identities, apps: AppCatalog) {
+    package init(devices: any DeviceDirectory, identities: Identities, apps: AppCatalog) {
         self.devices = devices
         lookup = DeviceLookup(devices: devices)
         self.identities = identities

@@ -19,10 +19,10 @@ package struct DeactivateDevice: Endpoint {
         example: ["reason": "lost"], problems: [.unknownDevice],
         records: [.operatorDeviceDeactivate])
 
-    private let devices: any DeviceBook
+    private let devices: any DeviceDirectory
     private let lookup: DeviceLookup
 
-    package init(devices: any DeviceBook) {
+    package init(devices: any DeviceDirectory) {
         self.devices = devices
         lookup = DeviceLookup(devices: devices)
     }

@@ -2,7 +2,7 @@ import PushModel
 
 /// Finds the devices of endpoints that name one.
 struct DeviceLookup: Sendable {
-    let devices: any DeviceBook
+    let devices: any DeviceDirectory
 
     /// Returns the device.
     ///

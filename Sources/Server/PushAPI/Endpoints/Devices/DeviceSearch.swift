@@ -41,7 +41,7 @@ package struct DeviceSearch: EndpointInput {
     }
 
     /// Returns the page of the devices that the caller may see.
-    func page(of devices: any DeviceBook, apps: AppCatalog, for caller: Caller) async throws -> DeviceList {
+    func page(of devices: any DeviceDirectory, apps: AppCatalog, for caller: Caller) async throws -> DeviceList {
         var filter = DeviceFilter()
         filter.app = try caller.app(for: app)
         if let app { try apps.check(app) }

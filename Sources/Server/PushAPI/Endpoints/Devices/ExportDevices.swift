@@ -11,10 +11,10 @@ package struct ExportDevices: Endpoint {
         summary: "Returns devices with their tokens, for a backup.", problems: [.unknownApp],
         records: [.operatorDevicesExport])
 
-    private let devices: any DeviceBook
+    private let devices: any DeviceDirectory
     private let apps: AppCatalog
 
-    package init(devices: any DeviceBook, apps: AppCatalog) {
+    package init(devices: any DeviceDirectory, apps: AppCatalog) {
         self.devices = devices
         self.apps = apps
     }

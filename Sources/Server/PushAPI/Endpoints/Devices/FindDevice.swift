@@ -22,7 +22,7 @@ package struct FindDevice: Endpoint {
     private let identities: Identities
     private let apps: AppCatalog
 
-    package init(devices: any DeviceBook, identities: Identities, apps: AppCatalog) {
+    package init(devices: any DeviceDirectory, identities: Identities, apps: AppCatalog) {
         lookup = DeviceLookup(devices: devices)
         self.identities = identities
         self.apps = apps

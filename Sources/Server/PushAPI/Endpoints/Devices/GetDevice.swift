@@ -10,7 +10,7 @@ package struct GetDevice: Endpoint {
 
     private let lookup: DeviceLookup
 
-    package init(devices: any DeviceBook) {
+    package init(devices: any DeviceDirectory) {
         lookup = DeviceLookup(devices: devices)
     }
 

@@ -8,10 +8,10 @@ package struct ListDevices: Endpoint {
         .get, at: "/v1/devices", id: "listDevices", access: .role(.observe), subject: "Devices",
         summary: "Returns devices without their tokens, in a stable order.", problems: [.unknownApp])
 
-    private let devices: any DeviceBook
+    private let devices: any DeviceDirectory
     private let apps: AppCatalog
 
-    package init(devices: any DeviceBook, apps: AppCatalog) {
+    package init(devices: any DeviceDirectory, apps: AppCatalog) {
         self.devices = devices
         self.apps = apps
     }

@@ -13,10 +13,10 @@ package struct ReactivateDevice: Endpoint {
         problems: [.unknownDevice, .conflict],
         records: [.operatorDeviceReactivate])
 
-    private let devices: any DeviceBook
+    private let devices: any DeviceDirectory
     private let lookup: DeviceLookup
 
-    package init(devices: any DeviceBook) {
+    package init(devices: any DeviceDirectory) {
         self.devices = devices
         lookup = DeviceLookup(devices: devices)
     }

@@ -36,10 +36,10 @@ package struct RegisterDevice: Endpoint {
             .init(200, about: "The device was known, or was inactive and is active again."),
         ], problems: [.unknownApp])
 
-    private let devices: any DeviceBook
+    private let devices: any DeviceDirectory
     private let apps: AppCatalog
 
-    package init(devices: any DeviceBook, apps: AppCatalog) {
+    package init(devices: any DeviceDirectory, apps: AppCatalog) {
         self.devices = devices
         self.apps = apps
     }

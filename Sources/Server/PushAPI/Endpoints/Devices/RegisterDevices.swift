@@ -48,11 +48,11 @@ package struct RegisterDevices: RawBodyEndpoint {
         ]), problems: [.unknownApp],
         records: [.operatorDeviceAdd, .operatorDevicesImport])
 
-    private let devices: any DeviceBook
+    private let devices: any DeviceDirectory
     private let identities: Identities
     private let apps: AppCatalog
 
-    package init(devices: any DeviceBook, identities: Identities, apps: AppCatalog) {
+    package init(devices: any DeviceDirectory, identities: Identities, apps: AppCatalog) {
         self.devices = devices
         self.identities = identities
         self.apps = apps

@@ -29,11 +29,11 @@ package struct RegisterLegacyDevice: Endpoint {
         problems: [.unknownApp, .tooManyRequests])
 
     private let app: AppID
-    private let devices: any DeviceBook
+    private let devices: any DeviceDirectory
     private let apps: AppCatalog
     private let rates = Locked(AddressRates(burst: 60, interval: .seconds(1), limit: 10_000))
 
-    package init(_ app: AppID, devices: any DeviceBook, apps: AppCatalog) {
+    package init(_ app: AppID, devices: any DeviceDirectory, apps: AppCatalog) {
         self.app = app
         self.devices = devices
         self.apps = apps

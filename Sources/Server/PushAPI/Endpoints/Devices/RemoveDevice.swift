@@ -18,10 +18,10 @@ package struct RemoveDevice: Endpoint {
         problems: [.unknownDevice],
         records: [.operatorDeviceRemove])
 
-    private let devices: any DeviceBook
+    private let devices: any DeviceDirectory
     private let lookup: DeviceLookup
 
-    package init(devices: any DeviceBook) {
+    package init(devices: any DeviceDirectory) {
         self.devices = devices
         lookup = DeviceLookup(devices: devices)
     }

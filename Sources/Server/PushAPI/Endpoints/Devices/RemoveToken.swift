@@ -28,11 +28,11 @@ package struct RemoveToken: Endpoint {
         body: .jsonOrForm, example: ["token": .string(DeviceInput.exampleToken)],
         records: [.operatorDeviceRemove])
 
-    private let devices: any DeviceBook
+    private let devices: any DeviceDirectory
     private let identities: Identities
     private let apps: AppCatalog
 
-    package init(devices: any DeviceBook, identities: Identities, apps: AppCatalog) {
+    package init(devices: any DeviceDirectory, identities: Identities, apps: AppCatalog) {
         self.devices = devices
         self.identities = identities
         self.apps = apps

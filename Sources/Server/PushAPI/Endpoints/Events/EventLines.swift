@@ -17,7 +17,7 @@ enum EventLines {
 
 /// Events, one on each line, as monitors receive them.
 package enum EventLinesKind: WrittenLines {
-    package static func lineSchema(in book: inout SchemaBook) -> JSONValue? {
+    package static func lineSchema(in book: inout NamedSchemas) -> JSONValue? {
         book.schema(named: "Event", event)
     }
 

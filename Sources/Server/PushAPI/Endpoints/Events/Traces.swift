@@ -26,9 +26,9 @@ package enum TraceKind: WrittenKind {
 /// Searches for the events of a subject, and writes what it finds.
 package struct Traces: Sendable {
     let log: any EventLog
-    private let devices: any DeviceBook
+    private let devices: any DeviceDirectory
 
-    package init(log: any EventLog, devices: any DeviceBook) {
+    package init(log: any EventLog, devices: any DeviceDirectory) {
         self.log = log
         self.devices = devices
     }
@@ -37,7 +37,7 @@ package struct Traces: Sendable {
     func user(_ name: String, in search: TraceSearch) async throws -> TraceSearch.Found {
         var filter = DeviceFilter()
         filter.user = name
-        let page = try await devices.list(filter, after: nil, limit: TraceSearch.mostDevices)
+        let page = try await devices.list(filter, after: nil, limit: TraceSearch.maxDevices)
         var found = try await search.devices(page.devices.map(\.id))
         found.hasMoreDevices = page.next != nil
         return found
@@ -49,7 +49,7 @@ package struct Traces: Sendable {
     ) async throws -> TraceSearch.Found {
         var filter = DeviceFilter()
         (filter.app, filter.activity) = (app, name)
-        let page = try await devices.list(filter, after: nil, limit: TraceSearch.mostDevices)
+        let page = try await devices.list(filter, after: nil, limit: TraceSearch.maxDevices)
         var found = try await search.activity(name, of: app, startedBy: start, addresses: page.devices.map(\.id))
         found.hasMoreDevices = page.next != nil
         return found

@@ -9,14 +9,14 @@ package protocol MessageObstacles: Sendable {
 
 /// Adds to a message why it has not gone out, or not to all of its devices.
 struct ObstacleSearch: Sendable {
-    let devices: any DeviceBook
+    let devices: any DeviceDirectory
     /// Nil if no server runs: the files of a stopped one say nothing about what it waits for.
     let live: (any MessageObstacles)?
 
     /// The maximum number of users whose devices are looked up.
-    private static let mostUsers = 10
+    private static let maxUsers = 10
     /// The maximum number of devices of a user that are looked at.
-    private static let mostDevices = 100
+    private static let maxDevices = 100
 
     func explained(_ message: MessageSummary) async -> MessageSummary {
         var explained = message
@@ -36,10 +36,10 @@ struct ObstacleSearch: Sendable {
         let none = "its audience had no active device"
         guard let app = AppID(message.app), let users = message.request.users, !users.isEmpty else { return none }
         var parts: [String] = []
-        for user in users.prefix(Self.mostUsers) {
+        for user in users.prefix(Self.maxUsers) {
             var filter = DeviceFilter()
             (filter.app, filter.user) = (app, user)
-            guard let found = try? await devices.list(filter, after: nil, limit: Self.mostDevices) else { return none }
+            guard let found = try? await devices.list(filter, after: nil, limit: Self.maxDevices) else { return none }
             parts.append(Self.sentence(user, found.devices))
         }
         return "\(none); now \(parts.joined(separator: "; "))"

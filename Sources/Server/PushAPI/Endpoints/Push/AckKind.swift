@@ -44,5 +44,5 @@ package enum AckKind: WrittenKind {
 
 /// The acks of a body with lines: one for each line, in order.
 package enum AckLinesKind: WrittenLines {
-    package static func lineSchema(in book: inout SchemaBook) -> JSONValue? { AckKind.schema(in: &book) }
+    package static func lineSchema(in book: inout NamedSchemas) -> JSONValue? { AckKind.schema(in: &book) }
 }

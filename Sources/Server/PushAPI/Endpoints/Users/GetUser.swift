@@ -21,13 +21,13 @@ package struct GetUser: Endpoint {
         summary: "Returns the addresses of a user without their tokens, their reports, and messages to the user.",
         problems: [.unknownUser, .unknownApp], records: [.operatorUserExport])
 
-    private let devices: any DeviceBook
+    private let devices: any DeviceDirectory
     private let history: MessageHistory
     private let apps: AppCatalog
     /// All listings read the log on one thread, which replays need, too.
     private let turns = SearchTurns(2)
 
-    package init(devices: any DeviceBook, history: MessageHistory, apps: AppCatalog) {
+    package init(devices: any DeviceDirectory, history: MessageHistory, apps: AppCatalog) {
         self.devices = devices
         self.history = history
         self.apps = apps
@@ -101,7 +101,7 @@ package struct GetUser: Endpoint {
 
     private func reports(of device: DeviceRecord) async throws -> [UserAnswer.UserReport] {
         var reports: [UserAnswer.UserReport] = []
-        for segment in try await history.log.trace(.device(device.id), limit: TraceSearch.mostAsked) {
+        for segment in try await history.log.trace(.device(device.id), limit: TraceSearch.maxAsked) {
             _ = segment.couldBeRead { entry in
                 let event = entry.event
                 guard event.device == device.id, event.kind == .deliveryDisplayed || event.kind == .deliveryOpened

@@ -1,5 +1,5 @@
 /// The state of the brake of one app, on which the nodes of a cluster agree.
-package struct BrakeMark: Sendable, Equatable {
+package struct SharedBrake: Sendable, Equatable {
     /// Grows with each release. Answers that were counted in an earlier generation no longer count.
     package var generation: Int64
     package var isOn: Bool

@@ -2,7 +2,7 @@ import PushModel
 import PushWire
 
 /// How far a replay has read in each of its parts.
-struct ReplayCourse {
+struct ReplayProgress {
     /// The parts that are left to read, in reverse order: the next one is at the end.
     private var left: [Int]
     /// Whether the request and its answer name one part with a number.

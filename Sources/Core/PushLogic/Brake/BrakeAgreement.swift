@@ -12,7 +12,7 @@ package import PushTime
 /// answers of the flood, which arrive from other nodes a little later, would set the brake again.
 ///
 /// Until a change is known to be stored, the brake stays on rather than off.
-package struct BrakeBook: Sendable {
+package struct BrakeAgreement: Sendable {
     package enum Action: Sendable, Equatable {
         /// Ask the board to store the change, then call ``decided(_:with:)``. Without a board it is stored.
         case decide(BrakeDecision)
@@ -160,19 +160,19 @@ package struct BrakeBook: Sendable {
     /// Takes what the nodes share, as it was read after all changes of this node had a result.
     package mutating func read(_ shared: SharedApps, now: MonotonicTime) -> [Action] {
         var actions: [Action] = []
-        for (app, mark) in shared.brakes where entries[app] == nil && mark != BrakeMark() {
+        for (app, mark) in shared.brakes where entries[app] == nil && mark != SharedBrake() {
             entries[app] = Entry(brake: BrakeMachine(policy))
             entries[app]?.generation = mark.generation
         }
         for app in entries.keys.sorted(by: { $0.name < $1.name }) {
-            actions += follow(shared.brakes[app] ?? BrakeMark(), app: app)
+            actions += follow(shared.brakes[app] ?? SharedBrake(), app: app)
         }
         for report in shared.reports { actions += count(report, now: now) }
         hasRead = true
         return actions
     }
 
-    private mutating func follow(_ mark: BrakeMark, app: AppID) -> [Action] {
+    private mutating func follow(_ mark: SharedBrake, app: AppID) -> [Action] {
         guard var entry = entries[app], entry.deciding == nil else { return [] }
         defer { entries[app] = entry }
         var actions: [Action] = []

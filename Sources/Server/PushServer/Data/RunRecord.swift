@@ -7,7 +7,7 @@ import PushTransport
 /// and otherwise how many deliveries may have been unanswered.
 ///
 /// The file is not synced. It survives when the process is killed, but after a power failure its number may be missing.
-struct RunMark: Sendable {
+struct RunRecord: Sendable {
     static let fileName = "running.json"
     private static let version = 1
 

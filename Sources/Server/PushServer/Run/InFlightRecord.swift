@@ -4,8 +4,8 @@ import PushModel
 /// Keeps the run mark up to date with the number of deliveries that may be unanswered at the push services.
 ///
 /// After a crash the next start reports this number: it bounds the deliveries that may arrive twice.
-struct InFlightMark: Sendable {
-    let mark: RunMark
+struct InFlightRecord: Sendable {
+    let mark: RunRecord
     let gateways: ServedGateways
     let files: BlockingPool
 

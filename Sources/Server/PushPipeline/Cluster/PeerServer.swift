@@ -6,7 +6,7 @@ import PushWire
 /// The socket at which other nodes of the cluster hand in calls for partitions of this one. Confined to its loop.
 ///
 /// A call is carried out by the ledger of this node or refused. It is never passed on, so that no call goes in circles.
-final class PeerDesk {
+final class PeerServer {
     private let loop: EventLoop
     private let settings: ClusterPeers.Settings
     private let ledger: any Ledger

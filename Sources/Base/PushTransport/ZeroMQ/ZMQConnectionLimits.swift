@@ -1,12 +1,12 @@
 /// The limits for the connections of sockets.
-package struct ZMQDoorLimits: Hashable, Sendable {
+package struct ZMQConnectionLimits: Hashable, Sendable {
     /// The maximum number of connections of all sockets together.
     package var connections: Int
     /// The number of bytes that a connection may send without a message coming out of its socket. It must be larger
     /// than the longest message.
-    package var hoard: Int
+    package var maxHeld: Int
     /// The same limit for all connections of a socket together.
-    package var hoardTogether: Int
+    package var maxHeldTogether: Int
     /// The number of bytes by which connections may make the process grow. Above it, they may hold no more than
     /// ``harmless``.
     package var growth = 192 << 20
@@ -16,10 +16,10 @@ package struct ZMQDoorLimits: Hashable, Sendable {
     /// messages are read.
     package var patience = Duration.seconds(30)
 
-    package init(connections: Int, hoard: Int = 64 << 20, hoardTogether: Int = 512 << 20) {
+    package init(connections: Int, maxHeld: Int = 64 << 20, maxHeldTogether: Int = 512 << 20) {
         self.connections = connections
-        self.hoard = hoard
-        self.hoardTogether = hoardTogether
+        self.maxHeld = maxHeld
+        self.maxHeldTogether = maxHeldTogether
     }
 
     /// The number of bytes that connections may hold in any case: split into frames of any size, they take at most

@@ -1,7 +1,7 @@
 package import PushWire
 
 /// The schemas of the answers of an API, each under the name of its type.
-package struct SchemaBook {
+package struct NamedSchemas {
     package private(set) var schemas: [String: JSONValue] = [:]
 
     package init() {}

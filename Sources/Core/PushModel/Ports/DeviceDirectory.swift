@@ -1,5 +1,5 @@
 /// The registry as operators and their tools use it.
-package protocol DeviceBook: AnyObject, Sendable {
+package protocol DeviceDirectory: AnyObject, Sendable {
     /// Registers all of the devices or none, and returns the results in the same order. Publishes `device.registered`
     /// and `device.reactivated`.
     func register(_ devices: [DeviceRegistration]) async throws -> [RegisteredDevice]
@@ -29,7 +29,7 @@ package protocol DeviceBook: AnyObject, Sendable {
     func wipe() async throws
 }
 
-extension DeviceBook {
+extension DeviceDirectory {
     package func erase(_ devices: [DeviceID], as pseudonym: String) async throws -> [DeviceID] {
         try await remove(devices)
     }

@@ -6,7 +6,7 @@ import PushWire
 ///
 /// It is never removed: the number of the newest event of that kind says whether the event is on disk. A start that is
 /// killed before that announces it again, under a number that nobody has seen.
-enum RestoreMark {
+enum RestoreRecord {
     private static let names = ["restored_backup", "restored_newest", "restored_next"]
 
     /// Records that the numbers of a gap are left out. Call this in the transaction that adds the gap.

@@ -2,7 +2,7 @@ package import PushModel
 
 /// A keyed hash of a key id and a nonce, by which a nonce is recognized. Two different nonces have the same mark with a
 /// probability of 2^-128, and nobody can choose such nonces.
-package struct NonceMark: Hashable, Sendable {
+package struct NonceHash: Hashable, Sendable {
     let high: UInt64
     let low: UInt64
 

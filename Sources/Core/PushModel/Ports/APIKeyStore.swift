@@ -1,7 +1,7 @@
 package import PushTime
 
 /// The store of API keys.
-package protocol KeyBook: AnyObject, Sendable {
+package protocol APIKeyStore: AnyObject, Sendable {
     /// All keys in the order of their creation, including ended ones that are not forgotten yet. They are in memory.
     var keys: [StoredKey] { get }
 
@@ -24,7 +24,7 @@ package protocol KeyBook: AnyObject, Sendable {
     func whenChangedElsewhere(_ observer: @escaping @Sendable () async -> Void)
 }
 
-extension KeyBook {
+extension APIKeyStore {
     /// Keys in a file are changed by this process alone.
     package func whenChangedElsewhere(_ observer: @escaping @Sendable () async -> Void) {}
 }

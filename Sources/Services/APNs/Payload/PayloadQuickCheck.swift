@@ -6,7 +6,7 @@ import PushWire
 /// It is conservative. True means that ``PayloadRules`` has no findings, except perhaps for duplicate keys among the
 /// app's own members. False means that ``PayloadRules`` has to check, which takes twenty times as long. Correct
 /// everyday payloads pass without a `String` and without an allocation.
-struct PayloadScreen {
+struct PayloadQuickCheck {
     private let json: IndexedJSON
     private let type: PushType
     /// Whether the notification is for a pass of Wallet, which has no `aps`.

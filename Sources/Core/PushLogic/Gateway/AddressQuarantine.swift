@@ -4,7 +4,7 @@ import PushTime
 /// The addresses of one host that went silent or failed, and the time until which they are in quarantine.
 ///
 /// Some front ends of a push service accept connections and never answer, while their neighbors do.
-struct AddressBook {
+struct AddressQuarantine {
     private struct Mark {
         let address: String
         var strikes: Int

@@ -1,5 +1,5 @@
 /// The mark of a ledger that was imported into the store of a cluster. A single node must not send its messages any more.
-enum ImportMark {
+enum ImportRecord {
     /// Returns the store; nil if the ledger was not imported.
     static func read(_ connection: SQLiteConnection) throws(StoreError) -> String? {
         let find = try connection.prepare("SELECT value FROM meta WHERE name = 'imported'")

@@ -2,13 +2,13 @@ package import PushModel
 package import PushTime
 
 /// A book of keys that derives each change from all keys. The rules are those of ``KeyChange``, in all engines.
-package protocol ChangingKeyBook: KeyBook {
+package protocol ChangingKeyStore: APIKeyStore {
     /// Stores the change that `decide` derives from the keys, and returns it. It is decided anew if the keys change
     /// meanwhile.
     func change(_ decide: ([StoredKey]) throws -> KeyChange) async throws -> KeyChange
 }
 
-extension ChangingKeyBook {
+extension ChangingKeyStore {
     package func add(_ key: StoredKey, at now: WallTime) async throws {
         _ = try await change { try KeyChange.adding(key, to: $0, at: now) }
     }

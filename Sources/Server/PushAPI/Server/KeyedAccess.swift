@@ -2,8 +2,8 @@ package import PushLoop
 package import PushModel
 package import PushTransport
 
-/// The door of a port: what is open to all is open, and everything else needs a key with a role for it.
-package struct GuardedDoor: Door {
+/// The access to a port: what is open to all is open, and everything else needs a key with a role for it.
+package struct KeyedAccess: RequestAccess {
     /// The key of a connection's last request, so that the connection ends with the rights of the key.
     final class Mark {
         let key: APIKeyID

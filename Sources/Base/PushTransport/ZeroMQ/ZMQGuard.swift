@@ -10,7 +10,7 @@ import PushLoop
 /// behind libzmq's own thread.
 ///
 /// Confined to the loop of its sockets. It is the monitor of each socket, so they cannot have another one.
-package final class ZMQDoor {
+package final class ZMQGuard {
     package enum Event: Hashable, Sendable {
         /// The gate was closed or opened.
         case gate(ConnectionGate)
@@ -19,16 +19,16 @@ package final class ZMQDoor {
         case endedStuck(Int)
         /// A client was disconnected because it sent too much without completing a message, or while the socket was not
         /// read.
-        case endedHoarder(address: String)
+        case endedHoarding(address: String)
         /// libzmq itself refused a client in the handshake, without a question to the ``ZAPHandler``.
         case refusedHandshake(ZMQRefusedHandshake)
-        /// The socket could not be bound after stuck connections were ended. The door tries again.
+        /// The socket could not be bound after stuck connections were ended. The guard tries again.
         case cannotBind(ZMQError)
     }
 
     package private(set) var gate: ConnectionGate
     private var watched: [Watched] = []
-    private let limits: ZMQDoorLimits
+    private let limits: ZMQConnectionLimits
     private let report: (Event) -> Void
     private var isCheckScheduled = false
     private var memoryGrowth: MemoryGrowthDetector
@@ -45,14 +45,14 @@ package final class ZMQDoor {
         /// Why the handshake failed whose connection is reported as ended next.
         var failure: ZMQRefusedHandshake.Cause?
 
-        init(_ socket: ZMQSocket, limits: ZMQDoorLimits) {
+        init(_ socket: ZMQSocket, limits: ZMQConnectionLimits) {
             self.socket = socket
             connections = WatchedConnections(limits: limits)
         }
     }
 
     /// - Parameter report: Called on the loop.
-    package init(limits: ZMQDoorLimits, report: @escaping (Event) -> Void = { _ in }) {
+    package init(limits: ZMQConnectionLimits, report: @escaping (Event) -> Void = { _ in }) {
         gate = ConnectionGate(maxOpen: limits.connections)
         memoryGrowth = MemoryGrowthDetector(growth: limits.growth)
         self.limits = limits
@@ -163,7 +163,7 @@ package final class ZMQDoor {
                 continue
             }
             hasEndedHoarders = true
-            report(.endedHoarder(address: peer.description))
+            report(.endedHoarding(address: peer.description))
         }
         guard one.isUnbound || findings.stuck >= limits.stuck else { return }
         let wasReported = one.isUnbound

@@ -4,7 +4,7 @@ import PushTime
 import TestSupport
 import Testing
 
-@Suite struct BrakeBookTests {
+@Suite struct BrakeAgreementTests {
     private typealias Candidates = BrakeMachine.Candidates
 
     private static let shop = AppID("shop")!
@@ -12,7 +12,7 @@ import Testing
     private static func time(_ seconds: Int64) -> MonotonicTime { MonotonicTime(nanoseconds: seconds * 1_000_000_000) }
 
     @Test func `A single node decides at once`() throws {
-        var book = BrakeBook()
+        var book = BrakeAgreement()
         let (mayPass, actions) = book.answered(
             100, candidates: Candidates(misdirected: 100), of: Self.shop, now: Self.time(0))
         let on = BrakeDecision(Self.shop, isOn: true, generation: 0, candidates: 100, answers: 100)
@@ -30,7 +30,7 @@ import Testing
 
     /// Nodes with a table between them.
     private struct Cluster {
-        var books: [BrakeBook]
+        var books: [BrakeAgreement]
         var mark: (generation: Int64, isOn: Bool, author: String) = (0, false, "")
         var runs: [Int64]
         var reports: [Int: ReceivedReport] = [:]
@@ -38,12 +38,12 @@ import Testing
         var announced: [(node: Int, decision: BrakeDecision)] = []
 
         init(_ count: Int) {
-            books = Array(repeating: BrakeBook(), count: count)
+            books = Array(repeating: BrakeAgreement(), count: count)
             runs = Array(repeating: 1, count: count)
             numbers = Array(repeating: 0, count: count)
         }
 
-        mutating func perform(_ actions: [BrakeBook.Action], on node: Int) {
+        mutating func perform(_ actions: [BrakeAgreement.Action], on node: Int) {
             for action in actions {
                 switch action {
                 case .decide(let decision):
@@ -75,7 +75,7 @@ import Testing
                 brakes: mark.author.isEmpty
                     ? [:]
                     : [
-                        shop: BrakeMark(
+                        shop: SharedBrake(
                             generation: mark.generation, isOn: mark.isOn, isOwn: mark.author == author(node))
                     ],
                 reports: reports.filter { $0.key != node }.map(\.value).sorted { $0.node < $1.node })
@@ -157,7 +157,7 @@ import Testing
         let mayPass = cluster.answered(2, 100, misdirected: 100, now: Self.time(0))
         #expect(!mayPass)
         cluster.publish(2, now: Self.time(0))
-        cluster.books = Array(repeating: BrakeBook(), count: 3)
+        cluster.books = Array(repeating: BrakeAgreement(), count: 3)
         for node in 0..<3 {
             cluster.poll(node, now: Self.time(1))
             #expect(cluster.books[node].isStopped(Self.shop))
@@ -232,7 +232,7 @@ import Testing
         var now: Int64 = 0
         var share = 0.1
 
-        func perform(_ actions: [BrakeBook.Action], on node: Int) {
+        func perform(_ actions: [BrakeAgreement.Action], on node: Int) {
             for action in actions {
                 switch action {
                 case .decide(let decision): open.append((node, runs[node], decision))
@@ -290,7 +290,7 @@ import Testing
                     open.append((node, runs[node], decision))
                 }
             case 98 where Int.random(in: 0..<5, using: &random) == 0:
-                cluster.books[node] = BrakeBook()
+                cluster.books[node] = BrakeAgreement()
                 runs[node] += 1
                 cluster.runs[node] += 1
             default: break
