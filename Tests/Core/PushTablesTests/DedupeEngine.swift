@@ -201,9 +201,11 @@ final class DedupeEngine {
             }
             let row = after.rows[found].keys
             let scheduled = disk.scheduled
-            let keys = machine.examine(row) { first, count in
-                Set(scheduled.keys.filter { $0 >= first && $0 < first + UInt64(count) })
-            }
+            let keys = machine.examine(
+                row,
+                scheduled: { first, count in
+                    Set(scheduled.keys.filter { $0 >= first && $0 < first + UInt64(count) })
+                }, hasStoredKey: { after.storedKey(of: $0) != nil })
             guard let keys else { continue }
             forgotten.append(keys)
             after.rows.remove(at: found)

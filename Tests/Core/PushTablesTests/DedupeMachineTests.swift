@@ -200,6 +200,24 @@ import Testing
         #expect(engine.machine.deliveryCount == 0)
     }
 
+    @Test func `A device stays claimed as long as the id of its message, whatever its row of keys waits for`() {
+        let engine = engine()
+        _ = engine.write([request(N.request(1)), request(N.request(2, to: [3]))], at: 0)
+        _ = engine.write(outcomes: [outcome(1, 1, 1)], at: 2000)
+        _ = engine.write(completed: [1], at: 2000)
+        _ = engine.write([request(N.request(1, to: [1, 2]))], at: 2500)
+        let seq = engine.disk.rows.last?.keys.number ?? 0
+        // The second message waits, and keeps the id of the first. The delivery is older than the window.
+        while engine.trim(at: 10_001) {}
+        let ended = engine.disk.rows.flatMap(\.keys.ended)
+        #expect(ended.isEmpty)
+        #expect(engine.claim(1, [1, 2], for: seq) == [.had, .new])
+        _ = engine.write(outcomes: [outcome(2, 2, 3)], completed: [2], at: 10_001)
+        while engine.trim(at: 10_001) {}
+        #expect(engine.first(of: 1) == seq)
+        #expect(engine.claim(1, [1, 2], for: seq) == [.new, .had])
+    }
+
     // MARK: Claims
 
     @Test func `A device that is looked up stays free for another message of its id`() {

@@ -33,9 +33,12 @@ extension DedupeMachine {
     /// - while it records that a message is done whose row has unfinished messages, because a restart would send that
     ///   message again.
     ///
-    /// - Parameter scheduled: Returns which of `count` numbers from the given one belong to scheduled messages.
+    /// - Parameters:
+    ///   - scheduled: Returns which of `count` numbers from the given one belong to scheduled messages.
+    ///   - hasStoredKey: Returns whether a row of keys still contains the message.
     package mutating func examine<Failure: Error>(
-        _ row: KeyRow, scheduled: (_ first: UInt64, _ count: Int) throws(Failure) -> Set<UInt64>
+        _ row: KeyRow, scheduled: (_ first: UInt64, _ count: Int) throws(Failure) -> Set<UInt64>,
+        hasStoredKey: (UInt64) throws(Failure) -> Bool
     ) throws(Failure) -> ForgottenKeys? {
         if let message = try unfinished(row, scheduled: scheduled) {
             pinned.pin(row.number, until: message)
@@ -44,7 +47,15 @@ extension DedupeMachine {
         }
         let scheduled = row.accepted.isEmpty ? [] : try scheduled(row.number, row.accepted.count)
         var forgotten = ForgottenKeys()
-        forgotten.deliveries = row.ended
+        if pinned.hasRows {
+            for key in row.ended {
+                // The row of its message is pinned, and would release the device when another message has claimed it.
+                let isHeld = key.isOnly && key.isClaimed ? try hasStoredKey(key.seq) : false
+                if isHeld { forgotten.heldDevices.append(key.fingerprint) } else { forgotten.deliveries.append(key) }
+            }
+        } else {
+            forgotten.deliveries = row.ended
+        }
         forgotten.messages.reserveCapacity(row.accepted.count)
         for (index, key) in row.accepted.enumerated() {
             let seq = row.number &+ UInt64(index)
@@ -76,6 +87,7 @@ extension DedupeMachine {
             deliveries.remove(key.fingerprint)
             if key.isOnly { endedOnly.remove(key.fingerprint) }
         }
+        for fingerprint in keys.heldDevices { endedOnly.remove(fingerprint) }
         for (key, seq) in keys.messages { forget(key, seq: seq) }
     }
 

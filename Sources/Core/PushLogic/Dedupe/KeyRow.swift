@@ -20,6 +20,9 @@ package struct KeyRow: Equatable, Sendable {
 package struct ForgottenKeys: Sendable {
     package internal(set) var messages: [(key: AcceptedKey, seq: UInt64)] = []
     package internal(set) var deliveries: [EndedKey] = []
+    /// The deliveries of messages for one device whose ids are remembered for longer. The devices stay claimed as long
+    /// as these.
+    package internal(set) var heldDevices: [UInt64] = []
 
-    package var count: Int { messages.count + deliveries.count }
+    package var count: Int { messages.count + deliveries.count + heldDevices.count }
 }

@@ -12,6 +12,9 @@ struct PinnedKeys: Equatable {
     /// Whether no row waits for a message.
     var isEmpty: Bool { rows.isEmpty }
 
+    /// Whether there are rows that are older than the window.
+    var hasRows: Bool { !rows.isEmpty || !released.isEmpty }
+
     /// Releases the rows that wait for this message, or for the row of messages that begins with it.
     mutating func release(_ message: UInt64) {
         if rows.isEmpty { return }

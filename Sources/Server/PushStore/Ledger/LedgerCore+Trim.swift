@@ -146,18 +146,20 @@ extension LedgerCore {
                 hasMore = false
                 break
             }
-            let keys = try machine.dedupe.examine(KeyRow(row)) { (first, count) throws(StoreError) in
-                hasScheduled ? try rows.scheduledNumbers(from: first, count: count) : []
-            }
+            let keys = try machine.dedupe.examine(
+                KeyRow(row),
+                scheduled: { (first, count) throws(StoreError) in
+                    hasScheduled ? try rows.scheduledNumbers(from: first, count: count) : []
+                }, hasStoredKey: { (seq) throws(StoreError) in try rows.hasStoredKey(of: seq) })
             guard let keys else { continue }
             forgotten.append(keys)
             size += keys.count
             statements.removeKeys.bind(1, number)
             try statements.removeKeys.run()
+            rows.keyRow = nil
         }
         try statements.commit.run()
         if ageClock.isStoreDue { ageClock.lastStored = age }
-        rows.keyRow = nil
         for keys in forgotten { machine.dedupe.forget(keys) }
         return hasMore
     }

@@ -141,9 +141,9 @@ extension PostgreSQLCore {
                 throw StoreError(.damaged, "row \(dated.number) of the table groups is damaged")
             }
             let lookup = part.lookup
-            let forgotten = part.machine.dedupe.examine(stored.row) { (first, count) in
-                lookup.due.numbers(from: first, count: count)
-            }
+            let forgotten = part.machine.dedupe.examine(
+                stored.row, scheduled: { (first, count) in lookup.due.numbers(from: first, count: count) },
+                hasStoredKey: { lookup.hasStoredKey(of: $0) })
             lookup.examined(stored.row, isKept: forgotten == nil)
             if let forgotten { part.machine.dedupe.forget(forgotten) }
         }
