@@ -18,6 +18,6 @@ import Testing
         let broken = ended.output.split(separator: "\n").first { $0.contains("BROKEN") } ?? ""
         #expect(ended.status == 0, "\(broken)\n\(ended.output)\(ended.errors)")
         let held = ended.output.split(separator: "\n").count { $0.hasPrefix("  held: ") }
-        #expect(held == 15)
+        #expect(held == 16)
     }
 }
