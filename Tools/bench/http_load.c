@@ -130,7 +130,7 @@ static size_t write_body(uint64_t request, char *body)
 {
     uint64_t number = first + request;
     switch (way) {
-    case PUSH: return write_envelope(body, app, number, not_before);
+    case PUSH: return write_envelope(body, app, number, not_before, 0);
     case REGISTER:
         return (size_t)sprintf(
             body, "{\"token\":\"%048x%016llx\",\"user\":\"user-%llu\",\"tags\":[\"news\",\"shop-%llu\"],\"locale\":\"de\"}",
@@ -140,7 +140,7 @@ static size_t write_body(uint64_t request, char *body)
     uint64_t from = request * batch;
     size_t length = 0;
     for (uint64_t line = from; line < from + items_of(request); line++) {
-        length += write_envelope(body + length, app, first + line, not_before);
+        length += write_envelope(body + length, app, first + line, not_before, 0);
         body[length++] = '\n';
     }
     return length;

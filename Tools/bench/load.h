@@ -46,15 +46,25 @@ static inline uint64_t number_option(const char *name, const char *text, uint64_
     return value;
 }
 
-/* Writes the envelope of a message for one device. `not_before` is left out if it is 0. Returns its length. */
-static inline size_t write_envelope(char *room, const char *app, uint64_t number, uint64_t not_before)
+/*
+ * Writes the envelope of a message. It is for one device by its token, or for one of so many `users`, in no order of
+ * their numbers, if that is not 0. `not_before` is left out if it is 0. Returns its length.
+ */
+static inline size_t write_envelope(char *room, const char *app, uint64_t number, uint64_t not_before, uint64_t users)
 {
-    char later[40] = "";
+    char later[40] = "", audience[100];
+    if (users > 0)
+        snprintf(
+            audience, sizeof audience, "\"users\":[\"user-%llu\"]",
+            (unsigned long long)(number * 0x9e3779b97f4a7c15u % users));
+    else
+        snprintf(
+            audience, sizeof audience, "\"tokens\":[\"%048x%016llx\"]", 0x10ad, (unsigned long long)number);
     if (not_before > 0)
         snprintf(later, sizeof later, "\"not_before\":%llu,", (unsigned long long)not_before);
     return (size_t)snprintf(
-        room, ENVELOPE_ROOM, "{\"id\":\"load-%012llu\",\"app\":\"%s\",\"to\":{\"tokens\":[\"%048x%016llx\"]},%s\"payload\":%s}",
-        (unsigned long long)number, app, 0x10ad, (unsigned long long)number, later, PAYLOAD);
+        room, ENVELOPE_ROOM, "{\"id\":\"load-%012llu\",\"app\":\"%s\",\"to\":{%s},%s\"payload\":%s}",
+        (unsigned long long)number, app, audience, later, PAYLOAD);
 }
 
 /* Counts of answers by what became of the message, and the times from each request to its answer. */

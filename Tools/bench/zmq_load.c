@@ -2,7 +2,7 @@
  * Pushes messages over ZeroMQ, one at a time or in batches, with a fixed number of requests in flight on one DEALER
  * socket. Tools/bench/push-http compares its cost with that of the same messages over HTTP.
  *
- *   cc -O2 -o zmq_load zmq_load.c -lzmq && ./zmq_load ENDPOINT APP FIRST COUNT [WINDOW [BATCH [NOT_BEFORE]]]
+ *   cc -O2 -o zmq_load zmq_load.c -lzmq && ./zmq_load ENDPOINT APP FIRST COUNT [WINDOW [BATCH [NOT_BEFORE [USERS]]]]
  *
  * A request that is answered busy is pushed again. Prints the figures as one line of JSON. Exit status 1 if a message was
  * rejected, 2 if something did not run.
@@ -17,7 +17,7 @@
 #define PATIENCE 60000
 
 static const char *app;
-static uint64_t first, messages, window = 64, batch = 1, not_before;
+static uint64_t first, messages, window = 64, batch = 1, not_before, users;
 static struct figures figures;
 static void *producer;
 static char *text;
@@ -31,7 +31,7 @@ static void push(uint64_t request)
     for (uint64_t number = from; number < to; number++) {
         if (number > from)
             text[length++] = '\n';
-        length += write_envelope(text + length, app, first + number, not_before);
+        length += write_envelope(text + length, app, first + number, not_before, users);
     }
     const char *kind = batch > 1 ? "push-batch/1" : "push/1";
     pushed[request] = now_seconds();
@@ -66,8 +66,8 @@ static uint64_t receive(int *is_busy)
 
 int main(int count, char **arguments)
 {
-    if (count < 5 || count > 8)
-        fail("usage: zmq_load ENDPOINT APP FIRST COUNT [WINDOW [BATCH [NOT_BEFORE]]]");
+    if (count < 5 || count > 9)
+        fail("usage: zmq_load ENDPOINT APP FIRST COUNT [WINDOW [BATCH [NOT_BEFORE [USERS]]]]");
     app = arguments[2];
     first = number_option("FIRST", arguments[3], 0, UINT64_MAX / 2);
     messages = number_option("COUNT", arguments[4], 1, 100000000);
@@ -77,6 +77,8 @@ int main(int count, char **arguments)
         batch = number_option("BATCH", arguments[6], 1, 10000);
     if (count > 7)
         not_before = number_option("NOT_BEFORE", arguments[7], 0, INT64_MAX);
+    if (count > 8)
+        users = number_option("USERS", arguments[8], 0, INT64_MAX);
     uint64_t requests = (messages + batch - 1) / batch;
     text = malloc(batch * ENVELOPE_ROOM);
     pushed = calloc(requests, sizeof *pushed);
