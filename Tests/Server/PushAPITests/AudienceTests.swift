@@ -49,6 +49,45 @@ import Testing
         }
     }
 
+    @Test func `The addresses that start, update and end Live Activities are counted as a message would choose them`()
+        async throws
+    {
+        try await StoreScene.run { scene in
+            let kinds: [(AddressKind, type: String?, activity: String?)] = [
+                (.alert, nil, nil), (.pushToStart, "Delivery", nil), (.pushToStart, "Delivery", nil),
+                (.pushToStart, "Match", nil), (.activity, "Delivery", "order-1"),
+            ]
+            _ = try await scene.registry.register(
+                kinds.enumerated().map { number, kind in
+                    var device = DeviceRegistration(
+                        app: StoreScene.shop, token: Address(words: (UInt64(number) + 1, 2, 3, 4)))
+                    device.user = "ada"
+                    (device.place.kind, device.place.activityType, device.place.activity) = kind
+                    return device
+                })
+            func count(_ to: String, _ activity: String) async throws -> Int {
+                let body = #"{"app":"shop","to":\#(to),"live_activity":\#(activity)}"#
+                let answer = try await scene.send("POST", "/v1/audience", body, roles: "observe")
+                #expect(answer.status == 200, "\(answer.text)")
+                return try JSONDecoder().decode(AudienceAnswer.self, from: Data(answer.body)).count
+            }
+            let start = #"{"event":"start","type":"Delivery","attributes":{"n":1}}"#
+            for to in [#"{"users":["ada"]}"#, #"{"all":true}"#] { #expect(try await count(to, start) == 2) }
+            #expect(try await count(#"{"all":true}"#, #"{"event":"start","type":"Match"}"#) == 1)
+            #expect(try await count(#"{"activities":["order-1"]}"#, #"{"event":"update"}"#) == 1)
+            #expect(try await count(#"{"all":true}"#, "null") == 1)
+            for (to, activity) in [
+                (#"{"all":true}"#, #"{"event":"update"}"#), (#"{"all":true}"#, #"{"event":"start"}"#),
+                (#"{"all":true}"#, #"{"event":"begin"}"#), (#"{"all":true}"#, "5"), (#"{"all":true}"#, "{}"),
+                (#"{"activities":["order-1"]}"#, start),
+            ] {
+                let body = #"{"app":"shop","to":\#(to),"live_activity":\#(activity)}"#
+                let answer = try await scene.send("POST", "/v1/audience", body, roles: "observe")
+                #expect(answer.status == 422, "\(activity): \(answer.text)")
+            }
+        }
+    }
+
     @Test func `The count of a family is that of its apps, for keys of all of them`() async throws {
         try await StoreScene.run { scene in
             try await Self.fill(scene, count: 7)
@@ -80,7 +119,8 @@ import Testing
         try await StoreScene.run { scene in
             try await Self.fill(scene, count: 5000)
             let answer = try await AudienceCount(scene.registry, most: 3000).count(
-                .everyone, app: StoreScene.shop, kind: .alert)
+                PushRequest(Message(id: try #require(MessageID("m")), app: StoreScene.shop, payload: []), to: .everyone)
+            )
             #expect(!answer.isComplete && answer.count >= 3000 && answer.count < 5000)
             #expect(answer.devices.count == 10)
         }

@@ -1,6 +1,7 @@
 import FoundationEssentials
 import PushLoop
 import PushModel
+import PushStore
 import ServerTestSupport
 import TestSupport
 import TestTraits
@@ -60,8 +61,55 @@ import Testing
 
     @Test func `A count of devices that do not match ends, and says that it is not complete`() async throws {
         let registry = EndlessRegistry(waits: false)
-        let answer = try await AudienceCount(registry).count(.everyone, app: Self.app, kind: .alert)
+        let answer = try await AudienceCount(registry).count(
+            PushRequest(Message(id: MessageID("m")!, app: Self.app, payload: []), to: .everyone))
         #expect(answer.count == 0 && !answer.isComplete && registry.counts.withLock { $0.pages } == 100)
+    }
+
+    /// A log of several parts without an index of names. Each search takes until all are over, and finds nothing.
+    private final class SlowLog: EventLog {
+        let partCount = 16
+        let isOver = Locked(false)
+        let running = Locked((now: 0, most: 0))
+
+        func read(since: UInt64, limit: Int) async throws -> LogPage { throw CancellationError() }
+        func bounds() async throws -> [LogBounds] { [] }
+
+        func trace(_ subject: TraceSubject, limit: Int) async throws -> [LogSegment] {
+            running.withLock { $0 = ($0.now + 1, max($0.most, $0.now + 1)) }
+            await wait(while: !isOver.withLock { $0 })
+            running.withLock { $0.now -= 1 }
+            return []
+        }
+
+        func trace(_ subject: TraceSubject, after: UInt64, limit: Int) async throws -> [LogSegment] { [] }
+    }
+
+    @Test func `Of a flood of unknown ids, few read the log of a cluster at once, and most are refused`() async throws {
+        let log = SlowLog()
+        let lookup = MessageLookup(
+            history: MessageHistory(log: log),
+            obstacles: ObstacleSearch(
+                devices: FakeDevices(Identities(secret: Array(repeating: 1, count: 32))!), live: nil),
+            apps: .sample(nil), turns: .ofNames(in: log))
+        let refused = Locked(0)
+        await withTaskGroup { group in
+            for number in 0..<200 {
+                group.addTask {
+                    do {
+                        let found = try await lookup.one(MessageID("unknown-\(number)")!, app: nil)
+                        #expect(found.isEmpty)
+                    } catch {
+                        #expect((error as? Problem)?.code == .unavailable)
+                        refused.withLock { $0 += 1 }
+                    }
+                }
+            }
+            // 4 search, and 64 wait.
+            await wait(while: refused.withLock { $0 } < 132)
+            log.isOver.withLock { $0 = true }
+        }
+        #expect(refused.withLock { $0 } == 132 && log.running.withLock { $0.most } == 4)
     }
 
     @Test func `Searches beyond the limit wait, those beyond the queue are refused, and cancelled ones leave it`()

@@ -24,11 +24,14 @@ import Testing
         let loop = EventLoop(name: "test")
         let files = BlockingPool(name: "files", threadCount: 1, queueLimit: 16)
 
+        let proxy: CuttingProxy
+
         init() async throws {
-            server = try await PostgreSQLServer.start()
+            server = try await PostgreSQLServer.start(settings: ["max_prepared_transactions": "4"])
+            proxy = try CuttingProxy(to: server.port)
             directory = try TemporaryDirectory()
-            var settings = PostgreSQLLedger.Settings(
-                try PostgreSQLURL.parse(server.url()), resolver: { [$0.name] })
+            let url = "postgres://\(PostgreSQLServer.user)@127.0.0.1:\(proxy.port)/\(PostgreSQLServer.database)"
+            var settings = PostgreSQLLedger.Settings(try PostgreSQLURL.parse(url), resolver: { [$0.name] })
             settings.session.durability = .single
             settings.patience = .seconds(3600)
             try await StoreTables.create(settings, parts: 1, at: .current())
@@ -104,6 +107,38 @@ import Testing
         await webhook.follow(.disabled, changes: 1)
         #expect(await webhook.answer.state == .disabled)
         await webhook.stop()
+        try await scene.close()
+    }
+
+    @Test func `A disabling that the database has done and not confirmed is news once`() async throws {
+        let scene = try await Scene()
+        var record = WebhookRecord(after: 0)
+        try await scene.ledger.addWebhook("billing", records: [(part: 0, record: try record.text)])
+        record.standing = .disabled
+        let open = try #require(scene.ledger.openParts.first)
+        let place = WebhookPartPlace(name: "billing", part: open, ledger: scene.ledger)
+        // The mark is locked, so that the answer comes when the proxy holds it back.
+        try await scene.server.execute(
+            "BEGIN", "SELECT author \(Self.mark) FOR UPDATE", "PREPARE TRANSACTION 'lock'")
+        let first = Task { [record] in try await place.write(record, at: WebhookRevision()) }
+        let blocked = "wait_event_type = 'Lock' AND query LIKE '%carillon.app_marks%'"
+        try await scene.server.wait(until: "EXISTS (SELECT FROM pg_stat_activity WHERE \(blocked))")
+        scene.proxy.hold(.answers)
+        try await scene.server.execute("COMMIT PREPARED 'lock'")
+        try await scene.server.wait(until: "(SELECT author \(Self.mark)) = 'disabled'")
+        scene.proxy.cut()
+        await #expect(throws: StoreError.self) { try await first.value }
+        // This node may have read the mark by now.
+        var news: [Bool] = []
+        while news.count < 2 {
+            do {
+                news.append(try await place.write(record, at: WebhookRevision(changes: Int64(news.count))))
+            } catch is StoreError {
+                await pace()
+            }
+        }
+        #expect(news == [true, false])
+        #expect(try await scene.server.execute("SELECT author, number \(Self.mark)") == "disabled|1")
         try await scene.close()
     }
 }

@@ -96,20 +96,32 @@ enum ActivitiesVerb {
 
     private static let show = Verb(
         name: "activities show", summary: "show what became of the activity, as one story", words: [word],
-        options: [appOption] + ControlOptions.options + [
-            Option("json", about: "print each event as stored, one JSON object per line")
-        ],
+        options: [
+            appOption, Option("follow", about: "show new events, too, until all its addresses have ended, or Ctrl-C"),
+        ] + ControlOptions.options + [Option("json", about: "print each event as stored, one JSON object per line")],
         examples: [
             (
                 "carillon activities show order-4711 --app shop",
                 "the events of its messages and addresses: sent, superseded, expired, ended"
-            )
+            ),
+            (
+                "carillon activities show order-4711 --app shop --follow",
+                "watch the activity from its start to its end"
+            ),
         ]
     ) { arguments in
         let name = try givenName(arguments, upTo: DeviceInput.maxActivityLength)
         let subject = TraceTarget(.activity, text: name, app: try givenApp(arguments))
         // The app may have reported a name for which there is no such id.
         let start = MessageID(startID(name))?.text
+        if arguments.has("follow") {
+            let following = ActivityFollowing(
+                subject, start: start, client: try ControlOptions.client(arguments), isJSON: arguments.has("json"))
+            return try await Interruption.end {
+                var following = following
+                return try await following.run()
+            }
+        }
         return try await ControlOptions.reading(arguments, for: "activities show") { client in
             try await TraceVerb.show(subject, asking: [("message", start)], from: client, with: arguments)
         }

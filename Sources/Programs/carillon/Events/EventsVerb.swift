@@ -109,7 +109,7 @@ struct EventsRun: Sendable {
         if let since {
             at = since
         } else {
-            at = try await ask([("last", "0")]).newestPlace
+            at = try await newest()
         }
         var hasAnswered = false
         var connection = ConnectionWatch(verb: "events")
@@ -138,6 +138,12 @@ struct EventsRun: Sendable {
             if !follows, isAtEnd { return .done }
         }
         return .done
+    }
+
+    /// Waits until there is an event after a place, at most as long as a request may, and returns the newest place.
+    func newest(after place: LogPosition? = nil) async throws -> LogPosition {
+        guard let place else { return try await ask([("last", "0")]).newestPlace }
+        return try await ask([("since", "\(place)"), ("limit", "1"), ("wait", "\(ReadEvents.maxWait)")]).newestPlace
     }
 
     private func ask(_ query: [(name: String, value: String?)]) async throws -> EventPage {
@@ -176,7 +182,7 @@ struct EventsRun: Sendable {
         return text.isEmpty || Terminal.output.write(text)
     }
 
-    private func readable(_ line: [UInt8]) -> String {
+    func readable(_ line: [UInt8]) -> String {
         guard let event = EventRecord(line) else { return PlainText.line(String(decoding: line, as: UTF8.self)) }
         let terminal = Terminal.output
         let time = event.time.iso8601

@@ -50,7 +50,7 @@ struct AudienceHints: Sendable {
 
     /// Returns how many devices the audience of an envelope has now; nil if that cannot be found out.
     func count(_ members: [String: JSONValue]) async -> AudienceAnswer? {
-        let question = members.filter { ["app", "to", "push_type", "prefer"].contains($0.key) }
+        let question = members.filter { ["app", "to", "push_type", "live_activity", "prefer"].contains($0.key) }
         return try? await client.ask(
             "POST", at: "/v1/audience", body: JSONValue.object(question).bytes, for: AudienceAnswer.self)
     }

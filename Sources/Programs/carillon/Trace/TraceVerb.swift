@@ -57,9 +57,7 @@ enum TraceVerb {
         _ subject: TraceTarget, asking more: [(name: String, value: String?)], from client: ControlClient,
         with arguments: Arguments
     ) async throws -> ExitCode {
-        let answer = try await client.send("GET", to: "/v1/trace" + APIQuery.encoded(subject.query + more))
-        guard answer.status == 200 || answer.isUnknownMessage else { throw ControlClient.refusal(answer) }
-        let page = answer.status == 200 ? try ControlClient.page(EventPage(trace: answer.body)) : EventPage()
+        let page = try await page(subject, asking: more, from: client)
         guard !page.lines.isEmpty else {
             throw Failure(
                 .badInput,
@@ -83,6 +81,15 @@ enum TraceVerb {
             Terminal.output.write(story.text(page))
         }
         return .done
+    }
+
+    /// Returns the events of a subject that are stored now.
+    static func page(
+        _ subject: TraceTarget, asking more: [(name: String, value: String?)], from client: ControlClient
+    ) async throws -> EventPage {
+        let answer = try await client.send("GET", to: "/v1/trace" + APIQuery.encoded(subject.query + more))
+        guard answer.status == 200 || answer.isUnknownMessage else { throw ControlClient.refusal(answer) }
+        return answer.status == 200 ? try ControlClient.page(EventPage(trace: answer.body)) : EventPage()
     }
 
     /// Returns why a message has not gone out; nil if it has, or if there is no such message.

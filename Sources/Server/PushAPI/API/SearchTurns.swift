@@ -1,4 +1,5 @@
 import PushLoop
+import PushModel
 
 /// The turns of long searches: some run at the same time, some wait, and further ones are refused. A search whose client
 /// has gone leaves the queue.
@@ -16,6 +17,12 @@ package final class SearchTurns: Sendable {
     package init(_ limit: Int, maxWaiting: Int = 16) {
         self.limit = limit
         self.maxWaiting = maxWaiting
+    }
+
+    /// Returns the turns of searches for names in a log; nil for a log that has an index of names. The log of a cluster has
+    /// none: each search reads a part of it, and one for an id that no message has reads all parts.
+    static func ofNames(in log: any EventLog) -> SearchTurns? {
+        log.partCount > 1 ? SearchTurns(4, maxWaiting: 64) : nil
     }
 
     /// Runs a search when it is its turn.
@@ -76,5 +83,13 @@ package final class SearchTurns: Sendable {
             return state.waiting.removeFirst().turn
         }
         next?.resume()
+    }
+}
+
+extension SearchTurns? {
+    /// Runs a search when it is its turn, or at once without turns.
+    func takeIfAny<Result>(_ body: () async throws -> Result) async throws -> Result {
+        guard let self else { return try await body() }
+        return try await self.take(body)
     }
 }

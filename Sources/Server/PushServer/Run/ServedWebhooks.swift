@@ -121,7 +121,7 @@ final class ServedWebhooks: WebhookService {
     func change(_ name: String, by change: WebhookChange) async throws -> WebhookAnswer? {
         guard let webhook = webhook(name) else { return nil }
         switch change {
-        case .pause: await webhook.pause()
+        case .pause: guard await webhook.pause() else { return await webhook.answer }
         case .resume: await webhook.resume()
         case .seek(let position, let part):
             guard (part ?? 0) == 0 else { throw Problem(.conflict, detail: "the log has one part, 0") }
@@ -130,6 +130,12 @@ final class ServedWebhooks: WebhookService {
                 throw Problem(.conflict, detail: "the newest event has the number \(newest)")
             }
             await webhook.seek(to: position)
+        }
+        do {
+            try await webhook.storeNow()
+        } catch {
+            throw Problem(
+                .unavailable, detail: "the change counts, and a restart undoes it: it cannot be stored now: \(error)")
         }
         return await webhook.answer
     }

@@ -229,9 +229,14 @@ actor Webhook {
 
     // MARK: Operators
 
-    func pause() {
+    /// Stores the record at once, also beside a request, so that a kill does not undo what an operator was answered.
+    func storeNow() async throws { _ = try await place.write(machine.record, at: revision) }
+
+    /// Returns whether it is paused now; false if it is disabled, which nothing changes.
+    func pause() -> Bool {
         if machine.pause() { announce(.webhookPaused) }
         wake()
+        return machine.record.standing == .paused
     }
 
     func resume() {

@@ -74,6 +74,16 @@ extension PostgreSQLLedger {
         return (try row.value(0), SharedWebhook(changes: try row.value(1), standing: standing))
     }
 
+    /// The mark of a webhook; nil if there is no such webhook.
+    package func webhookMark(of name: String) async throws -> SharedWebhook? {
+        let result = try await call.run { section in
+            section.call(WebhookStatements.mark) { $0.append(text: name) }
+        }[0]
+        guard result.rowCount == 1 else { return nil }
+        let row = try result.row()
+        return SharedWebhook(changes: try row.value(0), standing: try row.value(1))
+    }
+
     /// Replaces the records of parts, whoever owns them. Returns the mark; nil if there is no such webhook.
     package func moveWebhook(_ name: String, records: [(part: Int, record: String)]) async throws -> SharedWebhook? {
         let result = try await call.run { section in
@@ -125,6 +135,9 @@ private enum WebhookStatements {
         "webhook-parts",
         sql: "SELECT node, number, author FROM carillon.app_marks WHERE app = $1 AND kind = '\(part)'",
         parameters: [.text])
+
+    static let mark = PostgreSQLStatement.once(
+        sql: "SELECT number, author FROM carillon.app_marks WHERE app = $1 AND kind = '\(whole)'", parameters: [.text])
 
     /// The lock of the lease lasts until the record is stored, so that the next owner reads it.
     static let store = PostgreSQLStatement(

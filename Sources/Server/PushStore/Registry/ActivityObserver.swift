@@ -9,6 +9,8 @@ final class ActivityObserver: Sendable {
 
     func set(_ observer: @escaping Observer) { self.observer.withLock { $0 = observer } }
 
+    var isSet: Bool { observer.withLock { $0 != nil } }
+
     func tell(app: String, activity: String) {
         guard let app = AppID(app), let observer = observer.withLock({ $0 }) else { return }
         observer(app, activity)

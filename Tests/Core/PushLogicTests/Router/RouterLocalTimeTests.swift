@@ -45,6 +45,24 @@ import Testing
         #expect(BegunTurn(of: F.accepted(1, to: .everyone)) == nil)
     }
 
+    @Test func `A recipient without a zone is late, and dropped, when the clock of the default zone is past`() {
+        let now = F.second
+        for sighting in [nil, Self.seen(now + 7200), Self.seen(now + 7200, in: "Mars/Olympus")] {
+            // The default zone is late: its turn ends as late, and no other turn makes up for it.
+            let late = Self.accepted(at: now - 60, after: now - 120, fallback: now - 60, dropsLate: true)
+            #expect(BegunTurn(of: late)?.isDropped == true)
+            for isLast in [false, true] {
+                let next = Self.accepted(
+                    at: now + 3600, after: now - 60, isLast: isLast, fallback: now - 60, dropsLate: true)
+                #expect(BegunTurn(of: next)?.isDropped == false)
+                #expect(Self.share(next, sighting) == BegunTurn.Share.none)
+            }
+            // The default zone is ahead: earlier turns that are late leave the recipient out, and its own one comes.
+            let own = Self.accepted(at: now + 3600, after: now - 60, fallback: now + 3600, dropsLate: true)
+            #expect(Self.share(own, sighting) == .own && BegunTurn(of: own)?.isDropped == false)
+        }
+    }
+
     @Test func `Who was seen since the turn before may have come from another zone`() {
         let now = F.second
         let turn = Self.accepted(at: now + 7200, after: now + 3600)

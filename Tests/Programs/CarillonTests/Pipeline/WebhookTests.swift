@@ -11,6 +11,10 @@ import Testing
         try await PythonScene.run("webhooks", "operation")
     }
 
+    @Test func `A pause and a move outlive a kill right after their answers`() async throws {
+        try await PythonScene.run("webhooks", "kept")
+    }
+
     @Test func `A hostile receiver costs its time-out at most, and no request goes where it must not`() async throws {
         try await PythonScene.run("webhooks", "hostile")
     }

@@ -19,23 +19,22 @@ package struct AudienceCount: Sendable {
         self.most = most
     }
 
-    /// - Parameter preferred: The apps of a family that come first: devices whose users get the message there do not count.
-    package func count(
-        _ audience: Audience, app: AppID, kind: AddressKind, preferred: [PreferredApp] = []
-    ) async throws -> AudienceAnswer {
-        try await turns.take { try await pages(of: audience, app: app, kind: kind, preferred) }
+    /// Counts those that a message would be sent to. Devices whose users get it by another app of the family do not
+    /// count.
+    package func count(_ request: PushRequest) async throws -> AudienceAnswer {
+        try await turns.take { try await pages(of: request.audience, for: request.message) }
     }
 
-    private func pages(
-        of audience: Audience, app: AppID, kind: AddressKind, _ preferred: [PreferredApp]
-    ) async throws -> AudienceAnswer {
+    private func pages(of audience: Audience, for message: Message) async throws -> AudienceAnswer {
+        let preferred = message.preferred
         var answer = AudienceAnswer(count: 0, isComplete: false, devices: [], inactive: 0, unknown: 0, ofOtherKinds: 0)
         if !preferred.isEmpty { answer.preferred = 0 }
         var cursor: AudienceCursor?
         for _ in 0..<Self.maxPages {
             try Task.checkCancellation()
             var page = try await registry.page(
-                of: audience, app: app, kind: kind, after: cursor, limit: Self.pageSize)
+                of: audience, app: message.app, kind: message.kind, activityType: message.activity?.type,
+                after: cursor, limit: Self.pageSize)
             if !preferred.isEmpty, !page.devices.isEmpty {
                 page = page.without(try await registry.outranked(page.devices.map(\.id), of: audience, by: preferred))
                 answer.preferred = (answer.preferred ?? 0) + page.outranked

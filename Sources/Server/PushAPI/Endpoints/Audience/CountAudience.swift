@@ -19,6 +19,15 @@ package struct CountAudience: RawBodyEndpoint {
                             "description":
                                 "The type of the messages, which picks the kind of address; alert by default.",
                         ],
+                        "live_activity": [
+                            "type": ["object", "null"],
+                            "description": "The Live Activity of the messages: its event and type pick the addresses.",
+                            "required": ["event"],
+                            "properties": [
+                                "event": ["type": "string", "enum": ["start", "update", "end"]],
+                                "type": ["type": "string"],
+                            ],
+                        ],
                         "prefer": EnvelopeSchema.prefer,
                     ],
                 ],
@@ -39,9 +48,7 @@ package struct CountAudience: RawBodyEndpoint {
         if let family = try apps.family(app, for: caller) { return Reply(try await count(question, of: family)) }
         try apps.check(app)
         do {
-            let request = try request(question)
-            return Reply(
-                try await audiences.count(request.audience, app: app, kind: request.message.kind))
+            return Reply(try await audiences.count(try request(question)))
         } catch let fault as AudienceFault {
             throw Problem.invalid(InputFault(.badValue, at: .pointer("/to"), detail: fault.description))
         }
@@ -53,11 +60,8 @@ package struct CountAudience: RawBodyEndpoint {
         var sum = AudienceAnswer(count: 0, isComplete: true, devices: [], inactive: 0, unknown: 0, ofOtherKinds: 0)
         do {
             for request in [request] + (request.fellows?.others ?? []) {
-                let message = request.message
-                sum.add(
-                    try await audiences.count(
-                        request.audience, app: message.app, kind: message.kind, preferred: message.preferred),
-                    of: message.app, service: apps.app(message.app)?.service ?? "")
+                let app = request.message.app
+                sum.add(try await audiences.count(request), of: app, service: apps.app(app)?.service ?? "")
             }
         } catch let fault as AudienceFault {
             throw Problem.invalid(InputFault(.badValue, at: .pointer("/to"), detail: fault.description))
@@ -69,6 +73,7 @@ package struct CountAudience: RawBodyEndpoint {
         let app: AppID
         let to: JSONValue
         let type: String?
+        let activity: JSONValue?
         let prefer: JSONValue?
 
         init(_ document: JSONDocument) throws(Problem) {
@@ -80,28 +85,46 @@ package struct CountAudience: RawBodyEndpoint {
                 throw .invalid(InputFault(.missing, at: .pointer("/to"), detail: "the value is missing"))
             }
             // These are read by the rules of messages.
-            let faults = reader.finish().list.filter { !["/to", "/prefer"].contains($0.pointer) }
+            let faults = reader.finish().list.filter { !["/to", "/live_activity", "/prefer"].contains($0.pointer) }
             guard faults.isEmpty else { throw .invalid(faults) }
             self.to = document.value(at: to)
+            if let position = document.value("live_activity", in: document.root), document.kind(position) != .null {
+                activity = Self.activity(document.value(at: position))
+            } else {
+                activity = .none
+            }
             prefer = document.value("prefer", in: document.root).map { document.value(at: $0) }
+        }
+
+        /// Returns the smallest content with the same event and type, which the rules of messages take.
+        private static func activity(_ given: JSONValue) -> JSONValue {
+            guard case .object(let members) = given else { return given }
+            var content: [String: JSONValue] = ["content_state": [:]]
+            content["event"] = members["event"]
+            guard members["event"] == "start" else { return .object(content) }
+            content["type"] = members["type"]
+            content["attributes"] = [:]
+            content["alert"] = ["title": "-"]
+            return .object(content)
         }
     }
 
     /// Reads an audience by the rules of messages, as a part of a message.
     private func request(_ question: Question, _ family: Family? = nil) throws(Problem) -> PushRequest {
         let app = question.app
-        let members: [String: JSONValue?] = [
-            "id": "audience", "app": .string(app.name), "to": question.to, "alert": "-",
-            "push_type": .text(question.type), "prefer": question.prefer,
-        ]
-        let envelope = JSONValue.object(members.compactMapValues { $0 })
+        var members: [String: JSONValue] = ["id": "audience", "app": .string(app.name), "to": question.to]
+        if let type = question.type { members["push_type"] = .string(type) }
+        if let prefer = question.prefer { members["prefer"] = prefer }
+        if let activity = question.activity { members["live_activity"] = activity } else { members["alert"] = "-" }
+        let envelope = JSONValue.object(members)
         let facts = (family?.members ?? [app]).map { AppFacts(id: $0, codec: apps.codec(of: $0)) }
         let reader = EnvelopeReader(apps: AppTable(facts, families: family.map { [$0] } ?? []))
         do throws(EnvelopeFault) {
             return try reader.read(envelope.bytes, now: UnixSeconds(0))
         } catch {
-            let member = error.rejection.detail.hasPrefix("prefer") ? "/prefer" : "/to"
-            throw .invalid(InputFault(.badValue, at: .pointer(member), detail: error.rejection.detail))
+            let detail = error.rejection.detail
+            let member = ["prefer", "live_activity"].first { detail.trimmingPrefix("/").hasPrefix($0) } ?? "to"
+            throw .invalid(InputFault(.badValue, at: .pointer("/\(member)"), detail: detail))
         }
     }
 }

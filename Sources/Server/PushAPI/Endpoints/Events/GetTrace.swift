@@ -72,10 +72,9 @@ package struct GetTrace: Endpoint {
         if let activity = input.activity, let app {
             found = try await traces.activity(activity, of: app, startedBy: input.message, in: search)
         } else if let message = input.message {
-            if let family {
-                found = try await search.message(message, apps: family.members)
-            } else {
-                found = try await search.message(message, app: app)
+            found = try await traces.turns.takeIfAny {
+                if let family { return try await search.message(message, apps: family.members) }
+                return try await search.message(message, app: app)
             }
             let isWhole = input.since == .distantPast && input.until == .distantFuture
             if isWhole, found.isComplete, found.lines.isEmpty { throw FindMessage.unknown(message) }

@@ -28,7 +28,7 @@ package struct FindMessage: Endpoint {
 
     package func answer(_ input: Input, for caller: Caller) async throws -> Reply<MessageSummary> {
         if let app = input.app { return Reply(try await lookup.message(input.id, of: app, for: caller)) }
-        let found = try await lookup.history.one(input.id, app: try caller.app(for: nil))
+        let found = try await lookup.one(input.id, app: try caller.app(for: nil))
         guard let message = found.first else { throw Self.unknown(input.id) }
         guard found.count == 1 else { throw ambiguous(found.map(\.app)) }
         return Reply(await lookup.obstacles.explained(message))

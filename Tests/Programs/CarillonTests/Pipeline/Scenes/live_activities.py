@@ -1,6 +1,6 @@
 """Live Activities from start to end, against phones that the simulator plays."""
 import json, os
-from harness import control, main, Monitor, Producer, Scene, token, until
+from harness import Child, control, main, Monitor, Producer, Scene, token, until
 
 LONG = os.environ.get("CARILLON_LONG") is not None
 START = {"type": "Delivery", "attributes": {"name": "order-1"}, "alert": {"title": "On its way", "body": "Soon"}}
@@ -123,6 +123,9 @@ def commands():
     def act(what, state, *more, code=0):
         return serve.verb("activities", what, "order-1", "--app", "shop", "--state", json.dumps(state), *more, code=code)
 
+    # It begins before there is anything, and ends with the activity.
+    words = ["activities", "show", "order-1", "--app", "shop", "--follow", "--json", "--data", scene.data]
+    following = Child(os.environ["CARILLON_PROGRAM"], *words)
     start = ["--type", "Delivery", "--user", "ada", "--title", "On its way"]
     assert "carillon activities show order-1 --app shop" in act("start", {"eta": 9}, *start)
     until(lambda: activities(scene))
@@ -134,6 +137,10 @@ def commands():
         act("update", {"eta": eta})
     register(serve, activity["token"], "order-1")
     until(lambda: activities(scene)[0]["content_state"] == {"eta": 7})
+    following.heard('"registered"')
+    serve.kill()
+    following.heard("connection lost")
+    serve = scene.serve()
     act("end", {"eta": 0}, "--dismiss")
     until(lambda: activities(scene)[0]["content_state"] == {"eta": 0})
 
@@ -149,6 +156,8 @@ def commands():
     assert story == ["delivery.sent", "delivery.superseded", "device.registered", "delivery.sent", "delivery.sent",
                      "device.deactivated"], events
     assert [event["seq"] for event in events] == sorted({event["seq"] for event in events}), "each event once, in order"
+    assert following.end() == 0, following.lines
+    assert [json.loads(line) for line in following.said('"seq"')] == events, following.lines
     # What was superseded is among the deliveries of its message.
     (superseded,) = [event for event in events if event["kind"] == "superseded"]
     path = f"/v1/apps/shop/messages/{superseded['message_id']}"

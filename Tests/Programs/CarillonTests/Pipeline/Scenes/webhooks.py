@@ -262,6 +262,32 @@ def operation():
     serve.stop()
 
 
+def kept():
+    """What an operator was answered is on disk, also while the receiver keeps a request waiting."""
+    scene = Scene()
+    gate = threading.Event()
+    held = Receiver(lambda number: 200 if gate.wait() else 500)
+    add(scene, "held", held.url(), held, **{"timeout": "60s"})
+    serve = scene.serve()
+    monitor = Monitor(serve, "delivery/")
+    push(Producer(serve), 0, 3)
+    monitor.until(lambda: len(monitor.of("delivery/sent")) == 3)
+    newest = max(event["seq"] for event in monitor.events)
+    until(lambda: held.answers == 1)
+    serve.verb("webhooks", "held", "pause")
+    serve.kill()
+    serve = scene.serve()
+    assert states(serve)["held"]["state"] == "paused", states(serve)
+    serve.verb("webhooks", "held", "resume")
+    until(lambda: states(serve)["held"]["state"] == "sending")
+    serve.verb("webhooks", "held", "seek", str(newest))
+    serve.kill()
+    serve = scene.serve()
+    assert states(serve)["held"]["position"] >= newest, (states(serve), newest)
+    gate.set()
+    serve.stop()
+
+
 def hostile():
     """Receivers that never read, trickle, answer without end or with garbage, redirect, or are inside the network: each
     request is bounded, and none reaches what was not asked for."""
@@ -352,4 +378,4 @@ def hostile():
 
 
 if __name__ == "__main__":
-    main({"deliveries": deliveries, "operation": operation, "hostile": hostile})
+    main({"deliveries": deliveries, "operation": operation, "kept": kept, "hostile": hostile})
