@@ -45,7 +45,9 @@ package struct DeliveryQueue: Sendable {
 
     package mutating func popFirst() -> Delivery? {
         guard count > 0 else { return nil }
-        let first = ring[head].take()
+        // Unlike `take()`, this does not copy the delivery, and so counts no references.
+        var first: Delivery?
+        swap(&ring[head], &first)
         head = index(at: 1)
         count -= 1
         return first

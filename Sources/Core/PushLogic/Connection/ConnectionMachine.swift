@@ -137,7 +137,7 @@ package struct ConnectionMachine: ~Copyable {
             }
             delivery.attempt &+= 1
             requests += 1
-            inFlight.add(delivery, at: now)
+            inFlight.add(consume delivery, at: now)
         }
         return nil
     }

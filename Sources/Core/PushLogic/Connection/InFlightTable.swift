@@ -37,7 +37,8 @@ struct InFlightTable {
             slots.append(Slot())
         }
         let index = Int(slot)
-        slots[index].delivery = delivery
+        var moved: Delivery? = delivery
+        swap(&slots[index].delivery, &moved)
         slots[index].sentAt = time
         slots[index].previous = newest
         slots[index].next = -1

@@ -21,11 +21,11 @@ struct HeldMessage {
     var fanOut: FanOut?
 
     init(_ accepted: AcceptedMessage, lane: LaneID) {
-        self.accepted = accepted
         counts = accepted.counts
         self.lane = lane
         cost = accepted.size
         begin = accepted.begin
+        self.accepted = accepted
     }
 
     /// Makes it a message to a Live Activity, whose payload says when it was accepted.
@@ -36,6 +36,7 @@ struct HeldMessage {
 
     /// The only token of a message that needs no claim, because no other message with its id can have reached the
     /// device, and no page of the registry, because its kind is that of nearly all.
+    @inline(__always)
     var onlyToken: Address? {
         guard !accepted.needsClaim, !accepted.message.asksForNamed, case .tokens(let tokens) = accepted.audience,
             tokens.count == 1

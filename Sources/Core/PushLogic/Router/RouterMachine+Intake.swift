@@ -59,14 +59,14 @@ extension RouterMachine {
         hold(message)
     }
 
-    private mutating func hold(_ message: HeldMessage) {
+    private mutating func hold(_ message: consuming HeldMessage) {
         let lane = message.lane
         if lanes[lane].memory.held == 0 { lanes[lane].movedAt = now }
         lanes[lane].loaded.append(add(message))
     }
 
     /// Adds a message to those in memory.
-    mutating func add(_ message: HeldMessage) -> MessageHandle {
+    mutating func add(_ message: consuming HeldMessage) -> MessageHandle {
         budget.hold(message.cost, in: &lanes[message.lane].memory)
         guard message.lane.kind == .activities else { return messages.add(message) }
         return messages.add(addressed(message))

@@ -72,17 +72,11 @@ package struct Address: Hashable, Sendable {
 
     /// Appends the bytes.
     package func append(to bytes: inout [UInt8]) {
-        let start = bytes.count
-        Self.append(word0, to: &bytes)
-        Self.append(word1, to: &bytes)
-        Self.append(word2, to: &bytes)
-        Self.append(word3, to: &bytes)
-        bytes.removeLast(max(0, bytes.count - start - byteCount))
+        let words = (word0.bigEndian, word1.bigEndian, word2.bigEndian, word3.bigEndian)
+        unsafe withUnsafeBytes(of: words) {
+            unsafe bytes.append(contentsOf: UnsafeRawBufferPointer(rebasing: $0.prefix(byteCount)))
+        }
         if let rest { bytes += rest }
-    }
-
-    private static func append(_ word: UInt64, to bytes: inout [UInt8]) {
-        unsafe withUnsafeBytes(of: word.bigEndian) { unsafe bytes.append(contentsOf: $0) }
     }
 
     /// The address whose bytes are those that name the device.

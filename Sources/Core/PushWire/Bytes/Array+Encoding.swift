@@ -6,6 +6,11 @@ extension Array<UInt8> {
     }
 
     @inline(__always)
+    package mutating func appendWords(_ high: UInt64, _ low: UInt64) {
+        unsafe Swift.withUnsafeBytes(of: (high.littleEndian, low.littleEndian)) { unsafe append(contentsOf: $0) }
+    }
+
+    @inline(__always)
     package mutating func appendVarint(_ number: UInt64) {
         var rest = number
         while rest >= 0x80 {

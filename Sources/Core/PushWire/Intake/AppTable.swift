@@ -2,7 +2,7 @@ package import PushModel
 package import PushTime
 
 /// The properties of an app that intake needs.
-package struct AppFacts: Sendable {
+package final class AppFacts: Sendable {
     package let id: AppID
     /// What the app's push service makes of addresses and messages.
     package let codec: any ServiceCodec
@@ -20,7 +20,7 @@ package struct AppFacts: Sendable {
 }
 
 /// The apps and their families, indexed by the bytes of their names, so that a look-up creates no `String`.
-package struct AppTable: Sendable {
+package final class AppTable: Sendable {
     package let apps: [AppFacts]
     private let families: [(family: Family, members: [AppFacts])]
     /// Why messages to families cannot be accepted; nil if they can.

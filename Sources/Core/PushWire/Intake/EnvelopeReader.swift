@@ -26,14 +26,9 @@ package final class EnvelopeReader {
     /// The largest length of an envelope: room for 100,000 names of the longest kind and the largest payload. Longer
     /// envelopes are not parsed.
     package static let maxEnvelopeLength = 32 << 20
-    /// The length above which the memory for an envelope is released again; such envelopes are rare.
-    private static let usualLength = 1 << 20
 
     package let apps: AppTable
-    private var index = JSONIndex()
-    /// The index for payloads outside of the envelope, whose own index is still in use at that time.
-    private var payloadIndex = JSONIndex()
-    private var moments = LocalMoments()
+    private var parser = EnvelopeParser()
 
     package init(apps: AppTable) {
         precondition(EnvelopeKey.count == EnvelopeKey.Positions.count, "each key of an envelope needs a position")
@@ -46,17 +41,16 @@ package final class EnvelopeReader {
     package func read(
         _ envelope: UnsafeRawBufferPointer, payload: UnsafeRawBufferPointer?, now: UnixSeconds
     ) throws(EnvelopeFault) -> PushRequest {
-        let envelope = unsafe ByteView(borrowing: envelope)
-        try checkLength(envelope)
-        defer { if envelope.count > Self.usualLength { index.trim() } }
-        return try request(
-            in: index.padded(envelope), payload: unsafe payload.map { unsafe ByteView(borrowing: $0) }, now: now)
+        try parser.request(
+            in: unsafe ByteView(borrowing: envelope), payload: unsafe payload.map { unsafe ByteView(borrowing: $0) },
+            apps: apps, now: now)
     }
 
     /// Parses one frame with an envelope on each line and calls `each` for every line in order, also for invalid ones.
     /// Throws before the first call if there are no lines or too many.
     package func readBatch(
-        _ lines: UnsafeRawBufferPointer, now: UnixSeconds, each: (Result<PushRequest, EnvelopeFault>) -> Void
+        _ lines: UnsafeRawBufferPointer, now: UnixSeconds,
+        each: (consuming Result<PushRequest, EnvelopeFault>) -> Void
     ) throws(Rejection) {
         let lines = unsafe ByteView(borrowing: lines)
         let count = JSONLines.count(lines, limit: Self.maxLines)
@@ -64,31 +58,55 @@ package final class EnvelopeReader {
         guard count <= Self.maxLines else {
             throw Rejection(.tooMany, detail: "there are more than \(Self.maxLines) lines")
         }
-        defer { if lines.count > Self.usualLength { index.trim() } }
+        defer { parser.trim(after: lines.count) }
         var start = 0
         while start < lines.count {
             let end = JSONLines.end(in: lines, from: start)
-            each(result(ofLine: start..<end, in: lines, now: now))
+            each(parser.result(ofLine: start..<end, in: lines, apps: apps, now: now))
             start = end + 1
         }
     }
+}
 
-    private func result(
-        ofLine range: Range<Int>, in lines: ByteView, now: UnixSeconds
+/// The memory of an ``EnvelopeReader``. Its methods are those of a value, so that exclusive access to it is checked once
+/// for each envelope.
+private struct EnvelopeParser: ~Copyable {
+    /// The length above which the memory for an envelope is released again; such envelopes are rare.
+    private static let usualLength = 1 << 20
+
+    private var index = JSONIndex()
+    /// The index for payloads outside of the envelope, whose own index is still in use at that time.
+    private var payloadIndex = JSONIndex()
+    private var moments = LocalMoments()
+
+    mutating func trim(after length: Int) {
+        if length > Self.usualLength { index.trim() }
+    }
+
+    mutating func request(
+        in envelope: ByteView, payload: ByteView?, apps: AppTable, now: UnixSeconds
+    ) throws(EnvelopeFault) -> PushRequest {
+        try checkLength(envelope, apps: apps)
+        defer { trim(after: envelope.count) }
+        return try request(in: index.padded(envelope), payload: payload, apps: apps, now: now)
+    }
+
+    mutating func result(
+        ofLine range: Range<Int>, in lines: ByteView, apps: AppTable, now: UnixSeconds
     ) -> Result<PushRequest, EnvelopeFault> {
         let line = lines[range]
         do throws(EnvelopeFault) {
-            try checkLength(line)
+            try checkLength(line, apps: apps)
             // Most lines are followed by enough readable bytes; only the last ones are copied to padded memory.
             let text = PaddedText(range, of: lines) ?? index.padded(line)
-            return .success(try request(in: text, payload: nil, now: now))
+            return .success(try request(in: text, payload: nil, apps: apps, now: now))
         } catch {
             return .failure(error)
         }
     }
 
-    private func request(
-        in text: PaddedText, payload: ByteView?, now: UnixSeconds
+    private mutating func request(
+        in text: PaddedText, payload: ByteView?, apps: AppTable, now: UnixSeconds
     ) throws(EnvelopeFault) -> PushRequest {
         let verdict = index.read(text)
         guard let json = index.values(in: text) else {
@@ -127,20 +145,22 @@ package final class EnvelopeReader {
 
     // MARK: Too long
 
-    private func checkLength(_ envelope: ByteView) throws(EnvelopeFault) {
-        guard envelope.count > Self.maxEnvelopeLength else { return }
+    private mutating func checkLength(_ envelope: ByteView, apps: AppTable) throws(EnvelopeFault) {
+        guard envelope.count > EnvelopeReader.maxEnvelopeLength else { return }
         // The envelope is not stored; its strings are only counted, since each name is one.
         let isCrowded = JSONLines.hasMoreQuotes(envelope, than: 2 * Audience.maxNames)
         let rejection =
             isCrowded
             ? Rejection(
                 .tooMany, detail: "more than \(Audience.maxNames) names, the largest number for one message")
-            : Rejection(.badFrame, detail: "\(envelope.count) bytes; an envelope has at most \(Self.maxEnvelopeLength)")
-        throw EnvelopeFault(id: idAtFront(of: envelope), rejection: rejection, app: nil)
+            : Rejection(
+                .badFrame,
+                detail: "\(envelope.count) bytes; an envelope has at most \(EnvelopeReader.maxEnvelopeLength)")
+        throw EnvelopeFault(id: idAtFront(of: envelope, apps: apps), rejection: rejection, app: nil)
     }
 
     /// Returns the id of an envelope that is not parsed, if it comes first, as it usually does.
-    private func idAtFront(of envelope: ByteView) -> String? {
+    private mutating func idAtFront(of envelope: ByteView, apps: AppTable) -> String? {
         let front = envelope.prefix(4096)
         // A text cut within a string is not parsed at all. So it is cut after each comma in turn, from the left.
         for end in 0..<front.count where front[end] == UInt8(ascii: ",") {

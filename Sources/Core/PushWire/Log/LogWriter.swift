@@ -30,6 +30,8 @@ package struct LogWriter: Sendable {
     private var lastMessage: Message?
     /// The details of the event that is being added. Their memory is used again, so that an event allocates none.
     private var details: [UInt8] = []
+    /// The counts of the last message that was completed, as details. Most messages have the same ones.
+    private var lastCounts: (counts: OutcomeCounts?, text: [UInt8]) = (nil, [])
     /// Whether the segment has the deactivation of a device.
     private var deactivates = false
 
@@ -135,12 +137,10 @@ package struct LogWriter: Sendable {
         beginEvent(outcome.kind, of: message.app, fields: fields, at: now)
         if fields & LogField.messageID != 0 { bytes.appendText(message.id.text) }
         if fields & LogField.device != 0 {
-            bytes.appendWord(record.device.high)
-            bytes.appendWord(record.device.low)
+            bytes.appendWords(record.device.high, record.device.low)
         }
         if fields & LogField.deliveryID != 0 {
-            bytes.appendWord(record.deliveryID.high)
-            bytes.appendWord(record.deliveryID.low)
+            bytes.appendWords(record.deliveryID.high, record.deliveryID.low)
         }
         if record.attempt > 0 { bytes.appendVarint(UInt64(record.attempt)) }
         if let status = outcome.status { bytes.appendVarint(status) }
@@ -162,12 +162,11 @@ package struct LogWriter: Sendable {
             JSONDetail.append(Int64(named), as: "devices", to: &details)
         }
         JSONDetail.append(request, to: &details)
-        addDetailed(.messageAccepted, of: request.message, at: now)
+        addDetailed(.messageAccepted, of: request.message, details: details, at: now)
     }
 
     package mutating func add(_ completed: CompletedMessage, at now: WallTime) {
-        details.removeAll(keepingCapacity: true)
-        if completed.isExpired { addDetailed(.messageExpired, of: completed.message, at: now) }
+        if completed.isExpired { addDetailed(.messageExpired, of: completed.message, details: [], at: now) }
         if let failure = completed.failure {
             var draft = EventDraft(.messageRejected, app: completed.message.app)
             draft.messageID = completed.message.id
@@ -176,13 +175,16 @@ package struct LogWriter: Sendable {
             draft.add("accepted_seq", number: Int64(clamping: EventNumber.shown(completed.seq).number))
             add(draft, at: now)
         }
-        details.removeAll(keepingCapacity: true)
-        JSONDetail.append(completed.counts, to: &details)
-        addDetailed(.messageCompleted, of: completed.message, at: now)
+        if completed.counts != lastCounts.counts {
+            lastCounts.text.removeAll(keepingCapacity: true)
+            JSONDetail.append(completed.counts, to: &lastCounts.text)
+            lastCounts.counts = completed.counts
+        }
+        addDetailed(.messageCompleted, of: completed.message, details: lastCounts.text, at: now)
     }
 
-    /// Adds an event of a message with the details that were written before.
-    private mutating func addDetailed(_ kind: EventKind, of message: Message, at now: WallTime) {
+    /// Adds an event of a message.
+    private mutating func addDetailed(_ kind: EventKind, of message: Message, details: [UInt8], at now: WallTime) {
         let isSame = message === lastMessage
         var fields = isSame ? LogField.sameMessage : LogField.messageID
         if message.traceparent != nil { fields |= isSame ? LogField.sameTraceparent : LogField.traceparent }
@@ -208,12 +210,10 @@ package struct LogWriter: Sendable {
         beginEvent(draft.kind, of: draft.app, fields: fields, at: now)
         if let id = draft.messageID { bytes.appendText(id.text) }
         if let device = draft.device {
-            bytes.appendWord(device.high)
-            bytes.appendWord(device.low)
+            bytes.appendWords(device.high, device.low)
         }
         if let id = draft.deliveryID {
-            bytes.appendWord(id.high)
-            bytes.appendWord(id.low)
+            bytes.appendWords(id.high, id.low)
         }
         if let reason = draft.reason { bytes.appendText(reason) }
         if !details.isEmpty { bytes.appendBytes(details) }
@@ -235,12 +235,10 @@ package struct LogWriter: Sendable {
         beginEvent(copy.kind, of: copy.app, fields: fields, at: copy.time)
         if let id = copy.messageID { bytes.appendBytes(id) }
         if let device = copy.device {
-            bytes.appendWord(device.high)
-            bytes.appendWord(device.low)
+            bytes.appendWords(device.high, device.low)
         }
         if let id = copy.deliveryID {
-            bytes.appendWord(id.high)
-            bytes.appendWord(id.low)
+            bytes.appendWords(id.high, id.low)
         }
         for number in [copy.attempt, copy.status] { if let number { bytes.appendVarint(number) } }
         if let reason = copy.reason { bytes.appendBytes(reason) }

@@ -25,13 +25,13 @@ extension Intake {
                 }
                 switch entry.answer {
                 case .one:
-                    let outcome = write(answers, at: next, of: group.requests[next], to: &answer)
+                    let outcome = write(answers, at: next, of: group.requests, to: &answer)
                     next += 1
                     unsafe send("ack/1", outcome, to: entry.receiver, of: group, identities)
                 case .batch(let number):
                     let lines = group.batches[number]
                     lines.write(to: &answer) {
-                        _ = write(answers, at: next + $0, of: group.requests[next + $0], to: &$1)
+                        _ = write(answers, at: next + $0, of: group.requests, to: &$1)
                     }
                     next += lines.requestCount
                     unsafe send("ack-batch/1", .lines, to: entry.receiver, of: group, identities)
@@ -80,25 +80,28 @@ extension Intake {
     }
 
     private func write(
-        _ answers: GroupAcceptances, at index: Int, of request: PushRequest, to text: inout [UInt8]
+        _ answers: GroupAcceptances, at index: Int, of requests: [PushRequest], to text: inout [UInt8]
     ) -> DirectAnswer.Outcome {
-        let id = request.message.id
+        // They are read in place: a copy of a request retains all that it refers to.
+        let id = requests[index].message.id
         let acceptance = answers.all[index]
         switch acceptance {
         case .accepted(let seq):
             tally.accepted += 1
             AckText.accepted(
-                id: id, seq: seq, apps: apps(answers, at: index, of: request), findings: request.findings, to: &text)
+                id: id, seq: seq, apps: apps(answers, at: index, of: requests[index].fellows),
+                findings: requests[index].findings, to: &text)
             return .accepted
         case .duplicate(let seq):
             tally.duplicate += 1
             AckText.duplicate(
-                id: id, seq: seq, apps: apps(answers, at: index, of: request), findings: request.findings, to: &text)
+                id: id, seq: seq, apps: apps(answers, at: index, of: requests[index].fellows),
+                findings: requests[index].findings, to: &text)
             return .duplicate
         case .conflict, .expired:
-            return reject(rejection(answers, at: index, of: request), request, &text)
+            return reject(rejection(answers, at: index, of: requests[index]), requests[index], &text)
         case .crowded:
-            reached(.activities, of: request.message.app)
+            reached(.activities, of: requests[index].message.app)
             let wait = AppQuota.activities.retryAfter
             writeBusy(id, retryAfter: wait, to: &text)
             return .busy(retryAfterMilliseconds: wait.wholeMilliseconds)
@@ -119,8 +122,8 @@ extension Intake {
 
     /// Returns the statuses of the members of the family that a request is to, as the JSON object of the ack; empty for
     /// a single app.
-    private func apps(_ answers: GroupAcceptances, at index: Int, of request: PushRequest) -> [UInt8] {
-        guard let fellows = request.fellows, let family = fellows.family else { return [] }
+    private func apps(_ answers: GroupAcceptances, at index: Int, of fellows: FellowRequests?) -> [UInt8] {
+        guard let fellows, let family = fellows.family else { return [] }
         let members = answers.members(of: index, as: fellows)
         return AckText.apps(
             of: family, statuses: members.map { if case .duplicate = $0 { "duplicate" } else { "accepted" } })

@@ -57,8 +57,9 @@ extension Intake {
                 unsafe say("ack/1", to: frames.identity, via: frames.route)
                 return
             }
+            let count = request.count
             unsafe group.add(request, from: frames.identity, via: frames.route)
-            addLoad(requests: request.count, bytes: size + frames.route.byteCount)
+            addLoad(requests: count, bytes: size + frames.route.byteCount)
         } catch {
             refuse(error, "ack/1", frames)
         }
@@ -101,9 +102,9 @@ extension Intake {
                 } else if let quota = admit(request, canWait: true) {
                     lines.say { writeBusy(request.message.id, retryAfter: quota.quota.retryAfter, to: &$0) }
                 } else {
+                    unanswered.count += request.count
                     group.addLine(request)
                     lines.asked()
-                    unanswered.count += request.count
                 }
             case .failure(let fault):
                 lines.say { AckText.rejected(id: fault.id, fault.rejection, to: &$0) }
@@ -212,12 +213,15 @@ extension Intake {
     }
 
     func allow(
-        _ result: Result<PushRequest, EnvelopeFault>, _ caller: Caller
+        _ result: consuming Result<PushRequest, EnvelopeFault>, _ caller: Caller
     ) -> Result<PushRequest, EnvelopeFault> {
-        guard case .success(var request) = result else { return result.mapError(caller.mayKnow) }
-        if let fault = caller.fault(of: request) { return .failure(fault) }
-        request.client = caller.name
-        return .success(request)
+        switch consume result {
+        case .success(var request):
+            if let fault = caller.fault(of: request) { return .failure(fault) }
+            request.client = caller.name
+            return .success(request)
+        case .failure(let fault): return .failure(caller.mayKnow(fault))
+        }
     }
 
     /// Returns the caller of a message. Messages of one client arrive in runs, so the lookup is repeated only when the

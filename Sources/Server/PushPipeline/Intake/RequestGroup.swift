@@ -55,9 +55,9 @@ struct RequestGroup: Sendable {
     static let nobody: Int32 = -1
 
     /// Adds a request whose ack goes to `identity`.
-    mutating func add(_ request: PushRequest, from identity: UnsafeRawBufferPointer, via route: AnswerRoute) {
-        append(request)
+    mutating func add(_ request: consuming PushRequest, from identity: UnsafeRawBufferPointer, via route: AnswerRoute) {
         unsafe append(.one, identity, via: route, client: request.client)
+        append(request)
     }
 
     /// Adds a request without an ack.
@@ -79,9 +79,9 @@ struct RequestGroup: Sendable {
         append(.batch(batches.count - 1), reply: reply, client: client)
     }
 
-    private mutating func append(_ request: PushRequest) {
-        requests.append(request)
+    private mutating func append(_ request: consuming PushRequest) {
         count += request.count
+        requests.append(request)
     }
 
     private mutating func append(_ answer: Answer, reply: @escaping DirectReply, client: String?) {
@@ -98,7 +98,7 @@ struct RequestGroup: Sendable {
     }
 
     /// Adds a request of a batch. The caller adds the batch itself afterwards.
-    mutating func addLine(_ request: PushRequest) {
+    mutating func addLine(_ request: consuming PushRequest) {
         append(request)
     }
 

@@ -23,7 +23,7 @@ struct ServedEndpoints {
             + KeyEndpoints.all(parts.keys, apps: apps) + operation + messages + ofPipeline
             + WebhookEndpoints.all(parts.webhooks)
         return EndpointTable(
-            all + [AnyEndpoint(now: GetOpenAPI(describing: all, version: Release.version))] + ConsoleEndpoints.all())
+            all + [AnyEndpoint(GetOpenAPI(describing: all, version: Release.version))] + ConsoleEndpoints.all())
     }
 
     private func registration(_ settings: Configuration.HTTP.LegacyRegistration) -> AnyEndpoint {

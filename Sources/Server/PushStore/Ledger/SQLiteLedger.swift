@@ -62,7 +62,8 @@ package final class SQLiteLedger: LedgerEngine, Sendable {
 
     private struct Inbox: Sendable {
         var work: [LedgerWork] = []
-        var weight = 0
+        /// The weight of each work.
+        var weights: [Int] = []
         var isScheduled = false
         var isClosed = false
     }
@@ -203,6 +204,7 @@ package final class SQLiteLedger: LedgerEngine, Sendable {
         await writing.run { [self] in
             let work = inbox.withLock { inbox in
                 inbox.isClosed = true
+                inbox.weights = []
                 return exchange(&inbox.work, with: [])
             }
             core.value.process(work[...])
@@ -242,10 +244,11 @@ package final class SQLiteLedger: LedgerEngine, Sendable {
     // MARK: Calls
 
     package func add(_ work: LedgerWork) {
+        let weight = work.weight
         let isTaken = inbox.withLock { inbox in
             if inbox.isClosed { return false }
             inbox.work.append(work)
-            inbox.weight += work.weight
+            inbox.weights.append(weight)
             let isFirst = exchange(&inbox.isScheduled, with: true) == false
             // Keep the lock: as soon as it is released, the ledger may be closed and its thread may be gone.
             if isFirst { writing.execute { self.drain() } }
@@ -274,19 +277,18 @@ package final class SQLiteLedger: LedgerEngine, Sendable {
         defer { published.withLock { $0.busySince = nil } }
         // Under load a short wait collects more calls for each sync. An idle ledger does not wait.
         if progress.lastWeight >= 32, MonotonicTime.current() - progress.lastEnd < .milliseconds(1),
-            inbox.withLock({ $0.weight }) < Self.worthwhile
+            inbox.withLock({ $0.weights.reduce(0, +) }) < Self.worthwhile
         {
             BlockingExecutor.sleep(microseconds: Self.patience)
         }
-        let (work, weight) = inbox.withLock { inbox in
+        let (work, weights) = inbox.withLock { inbox in
             inbox.isScheduled = false
-            let weight = inbox.weight
-            inbox.weight = 0
-            return (exchange(&inbox.work, with: []), weight)
+            return (exchange(&inbox.work, with: []), exchange(&inbox.weights, with: []))
         }
         var rest = work[...]
         while !rest.isEmpty || core.fault != nil {
-            let group = Self.group(of: &rest)
+            let group = rest.prefix(Self.groupLength(of: weights[rest.startIndex...]))
+            rest = rest[group.endIndex...]
             published.withLock { $0.busySince = .current() }
             if core.process(group) { trim() }
             progress.lastEnd = .current()
@@ -294,19 +296,17 @@ package final class SQLiteLedger: LedgerEngine, Sendable {
             checkpointIfDue(core, progress)
         }
         traceIfDue(core, progress)
-        progress.lastWeight = weight
+        progress.lastWeight = weights.reduce(0, +)
         if core.fault != nil { tryAgain(core) }
     }
 
-    private static func group(of rest: inout ArraySlice<LedgerWork>) -> ArraySlice<LedgerWork> {
-        var weight = 0
-        let group = rest.prefix { item in
-            if weight >= groupLimit { return false }
-            weight += item.weight
-            return true
-        }
-        rest = rest[group.endIndex...]
-        return group
+    /// Returns how many of the works with these weights are committed together.
+    private static func groupLength(of weights: ArraySlice<Int>) -> Int {
+        var sum = 0
+        return weights.prefix { weight in
+            defer { sum += weight }
+            return sum < groupLimit
+        }.count
     }
 
     /// Schedules another write after a pause. This repeats until the disk accepts the retained data.

@@ -201,7 +201,9 @@ extension Gateway {
     }
 
     /// Reports the outcome of a delivery, or nil if it is returned unchanged. Every delivery leaves the gateway here.
-    func report(_ delivery: Delivery, as outcome: DeliveryOutcome?, latency: Duration = .zero) {
+    func report(
+        _ delivery: consuming Delivery, as outcome: consuming DeliveryOutcome?, latency: Duration = .zero
+    ) {
         if !marks.isEmpty { marks[delivery.ticket] = nil }
         switch outcome {
         case .sent: counts.accepted += 1

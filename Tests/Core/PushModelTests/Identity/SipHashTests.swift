@@ -33,6 +33,19 @@ import Testing
         return hash
     }
 
+    @Test(arguments: 0...41)
+    func `Bytes of any length are padded with zeros and followed by their number`(count: Int) {
+        let bytes = (0..<count).map { UInt8(truncatingIfNeeded: 0xff &- $0 &* 7) }
+        var expected = SipHash(key: (1, 2))
+        for start in stride(from: 0, through: count, by: 8) {
+            expected.add(bytes[start..<min(start + 8, count)].reversed().reduce(UInt64(0)) { $0 << 8 | UInt64($1) })
+        }
+        expected.add(UInt64(count))
+        var hash = SipHash(key: (1, 2))
+        hash.add(bytes)
+        #expect(hash.hash64() == expected.hash64())
+    }
+
     @Test func `Texts that differ in length or in their boundaries have different hashes`() {
         func hash(_ texts: String...) -> UInt64 {
             var hash = SipHash(key: (1, 2))

@@ -45,6 +45,39 @@ import Testing
         #expect(segment.bytes.suffix(4) == [193, 68, 189, 8])
     }
 
+    @Test("Each completion has the counts of its own message") func countsOfCompletions() throws {
+        var writer = LogWriter(next: 1)
+        var lines: [UInt8] = []
+        var text = EventText()
+        for sent in [[1, 1, 2], [2, 0, 0, 1]] as [[UInt32]] {
+            writer.begin(time: 1000, reserving: 0)
+            for (number, sent) in sent.enumerated() {
+                let message = Message(id: MessageID("m\(number)")!, app: shop, payload: [])
+                var counts = OutcomeCounts()
+                counts.sent = sent
+                writer.add(CompletedMessage(seq: 1, message: message, counts: counts, isExpired: sent == 0), at: 1000)
+            }
+            try writer.finish().walk { event, apps, bytes in
+                text.append(event, of: apps, texts: bytes, to: &lines)
+                lines.append(UInt8(ascii: "\n"))
+                return true
+            }
+            // What an undone group wrote is not in the next one.
+            writer.begin(time: 1000, reserving: 0)
+            let message = Message(id: MessageID("undone")!, app: shop, payload: [])
+            writer.add(CompletedMessage(seq: 1, message: message, counts: OutcomeCounts()), at: 1000)
+            writer.revert()
+        }
+        let events = String(decoding: lines, as: UTF8.self).split(separator: "\n")
+        let completed = events.filter { $0.contains(#""kind":"completed""#) }
+        let sent = completed.compactMap { line in
+            line.firstRange(of: #""counts":{"sent":"#).map { line[$0.upperBound...].prefix { $0.isNumber } }
+        }
+        #expect(sent == ["1", "1", "2", "2", "0", "0", "1"])
+        let expired = events.filter { $0.contains(#""kind":"expired""#) }
+        #expect(expired.count == 2 && expired.allSatisfy { !$0.contains("counts") })
+    }
+
     @Test("Events are written as the documented JSON lines") func goldenLines() throws {
         let message = Message(id: MessageID("m1")!, app: shop, payload: [], traceparent: "00-a")
         var writer = LogWriter(next: 7)
