@@ -89,11 +89,6 @@ package struct ExpiryWatch: Sendable {
         return next.map { min($0, now + Self.maxWait) }
     }
 
-    /// Returns the seconds until the credential expires, for a gauge. The value is negative after that.
-    package func secondsLeft(_ name: String, at now: WallTime) -> Int64? {
-        ends[name].map { $0.seconds - now.seconds }
-    }
-
     private mutating func note(_ one: Announcement) {
         if let last = announced[one.name] {
             // The later end belongs to the newer credential.

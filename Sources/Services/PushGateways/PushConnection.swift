@@ -5,8 +5,6 @@ package import PushModel
 /// Every method may be called on any thread, returns at once, and takes effect in the order of the calls. Results
 /// arrive at the connection's outlet, in order. The connection keeps itself alive until it has closed.
 package protocol PushConnection: AnyObject, Sendable {
-    var id: ConnectionID { get }
-
     /// Sends the deliveries in this order, as soon as the peer's limit allows. Each of them ends in exactly one report.
     /// A delivery that expires, or whose message is cancelled, before it is sent is reported as not processed.
     func deliver(_ deliveries: [Delivery])

@@ -18,7 +18,7 @@
 /* All functions of libpq that Carillon calls. Version 14 of libpq introduced the newest of them. */
 #define CPOSTGRESQL_FUNCTIONS(use) \
     use(PQconnectStartParams) use(PQconnectPoll) use(PQfinish) use(PQstatus) use(PQsocket) use(PQerrorMessage) \
-    use(PQserverVersion) use(PQsetnonblocking) use(PQsetNoticeReceiver) use(PQenterPipelineMode) use(PQpipelineSync) \
+    use(PQsetnonblocking) use(PQsetNoticeReceiver) use(PQenterPipelineMode) use(PQpipelineSync) \
     use(PQsendPrepare) use(PQsendQueryPrepared) use(PQsendQueryParams) use(PQflush) use(PQconsumeInput) use(PQisBusy) \
     use(PQgetResult) use(PQclear) use(PQresultStatus) use(PQresultErrorField) use(PQresultErrorMessage) use(PQntuples) \
     use(PQnfields) use(PQfname) use(PQftype) use(PQfformat) use(PQgetisnull) use(PQgetlength) use(PQgetvalue) \
@@ -70,7 +70,6 @@ enum {
     CPOSTGRESQL_SEVERITY = PG_DIAG_SEVERITY_NONLOCALIZED,
     CPOSTGRESQL_SQLSTATE = PG_DIAG_SQLSTATE,
     CPOSTGRESQL_MESSAGE = PG_DIAG_MESSAGE_PRIMARY,
-    CPOSTGRESQL_DETAIL = PG_DIAG_MESSAGE_DETAIL,
     CPOSTGRESQL_HINT = PG_DIAG_MESSAGE_HINT,
     CPOSTGRESQL_CONSTRAINT = PG_DIAG_CONSTRAINT_NAME,
     CPOSTGRESQL_FUNCTION = PG_DIAG_SOURCE_FUNCTION,

@@ -17,7 +17,7 @@ import Testing
         // It does not fit into the buffers of the kernel.
         let statement = PostgreSQLStatement("length", sql: "SELECT length($1::bytea)", parameters: [.bytea])
         let reply = await connection.send(timeout: .seconds(1)) { section in
-            section.call(statement) { $0.append(byteaCount: 32 << 20) { _ in } }
+            section.call(statement) { $0.append(bytea: [UInt8](repeating: 0, count: 32 << 20)) }
         }
         #expect(reply.unknown?.contains("timed out") == true)
         #expect(await connection.closures.wait(count: 1).first?.contains("timed out") == true)

@@ -93,19 +93,19 @@ import Testing
     private static let target = PostgreSQLTarget(host: PostgreSQLHost(name: "db1"), address: nil)
 
     @Test func `A sound server has no fault`() {
-        #expect(Self.sound.fault(at: Self.target, durability: .replicated) == nil)
+        #expect(Self.sound.faults(at: Self.target, durability: .replicated).first == nil)
         var facts = Self.sound
         facts.synchronousCommit = "remote_apply"
-        #expect(facts.fault(at: Self.target, durability: .replicated) == nil)
+        #expect(facts.faults(at: Self.target, durability: .replicated).first == nil)
         facts.synchronousStandbys = ""
-        #expect(facts.fault(at: Self.target, durability: .single) == nil)
+        #expect(facts.faults(at: Self.target, durability: .single).first == nil)
     }
 
     @Test func `Each fault has its reason`() throws {
         func expect(_ text: String, change: (inout ServerFacts) -> Void) throws {
             var facts = Self.sound
             change(&facts)
-            let fault = try #require(facts.fault(at: Self.target, durability: .replicated))
+            let fault = try #require(facts.faults(at: Self.target, durability: .replicated).first)
             #expect(fault.contains(text) && fault.contains("db1"))
         }
         try expect("PostgreSQL 15") { $0.version = 140_099 }

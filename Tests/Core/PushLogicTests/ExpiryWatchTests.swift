@@ -59,7 +59,6 @@ import Testing
         let renewed = WallTime(milliseconds: end.milliseconds + 365 * 86_400_000)
         watch.watch("shop", notAfter: renewed)
         #expect(watch.look(at: day(6)).isEmpty)
-        #expect(watch.secondsLeft("shop", at: end) == Int64(31_536_000))
         #expect(windows(watch.look(at: WallTime(milliseconds: renewed.milliseconds - 86_400_000))) == [1])
     }
 
@@ -75,7 +74,6 @@ import Testing
         #expect(watch.nextLook(after: day(7.01)) == day(7))
         watch.forget("shop")
         #expect(watch.nextLook(after: day(7)) == nil)
-        #expect(watch.secondsLeft("shop", at: end) == nil)
     }
 
     @Test func `Notices are ordered by the end of their credentials`() {

@@ -12,7 +12,7 @@ import Testing
         let ready = metrics.route("/readyz")
         for _ in 0..<3 { metrics.record(ready, method: "GET", status: 200, time: .milliseconds(2)) }
         metrics.record(ready, method: "GET", status: 503, time: .milliseconds(2))
-        metrics.record(route: "/v1/gateways/{app}", method: "PUT", status: 200, seconds: 0.25)
+        metrics.record(metrics.route("/v1/gateways/{app}"), method: "PUT", status: 200, time: .milliseconds(250))
         let page = registry.render()
         for line in [
             #"carillon_http_requests_total{route="/readyz",method="GET",status="200"} 3"#,
@@ -30,11 +30,10 @@ import Testing
         let metrics = HTTPMetrics(["/readyz"], in: registry)
         for number in 0..<2000 {
             metrics.record(
-                route: "/\(number)", method: "BREW\(number)", status: number - 500, seconds: Double(number) - 1000)
+                metrics.route("/\(number)"), method: "BREW\(number)", status: number - 500,
+                time: .seconds(number - 1000))
         }
-        for seconds in [Double.nan, .infinity, -.infinity, .greatestFiniteMagnitude] {
-            metrics.record(route: "/readyz", method: "", status: .max, seconds: seconds)
-        }
+        metrics.record(metrics.route("/readyz"), method: "", status: .max, time: .zero)
         let other = HTTPMetrics(["/a", "/b", "/c"], in: MetricsRegistry()).route("/c")
         metrics.record(other, method: "GET", status: .min, time: .seconds(Int64.max / 2))
         let lines = registry.render().split(separator: "\n").filter { $0.hasPrefix("carillon_http_requests_total{") }

@@ -14,6 +14,14 @@ import Testing
 @Suite(.waits) struct LegacyRegistrationTests {
     private static let path = "/old/apns_devices.json"
 
+    /// Admits requests for what is open to all, as a server does without a key.
+    private struct OpenAccess: RequestAccess {
+        func admit(_ request: HTTP1Request, to operation: Operation) throws(Problem) -> Caller {
+            guard operation.access == .open else { throw Problem(.unauthenticated) }
+            return .anyone
+        }
+    }
+
     /// Calls `body` with the port of a server without keys.
     private func withPort(_ scene: StoreScene, _ body: (UInt16) async throws -> Void) async throws {
         let legacy = RegisterLegacyDevice(StoreScene.shop, devices: scene.registry, apps: .sample([StoreScene.shop]))

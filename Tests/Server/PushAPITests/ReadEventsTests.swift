@@ -27,7 +27,7 @@ import Testing
                     writer.add(
                         index % 2 == 0
                             ? .sent(providerID: nil)
-                            : .rejected(Refusal(status: 410, reason: .unregistered), deactivates: nil),
+                            : .rejected(Refusal(status: 410, reason: "Unregistered"), deactivates: nil),
                         of: LogWriter.message("m\(segment)-\(index)", app: app), to: PipelineScene.id(1), at: now)
                 }
             }
@@ -253,7 +253,7 @@ import Testing
 @Suite(.waits) struct CommittedEventsTests {
     @Test func `A waiter is woken by a newer event and by nothing else`() async {
         let events = CommittedEvents()
-        async let waiting: Void = events.waitForEvents(after: 5, for: .seconds(1000))
+        async let waiting: Void = events.waitForEvents(after: LogPosition(after: 5), for: .seconds(1000))
         await wait(while: events.waiting == 0)
         events.committed(upTo: [5])
         #expect(events.waiting == 1)
@@ -261,19 +261,19 @@ import Testing
         await waiting
         #expect(events.waiting == 0)
         // An event after 3 exists already, so this returns at once.
-        await events.waitForEvents(after: 3, for: .seconds(1000))
+        await events.waitForEvents(after: LogPosition(after: 3), for: .seconds(1000))
     }
 
     @Test func `A wait ends when its time is over or its task is cancelled`() async {
         let events = CommittedEvents()
-        await events.waitForEvents(after: 0, for: .milliseconds(1))
-        let task = Task { await events.waitForEvents(after: 0, for: .seconds(1000)) }
+        await events.waitForEvents(after: LogPosition(after: 0), for: .milliseconds(1))
+        let task = Task { await events.waitForEvents(after: LogPosition(after: 0), for: .seconds(1000)) }
         await wait(while: events.waiting == 0)
         task.cancel()
         await task.value
         let late = Task {
             await waitForCancellation()
-            await events.waitForEvents(after: 0, for: .seconds(1000))
+            await events.waitForEvents(after: LogPosition(after: 0), for: .seconds(1000))
         }
         late.cancel()
         await late.value
@@ -284,7 +284,9 @@ import Testing
         let events = CommittedEvents()
         await withTaskGroup { group in
             for number in 0..<200 {
-                group.addTask { await events.waitForEvents(after: UInt64(number % 50), for: .seconds(1000)) }
+                group.addTask {
+                    await events.waitForEvents(after: LogPosition(after: UInt64(number % 50)), for: .seconds(1000))
+                }
             }
             for seq in 1...50 {
                 events.committed(upTo: [UInt64(seq)])

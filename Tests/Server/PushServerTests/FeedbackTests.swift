@@ -77,12 +77,12 @@ import Testing
     private static func id(_ number: Int) -> DeviceID { identities.device(of: shop, token: token(number)) }
 
     private static func candidate(
-        _ number: Int, _ reason: ProviderReason = .unregistered, at evidence: WallTime = start + 100, app: AppID = shop
+        _ number: Int, _ reason: ProviderReason = "Unregistered", at evidence: WallTime = start + 100, app: AppID = shop
     ) -> Deactivation {
         Deactivation(
             of: identities.device(of: app, token: token(number)), app: app, reason: reason.rawValue, evidence: evidence,
             messageID: MessageID("m-\(number)")!, deliveryID: DeliveryID(high: 7, low: UInt64(number)),
-            isMisdirected: reason == .badDeviceToken)
+            isMisdirected: reason == "BadDeviceToken")
     }
 
     @Test func `A dead device becomes an event with its evidence, and the registry acts on that`() async throws {
@@ -195,7 +195,7 @@ import Testing
             try await scene.register(0..<500)
             scene.report(answers: 500)
             scene.report(answers: 500, app: Self.news)
-            scene.report((0..<400).map { Self.candidate($0, .badDeviceToken) })
+            scene.report((0..<400).map { Self.candidate($0, "BadDeviceToken") })
             scene.report([Self.candidate(1, app: Self.news)], app: Self.news)
             let status = await scene.settled(taken: 401)
             #expect(status.held == 400 && status.deactivated == 1 && status.stopped == [Self.shop])
@@ -208,7 +208,7 @@ import Testing
                     EventDraft.Detail("answers", value: .number(500)),
                     EventDraft.Detail("deactivated", value: .number(0)),
                 ])
-            scene.report((0..<400).map { Self.candidate($0, .badDeviceToken) })
+            scene.report((0..<400).map { Self.candidate($0, "BadDeviceToken") })
             _ = await scene.settled(taken: 801)
             #expect(scene.ledger.events.filter { $0.kind == .deviceBrake }.count == 1)
             try await scene.applied()
@@ -221,7 +221,7 @@ import Testing
             _ = await scene.settled { $0.stopped.isEmpty }
             let release = scene.ledger.events.last { $0.kind == .deviceBrake }
             #expect(release?.details.first == EventDraft.Detail("state", value: .text("off")))
-            scene.report([Self.candidate(1, .badDeviceToken)])
+            scene.report([Self.candidate(1, "BadDeviceToken")])
             _ = await scene.settled(taken: 802)
             #expect(scene.ledger.deactivated.last == Self.id(1))
         }
@@ -237,7 +237,7 @@ import Testing
             scene.report(answers: 200, (0..<200).map { end($0) })
             var status = await scene.settled(taken: 200)
             #expect(status.deactivated == 200 && status.stopped.isEmpty)
-            scene.report((200..<400).map { Self.candidate($0, .badDeviceToken) } + [end(400)])
+            scene.report((200..<400).map { Self.candidate($0, "BadDeviceToken") } + [end(400)])
             status = await scene.settled(taken: 401)
             #expect(status.held == 200 && status.deactivated == 201 && status.stopped == [Self.shop])
             // An end that comes while the brake is on.
@@ -252,9 +252,9 @@ import Testing
     @Test func `What bad tokens deactivated before the brake is counted`() async throws {
         try await Scene.run { scene in
             try await scene.register(0..<200)
-            scene.report((0..<30).map { Self.candidate($0, .badDeviceToken) } + [Self.candidate(150)])
+            scene.report((0..<30).map { Self.candidate($0, "BadDeviceToken") } + [Self.candidate(150)])
             _ = await scene.settled(taken: 31)
-            scene.report((30..<130).map { Self.candidate($0, .badDeviceToken) })
+            scene.report((30..<130).map { Self.candidate($0, "BadDeviceToken") })
             let status = await scene.settled(taken: 131)
             #expect(status.held == 100 && status.stopped == [Self.shop])
             // A token that the service knows to be dead has another cause.
@@ -345,7 +345,7 @@ import Testing
     @Test func `A list is not stopped by the brake, and spares who registered after it`() async throws {
         try await Scene.run { scene in
             try await scene.register(0..<2)
-            scene.report((100..<300).map { Self.candidate($0, .badDeviceToken) })
+            scene.report((100..<300).map { Self.candidate($0, "BadDeviceToken") })
             _ = await scene.settled { $0.stopped == [Self.shop] }
             try await scene.feedback.take(
                 [

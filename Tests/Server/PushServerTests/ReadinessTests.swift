@@ -42,7 +42,7 @@ import Testing
         let idle = try ServedStatus.sample(.halted(halt), open: 1, nextTrial: .zero)
         #expect(idle.state == "halted: the provider refused the key; the next delivery is the next attempt")
         #expect(idle.obstacle == nil)
-        let fault = ConnectionFault(refused: Refusal(status: 403, reason: .invalidProviderToken), by: .apns)
+        let fault = ConnectionFault(refused: Refusal(status: 403, reason: "InvalidProviderToken"), by: .apns)
         let doubted = try ServedStatus.sample(.running, connection: fault, nextTrial: .seconds(3))
         #expect(doubted.state == "credential refused: next attempt in 3 s")
         #expect(doubted.obstacle == "credential refused: \(fault.sentence); next attempt in 3 s")
@@ -57,7 +57,7 @@ import Testing
             .paused(for: .seconds(9), .unreachable(attempts: 5)), failed: 5, connection: fault)
         #expect(paused.obstacle == "\(paused.state): \(fault.sentence)")
         // A gateway whose credential was refused has no failed attempts to connect, but no connection either.
-        let refused = ConnectionFault(refused: Refusal(status: 403, reason: .invalidProviderToken), by: .apns)
+        let refused = ConnectionFault(refused: Refusal(status: 403, reason: "InvalidProviderToken"), by: .apns)
         let disbelieved = try ServedStatus.sample(.running, connection: refused, hasBeenUp: true)
         #expect(disbelieved.obstacle == "no connection is open: \(refused.sentence)")
         #expect(refused.sentence.contains("403 InvalidProviderToken") && refused.word == "InvalidProviderToken")

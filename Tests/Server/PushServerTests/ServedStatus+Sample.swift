@@ -16,7 +16,7 @@ extension ServedStatus {
         let connections = (0..<open).map { ConnectionStatus(id: ConnectionID(UInt32($0)), state: .open, age: .zero) }
         var status = state.map {
             GatewayStatus(
-                app: app.id, state: $0, queue: 0, outstanding: sent, credit: 0, minimum: 1, maximum: 4, wanted: 1,
+                state: $0, queue: 0, outstanding: sent, credit: 0, minimum: 1, maximum: 4, wanted: 1,
                 failedConnectsInARow: failed, counts: GatewayCounts(), connections: connections)
         }
         status?.fault = connection

@@ -80,7 +80,7 @@ import Testing
         metrics.remove()
         #expect(!registry.render().contains("shop"))
         // A late report of the removed app creates no series, and a new app of that name starts with new counters.
-        let refusal = Refusal(status: 400, reason: .badDeviceToken)
+        let refusal = Refusal(status: 400, reason: "BadDeviceToken")
         metrics.count([try Self.report(.rejected(refusal, deactivates: .misdirected))])
         let again = AppMetrics(app, reasons: .apns, in: registry)
         again.count([try Self.report(.sent(providerID: nil))])

@@ -82,8 +82,6 @@ private final class ZeroMQPipe {
         }
         _ = message.userID
         _ = message.peerAddress
-        let first = message.copied(0)
-        require(message.take(0).copied == first, "the bytes of a taken frame differ")
     }
 
     private func monitorEvent(_ event: ZMQMonitorEvent?) {

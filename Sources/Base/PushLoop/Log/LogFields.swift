@@ -27,7 +27,6 @@ extension LogKey {
     package static let host = LogKey("host")
     package static let port = LogKey("port")
     package static let reason = LogKey("reason")
-    package static let signal = LogKey("signal")
     package static let size = LogKey("size")
     package static let suppressed = LogKey("suppressed")
 }
@@ -35,10 +34,6 @@ extension LogKey {
 /// The fields of a line in the order of output.
 package struct LogFields: Sendable, ExpressibleByDictionaryLiteral {
     package private(set) var pairs: [(key: LogKey, value: LogValue)]
-
-    package init() {
-        pairs = []
-    }
 
     package init(dictionaryLiteral elements: (LogKey, any LogRepresentable)...) {
         pairs = elements.map { ($0.0, $0.1.logValue) }

@@ -21,10 +21,6 @@ package struct Logger: Sendable {
         return Logger(subsystem: subsystem, output: output, context: all)
     }
 
-    package func isEnabled(_ level: LogLevel) -> Bool {
-        output.isEnabled(level)
-    }
-
     package func log(
         _ level: LogLevel, _ message: @autoclosure () -> LogMessage, _ fields: @autoclosure () -> LogFields = [:],
         file: String = #fileID, line: UInt = #line
@@ -35,20 +31,6 @@ package struct Logger: Sendable {
         output.write(
             level: level, subsystem: subsystem, message: message().text, fields: all,
             site: LogSite(file: file, line: line))
-    }
-
-    package func trace(
-        _ message: @autoclosure () -> LogMessage, _ fields: @autoclosure () -> LogFields = [:],
-        file: String = #fileID, line: UInt = #line
-    ) {
-        log(.trace, message(), fields(), file: file, line: line)
-    }
-
-    package func debug(
-        _ message: @autoclosure () -> LogMessage, _ fields: @autoclosure () -> LogFields = [:],
-        file: String = #fileID, line: UInt = #line
-    ) {
-        log(.debug, message(), fields(), file: file, line: line)
     }
 
     package func info(

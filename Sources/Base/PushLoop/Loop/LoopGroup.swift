@@ -21,11 +21,6 @@ package final class LoopGroup: Sendable {
         loops[turn.wrappingAdd(1, ordering: .relaxed).oldValue % loops.count]
     }
 
-    /// Returns the loop of a shard. The same hash always yields the same loop.
-    package func loop(forHash hash: UInt64) -> EventLoop {
-        loops[Int(hash % UInt64(loops.count))]
-    }
-
     package func shutDown() async {
         for loop in loops {
             await loop.shutDown()

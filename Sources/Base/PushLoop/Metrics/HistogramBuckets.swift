@@ -1,34 +1,20 @@
-/// The upper bounds of a histogram in ascending order. A value equal to a bound counts in that bound's bucket.
+/// The upper bounds of a histogram of durations in ascending order. A value equal to a bound counts in that bound's bucket.
 package struct HistogramBuckets: Hashable, Sendable {
-    enum Unit: Hashable {
-        /// Durations, stored as nanoseconds and rendered as seconds.
-        case seconds
-        case numbers
-    }
-
-    let unit: Unit
+    /// Nanoseconds, which are rendered as seconds.
     let bounds: [Int64]
 
-    package static func durations(_ bounds: [Duration]) -> HistogramBuckets {
-        HistogramBuckets(unit: .seconds, bounds: bounds.map(\.wholeNanoseconds))
-    }
-
-    package static func numbers(_ bounds: [Int]) -> HistogramBuckets {
-        HistogramBuckets(unit: .numbers, bounds: bounds.map(Int64.init))
-    }
-
     /// Bounds from 200 microseconds to ten seconds, in steps of 1, 2 and 5.
-    package static let latencies = durations([
+    package static let latencies = HistogramBuckets([
         .microseconds(200), .microseconds(500), .milliseconds(1), .milliseconds(2), .milliseconds(5),
         .milliseconds(10), .milliseconds(20), .milliseconds(50), .milliseconds(100), .milliseconds(200),
         .milliseconds(500), .seconds(1), .seconds(2), .seconds(5), .seconds(10),
     ])
 
-    private init(unit: Unit, bounds: [Int64]) {
+    package init(_ durations: [Duration]) {
+        let bounds = durations.map(\.wholeNanoseconds)
         precondition(!bounds.isEmpty, "a histogram needs at least one bound")
         precondition(
             zip(bounds, bounds.dropFirst()).allSatisfy { $0 < $1 }, "the bounds of a histogram must ascend: \(bounds)")
-        self.unit = unit
         self.bounds = bounds
     }
 
@@ -44,9 +30,5 @@ package struct HistogramBuckets: Hashable, Sendable {
             }
         }
         return low
-    }
-
-    func scaled(_ value: Int64) -> Double {
-        unit == .seconds ? Double(value) / 1e9 : Double(value)
     }
 }

@@ -1,12 +1,3 @@
-/// A label whose values are known at compile time: an enumeration, mostly of strings.
-package protocol MetricLabel: CaseIterable, Equatable, Sendable {
-    var labelValue: String { get }
-}
-
-extension MetricLabel where Self: RawRepresentable, RawValue == String {
-    package var labelValue: String { rawValue }
-}
-
 /// The label names and values that distinguish the series of one metric, in the order of output.
 package struct MetricLabels: Hashable, Sendable, ExpressibleByDictionaryLiteral {
     struct Pair: Hashable, Sendable {
@@ -48,21 +39,5 @@ package struct MetricValue: Sendable {
     package init(labels: [String], value: Double) {
         self.labels = labels
         self.value = value
-    }
-}
-
-/// One series for each value of a label, created at registration.
-///
-/// The subscript searches the cases. On the hot path, keep the series that it returns.
-package struct MetricFamily<Label: MetricLabel, Series: Sendable>: Sendable {
-    private let series: [(label: Label, series: Series)]
-
-    init(_ make: (Label) -> Series) {
-        series = Label.allCases.map { ($0, make($0)) }
-    }
-
-    package subscript(_ label: Label) -> Series {
-        for (candidate, series) in series where candidate == label { return series }
-        preconditionFailure("label value \"\(label.labelValue)\" is missing in allCases of its type")
     }
 }

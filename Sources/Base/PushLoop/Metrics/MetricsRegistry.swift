@@ -15,7 +15,6 @@ package final class MetricsRegistry: Sendable {
 
     enum Source: Sendable {
         case counter(Counter)
-        case gauge(Gauge)
         case histogram(Histogram, HistogramBuckets)
         case computed(@Sendable () -> Double)
     }
@@ -60,12 +59,6 @@ package final class MetricsRegistry: Sendable {
         return counter
     }
 
-    package func gauge(_ name: String, help: String, labels: MetricLabels = [:]) -> Gauge {
-        let source = register(name, help: help, kind: .gauge, labels: labels) { .gauge(Gauge()) }
-        guard case .gauge(let gauge) = source else { failAlreadyRegistered(name, as: "computed") }
-        return gauge
-    }
-
     package func histogram(
         _ name: String, help: String, buckets: HistogramBuckets = .latencies, labels: MetricLabels = [:]
     ) -> Histogram {
@@ -104,27 +97,6 @@ package final class MetricsRegistry: Sendable {
         _ name: String, help: String, labels: [String], values: @escaping @Sendable () -> [MetricValue]
     ) {
         registerFamily(name, help: help, kind: .counter, labels: labels, values: values)
-    }
-
-    package func counters<Label: MetricLabel>(
-        _ name: String, help: String, by label: String, of type: Label.Type, labels: MetricLabels = [:]
-    ) -> MetricFamily<Label, Counter> {
-        MetricFamily { counter(name, help: help, labels: labels.adding($0.labelValue, named: label)) }
-    }
-
-    package func gauges<Label: MetricLabel>(
-        _ name: String, help: String, by label: String, of type: Label.Type, labels: MetricLabels = [:]
-    ) -> MetricFamily<Label, Gauge> {
-        MetricFamily { gauge(name, help: help, labels: labels.adding($0.labelValue, named: label)) }
-    }
-
-    package func histograms<Label: MetricLabel>(
-        _ name: String, help: String, by label: String, of type: Label.Type, buckets: HistogramBuckets = .latencies,
-        labels: MetricLabels = [:]
-    ) -> MetricFamily<Label, Histogram> {
-        MetricFamily {
-            histogram(name, help: help, buckets: buckets, labels: labels.adding($0.labelValue, named: label))
-        }
     }
 
     /// Removes the series with these labels, for example when its app was removed. Instruments of the series that are

@@ -15,7 +15,6 @@ struct PrometheusPage {
         for series in metric.series.inOrder {
             switch series.source {
             case .counter(let counter): append(metric.name, labels: series.labels, value: String(counter.value))
-            case .gauge(let gauge): append(metric.name, labels: series.labels, value: String(gauge.value))
             case .computed(let value): append(metric.name, labels: series.labels, value: Self.number(value()))
             case .histogram(let histogram, let buckets):
                 append(histogram, buckets: buckets, name: metric.name, labels: series.labels)
@@ -31,7 +30,7 @@ struct PrometheusPage {
         var total: UInt64 = 0
         for (index, count) in counts.enumerated() {
             total += count
-            let bound = index < buckets.bounds.count ? Self.number(buckets.scaled(buckets.bounds[index])) : "+Inf"
+            let bound = index < buckets.bounds.count ? Self.number(Double(buckets.bounds[index]) / 1e9) : "+Inf"
             append(name + "_bucket", labels: labels.adding(bound, named: "le"), value: String(total))
         }
         append(name + "_sum", labels: labels, value: Self.number(sum))

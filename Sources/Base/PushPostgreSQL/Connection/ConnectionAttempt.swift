@@ -5,7 +5,6 @@ final class ConnectionAttempt {
     typealias Completion = (Result<ConnectionHandle, PostgreSQLError>) -> Void
 
     private let loop: EventLoop
-    private let target: PostgreSQLTarget
     private var completion: Completion?
     private var handle: ConnectionHandle?
     private var watch: Watch?
@@ -17,7 +16,6 @@ final class ConnectionAttempt {
         on loop: EventLoop, to target: PostgreSQLTarget, options: PostgreSQLOptions, completion: @escaping Completion
     ) {
         self.loop = loop
-        self.target = target
         self.completion = completion
         timer = loop.schedule(after: options.connectTimeout) { [weak self] in
             self?.timer = nil

@@ -70,7 +70,6 @@ final class ConnectionHandle {
 
     var isBad: Bool { unsafe library.functions.PQstatus(pointer) == CONNECTION_BAD }
     var descriptor: CInt { unsafe library.functions.PQsocket(pointer) }
-    var serverVersion: CInt { unsafe library.functions.PQserverVersion(pointer) }
     var processID: CInt { unsafe library.functions.PQbackendPID(pointer) }
     var isEncrypted: Bool { unsafe library.functions.PQsslInUse(pointer) != 0 }
 

@@ -75,16 +75,10 @@ package final class PostgreSQLConnection {
     }
 
     package var sectionsInFlight: Int { machine.sectionCount }
-    package var bytesInFlight: Int { machine.byteCount }
     package var isEncrypted: Bool { handle?.isEncrypted ?? false }
     /// The process that serves this connection at the server, as in `pg_stat_activity`; 0 before the connection is
     /// ready.
     package var processID: Int32 { handle?.processID ?? 0 }
-
-    /// Whether one more section of this size would be sent.
-    package func hasRoom(forBytes count: Int) -> Bool {
-        isReady && machine.sectionCount < limits.maxSections && count <= limits.maxBytes - machine.byteCount
-    }
 
     // MARK: Opening and closing
 

@@ -4,17 +4,13 @@ package struct PostgreSQLNotice: Hashable, Sendable, CustomStringConvertible {
     package let severity: String
     package let sqlState: SQLState
     package let message: String
-    package let detail: String?
     /// The function of the server that sent the notice.
     package let function: String?
 
-    package init(
-        severity: String, sqlState: SQLState, message: String, detail: String? = nil, function: String? = nil
-    ) {
+    package init(severity: String, sqlState: SQLState, message: String, function: String? = nil) {
         self.severity = severity
         self.sqlState = sqlState
         self.message = message
-        self.detail = detail
         self.function = function
     }
 

@@ -25,14 +25,14 @@ struct ResultFields {
         let severity = unsafe text(CPOSTGRESQL_SEVERITY)
         return unsafe PostgreSQLFailure(
             sqlState: SQLState(rawValue: state), isFatal: severity == "FATAL" || severity == "PANIC", message: message,
-            detail: text(CPOSTGRESQL_DETAIL), constraint: text(CPOSTGRESQL_CONSTRAINT))
+            constraint: text(CPOSTGRESQL_CONSTRAINT))
     }
 
     var notice: PostgreSQLNotice {
         unsafe PostgreSQLNotice(
             severity: text(CPOSTGRESQL_SEVERITY) ?? "NOTICE",
             sqlState: SQLState(rawValue: text(CPOSTGRESQL_SQLSTATE) ?? "00000"), message: message,
-            detail: text(CPOSTGRESQL_DETAIL), function: text(CPOSTGRESQL_FUNCTION))
+            function: text(CPOSTGRESQL_FUNCTION))
     }
 }
 

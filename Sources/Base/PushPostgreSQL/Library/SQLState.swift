@@ -12,8 +12,6 @@ package struct SQLState: RawRepresentable, Hashable, Sendable, CustomStringConve
     package static let checkViolation = SQLState(rawValue: "23514")
     package static let readOnlyTransaction = SQLState(rawValue: "25006")
     package static let unknownStatement = SQLState(rawValue: "26000")
-    package static let serializationFailure = SQLState(rawValue: "40001")
-    package static let deadlock = SQLState(rawValue: "40P01")
     package static let insufficientPrivilege = SQLState(rawValue: "42501")
     package static let duplicateSchema = SQLState(rawValue: "42P06")
     package static let unknownTable = SQLState(rawValue: "42P01")

@@ -11,7 +11,6 @@ package struct PostgreSQLURL {
     ]
 
     private var hosts: [PostgreSQLHost] = []
-    private var verification: PostgreSQLOptions.Verification?
 
     /// Returns the options. The error never contains the password.
     package static func parse(_ text: String) throws(PostgreSQLError) -> PostgreSQLOptions {

@@ -108,11 +108,6 @@ package final class PostgreSQLSession {
         connection.send(section, timeout: timeout, reply: reply)
     }
 
-    /// Whether one more section of this size would be sent.
-    package func hasRoom(forBytes count: Int) -> Bool {
-        machine.isUp && connection?.hasRoom(forBytes: count) == true
-    }
-
     package var sectionsInFlight: Int { connection?.sectionsInFlight ?? 0 }
 
     private func perform(_ actions: [SessionMachine.Action]) {

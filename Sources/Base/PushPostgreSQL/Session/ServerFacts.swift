@@ -46,11 +46,6 @@ struct ServerFacts: Hashable {
 
     static let oldestVersion: Int32 = 150_000
 
-    /// Why the server must not be used, and what to change; nil if it may be used.
-    func fault(at target: PostgreSQLTarget, durability: PostgreSQLDurability) -> String? {
-        faults(at: target, durability: durability).first
-    }
-
     /// All reasons why the server must not be used, the gravest one first, and what to change.
     func faults(at target: PostgreSQLTarget, durability: PostgreSQLDurability) -> [String] {
         var faults: [String] = []

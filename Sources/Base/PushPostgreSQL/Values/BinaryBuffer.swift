@@ -53,14 +53,6 @@ struct BinaryBuffer: ~Copyable {
         unsafe room.copyMemory(from: start, byteCount: bytes.count)
     }
 
-    /// Appends bytes that `body` writes. They are zero before.
-    mutating func append(byteCount: Int, _ body: (UnsafeMutableRawBufferPointer) -> Void) {
-        guard byteCount >= 0, let room = unsafe grow(by: byteCount) else { return }
-        let bytes = unsafe UnsafeMutableRawBufferPointer(start: room, count: byteCount)
-        unsafe bytes.initializeMemory(as: UInt8.self, repeating: 0)
-        unsafe body(bytes)
-    }
-
     /// Replaces an integer that was written before.
     mutating func replace(_ value: Int32, at offset: Int) {
         guard offset >= 0, offset <= count - 4, let memory = unsafe memory else { return }

@@ -23,12 +23,6 @@ package struct PostgreSQLArrayWriter: ~Copyable {
         unsafe buffer.append(bytes)
     }
 
-    /// Appends an element of `byteCount` bytes, which `body` writes.
-    package mutating func append(byteCount: Int, _ body: (UnsafeMutableRawBufferPointer) -> Void) {
-        guard startElement(byteCount) else { return }
-        unsafe buffer.append(byteCount: byteCount, body)
-    }
-
     mutating func append<Value: FixedWidthInteger>(_ value: Value) {
         guard startElement(MemoryLayout<Value>.size) else { return }
         buffer.append(value)

@@ -71,13 +71,6 @@ package struct PostgreSQLParameters: ~Copyable {
         unsafe value.withUnsafeBytes { unsafe append(bytea: $0) }
     }
 
-    /// Appends a value of `byteCount` bytes, which `body` writes.
-    package mutating func append(byteaCount byteCount: Int, _ body: (UnsafeMutableRawBufferPointer) -> Void) {
-        let start = buffer.count
-        unsafe buffer.append(byteCount: byteCount, body)
-        end(from: start)
-    }
-
     private mutating func append<Value: FixedWidthInteger>(_ value: Value) {
         let start = buffer.count
         buffer.append(value)

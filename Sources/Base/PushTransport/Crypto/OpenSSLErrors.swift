@@ -39,10 +39,6 @@ struct OpenSSLErrors {
         entries.first { $0.library == ERR_LIB_SSL }?.reason
     }
 
-    func contains(library: CInt, reason: CInt) -> Bool {
-        entries.contains { $0.library == library && $0.reason == reason }
-    }
-
     /// Whether an operation failed because no loaded provider supports it.
     var isUnsupported: Bool {
         entries.contains { COpenSSL_is_unsupported($0.reason) == 1 }

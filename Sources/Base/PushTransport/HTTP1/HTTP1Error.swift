@@ -1,23 +1,16 @@
 /// An error on the server's own side. Errors of clients are ``HTTP1Refusal`` values.
 package struct HTTP1Error: Error, Sendable, CustomStringConvertible {
-    package struct Code: Hashable, Sendable {
-        private enum Value: Hashable, Sendable {
-            case cannotListen, inUse, badAddress, badHeader, badStatus, alreadyAnswered, closed
-        }
-
-        private let value: Value
-
+    package enum Code: Hashable, Sendable {
         /// The system refused the socket. The underlying error contains the reason.
-        package static let cannotListen = Code(value: .cannotListen)
+        case cannotListen
         /// Another process listens at the address.
-        package static let inUse = Code(value: .inUse)
-        package static let badAddress = Code(value: .badAddress)
+        case inUse
+        case badAddress
         /// A header of an answer would have broken the framing. Nothing was sent.
-        package static let badHeader = Code(value: .badHeader)
-        package static let badStatus = Code(value: .badStatus)
-        package static let alreadyAnswered = Code(value: .alreadyAnswered)
+        case badHeader
+        case badStatus, alreadyAnswered
         /// The server was drained or closed.
-        package static let closed = Code(value: .closed)
+        case closed
     }
 
     package let code: Code

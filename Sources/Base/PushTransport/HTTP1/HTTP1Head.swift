@@ -65,11 +65,6 @@ package struct HTTP1Head: Sendable {
     /// The bytes of the path as sent, without the query. Signatures cover this form.
     package var encodedPath: ArraySlice<UInt8> { headers.bytes[targetRange.lowerBound..<pathEnd] }
 
-    /// The bytes of the query as sent, without the question mark. Nil if the target has no question mark.
-    package var encodedQuery: ArraySlice<UInt8>? {
-        pathEnd < targetRange.upperBound ? headers.bytes[(pathEnd + 1)..<targetRange.upperBound] : nil
-    }
-
     /// Whether the target has a question mark.
     package var hasQuery: Bool { pathEnd < targetRange.upperBound }
 

@@ -104,11 +104,6 @@ package struct HTTP1Headers: Equatable, Sendable, ExpressibleByDictionaryLiteral
 }
 
 extension StringProtocol {
-    /// Compares ASCII text without regard to case, as HTTP defines it for names and most tokens.
-    func isSameToken(as other: some StringProtocol) -> Bool {
-        let (left, right) = (utf8, other.utf8)
-        return left.count == right.count && zip(left, right).allSatisfy { lowercase($0) == lowercase($1) }
-    }
 }
 
 @inline(__always)

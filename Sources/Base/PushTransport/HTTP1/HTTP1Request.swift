@@ -52,11 +52,6 @@ package struct HTTP1Request: Sendable {
     /// The decoded items of the query. They are split with every access.
     package var query: [HTTP1QueryItem] { head.query }
     package var headers: HTTP1Headers { head.headers }
-
-    /// Returns the first value of this name in the query.
-    package func queryValue(_ name: String) -> String? {
-        query.first { $0.name == name }?.value
-    }
 }
 
 package struct HTTP1QueryItem: Hashable, Sendable {

@@ -108,7 +108,6 @@ package final class HTTP2ClientConnection {
     }
 
     package var inFlight: Int { engine.inFlight }
-    package var streamLimit: Int? { engine.streamLimit }
     /// The number of requests that may be submitted now.
     package var available: Int { isDraining || isClosed ? 0 : engine.available }
     package var peer: SocketAddress? { channel?.peer }

@@ -10,16 +10,12 @@ package struct HTTP2ErrorCode: RawRepresentable, Hashable, Sendable, CustomStrin
     package static let protocolError = HTTP2ErrorCode(rawValue: 1)
     package static let internalError = HTTP2ErrorCode(rawValue: 2)
     package static let flowControlError = HTTP2ErrorCode(rawValue: 3)
-    package static let settingsTimeout = HTTP2ErrorCode(rawValue: 4)
     package static let streamClosed = HTTP2ErrorCode(rawValue: 5)
     package static let frameSizeError = HTTP2ErrorCode(rawValue: 6)
     package static let refusedStream = HTTP2ErrorCode(rawValue: 7)
     package static let cancel = HTTP2ErrorCode(rawValue: 8)
     package static let compressionError = HTTP2ErrorCode(rawValue: 9)
-    package static let connectError = HTTP2ErrorCode(rawValue: 10)
     package static let enhanceYourCalm = HTTP2ErrorCode(rawValue: 11)
-    package static let inadequateSecurity = HTTP2ErrorCode(rawValue: 12)
-    package static let http11Required = HTTP2ErrorCode(rawValue: 13)
 
     private static let names = [
         "NO_ERROR", "PROTOCOL_ERROR", "INTERNAL_ERROR", "FLOW_CONTROL_ERROR", "SETTINGS_TIMEOUT", "STREAM_CLOSED",
@@ -29,11 +25,5 @@ package struct HTTP2ErrorCode: RawRepresentable, Hashable, Sendable, CustomStrin
 
     package var description: String {
         rawValue < UInt32(Self.names.count) ? Self.names[Int(rawValue)] : "error \(rawValue)"
-    }
-
-    /// Creates the code with the given name in RFC 9113, for example `REFUSED_STREAM`.
-    package init?(named name: String) {
-        guard let index = Self.names.firstIndex(of: name) else { return nil }
-        self.init(rawValue: UInt32(index))
     }
 }

@@ -13,90 +13,65 @@ package struct TLSError: Error, Hashable, Sendable, CustomStringConvertible {
 
     package var description: String { message }
 
-    package struct Code: Hashable, Sendable, CustomStringConvertible {
-        private enum Value: String {
-            case unreadableFile, malformedPEM, malformedCertificate, noCertificate, noPrivateKey, missingPassword,
-                wrongPassword, keyMismatch, keyTooSmall
-            case unsupportedKey, invalidConfiguration
-            case certificateExpired, certificateNotYetValid, untrustedIssuer, selfSignedCertificate, hostNameMismatch
-            case certificateRejected, noPeerCertificate
-            case peerRequiresCertificate, peerRefusedCertificate, peerAlert
-            case noCommonVersion, noCommonCipher, noCommonProtocol, notTLS
-            case protocolViolation, badRecord, truncated, notEstablished, closed, outOfMemory
-        }
-
-        private let value: Value
-
-        private init(_ value: Value) {
-            self.value = value
-        }
-
-        package var description: String { value.rawValue }
-
+    package enum Code: Hashable, Sendable {
         // Configuration errors.
 
         /// A file cannot be read. The message contains its name.
-        package static let unreadableFile = Code(.unreadableFile)
+        case unreadableFile
         /// The input is not valid PEM.
-        package static let malformedPEM = Code(.malformedPEM)
+        case malformedPEM
         /// A PEM block is labeled as a certificate but contains something else.
-        package static let malformedCertificate = Code(.malformedCertificate)
+        case malformedCertificate
         /// The PEM contains no certificate.
-        package static let noCertificate = Code(.noCertificate)
+        case noCertificate
         /// The PEM contains no private key.
-        package static let noPrivateKey = Code(.noPrivateKey)
+        case noPrivateKey
         /// The private key is encrypted and no password was given.
-        package static let missingPassword = Code(.missingPassword)
-        package static let wrongPassword = Code(.wrongPassword)
+        case missingPassword
+        case wrongPassword
         /// The private key belongs to another certificate.
-        package static let keyMismatch = Code(.keyMismatch)
+        case keyMismatch
         /// The key is an RSA key of less than 2048 bits, or similarly weak.
-        package static let keyTooSmall = Code(.keyTooSmall)
+        case keyTooSmall
         /// TLS does not support this kind of key.
-        package static let unsupportedKey = Code(.unsupportedKey)
+        case unsupportedKey
         /// A setting is invalid: an empty trust list, an unknown cipher, a malformed name.
-        package static let invalidConfiguration = Code(.invalidConfiguration)
+        case invalidConfiguration
 
         // Failed verification of the peer's certificate.
 
-        package static let certificateExpired = Code(.certificateExpired)
-        package static let certificateNotYetValid = Code(.certificateNotYetValid)
-        package static let untrustedIssuer = Code(.untrustedIssuer)
-        package static let selfSignedCertificate = Code(.selfSignedCertificate)
-        package static let hostNameMismatch = Code(.hostNameMismatch)
+        case certificateExpired, certificateNotYetValid, untrustedIssuer, selfSignedCertificate, hostNameMismatch
         /// Any other defect of the certificate or its chain: purpose, signature, weak key, revocation.
-        package static let certificateRejected = Code(.certificateRejected)
+        case certificateRejected
         /// The client sent no certificate although one is required.
-        package static let noPeerCertificate = Code(.noPeerCertificate)
+        case noPeerCertificate
 
         // Errors that the peer reports.
 
-        package static let peerRequiresCertificate = Code(.peerRequiresCertificate)
-        package static let peerRefusedCertificate = Code(.peerRefusedCertificate)
+        case peerRequiresCertificate, peerRefusedCertificate
         /// Any other alert. `alert` contains its number.
-        package static let peerAlert = Code(.peerAlert)
+        case peerAlert
 
         // No common version, cipher or protocol.
 
-        package static let noCommonVersion = Code(.noCommonVersion)
-        package static let noCommonCipher = Code(.noCommonCipher)
+        case noCommonVersion, noCommonCipher
         /// The two sides have no common ALPN protocol.
-        package static let noCommonProtocol = Code(.noCommonProtocol)
+        case noCommonProtocol
         /// The peer does not speak TLS.
-        package static let notTLS = Code(.notTLS)
+        case notTLS
 
         // Errors of the connection.
 
-        package static let protocolViolation = Code(.protocolViolation)
+        case protocolViolation
         /// A record cannot be decrypted: it was damaged or forged on the way.
-        package static let badRecord = Code(.badRecord)
+        case badRecord
         /// The connection ended without close_notify. The received data may be incomplete.
-        package static let truncated = Code(.truncated)
+        case truncated
         /// Data was written before the handshake had completed.
-        package static let notEstablished = Code(.notEstablished)
+        case notEstablished
         /// Data was written after the end.
-        package static let closed = Code(.closed)
-        package static let outOfMemory = Code(.outOfMemory)
+        case closed
+        case outOfMemory
     }
 
     /// The way to handle an error.

@@ -77,8 +77,4 @@ final class TLSSessionCache: Sendable {
     func forget(_ key: String) {
         state.withLock { $0.entries[key] = nil }
     }
-
-    var count: Int {
-        state.withLock { $0.entries.values.reduce(0) { $0 + $1.sessions.count } }
-    }
 }

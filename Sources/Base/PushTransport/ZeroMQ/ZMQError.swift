@@ -2,39 +2,16 @@ private import CZeroMQ
 
 /// An error of libzmq. The message says what to do.
 package struct ZMQError: Error, Hashable, Sendable, CustomStringConvertible {
-    package struct Code: Hashable, Sendable, CustomStringConvertible {
-        fileprivate enum Base: Hashable, Sendable {
-            case addressInUse, addressNotAvailable, noSuchDevice, invalidEndpoint, notPermitted, noPeer, wrongState
-            case tooManySockets, outOfMemory, notSupported, terminated, closed, invalidOption, invalidKey, tooManyUsers
-            case notFound, tooManyFrames
-            case other(CInt)
-        }
-
-        fileprivate let base: Base
-
-        package static let addressInUse = Code(base: .addressInUse)
-        package static let addressNotAvailable = Code(base: .addressNotAvailable)
-        package static let noSuchDevice = Code(base: .noSuchDevice)
-        package static let invalidEndpoint = Code(base: .invalidEndpoint)
-        package static let notPermitted = Code(base: .notPermitted)
-        package static let noPeer = Code(base: .noPeer)
-        package static let wrongState = Code(base: .wrongState)
-        package static let tooManySockets = Code(base: .tooManySockets)
-        package static let outOfMemory = Code(base: .outOfMemory)
-        package static let notSupported = Code(base: .notSupported)
+    package enum Code: Hashable, Sendable {
+        case addressInUse, addressNotAvailable, noSuchDevice, invalidEndpoint, notPermitted, noPeer, wrongState
+        case tooManySockets, outOfMemory, notSupported
         /// The context is ending or has ended.
-        package static let terminated = Code(base: .terminated)
+        case terminated
         /// The socket was closed before.
-        package static let closed = Code(base: .closed)
-        package static let invalidOption = Code(base: .invalidOption)
-        package static let invalidKey = Code(base: .invalidKey)
-        package static let tooManyUsers = Code(base: .tooManyUsers)
-        package static let notFound = Code(base: .notFound)
-        package static let tooManyFrames = Code(base: .tooManyFrames)
+        case closed
+        case invalidOption, invalidKey, tooManyUsers, notFound, tooManyFrames
         /// An error number without a name here.
-        package static func other(_ number: CInt) -> Code { Code(base: .other(number)) }
-
-        package var description: String { "\(base)" }
+        case other(CInt)
     }
 
     package let code: Code

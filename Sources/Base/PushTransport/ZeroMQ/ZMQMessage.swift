@@ -1,7 +1,7 @@
 private import CZeroMQ
 private import Glibc
 
-/// A received message, borrowed for the duration of its handler. Use ``take(_:)`` to keep a frame longer.
+/// A received message, borrowed for the duration of its handler.
 @safe
 package struct ZMQMessage: ~Copyable {
     private let frames: UnsafeMutablePointer<zmq_msg_t>
@@ -30,13 +30,7 @@ package struct ZMQMessage: ~Copyable {
         unsafe withBytes(ofFrame: index) { unsafe [UInt8]($0) }
     }
 
-    /// Takes a frame out of the message without copying its bytes. The message keeps an empty frame.
-    package func take(_ index: Int) -> ZMQFrame {
-        unsafe ZMQFrame(taking: UnsafeMutableRawPointer(frame(index)))
-    }
-
-    /// The user id that the ZAP handler assigned to the sender's key, or nil without authentication. Read it before the
-    /// last frame is taken, because the id goes with it.
+    /// The user id that the ZAP handler assigned to the sender's key, or nil without authentication.
     package var userID: String? { property(Self.userIDProperty) }
     private static let userIDProperty = "User-Id"
 
@@ -48,7 +42,7 @@ package struct ZMQMessage: ~Copyable {
         return unsafe body(UnsafeRawBufferPointer(start: value, count: strlen(value)))
     }
 
-    /// The address of the sender, as in "192.0.2.7", or nil for inproc. Read it before the last frame is taken.
+    /// The address of the sender, as in "192.0.2.7", or nil for inproc.
     package var peerAddress: String? { property("Peer-Address") }
 
     /// Whether a peer sent the message over a connection. Messages that an XPUB creates when a connection ends do not

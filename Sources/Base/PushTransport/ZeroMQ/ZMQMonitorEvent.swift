@@ -37,28 +37,18 @@ package struct ZMQMonitorEvent: Hashable, Sendable {
     /// The descriptor of the connection, if the event concerns an established or ended one.
     let descriptor: CInt?
 
-    package init(_ kind: Kind, endpoint: String) {
-        self.init(kind, endpoint: endpoint, descriptor: nil)
-    }
-
-    private init(_ kind: Kind, endpoint: String, descriptor: CInt?) {
-        self.kind = kind
-        self.endpoint = endpoint
-        self.descriptor = descriptor
-    }
-
     /// Decodes an event and its value: 16 and 32 bits in native byte order. Returns nil for any other size.
     init?(_ bytes: UnsafeRawBufferPointer, endpoint: String) {
         guard bytes.count == 6 else { return nil }
         let event = unsafe bytes.loadUnaligned(fromByteOffset: 0, as: UInt16.self)
         let value = unsafe bytes.loadUnaligned(fromByteOffset: 2, as: UInt32.self)
-        let kind = Self.kind(event: event, value: value)
-        let descriptor: CInt? =
+        self.endpoint = endpoint
+        kind = Self.kind(event: event, value: value)
+        descriptor =
             switch kind {
             case .accepted, .disconnected: CInt(truncatingIfNeeded: value)
             default: nil
             }
-        self.init(kind, endpoint: endpoint, descriptor: descriptor)
     }
 
     static func kind(event: UInt16, value: UInt32) -> Kind {

@@ -15,9 +15,6 @@ package enum ZMQSendResult: Hashable, Sendable {
 /// The frames of a message under construction, to be sent together.
 @safe
 package struct ZMQOutbox: ~Copyable {
-    /// The size below which a copy is cheaper than sharing the memory with libzmq.
-    private static let sharedFrom = 256
-
     package static let maxFrames = ZMQInbox.maxFrames
 
     private let frames: UnsafeMutablePointer<zmq_msg_t>
@@ -56,29 +53,6 @@ package struct ZMQOutbox: ~Copyable {
     package mutating func addEmpty() {
         guard let frame = unsafe nextFrame() else { return }
         unsafe zmq_msg_init(frame)
-    }
-
-    /// Adds an existing frame. Its bytes are copied only if they are few.
-    package mutating func add(_ frame: ZMQFrame) {
-        unsafe frame.withBytes { unsafe add($0, keptBy: frame) }
-    }
-
-    /// Adds a frame. Its bytes are copied only if they are few.
-    ///
-    /// - Important: `bytes` must not change, and must be valid for the lifetime of `owner`. A thread of libzmq releases
-    ///   the owner.
-    @unsafe
-    package mutating func add(_ bytes: UnsafeRawBufferPointer, keptBy owner: some AnyObject & Sendable) {
-        guard bytes.count >= Self.sharedFrom, let base = bytes.baseAddress else {
-            unsafe add(bytes)
-            return
-        }
-        guard let frame = unsafe nextFrame() else { return }
-        let kept = unsafe Unmanaged.passRetained(owner as AnyObject)
-        let result = unsafe zmq_msg_init_data(
-            frame, UnsafeMutableRawPointer(mutating: base), bytes.count,
-            { _, owner in unsafe Unmanaged<AnyObject>.fromOpaque(owner!).release() }, kept.toOpaque())
-        precondition(result == 0, "out of memory for a frame")
     }
 
     private mutating func nextFrame() -> UnsafeMutablePointer<zmq_msg_t>? {

@@ -18,9 +18,6 @@ struct RateMeter: Sendable {
         paidAt = min(max(paidAt, now) + limit.every, now + limit.every * limit.burst)
     }
 
-    /// Whether all events are paid for: the meter is as good as new.
-    func isIdle(at now: MonotonicTime) -> Bool { paidAt <= now }
-
     /// The debt, for the choice of an entry that can be forgotten.
     func debt(at now: MonotonicTime) -> Duration { max(paidAt, now) - now }
 }

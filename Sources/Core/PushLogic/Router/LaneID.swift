@@ -14,8 +14,6 @@ package struct LaneID: Hashable, Sendable {
     }
 
     var position: Int { app.position * LaneKind.count + kind.number }
-    /// The rank of the priority; 0 is the highest priority.
-    var urgency: Int { kind.urgency }
     /// Whether the messages are for few devices.
     var isBrief: Bool { kind.isBrief }
 }

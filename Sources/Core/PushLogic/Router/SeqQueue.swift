@@ -13,10 +13,6 @@ package struct SeqQueue: Sendable {
 
     package init() {}
 
-    package init(_ seqs: [UInt64]) {
-        for seq in seqs { append(seq) }
-    }
-
     package var isEmpty: Bool { count == 0 }
 
     /// The number of bytes that the queue occupies.

@@ -84,9 +84,6 @@ package struct WebhookMachine: Sendable {
         return isDrained && record.batch == nil ? .idle : .reading
     }
 
-    /// When the next request is due, after one that failed.
-    package var nextAttempt: MonotonicTime? { failures > 0 && record.standing == .active ? sendAgainAt : nil }
-
     /// Returns the next step. The result of any step but the first three must be reported before another one follows.
     package mutating func next(now: MonotonicTime) -> Step {
         guard underWay == nil else { return .rest }

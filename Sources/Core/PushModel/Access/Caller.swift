@@ -31,15 +31,6 @@ package struct Caller: Sendable, Equatable {
 
     package func allows(_ app: AppID) -> Bool { key?.allows(app) ?? isLocal }
 
-    /// Throws `forbidden` unless the caller has the role and, if the request concerns an app, may act for it.
-    ///
-    /// A request that concerns all apps passes no app. The caller then limits the answer to ``apps``, or requires
-    /// ``mustActForAllApps()``.
-    package func must(_ role: Role, for app: AppID? = nil) throws(AccessRefusal) {
-        guard allows(role) else { throw .forbidden(.roleMissing, key: key) }
-        if let app, !allows(app) { throw .forbidden(.appNotAllowed, key: key) }
-    }
-
     /// Throws `forbidden` if the caller is limited to some apps.
     package func mustActForAllApps() throws(AccessRefusal) {
         guard apps == nil else { throw .forbidden(.appNotAllowed, key: key) }

@@ -38,13 +38,4 @@ package indirect enum TagExpression: Hashable, Sendable {
             hasher.combine(part)
         }
     }
-
-    package func matches(_ tags: Set<String>) -> Bool {
-        switch self {
-        case .tag(let tag): tags.contains { $0.isExactly(tag) }
-        case .all(let parts): parts.allSatisfy { $0.matches(tags) }
-        case .any(let parts): parts.contains { $0.matches(tags) }
-        case .not(let part): !part.matches(tags)
-        }
-    }
 }

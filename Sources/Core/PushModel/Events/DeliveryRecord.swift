@@ -47,9 +47,6 @@ package struct CompletedMessage: Sendable {
         self.isExpired = isExpired
         self.failure = failure
     }
-
-    /// The number of events that report the completion.
-    package var eventCount: Int { 1 + (isExpired ? 1 : 0) + (failure == nil ? 0 : 1) }
 }
 
 /// Why an accepted message can never be carried out. The message ends with a `message.rejected` event that contains

@@ -14,7 +14,6 @@ package struct GatewayStatus: Sendable, Equatable {
         case closed
     }
 
-    package let app: AppID
     package var state: State
     /// The number of deliveries in the queue of the gateway.
     package var queue: Int
@@ -40,10 +39,9 @@ package struct GatewayStatus: Sendable, Equatable {
     package var isHalted: Bool { if case .halted = state { true } else { false } }
 
     package init(
-        app: AppID, state: State, queue: Int, outstanding: Int, credit: Int, minimum: Int, maximum: Int, wanted: Int,
+        state: State, queue: Int, outstanding: Int, credit: Int, minimum: Int, maximum: Int, wanted: Int,
         failedConnectsInARow: Int, counts: GatewayCounts, connections: [ConnectionStatus]
     ) {
-        self.app = app
         self.state = state
         self.queue = queue
         self.outstanding = outstanding

@@ -1,10 +1,15 @@
 /// The reason that a provider gave for a refusal. The set is open: an unknown reason is kept and classified by its
 /// status.
-package struct ProviderReason: Hashable, Sendable, RawRepresentable, CustomStringConvertible {
+package struct ProviderReason: Hashable, Sendable, RawRepresentable, ExpressibleByStringLiteral, CustomStringConvertible
+{
     package let rawValue: String
 
     package init(rawValue: String) {
         self.rawValue = rawValue
+    }
+
+    package init(stringLiteral value: String) {
+        rawValue = value
     }
 
     package var description: String { rawValue }

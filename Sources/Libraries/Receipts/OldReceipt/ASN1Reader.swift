@@ -5,8 +5,6 @@ struct ASN1Reader {
     struct Element {
         let tag: UInt8
         let content: ArraySlice<UInt8>
-
-        var isConstructed: Bool { tag & 0x20 != 0 }
     }
 
     struct Malformed: Error {}

@@ -13,8 +13,6 @@ struct RevocationCache {
         self.limit = max(1, limit)
     }
 
-    var count: Int { entries.count }
-
     mutating func status(of chain: [UInt8], now: Int64) -> RevocationStatus? {
         guard let entry = entries[chain] else { return nil }
         if entry.until > now { return entry.status }

@@ -33,8 +33,6 @@ struct ByteTable<Value> {
         return nil
     }
 
-    func value(at index: Int) -> Value? { entries[index].value }
-
     subscript(key: ByteView) -> Value? {
         guard let index = index(of: key) else { return nil }
         return entries[index].value

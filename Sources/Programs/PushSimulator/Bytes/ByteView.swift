@@ -94,8 +94,6 @@ package struct ByteView {
         return unsafe count >= length && memcmp(base + (count - length), literal.utf8Start, length) == 0
     }
 
-    func hasPrefix(_ other: [UInt8]) -> Bool { count >= other.count && prefix(other.count).equals(other) }
-
     func firstIndex(of byte: UInt8) -> Int? {
         var position = 0
         while position < count {

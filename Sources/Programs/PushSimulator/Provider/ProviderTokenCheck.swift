@@ -35,8 +35,6 @@ struct ProviderTokenCheck {
     /// Whether the signature of the accepted token is encoded as DER.
     private(set) var isDER = false
 
-    var hasAccepted: Bool { !accepted.isEmpty }
-
     mutating func wedge() { isWedged = true }
 
     /// Returns why the request is not authorized, or `none`.

@@ -34,8 +34,6 @@ package struct TokenBytes: Sendable {
         count = bytes.count
     }
 
-    var isEmpty: Bool { count == 0 }
-
     @inline(__always)
     func withBytes<Result>(_ body: (ByteView) -> Result) -> Result {
         unsafe withUnsafeBytes(of: words) { raw in

@@ -221,24 +221,12 @@ enum DevicesVerb {
     ) { arguments in
         let ids = try arguments.words("DEVICE").map { try id($0) }
         let client = try ControlOptions.client(arguments)
-        var code = ExitCode.done
-        for id in ids {
-            do {
-                let device = try await client.ask("GET", at: "/v1/devices/\(id)", for: DeviceAnswer.self)
-                let answer = try await client.ask(
-                    "DELETE", at: "/v1/apps/\(APIQuery.escaped(device.app))/devices/\(id)", for: RemovalAnswer.self)
-                if arguments.has("json") {
-                    ControlOptions.write(answer)
-                } else {
-                    Terminal.output.write("\(id) was erased\n")
-                }
-            } catch let failure as Failure where failure.code == .badInput {
-                // An unknown id does not prevent the others from being handled.
-                Terminal.error.write("carillon devices remove: \(failure)\n")
-                code = failure.code
-            }
+        return try await each(ids, of: "remove", arguments) { id in
+            let device = try await client.ask("GET", at: "/v1/devices/\(id)", for: DeviceAnswer.self)
+            let answer = try await client.ask(
+                "DELETE", at: "/v1/apps/\(APIQuery.escaped(device.app))/devices/\(id)", for: RemovalAnswer.self)
+            return (answer, "was erased")
         }
-        return code
     }
 
     private static let deactivate = Verb(
@@ -256,27 +244,38 @@ enum DevicesVerb {
         let ids = try arguments.words("DEVICE").map { try id($0) }
         let body = JSONValue.object(["reason": .string(arguments.text("reason") ?? "by_hand")]).bytes
         let client = try ControlOptions.client(arguments)
+        return try await each(ids, of: "deactivate", arguments) { id in
+            let answer = try await client.ask(
+                "POST", at: "/v1/devices/\(id)/deactivate", body: body, for: DeactivationAnswer.self)
+            return (answer, answer.deactivated ? "was deactivated" : "was already inactive")
+        }
+    }
+
+    // MARK: Shared by all verbs
+
+    /// Changes the devices one after the other. An unknown id does not prevent the others from being handled.
+    ///
+    /// - Parameter change: Returns the answer, and what happened as the end of a sentence.
+    private static func each<Answer: JSONAnswer>(
+        _ ids: [DeviceID], of verb: String, _ arguments: Arguments,
+        change: (DeviceID) async throws -> (Answer, outcome: String)
+    ) async throws -> ExitCode {
         var code = ExitCode.done
         for id in ids {
             do {
-                let answer = try await client.ask(
-                    "POST", at: "/v1/devices/\(id)/deactivate", body: body, for: DeactivationAnswer.self)
+                let (answer, outcome) = try await change(id)
                 if arguments.has("json") {
                     ControlOptions.write(answer)
                 } else {
-                    Terminal.output.write(
-                        "\(id) \(answer.deactivated ? "was deactivated" : "was already inactive")\n")
+                    Terminal.output.write("\(id) \(outcome)\n")
                 }
             } catch let failure as Failure where failure.code == .badInput {
-                // An unknown id does not prevent the others from being handled.
-                Terminal.error.write("carillon devices deactivate: \(failure)\n")
+                Terminal.error.write("carillon devices \(verb): \(failure)\n")
                 code = failure.code
             }
         }
         return code
     }
-
-    // MARK: Shared by all verbs
 
     static let filters = [
         Option("app", value: "APP", about: "only devices of this app"),

@@ -1,3 +1,4 @@
+import PushAPI
 import PushText
 import PushTime
 import PushTransport
@@ -165,23 +166,6 @@ enum ReceiptReport {
         case .notChecked: "not_checked"
         case .good: "good"
         case .unknown: "unknown"
-        }
-    }
-}
-
-extension JSONValue {
-    /// Creates the value of verified JSON. Its keys are unique.
-    fileprivate init(_ json: ReceiptJSON) {
-        switch json {
-        case .null: self = .null
-        case .boolean(let flag): self = .bool(flag)
-        case .integer(let number): self = .integer(number)
-        case .number(let number): self = .number(number)
-        case .string(let text): self = .string(text)
-        case .array(let elements): self = .array(elements.map { JSONValue($0) })
-        case .object(let members):
-            self = .object(
-                Dictionary(members.map { ($0.key, JSONValue($0.value)) }, uniquingKeysWith: { first, _ in first }))
         }
     }
 }

@@ -100,8 +100,7 @@ enum PayloadOptions {
     }
 
     private static func built(_ arguments: Arguments) throws(Failure) -> [UInt8] {
-        var aps = Aps(alert: alert(arguments), badge: try badge(arguments))
-        aps.sound = arguments.text("sound").map { .named($0) }
+        var aps = Aps(alert: alert(arguments), badge: try badge(arguments), sound: arguments.text("sound"))
         aps.category = arguments.text("category")
         aps.threadID = arguments.text("thread")
         aps.isContentAvailable = arguments.has("content-available")
@@ -112,7 +111,7 @@ enum PayloadOptions {
     private static func alert(_ arguments: Arguments) -> Alert? {
         let (title, subtitle, body) = (arguments.text("title"), arguments.text("subtitle"), arguments.text("body"))
         guard title != nil || subtitle != nil || body != nil else { return nil }
-        return .parts(AlertParts(title: title, subtitle: subtitle, body: body))
+        return Alert(title: title, subtitle: subtitle, body: body)
     }
 
     private static func badge(_ arguments: Arguments) throws(Failure) -> Int64? {

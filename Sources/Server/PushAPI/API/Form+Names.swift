@@ -1,22 +1,21 @@
 package import PushModel
 import PushWire
 
-extension Form where Value == AppID {
-    package static var app: Form<AppID> {
+extension Form {
+    /// A name by the rules of app ids.
+    static func name(example: Value, parse: @escaping @Sendable (String) -> Value?) -> Form {
         .parsed(
-            schema: ["type": "string", "pattern": TextPattern.name], example: AppID("shop")!,
-            rule: "has 1 to 64 letters, digits, '.', '_' and '-'"
-        ) { AppID($0) }
+            schema: ["type": "string", "pattern": TextPattern.name], example: example,
+            rule: "has 1 to 64 letters, digits, '.', '_' and '-'", parse: parse)
     }
 }
 
+extension Form where Value == AppID {
+    package static var app: Form<AppID> { .name(example: AppID("shop")!) { AppID($0) } }
+}
+
 extension Form where Value == NodeID {
-    package static var node: Form<NodeID> {
-        .parsed(
-            schema: ["type": "string", "pattern": TextPattern.name], example: NodeID("a")!,
-            rule: "has 1 to 64 letters, digits, '.', '_' and '-'"
-        ) { NodeID($0) }
-    }
+    package static var node: Form<NodeID> { .name(example: NodeID("a")!) { NodeID($0) } }
 }
 
 extension Form where Value == DeviceID {
@@ -78,12 +77,7 @@ extension Form where Value == AddressText {
 }
 
 extension Form where Value == APIKeyName {
-    package static var keyName: Form<APIKeyName> {
-        .parsed(
-            schema: ["type": "string", "pattern": TextPattern.name], example: APIKeyName("orders")!,
-            rule: "has 1 to 64 letters, digits, '.', '_' and '-'"
-        ) { APIKeyName($0) }
-    }
+    package static var keyName: Form<APIKeyName> { .name(example: APIKeyName("orders")!) { APIKeyName($0) } }
 }
 
 extension Form where Value == APIKeyID {

@@ -25,7 +25,6 @@ package protocol GatewayControl: Sendable {
 }
 
 extension GatewayControl {
-    package func gateways() async throws -> [GatewayAnswer] { try await gateways(of: nil) }
     package func gateway(_ app: AppID) async throws -> GatewayAnswer? { try await gateway(app, on: nil) }
 }
 

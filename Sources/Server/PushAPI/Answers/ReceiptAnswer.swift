@@ -90,7 +90,8 @@ extension VerifiedData {
 }
 
 extension JSONValue {
-    fileprivate init(_ json: ReceiptJSON) {
+    /// Creates the value of verified JSON. Its keys are unique.
+    package init(_ json: ReceiptJSON) {
         switch json {
         case .null: self = .null
         case .boolean(let flag): self = .bool(flag)

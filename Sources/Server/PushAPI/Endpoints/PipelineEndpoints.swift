@@ -16,7 +16,7 @@ package enum PipelineEndpoints {
     ///   - maxWait: the maximum wait for events, in seconds.
     package static func all(
         on loop: EventLoop, streams: EventStreams, devices: any DeviceDirectory, events: any EventLog,
-        waiting: any EventWaiting,
+        waiting: CommittedEvents,
         statistics: any PipelineStatistics, identities: Identities, apps: AppCatalog, seen: SeenReports? = nil,
         registry: (any DeviceRegistry)? = nil, kept: (any KeptEvents)? = nil,
         obstacles: (any MessageObstacles)? = nil,
@@ -42,7 +42,7 @@ package enum PipelineEndpoints {
     /// Returns the endpoints that only read what is stored.
     package static func reading(
         on loop: EventLoop, streams: EventStreams, devices: any DeviceDirectory, events: any EventLog,
-        waiting: any EventWaiting, identities: Identities, apps: AppCatalog, kept: (any KeptEvents)? = nil,
+        waiting: CommittedEvents, identities: Identities, apps: AppCatalog, kept: (any KeptEvents)? = nil,
         obstacles: (any MessageObstacles)? = nil, maxWait: UInt64 = ReadEvents.maxWait
     ) -> [AnyEndpoint] {
         let history = MessageHistory(log: events)

@@ -91,12 +91,6 @@ package final class HTTPMetrics: Sendable {
             status: Self.statuses.firstIndex(of: status) ?? Self.statuses.count)
     }
 
-    /// Counts an answered request whose route was not looked up before.
-    package func record(route: String, method: String, status: Int, seconds: Double) {
-        let seconds = seconds.isFinite ? min(max(0, seconds), 1e6) : 0
-        record(self.route(route), method: method, status: status, time: .seconds(seconds))
-    }
-
     private static func values(of counts: Counts) -> [MetricValue] {
         methods.indices.flatMap { method in
             (0...statuses.count).compactMap { status in

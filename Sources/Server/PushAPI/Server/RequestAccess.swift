@@ -13,15 +13,3 @@ package struct ControlAccess: RequestAccess {
 
     package func admit(_ request: HTTP1Request, to operation: Operation) -> Caller { .local }
 }
-
-/// Access without keys, which admits requests for what is open to all.
-package struct OpenAccess: RequestAccess {
-    package init() {}
-
-    package func admit(_ request: HTTP1Request, to operation: Operation) throws(Problem) -> Caller {
-        guard operation.access == .open else {
-            throw Problem(.unauthenticated, detail: "this needs an API key, and the server has none")
-        }
-        return .anyone
-    }
-}

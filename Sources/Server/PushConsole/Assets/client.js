@@ -143,3 +143,20 @@ export function target(path, query = {}) {
 export function part(text) {
   return encodeURIComponent(text);
 }
+
+/**
+ * Reads what a page shows, unless that is under way: `read` returns the new members of its state. What is shown stays if
+ * an answer is lost.
+ */
+export async function refresh(state, redraw, read) {
+  if (state.isReading) return;
+  state.isReading = true;
+  try {
+    Object.assign(state, await read(), { fault: null });
+  } catch (problem) {
+    if (!problem.isLost) state.fault = problem;
+  } finally {
+    state.isReading = false;
+  }
+  redraw();
+}

@@ -1,5 +1,6 @@
 // The cluster: its nodes, the owners of its partitions, the database, and what changed last.
 
+import { refresh } from "./client.js";
 import { h } from "./dom.js";
 import { count, distance, duration, moment, some } from "./format.js";
 import { badge, facts, fault as problemNotice, foreign, notice, table } from "./parts.js";
@@ -28,18 +29,10 @@ export function tick(context) {
 }
 
 async function read({ client, redraw }) {
-  if (state.isReading) return;
-  state.isReading = true;
-  try {
+  await refresh(state, redraw, async () => {
     client.require("GET", "/v1/cluster");
-    state.cluster = (await client.get("/v1/cluster")).cluster ?? null;
-    state.fault = null;
-  } catch (problem) {
-    if (!problem.isLost) state.fault = problem;
-  } finally {
-    state.isReading = false;
-  }
-  redraw();
+    return { cluster: (await client.get("/v1/cluster")).cluster ?? null };
+  });
 }
 
 export function draw(context) {

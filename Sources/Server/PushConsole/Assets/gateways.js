@@ -1,6 +1,6 @@
 // Gateways: connections as they are, the last error, scale, pause and resume.
 
-import { part } from "./client.js";
+import { part, refresh } from "./client.js";
 import { ask, attempt } from "./dialog.js";
 import { h } from "./dom.js";
 import { count, distance, duration, inWords, moment, some } from "./format.js";
@@ -23,17 +23,7 @@ export function tick(context) {
 }
 
 async function read({ client, redraw }) {
-  if (state.isReading) return;
-  state.isReading = true;
-  try {
-    state.gateways = (await client.get("/v1/gateways")).gateways;
-    state.fault = null;
-  } catch (problem) {
-    if (!problem.isLost) state.fault = problem;
-  } finally {
-    state.isReading = false;
-  }
-  redraw();
+  await refresh(state, redraw, async () => ({ gateways: (await client.get("/v1/gateways")).gateways }));
 }
 
 export function draw(context) {

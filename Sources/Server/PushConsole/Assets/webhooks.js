@@ -1,6 +1,6 @@
 // Webhooks: the receivers of events over HTTP, where they stand, and what an operator can do with one.
 
-import { part } from "./client.js";
+import { part, refresh } from "./client.js";
 import { ask, attempt } from "./dialog.js";
 import { h } from "./dom.js";
 import { count, distance, moment, some } from "./format.js";
@@ -10,18 +10,11 @@ export const title = "Webhooks";
 const place = "/v1/webhooks";
 const state = { list: null, fault: null, isReading: false };
 
-export async function open(context) {
-  if (state.isReading) return;
-  state.isReading = true;
-  try {
-    context.client.require("GET", place);
-    Object.assign(state, { list: (await context.client.get(place)).webhooks ?? [], fault: null });
-  } catch (problem) {
-    if (!problem.isLost) state.fault = problem;
-  } finally {
-    state.isReading = false;
-  }
-  context.redraw();
+export async function open({ client, redraw }) {
+  await refresh(state, redraw, async () => {
+    client.require("GET", place);
+    return { list: (await client.get(place)).webhooks ?? [] };
+  });
 }
 
 export function tick(context) {

@@ -13,8 +13,6 @@ struct OpenParts: Sendable {
     /// The sum of the newest numbers; on a single node, the newest number.
     var total: UInt64 { newest.reduce(0) { $0 &+ ($1 ?? 0) } }
 
-    func isOpen(_ part: Int) -> Bool { part < newest.count && newest[part] != nil }
-
     mutating func open(_ part: Int, newest number: UInt64) {
         while newest.count <= part { newest.append(nil) }
         newest[part] = max(newest[part] ?? 0, EventNumber.shown(number).number)

@@ -28,8 +28,6 @@ struct WebhookFile: Sendable {
         try WholeFile.write(try record.json() + [0x0a], to: path, until: .content)
     }
 
-    func remove() { unlink(path) }
-
     /// Removes the files of webhooks with other names: what is configured again later begins anew.
     static func removeOthers(than names: [String], in directory: String) {
         let kept = Set(names.map { prefix + $0 + suffix })

@@ -15,11 +15,11 @@ extension ServedGateways {
 
     /// The way to another node.
     struct OtherNode: Sendable {
-        let node: ServedNode
-        let asked: NodeID
+        let own: ServedNode
+        let name: NodeID
 
-        func ask<Value: Codable & Sendable>(_ question: NodeQuestion, of name: NodeID) async throws(Problem) -> Value {
-            try await node.ask(question, of: name)
+        func ask<Value: Codable & Sendable>(_ question: NodeQuestion) async throws(Problem) -> Value {
+            try await own.ask(question, of: name)
         }
     }
 
@@ -27,7 +27,7 @@ extension ServedGateways {
     nonisolated func other(_ name: NodeID?) throws(Problem) -> OtherNode? {
         guard let name else { return nil }
         guard let node = dependencies.pipeline.node else { throw Problem.unknownNode(name.name) }
-        return name == node.name ? nil : OtherNode(node: node, asked: name)
+        return name == node.name ? nil : OtherNode(own: node, name: name)
     }
 
     /// Returns the result for an app, or throws that there is no such app.

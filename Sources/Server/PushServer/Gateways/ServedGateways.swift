@@ -338,20 +338,20 @@ extension ServedGateways: GatewayControl {
     func gateways(of node: NodeID?) async throws -> [GatewayAnswer] {
         if node == nil, let served = dependencies.pipeline.node { return await allGateways(of: served) }
         guard let other = try other(node) else { return await ownGateways() }
-        return try await other.ask(NodeQuestion(.gateways), of: other.asked)
+        return try await other.ask(NodeQuestion(.gateways))
     }
 
     func gateway(_ app: AppID, on node: NodeID?) async throws -> GatewayAnswer? {
         if node == nil, let served = dependencies.pipeline.node { return await allGateways(of: served, app: app) }
         guard let other = try other(node) else { return await ownGateway(app) }
-        return try await other.ask(NodeQuestion(.gateway, app: app), of: other.asked)
+        return try await other.ask(NodeQuestion(.gateway, app: app))
     }
 
     func scale(
         _ app: AppID, to connections: ClosedRange<Int>, on node: NodeID?
     ) async throws -> GatewayAnswer? {
         if let other = try other(node) {
-            return try await other.ask(NodeQuestion(.scale, app: app, connections: connections), of: other.asked)
+            return try await other.ask(NodeQuestion(.scale, app: app, connections: connections))
         }
         guard let served = apps[app] else { return nil }
         setConnections(try await share(connections, of: served.app, on: node), of: app)

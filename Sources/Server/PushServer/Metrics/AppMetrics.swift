@@ -36,7 +36,7 @@ final class AppMetrics: Sendable {
     private static let deliveryName = "carillon_delivery_seconds"
 
     /// Bounds from a millisecond to an hour. A message may wait for long while its push service cannot be reached.
-    private static let deliveryBuckets = HistogramBuckets.durations([
+    private static let deliveryBuckets = HistogramBuckets([
         .milliseconds(1), .milliseconds(2), .milliseconds(5), .milliseconds(10), .milliseconds(20), .milliseconds(50),
         .milliseconds(100), .milliseconds(200), .milliseconds(500), .seconds(1), .seconds(2), .seconds(5), .seconds(10),
         .seconds(30), .seconds(60), .seconds(300), .seconds(1800), .seconds(3600),

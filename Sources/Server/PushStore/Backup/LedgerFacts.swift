@@ -15,8 +15,6 @@ package struct LedgerFacts: Sendable, Equatable {
     /// The newest version of the file that this program reads.
     package static var knownVersion: Int64 { LedgerSchema.version }
 
-    package init() {}
-
     /// Reads the facts of a file. It is not changed.
     package init(of path: String) throws(StoreError) {
         let connection = try SQLiteConnection(path, mode: .immutable)

@@ -60,14 +60,7 @@ extension PostgreSQLRegistry {
             for (part, number) in numbers { state.marked[part] = max(state.marked[part] ?? 0, number) }
             for device in batch.ids { state.held[device] = nil }
         }
-        for device in result.spared { gone.remove(device) }
-        for device in result.devices { gone.insert(device) }
-        for device in result.emptied { emptied.insert(device) }
-        for device in result.erased {
-            gone.remove(device)
-            others.remove(device)
-            emptied.remove(device)
-        }
+        remember(result)
     }
 
     // MARK: Held devices

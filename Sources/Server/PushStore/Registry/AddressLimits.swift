@@ -5,8 +5,6 @@ package import PushModel
 package final class AddressLimits: Sendable {
     /// The limit of apps that have none of their own.
     package static let standard = 64
-    /// The highest limit. A registration reads all addresses of its installation.
-    package static let highest = 1000
 
     private let limits: Locked<[AppID: Int]>
 

@@ -63,8 +63,6 @@ struct DeviceChanges: Sendable {
         if let new { members[new, default: []].insert(id) }
     }
 
-    var isEmpty: Bool { order.isEmpty }
-
     /// The changes, in their order.
     var list: some Sequence<DeviceChange> { order.lazy.compactMap { all[$0] } }
 

@@ -106,6 +106,18 @@ extension DeviceWriter {
         }
     }
 
+    /// Holds in memory what deactivations changed.
+    func remember(_ result: DeactivationBatch.Result) {
+        for device in result.spared { gone.remove(device) }
+        for device in result.devices { gone.insert(device) }
+        for device in result.emptied { emptied.insert(device) }
+        for device in result.erased {
+            gone.remove(device)
+            others.remove(device)
+            emptied.remove(device)
+        }
+    }
+
     /// Publishes events of changes that are already stored. If the ledger does not accept them, the changes stay: a
     /// second registration would be answered `known` and would publish nothing.
     func publish(_ events: [EventDraft]) async {

@@ -1,21 +1,15 @@
 /// An error of a registry operation.
 package struct RegistryError: Error, Sendable, Equatable, CustomStringConvertible {
-    package struct Code: Hashable, Sendable {
-        private enum Value {
-            case busy, cannotPublish, cannotWrite, damaged, unavailable
-        }
-
-        private let value: Value
-
+    package enum Code: Hashable, Sendable {
         /// Too many calls wait to write.
-        package static let busy = Code(value: .busy)
+        case busy
         /// The ledger did not accept the event, so the operation was not carried out.
-        package static let cannotPublish = Code(value: .cannotPublish)
+        case cannotPublish
         /// The file cannot grow. Nothing was changed.
-        package static let cannotWrite = Code(value: .cannotWrite)
-        package static let damaged = Code(value: .damaged)
+        case cannotWrite
+        case damaged
         /// The database does not answer. A change may have been carried out, and is to be repeated.
-        package static let unavailable = Code(value: .unavailable)
+        case unavailable
     }
 
     package let code: Code

@@ -38,14 +38,7 @@ extension SQLiteRegistry {
                     return (result, changes)
                 }
                 written(changes)
-                for device in result.spared { gone.remove(device) }
-                for device in result.devices { gone.insert(device) }
-                for device in result.emptied { emptied.insert(device) }
-                for device in result.erased {
-                    gone.remove(device)
-                    others.remove(device)
-                    emptied.remove(device)
-                }
+                remember(result)
                 if let number { state.withLock { $0.marked = max($0.marked, number) } }
             }
             if let number { state.withLock { $0.status.applied = max($0.status.applied, number) } }

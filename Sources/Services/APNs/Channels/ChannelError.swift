@@ -18,15 +18,6 @@ package enum ChannelError: Error, Sendable, Equatable, CustomStringConvertible {
     /// The client was closed.
     case closed
 
-    /// Whether the provider may have carried out the request.
-    package var mayHaveBeenCarriedOut: Bool {
-        switch self {
-        case .refused, .notSent, .busy, .closed: false
-        case .unreadable, .unanswered: true
-        case .timedOut(_, let wasSent), .cancelled(let wasSent): wasSent
-        }
-    }
-
     package var description: String {
         let unknown = "the request may have been carried out; list the channels before you retry"
         switch self {

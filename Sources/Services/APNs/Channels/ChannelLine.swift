@@ -67,10 +67,6 @@ final class ChannelLine: HTTP2ClientConnectionDelegate {
         connection?.ping()
     }
 
-    func drain() {
-        connection?.closeGracefully()
-    }
-
     func close() {
         connection?.close()
     }

@@ -63,10 +63,6 @@ package struct ChannelRequest: Sendable, Equatable {
         self.requestID = requestID
     }
 
-    package var service: ChannelService {
-        if case .send = operation { .sending } else { .management }
-    }
-
     package var method: String {
         switch operation {
         case .create, .send: "POST"

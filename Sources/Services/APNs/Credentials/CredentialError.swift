@@ -12,66 +12,38 @@ package struct CredentialError: Error, Hashable, Sendable, CustomStringConvertib
 
     package var description: String { message }
 
-    package struct Code: Hashable, Sendable, CustomStringConvertible {
-        private enum Value: String {
-            case unreadableFile = "unreadable_file"
-            case missingPassword = "missing_password"
-            case wrongPassword = "wrong_password"
-            case badPasswordFile = "bad_password_file"
-            case wrongKeyKind = "wrong_key_kind"
-            case noPrivateKey = "no_private_key"
-            case noCertificate = "no_certificate"
-            case malformed
-            case unsupportedEncryption = "unsupported_encryption"
-            case keyMismatch = "key_mismatch"
-            case weakKey = "weak_key"
-            case expired
-            case notYetValid = "not_yet_valid"
-            case badKeyID = "bad_key_id"
-            case badTeamID = "bad_team_id"
-            case wrongTopic = "wrong_topic"
-            case wrongEnvironment = "wrong_environment"
-            case needsProviderToken = "needs_provider_token"
-            case failed
-        }
-
-        private let value: Value
-
-        private init(_ value: Value) {
-            self.value = value
-        }
-
-        package var description: String { value.rawValue }
-
-        package static let unreadableFile = Code(.unreadableFile)
-        package static let missingPassword = Code(.missingPassword)
-        package static let wrongPassword = Code(.wrongPassword)
+    package enum Code: String, Sendable, CustomStringConvertible {
+        case unreadableFile = "unreadable_file"
+        case missingPassword = "missing_password"
+        case wrongPassword = "wrong_password"
         /// The file that should contain the password contains something else.
-        package static let badPasswordFile = Code(.badPasswordFile)
+        case badPasswordFile = "bad_password_file"
         /// The key is not on the curve P-256, which provider keys need.
-        package static let wrongKeyKind = Code(.wrongKeyKind)
+        case wrongKeyKind = "wrong_key_kind"
         /// The file is well-formed but contains no private key.
-        package static let noPrivateKey = Code(.noPrivateKey)
-        package static let noCertificate = Code(.noCertificate)
+        case noPrivateKey = "no_private_key"
+        case noCertificate = "no_certificate"
         /// The file is neither PEM nor PKCS#12, or it is damaged.
-        package static let malformed = Code(.malformed)
-        package static let unsupportedEncryption = Code(.unsupportedEncryption)
+        case malformed
+        case unsupportedEncryption = "unsupported_encryption"
         /// The private key does not belong to the certificate.
-        package static let keyMismatch = Code(.keyMismatch)
+        case keyMismatch = "key_mismatch"
         /// TLS does not accept a key of this kind or size.
-        package static let weakKey = Code(.weakKey)
-        package static let expired = Code(.expired)
-        package static let notYetValid = Code(.notYetValid)
-        package static let badKeyID = Code(.badKeyID)
-        package static let badTeamID = Code(.badTeamID)
+        case weakKey = "weak_key"
+        case expired
+        case notYetValid = "not_yet_valid"
+        case badKeyID = "bad_key_id"
+        case badTeamID = "bad_team_id"
         /// The certificate does not cover the topic.
-        package static let wrongTopic = Code(.wrongTopic)
+        case wrongTopic = "wrong_topic"
         /// The certificate is for the other environment.
-        package static let wrongEnvironment = Code(.wrongEnvironment)
+        case wrongEnvironment = "wrong_environment"
         /// Certificates cannot send this push type.
-        package static let needsProviderToken = Code(.needsProviderToken)
+        case needsProviderToken = "needs_provider_token"
         /// An unexpected error of OpenSSL.
-        package static let failed = Code(.failed)
+        case failed
+
+        package var description: String { rawValue }
     }
 }
 

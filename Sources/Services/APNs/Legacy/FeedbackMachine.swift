@@ -62,9 +62,4 @@ package struct FeedbackMachine: Sendable {
         failedReplays += 1
         nextReplay = now + options.sinkBackoff.delay(afterFailures: failedReplays, random: random)
     }
-
-    /// Schedules a poll for now.
-    package mutating func pollRequested(now: MonotonicTime) {
-        nextPoll = min(nextPoll, now)
-    }
 }

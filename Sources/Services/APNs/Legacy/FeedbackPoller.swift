@@ -83,12 +83,6 @@ package actor FeedbackPoller {
         task = Task { await run() }
     }
 
-    /// Polls now and not at the next scheduled time.
-    package func pollNow() {
-        machine?.pollRequested(now: loop.now)
-        wake()
-    }
-
     /// Closes the open connection. Returns when all tuples that were read are in the spool or taken.
     package func stop() async {
         isStopping = true

@@ -3,9 +3,6 @@ import PushWire
 
 /// The format of feedback tuples in a spool file: `length u8 | time u32 | token | CRC-32 of the preceding bytes u32`.
 package enum FeedbackRecord {
-    /// The largest length of a record.
-    package static let maxLength = 1 + 4 + Address.maxTokenLength + 4
-
     package static func append(_ tuple: FeedbackTuple, to bytes: inout [UInt8]) {
         let start = bytes.count
         bytes.append(UInt8(tuple.token.byteCount))

@@ -21,7 +21,8 @@ extension PayloadJudge {
     static let apsKeys: [(name: String, shape: ValueShape)] = [
         ("alert", .stringOrObject), ("badge", .count), ("sound", .stringOrObject), ("thread-id", .string),
         ("category", .string), ("content-available", .one), ("mutable-content", .zeroOrOne),
-        ("target-content-id", .string), ("interruption-level", .words(InterruptionLevel.allCases.map(\.rawValue))),
+        ("target-content-id", .string),
+        ("interruption-level", .words(["passive", "active", "time-sensitive", "critical"])),
         ("relevance-score", .number), ("filter-criteria", .string), ("content-changed", .bool), ("url-args", .strings),
         ("event", .words(["start", "update", "end"])), ("content-state", .object), ("timestamp", .time),
         ("stale-date", .time), ("dismissal-date", .time), ("attributes-type", .string), ("attributes", .object),

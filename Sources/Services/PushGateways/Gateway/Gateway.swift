@@ -183,7 +183,7 @@ package actor Gateway: DeliveryGate {
     package func status() async -> GatewayStatus {
         let now = loop.now
         var status = GatewayStatus(
-            app: app, state: machine.state(now: now), queue: queue.count, outstanding: machine.outstanding,
+            state: machine.state(now: now), queue: queue.count, outstanding: machine.outstanding,
             credit: credit(now), minimum: machine.minimum, maximum: machine.maximum, wanted: machine.wanted,
             failedConnectsInARow: machine.failedConnectsInARow, counts: counts,
             connections: machine.lookingUp(now: now).map { ConnectionStatus(id: $0, state: .connecting, age: $1) })

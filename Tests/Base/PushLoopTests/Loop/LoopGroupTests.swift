@@ -11,15 +11,6 @@ import Testing
         await group.shutDown()
     }
 
-    @Test("A hash always selects the same loop") func hashAlwaysGivesTheSameLoop() async {
-        let group = LoopGroup(count: 3)
-        for hash in [0, 1, 2, 41, UInt64.max] {
-            #expect(group.loop(forHash: hash) === group.loop(forHash: hash))
-            #expect(group.loop(forHash: hash) === group.loops[Int(hash % 3)])
-        }
-        await group.shutDown()
-    }
-
     @Test("A group has one loop per core") func groupIsSizedToTheMachine() async {
         let group = LoopGroup()
         #expect(group.loops.count == LoopGroup.coreCount)

@@ -20,7 +20,6 @@ import Testing
         #expect(head.target == "/v1/%61pps/a%2Fb?x=%7E&y=a+b&&z")
         #expect(text(head.encodedTarget) == head.target)
         #expect(text(head.encodedPath) == "/v1/%61pps/a%2Fb")
-        #expect(text(head.encodedQuery) == "x=%7E&y=a+b&&z")
         #expect(head.path == ["v1", "apps", "a/b"])
         #expect(head.query.map(\.value) == ["~", "a b", ""])
         #expect(head.headers["SIGNATURE-INPUT"] == "carillon=(\"@method\"  \"@path\");created=1")
@@ -34,11 +33,11 @@ import Testing
     @Test(
         "A target has a query if it has a question mark",
         arguments: [
-            ("/", nil), ("/?", ""), ("/a?b", "b"), ("/a?b?c", "b?c"), ("/a.b/c?..", ".."),
-        ] as [(String, String?)])
-    func findsTheQuery(target: String, query: String?) throws {
+            ("/", false), ("/?", true), ("/a?b", true), ("/a?b?c", true), ("/a.b/c?..", true),
+        ])
+    func findsTheQuery(target: String, hasQuery: Bool) throws {
         let head = try head("GET \(target) HTTP/1.1\r\nHost: x\r\n")
-        #expect(head.encodedQuery.map { String(decoding: $0, as: UTF8.self) } == query)
+        #expect(head.hasQuery == hasQuery)
         #expect(head.encodedPath.elementsEqual(target.prefix { $0 != "?" }.utf8))
     }
 

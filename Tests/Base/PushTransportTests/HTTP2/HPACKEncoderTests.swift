@@ -55,7 +55,7 @@ final class HPACKPeer {
     private func encode(
         _ request: HTTP2PreparedRequest, values: [String], with encoder: inout HPACKEncoder
     ) -> [UInt8] {
-        let texts = values.map { SharedBytes($0) }
+        let texts = values.map { SharedBytes(Array($0.utf8)) }
         let pieces = texts.map(\.unsafeBytes)
         return withExtendedLifetime(texts) {
             pieces.withUnsafeBufferPointer { pieces in

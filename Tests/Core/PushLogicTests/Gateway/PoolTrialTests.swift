@@ -7,7 +7,7 @@ import Testing
 /// Attempts with a credential that the push service has refused.
 @Suite struct PoolTrialTests {
     private static let refused = ConnectionFault(
-        refused: Refusal(status: 403, reason: .invalidProviderToken), by: .apns)
+        refused: Refusal(status: 403, reason: "InvalidProviderToken"), by: .apns)
 
     /// A pool with an open connection whose first delivery was refused.
     private func refusedPool(usesTokens: Bool = true, halts: Bool = false) -> PoolScript {

@@ -6,7 +6,7 @@ import Testing
 /// How far a message is, as the router knows it.
 @Suite struct MessageProgressTests {
     private typealias F = RouterFixtures
-    private let later = Refusal(status: 503, reason: .serviceUnavailable)
+    private let later = Refusal(status: 503, reason: "ServiceUnavailable")
 
     @Test func `A message is followed from its queue to its end`() throws {
         let desk = RouterDesk(credit: 0)

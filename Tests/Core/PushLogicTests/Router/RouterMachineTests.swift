@@ -9,7 +9,7 @@ import Testing
 
     private typealias Desk = RouterDesk
 
-    private let gone = Refusal(status: 410, reason: .unregistered, timestamp: 77)
+    private let gone = Refusal(status: 410, reason: "Unregistered", timestamp: 77)
     private let later = Refusal(status: 503, reason: nil)
 
     private func kinds(_ records: [DeliveryRecord]) -> [String] {
@@ -306,7 +306,7 @@ import Testing
         let all = desk.out
         desk.report([
             (all[0], .rejected(gone, deactivates: .gone)),
-            (all[1], .rejected(Refusal(status: 400, reason: .badDeviceToken), deactivates: .misdirected)),
+            (all[1], .rejected(Refusal(status: 400, reason: "BadDeviceToken"), deactivates: .misdirected)),
         ])
         #expect(desk.candidates.map(\.evidence.milliseconds) == [77, F.second * 1000])
         #expect(desk.candidates.map(\.device) == [F.device(0), F.device(1)])
@@ -332,7 +332,7 @@ import Testing
         let all = desk.out
         desk.report([
             (all[0], .rejected(gone, deactivates: .gone)),
-            (all[1], .rejected(Refusal(status: 400, reason: .badDeviceToken), deactivates: .misdirected)),
+            (all[1], .rejected(Refusal(status: 400, reason: "BadDeviceToken"), deactivates: .misdirected)),
         ])
         #expect(desk.candidates.map(\.reason) == ["activity_ended", "BadDeviceToken"])
         #expect(desk.candidates.map(\.isEndOfActivity) == [true, false])

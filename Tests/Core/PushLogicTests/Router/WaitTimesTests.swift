@@ -85,7 +85,7 @@ import Testing
         #expect(wait.few == .init(count: 1, oldest: start + .seconds(20)))
         #expect(wait.unanswered == .init(count: 1, oldest: start + .seconds(20)))
         // A retry that waits is not at the gateway, and its message is not done.
-        let busy = Refusal(status: 503, reason: .serviceUnavailable)
+        let busy = Refusal(status: 503, reason: "ServiceUnavailable")
         desk.report([(desk.out[1], .retry(busy, after: .seconds(5)))])
         wait = try #require(desk.machine.waits().first)
         #expect(wait.few.count == 1 && wait.unanswered == .init(count: 0, oldest: nil))

@@ -27,7 +27,7 @@ import Testing
             writer.add(accepted: LogWriter.message("late"), named: nil, at: now)
             writer.add(.sent(providerID: nil), of: done, to: Self.device, at: now)
             writer.add(
-                .rejected(Refusal(status: 400, reason: .badTopic), deactivates: nil), of: done, to: Self.device,
+                .rejected(Refusal(status: 400, reason: "BadTopic"), deactivates: nil), of: done, to: Self.device,
                 at: now)
             writer.add(.sent(providerID: nil), of: done, to: Self.device, at: now)
             writer.add(.messageDuplicate, message: "done", at: now)

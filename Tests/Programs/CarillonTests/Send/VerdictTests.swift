@@ -29,7 +29,7 @@ import Testing
                 switch (known.disposition, known.status) {
                 case (.reconnect, _), (_, 429), (_, 500...): .tryAgain
                 case (_, 403): .notPermitted
-                default: known.reason == .topicDisallowed ? .notPermitted : .failed
+                default: known.reason == "TopicDisallowed" ? .notPermitted : .failed
                 }
             #expect(verdict.kind.code == expected, "\(known.reason)")
             #expect(!verdict.meaning.isEmpty && verdict.advice?.isEmpty == false, "\(known.reason)")
@@ -63,8 +63,8 @@ import Testing
         let outcomes: [(Trial.Outcome, ExitCode)] = [
             (.accepted(providerID: nil), .done), (.stayedOpen, .done), (.unknown(.timeout), .failed),
             (.unknown(.reset), .failed), (.expired, .badInput), (.dismissed(nil), .tryAgain),
-            (.dismissed(.shutdown), .tryAgain), (.timedOut(after: .seconds(20)), .tryAgain),
-            (.halted(GatewayHalt(.refused, message: "no", reason: .badCertificate)), .notPermitted),
+            (.dismissed("Shutdown"), .tryAgain), (.timedOut(after: .seconds(20)), .tryAgain),
+            (.halted(GatewayHalt(.refused, message: "no", reason: "BadCertificate")), .notPermitted),
             (.halted(GatewayHalt(.refused, message: "no")), .notPermitted),
             (.halted(GatewayHalt(.certificate, message: "no")), .notPermitted),
             (.halted(GatewayHalt(.providerToken, message: "no")), .configuration),
@@ -78,7 +78,7 @@ import Testing
 
     /// A credential is valid if the provider rejects only the device token.
     @Test func `A check passes only if the device token is all that is rejected`() {
-        let passing: Set<ProviderReason> = [.badDeviceToken, .deviceTokenNotForTopic, .unregistered, .expiredToken]
+        let passing: Set<ProviderReason> = ["BadDeviceToken", "DeviceTokenNotForTopic", "Unregistered", "ExpiredToken"]
         for known in ReasonTable.apns.all {
             let verdict = Verdict(
                 .refused(Refusal(status: known.status, reason: known.reason)), of: Self.app.peer, by: Self.app.probe)

@@ -25,12 +25,12 @@ import Testing
             writer.add(.sent(providerID: nil), of: message, to: Self.one, at: now)
             writer.add(.sent(providerID: nil), of: other, to: Self.one, at: now)
             writer.add(
-                .retry(Refusal(status: 503, reason: .serviceUnavailable), after: .seconds(1)), of: message,
+                .retry(Refusal(status: 503, reason: "ServiceUnavailable"), after: .seconds(1)), of: message,
                 to: Self.two, at: now)
         }
         events.commit(at: 1250) { writer, now in
             writer.add(
-                .rejected(Refusal(status: 410, reason: .unregistered), deactivates: nil), of: message, to: Self.two,
+                .rejected(Refusal(status: 410, reason: "Unregistered"), deactivates: nil), of: message, to: Self.two,
                 attempt: 2, at: now)
             var counts = OutcomeCounts()
             (counts.sent, counts.rejected) = (1, 1)
@@ -106,7 +106,7 @@ import Testing
             let message = LogWriter.message("m")
             scene.events.commit { writer, now in
                 writer.add(
-                    .rejected(Refusal(status: 410, reason: .unregistered), deactivates: nil), of: message,
+                    .rejected(Refusal(status: 410, reason: "Unregistered"), deactivates: nil), of: message,
                     to: Self.one, at: now)
                 writer.add(.deviceRegistered, device: Self.one, at: now)
                 writer.add(.deviceDeactivated, device: Self.one, reason: "Unregistered", at: now)
@@ -127,7 +127,7 @@ import Testing
                 for number in 0..<30 {
                     let outcome: DeliveryOutcome =
                         number < 4
-                        ? .rejected(Refusal(status: 410, reason: .unregistered), deactivates: nil)
+                        ? .rejected(Refusal(status: 410, reason: "Unregistered"), deactivates: nil)
                         : .sent(providerID: nil)
                     writer.add(outcome, of: message, to: PipelineScene.id(UInt8(number)), at: now)
                 }

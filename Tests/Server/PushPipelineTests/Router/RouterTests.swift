@@ -229,7 +229,7 @@ import Testing
         await world.open(credit: 10)
         world.router.accepted([world.single(1)])
         await world.settle()
-        let gone = Refusal(status: 410, reason: .unregistered, timestamp: 99)
+        let gone = Refusal(status: 410, reason: "Unregistered", timestamp: 99)
         world.router.report(world.gate.report(1, .rejected(gone, deactivates: .gone), credit: 10))
         let answers = await world.answers.wait(count: 1)
         let candidate = Deactivation(

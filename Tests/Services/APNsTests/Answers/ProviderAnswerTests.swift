@@ -36,7 +36,7 @@ import Testing
             retryAfter: "120")
         #expect(
             refusal
-                == Refusal(status: 410, reason: .unregistered, timestamp: 1_767_225_600_123, retryAfter: 120))
+                == Refusal(status: 410, reason: "Unregistered", timestamp: 1_767_225_600_123, retryAfter: 120))
         #expect(ReasonTable.apns.disposition(of: refusal) == .deactivate)
         #expect(Refusal(status: 502, body: []) == Refusal(status: 502, reason: nil))
     }

@@ -11,7 +11,6 @@ import Testing
 
     struct Example: Sendable {
         var operation: ChannelRequest.Operation
-        var service: ChannelService
         var line: String
         var fields: String
         var body: String?
@@ -19,22 +18,22 @@ import Testing
 
     static let examples: [Example] = [
         Example(
-            operation: .create(.newestStored), service: .management, line: "POST /1/apps/com.example.shop/channels",
+            operation: .create(.newestStored), line: "POST /1/apps/com.example.shop/channels",
             fields: "content-type=application/json", body: #"{"message-storage-policy":1,"push-type":"LiveActivity"}"#),
         Example(
-            operation: .create(.notStored), service: .management, line: "POST /1/apps/com.example.shop/channels",
+            operation: .create(.notStored), line: "POST /1/apps/com.example.shop/channels",
             fields: "content-type=application/json", body: #"{"message-storage-policy":0,"push-type":"LiveActivity"}"#),
         Example(
-            operation: .read(channel), service: .management, line: "GET /1/apps/com.example.shop/channels",
+            operation: .read(channel), line: "GET /1/apps/com.example.shop/channels",
             fields: "apns-channel-id=dHN0LXNyY2gtY2hubA=="),
         Example(
-            operation: .delete(channel), service: .management, line: "DELETE /1/apps/com.example.shop/channels",
+            operation: .delete(channel), line: "DELETE /1/apps/com.example.shop/channels",
             fields: "apns-channel-id=dHN0LXNyY2gtY2hubA=="),
         Example(
-            operation: .list, service: .management, line: "GET /1/apps/com.example.shop/all-channels", fields: ""),
+            operation: .list, line: "GET /1/apps/com.example.shop/all-channels", fields: ""),
         Example(
             operation: .send(Broadcast(update, to: channel, expiration: 1_767_229_200, priority: .five)),
-            service: .sending, line: "POST /4/broadcasts/apps/com.example.shop",
+            line: "POST /4/broadcasts/apps/com.example.shop",
             fields: "content-type=application/json apns-channel-id=dHN0LXNyY2gtY2hubA== apns-push-type=liveactivity "
                 + "apns-expiration=1767229200 apns-priority=5",
             body: String(decoding: update, as: UTF8.self)),
@@ -42,7 +41,6 @@ import Testing
 
     @Test(arguments: examples) func `Requests have the documented form`(example: Example) {
         let request = ChannelRequest(example.operation, of: Self.app)
-        #expect(request.service == example.service)
         #expect("\(request.method) \(request.path)" == example.line)
         #expect(request.fields.map { "\($0.name)=\($0.value)" }.joined(separator: " ") == example.fields)
         #expect(request.body.map { String(decoding: $0, as: UTF8.self) } == example.body)

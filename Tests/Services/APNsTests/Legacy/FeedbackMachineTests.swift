@@ -33,18 +33,10 @@ import Testing
         var machine = FeedbackMachine(now: Self.start, random: 0)
         machine.replayed()
         machine.pollEnded(failed: false, isBehind: true, now: Self.start, random: 0)
-        machine.pollRequested(now: Self.start)
         #expect(machine.next == (.replay, Self.start + .seconds(1)))
         machine.replayFailed(now: Self.start, random: 0)
         #expect(machine.next == (.replay, Self.start + .seconds(2)))
         machine.replayed()
-        #expect(machine.next == (.poll, Self.start))
-    }
-
-    @Test func `A requested poll comes next`() {
-        var machine = FeedbackMachine(now: Self.start, random: 1)
-        machine.replayed()
-        machine.pollRequested(now: Self.start + .seconds(5))
-        #expect(machine.next == (.poll, Self.start + .seconds(5)))
+        #expect(machine.next == (.poll, Self.start + .seconds(86_400)))
     }
 }

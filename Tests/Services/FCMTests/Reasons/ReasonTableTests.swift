@@ -141,13 +141,13 @@ import Testing
     @Test func `Only three reasons end a device, and one of them spares it if too many devices have it`() {
         let ending = ReasonTable.fcm.all.filter { $0.disposition == .deactivate }
         #expect(Set(ending.map { $0.names[0] }) == ["UNREGISTERED", "INVALID_TOKEN", "SENDER_ID_MISMATCH"])
-        #expect(ReasonTable.fcm.misdirected == .senderIDMismatch)
-        #expect(ReasonTable.fcm.end(of: Refusal(status: 404, reason: .unregistered)) == .replaceable)
+        #expect(ReasonTable.fcm.misdirected == "SENDER_ID_MISMATCH")
+        #expect(ReasonTable.fcm.end(of: Refusal(status: 404, reason: "UNREGISTERED")) == .replaceable)
         #expect(ReasonTable.fcm.end(of: Refusal(status: 404, reason: nil)) == nil)
     }
 
     @Test func `A broken key for APNs asks for no other access token, and pauses nothing`() {
-        let refusal = Refusal(status: 401, reason: .thirdPartyAuthError)
+        let refusal = Refusal(status: 401, reason: "THIRD_PARTY_AUTH_ERROR")
         #expect(ReasonTable.fcm.disposition(of: refusal) == .retry)
         #expect(!ReasonTable.fcm.isTroubleOfProvider(refusal))
         #expect(ReasonTable.fcm.refusesCredential(refusal))

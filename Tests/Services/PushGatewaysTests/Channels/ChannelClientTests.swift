@@ -42,34 +42,33 @@ import Testing
                 Issue.record("\(missing as Any)")
                 return
             }
-            #expect(refusal == Refusal(status: 400, reason: .channelNotRegistered))
+            #expect(refusal == Refusal(status: 400, reason: "ChannelNotRegistered"))
             #expect(DeliveryID(requestID) != nil)
             #expect(
                 missing?.description
                     == "the provider answered 400 ChannelNotRegistered (request \(requestID)): there is no such channel "
                     + "in this app and environment; forget the channel, and create another if it is still needed")
-            #expect(missing?.mayHaveBeenCarriedOut == false)
 
             let channel = try await scene.create(.notStored)
             let stored = Broadcast(ChannelScene.update, to: channel, expiration: WallTime.current().seconds + 60)
             let cases: [(ProviderReason, () async throws -> Void)] = [
-                (.badExpirationDate, { try await client.send(stored, of: app, token: token) }),
-                (.payloadEmpty, { try await client.send(Broadcast([], to: channel), of: app, token: token) }),
+                ("BadExpirationDate", { try await client.send(stored, of: app, token: token) }),
+                ("PayloadEmpty", { try await client.send(Broadcast([], to: channel), of: app, token: token) }),
                 (
-                    .payloadTooLarge,
+                    "PayloadTooLarge",
                     {
                         let payload = [UInt8](repeating: 0x20, count: 5121)
                         try await client.send(Broadcast(payload, to: channel), of: app, token: token)
                     }
                 ),
                 (
-                    .badRequestParams,
+                    "BadRequestParams",
                     { _ = try await client.create(ChannelPolicy(rawValue: 2), of: app, token: token) }
                 ),
-                (.channelNotRegistered, { try await client.delete(stranger, of: app, token: token) }),
-                (.missingProviderToken, { _ = try await client.list(of: app, token: nil) }),
+                ("ChannelNotRegistered", { try await client.delete(stranger, of: app, token: token) }),
+                ("MissingProviderToken", { _ = try await client.list(of: app, token: nil) }),
                 (
-                    .expiredProviderToken,
+                    "ExpiredProviderToken",
                     {
                         _ = try await client.list(of: app, token: ChannelScene.token(age: 4000))
                     }
@@ -94,7 +93,7 @@ import Testing
                 Issue.record("\(error as Any)")
                 return
             }
-            #expect(refusal == Refusal(status: 429, reason: .tooManyRequests, retryAfter: 7))
+            #expect(refusal == Refusal(status: 429, reason: "TooManyRequests", retryAfter: 7))
             #expect(ReasonTable.apns.disposition(of: refusal) == .retry)
         }
     }
@@ -137,7 +136,6 @@ import Testing
             let first = try await scene.create()
             let error = await ChannelScene.error { _ = try await scene.create() }
             #expect(error == .unanswered(.connectionLost))
-            #expect(error?.mayHaveBeenCarriedOut == true)
             // The client connects again by itself. The list shows whether the lost call was carried out.
             let channels = try await scene.client.list(of: app, token: scene.token)
             #expect(channels.first == first && channels.count <= 2)
@@ -160,7 +158,6 @@ import Testing
                 _ = try await scene.client.read(first, of: app, token: scene.token)
             }
             #expect(error == .notSent("the provider closed the connection before it processed the request (Shutdown)"))
-            #expect(error?.mayHaveBeenCarriedOut == false)
             let second = try await scene.create()
             #expect(try await scene.client.list(of: app, token: scene.token) == [first, second])
         }
@@ -207,7 +204,6 @@ import Testing
             await scene.clientLoop.advance(by: .seconds(5))
             let error = await ChannelScene.error { _ = try await call.value }
             #expect(error == .timedOut(after: .seconds(5), wasSent: false))
-            #expect(error?.mayHaveBeenCarriedOut == false)
         }
     }
 

@@ -75,7 +75,7 @@ import Testing
     }
 
     @Test func `What connections have not sent waits while the circuit breaker is open`() async {
-        let busy = Refusal(status: 503, reason: .serviceUnavailable, retryAfter: 100)
+        let busy = Refusal(status: 503, reason: "ServiceUnavailable", retryAfter: 100)
         let scene = GatewayScene(on: loop) { world in
             world.limit = { _ in 20 }
             world.answer = { _, _ in .refused(busy) }

@@ -315,7 +315,7 @@ import Testing
         let scene = GatewayScene(on: loop) {
             $0.answer = { delivery, _ in
                 delivery.ticket <= 60
-                    ? .refused(Refusal(status: 429, reason: .tooManyRequests)) : .accepted(providerID: nil)
+                    ? .refused(Refusal(status: 429, reason: "TooManyRequests")) : .accepted(providerID: nil)
             }
         }
         await scene.on { _ = $0.submit(60) }

@@ -19,7 +19,7 @@ struct GorushOutcomes: Sendable {
     }
 
     let log: any EventLog
-    let waiting: any EventWaiting
+    let waiting: CommittedEvents
     let identities: Identities
     let wait: Duration
 

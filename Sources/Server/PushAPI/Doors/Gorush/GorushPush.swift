@@ -45,7 +45,7 @@ package struct GorushPush: RespondingEndpoint {
 
     /// Creates the endpoint. Its server must be on the loop of `intake`.
     package init(
-        _ settings: Configuration.Doors.Gorush, intake: Intake, events: any EventLog, waiting: any EventWaiting,
+        _ settings: Configuration.Doors.Gorush, intake: Intake, events: any EventLog, waiting: CommittedEvents,
         identities: Identities, apps: AppCatalog, counts: GorushCounts
     ) {
         self.intake = intake

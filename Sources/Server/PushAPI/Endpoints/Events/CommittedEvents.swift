@@ -1,22 +1,9 @@
 import PushLoop
 package import PushModel
 
-/// A source of notifications about new events.
-package protocol EventWaiting: Sendable {
-    /// Returns when an event after a place can be read, when the time is over, or when the task is cancelled. In a cluster,
-    /// only events that this process has written end the wait.
-    func waitForEvents(after place: LogPosition, for time: Duration) async
-}
-
-extension EventWaiting {
-    package func waitForEvents(after seq: UInt64, for time: Duration) async {
-        await waitForEvents(after: LogPosition(after: seq), for: time)
-    }
-}
-
 /// Wakes the tasks that wait for events when newer ones are committed. Any thread may report commits; a report is
 /// cheap.
-package final class CommittedEvents: EventWaiting {
+package final class CommittedEvents: Sendable {
     private struct Waiter {
         let after: LogPosition
         let continuation: CheckedContinuation<Void, Never>
@@ -52,6 +39,8 @@ package final class CommittedEvents: EventWaiting {
         for waiter in woken { waiter.continuation.resume() }
     }
 
+    /// Returns when an event after a place can be read, when the time is over, or when the task is cancelled. In a cluster,
+    /// only events that this process has written end the wait.
     package func waitForEvents(after place: LogPosition, for time: Duration) async {
         let id = state.withLock { state -> UInt64? in
             if state.newest.isAhead(of: place) { return nil }

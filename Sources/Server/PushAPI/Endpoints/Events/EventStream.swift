@@ -16,7 +16,7 @@ struct EventStream: Sendable {
     static let poll = Duration.seconds(1)
 
     let reader: EventReader
-    let waiting: any EventWaiting
+    let waiting: CommittedEvents
     let prefix: String
     let caller: Caller
 

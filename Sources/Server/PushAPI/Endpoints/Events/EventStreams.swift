@@ -59,6 +59,4 @@ package final class EventStreams: Sendable {
         for task in tasks { task.cancel() }
         for task in tasks { await task.value }
     }
-
-    package var count: Int { state.withLock { $0.tasks.count } }
 }

@@ -75,7 +75,7 @@ package struct ReadEvents: RespondingEndpoint {
     private let loop: EventLoop
     private let reader: EventReader
     private let kept: (any KeptEvents)?
-    private let waiting: any EventWaiting
+    private let waiting: CommittedEvents
     private let maxWait: UInt64
     private let waiters = Locked(EventSeats(limit: ReadEvents.maxWaiting))
     private let streams: EventStreams
@@ -84,7 +84,7 @@ package struct ReadEvents: RespondingEndpoint {
     ///
     /// - Parameter maxWait: the maximum wait for events, in seconds. Longer waits end then.
     package init(
-        on loop: EventLoop, events: any EventLog, kept: (any KeptEvents)? = nil, waiting: any EventWaiting,
+        on loop: EventLoop, events: any EventLog, kept: (any KeptEvents)? = nil, waiting: CommittedEvents,
         streams: EventStreams,
         maxWait: UInt64 = ReadEvents.maxWait
     ) {

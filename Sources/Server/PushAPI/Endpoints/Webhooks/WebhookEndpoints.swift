@@ -23,12 +23,7 @@ package struct WebhookPath: EndpointInput {
 }
 
 extension Form where Value == String {
-    static var webhook: Form<String> {
-        .parsed(
-            schema: ["type": "string", "pattern": TextPattern.name], example: "billing",
-            rule: "has 1 to 64 letters, digits, '.', '_' and '-'"
-        ) { AppID($0)?.name }
-    }
+    static var webhook: Form<String> { .name(example: "billing") { AppID($0)?.name } }
 }
 
 extension Caller {

@@ -189,7 +189,7 @@ extension RouterWalk {
     func outcome(of message: Message) -> DeliveryOutcome? {
         let busy = Refusal(status: chance(2) ? 503 : 0, reason: nil)
         return switch Int.random(in: 0..<(isWell ? 12 : 9), using: &random) {
-        case 0: .rejected(Refusal(status: 410, reason: .unregistered, timestamp: 1), deactivates: .gone)
+        case 0: .rejected(Refusal(status: 410, reason: "Unregistered", timestamp: 1), deactivates: .gone)
         case 1: .rejected(busy, deactivates: nil)
         case 2:
             .refused(busy, retryAfter: .milliseconds(Int.random(in: 0...9000, using: &random)), of: message)
