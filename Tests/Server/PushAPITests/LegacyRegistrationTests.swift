@@ -17,7 +17,7 @@ import Testing
     /// Admits requests for what is open to all, as a server does without a key.
     private struct OpenAccess: RequestAccess {
         func admit(_ request: HTTP1Request, to operation: Operation) throws(Problem) -> Caller {
-            guard operation.access == .open else { throw Problem(.unauthenticated) }
+            guard operation.access == .open else { throw Problem(.unauthenticated, detail: "no key") }
             return .anyone
         }
     }

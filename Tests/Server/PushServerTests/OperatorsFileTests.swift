@@ -1,12 +1,11 @@
 import Glibc
 import PushLoop
-import PushModel
+import PushStore
 import PushTime
 import TestSupport
 import Testing
 
 @testable import PushServer
-@testable import PushStore
 
 /// The file that keeps the events of operators.
 @Suite struct OperatorsFileTests {
@@ -17,23 +16,6 @@ import Testing
             """
             {"v":1,"seq":\(number),"prev":0,"ts":\(time),"family":"operator","app":"\(app)","kind":"pause","what":"\(text)"}
             """.utf8)
-    }
-
-    @Test func `An import gets what operators did, in order and with its time`() throws {
-        let directory = try TemporaryDirectory()
-        #expect(try ImportedOperation.all(in: directory.path).isEmpty)
-        let lines = [
-            #"{"v":1,"seq":9,"prev":0,"ts":90,"family":"operator","app":"-","kind":"reload","who":"uid:0","done_at":80}"#,
-            #"{"v":1,"seq":5,"prev":0,"ts":50,"family":"operator","app":"shop","kind":"pause","who":"key:k","after":"paused"}"#,
-            #"{"v":1,"seq":11,"prev":0,"ts":99,"family":"operator","app":"-","kind":"unheard_of","who":"uid:0"}"#,
-            #"{"v":1,"seq":12,"prev":0,"#,
-        ]
-        _ = try directory.write("operators.jsonl", containing: lines.joined(separator: "\n"))
-        let found = try ImportedOperation.all(in: directory.path)
-        #expect(found.map(\.seq) == [5, 9] && found.map(\.event.kind) == [.operatorPause, .operatorReload])
-        #expect(found.map(\.event.app?.name) == ["shop", nil])
-        #expect(found.map { $0.event.details.map(\.name.text) } == [["who", "after", "done_at"], ["who", "done_at"]])
-        #expect(found.map { $0.event.details.last?.value } == [.number(50), .number(80)])
     }
 
     @Test func `Pages of a large file are small pieces of work, and together they have every event once`() async throws

@@ -32,7 +32,7 @@ struct LaneState {
     var movedAt = MonotonicTime(nanoseconds: 0)
 
     /// Whether messages of the lane are on disk only, or are being read back.
-    var isOnDisk: Bool { spilled.count > 0 || memory.loading > 0 }
+    var isOnDisk: Bool { !spilled.isEmpty || memory.loading > 0 }
     /// The number of messages that are not begun.
     var waiting: Int { max(0, spilled.count + memory.loading - overtaken.count - stale.count) + loaded.count }
     /// The number of messages in memory that wait to be sent, begun or not.

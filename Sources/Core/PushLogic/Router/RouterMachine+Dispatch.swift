@@ -24,7 +24,7 @@ extension RouterMachine {
             if turn.isRetry {
                 scanned = sendRetries(of: lane, limit: limit, to: &batch)
             } else {
-                limit = min(limit, room(of: lane))
+                limit = min(limit, policy.underWay - apps[app].underWay)
                 scanned = sendFresh(of: lane, limit: limit, to: &batch)
             }
             work -= max(1, scanned)
@@ -54,20 +54,15 @@ extension RouterMachine {
     /// Returns the lanes of an app that could send now.
     private mutating func waitingLanes(of app: AppIndex) -> LaneTurns.Waiting {
         var waiting = LaneTurns.Waiting()
+        let hasRoom = apps[app].underWay < policy.underWay
         for lane in app.lanes {
-            if room(of: lane) > 0 {
+            if hasRoom {
                 if lanes[lane].ready.isEmpty, !lanes[lane].loaded.isEmpty { advance(lane) }
                 if !lanes[lane].ready.isEmpty { waiting.fresh |= lane.kind.bit }
             }
             if !lanes[lane].retryQueue.isEmpty { waiting.retries |= lane.kind.bit }
         }
         return waiting
-    }
-
-    /// Returns how many more deliveries of a lane may be under way. Broad lanes leave a quarter to the brief ones: many
-    /// deliveries of a broad message may wait for a part of the push service that is down.
-    private func room(of lane: LaneID) -> Int {
-        policy.underWay - (lane.isBrief ? 0 : policy.underWay / 4) - apps[lane.app].underWay
     }
 
     /// Sends first attempts. Returns the number of messages and devices that were looked at.

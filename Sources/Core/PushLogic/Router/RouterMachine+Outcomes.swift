@@ -56,7 +56,6 @@ extension RouterMachine {
             record(.retry(refusal, after: delay), of: delivery)
             if isStopped(delivery) { return dropDelivery(delivery) }
             if let successor = successor(of: delivery) { return end(delivery, as: successor, of: app) }
-            if refusal.status == 0, mayPostpone(delivery, of: app) { return postpone(delivery, of: app) }
             retry(delivery, after: delay, of: app)
         case .unknown(let cause, isFinal: false)?: answerLost(delivery, because: cause, of: app)
         case let outcome?:
@@ -150,29 +149,6 @@ extension RouterMachine {
         // A delivery that expires earlier is woken at that time, so that its end is recorded then.
         let wait = min(delay, timeLeft(deliveries[delivery.handle].message))
         retries.add(delivery, at: now + wait)
-    }
-
-    /// Returns whether the message of a delivery that the gateway itself has refused for now may wait on disk: nothing of
-    /// it has ended or is under way besides, and many deliveries of the app wait in memory.
-    private func mayPostpone(_ delivery: Delivery, of app: AppIndex) -> Bool {
-        guard apps[app].retrying >= policy.waitingRetries, deliveries[delivery.handle].lostAnswers == 0 else {
-            return false
-        }
-        let message = deliveries[delivery.handle].message
-        return messages[message].open == 1 && messages[message].isAllDispatched
-            && messages[message].counts.total == messages[message].accepted.counts.total
-            && messages[message].lane.kind != .activities && failures[message] == nil
-            && timeLeft(message) > policy.sweep + policy.sweep
-    }
-
-    /// Moves the message of a delivery that is to be sent again to disk. It begins anew after one of the next sweeps.
-    private mutating func postpone(_ delivery: Delivery, of app: AppIndex) {
-        let (device, message) = (deliveries[delivery.handle].device, deliveries[delivery.handle].message)
-        deliveries.remove(delivery.handle)
-        apps[app].underWay -= 1
-        actions.release(device, of: messages[message].accepted)
-        lanes[messages[message].lane].spilled.postpone(messages[message].accepted.seq)
-        release(message)
     }
 
     /// Queues a delivery whose retry is due, or ends it if it has expired.

@@ -74,7 +74,7 @@ extension RouterMachine {
                 lanes[lane].stale.subtract(stale)
                 cancels.staleCount -= stale.count
             }
-            if lanes[lane].spilled.count > 0 { counts.queued -= lanes[lane].spilled.removeAll(where: isMeant) }
+            if !lanes[lane].spilled.isEmpty { counts.queued -= lanes[lane].spilled.removeAll(where: isMeant) }
             // The answer may still contain messages that are being read. By then the part may be open again, with the
             // same messages in its backlog.
             for seq in lanes[lane].loading where isMeant(seq) && lanes[lane].overtaken.insert(seq).inserted {

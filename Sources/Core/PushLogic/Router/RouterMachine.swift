@@ -209,7 +209,6 @@ package struct RouterMachine: ~Copyable {
             for lane in lanes.all {
                 sweep(lane)
                 if isStalled(lane) { putBackUnsent(lane) }
-                lanes[lane].spilled.resume(atLeast: apps[lane.app].hasGate ? policy.load : .max)
             }
             sweepActivities()
             lookForExpired()

@@ -8,9 +8,6 @@ package struct RouterPolicy: Sendable, Equatable {
     package var loadedBytes = 48 << 20
     /// The maximum number of an app's deliveries that are at its gateway or wait to be sent again.
     package var underWay = 50_000
-    /// The number of an app's deliveries that wait for another attempt from which on messages to one device wait on
-    /// disk instead, so that a part of the push service that is down does not take the room of the others.
-    package var waitingRetries = 4096
     /// The number of messages, and their bytes, that a lane may hold when the shared pool is full and its app's gateway
     /// has credit. Lanes that cannot send may fill the pool; this floor keeps them from blocking a lane that can. A
     /// lane that holds nothing may take one message of any size.

@@ -3,16 +3,12 @@ package struct SpilledQueue: Sendable {
     /// The numbers that were scanned in this round. They come before the others.
     private var passed = SeqQueue()
     private var rest = SeqQueue()
-    /// The numbers of messages that wait for another attempt. Nothing takes them before they are resumed.
-    private var postponed = SeqQueue()
 
     package init() {}
 
-    /// The number of all numbers.
-    package var count: Int { passed.count + rest.count + postponed.count }
-    /// Whether no number may be taken.
+    package var count: Int { passed.count + rest.count }
     package var isEmpty: Bool { passed.isEmpty && rest.isEmpty }
-    package var reservedBytes: Int { passed.reservedBytes + rest.reservedBytes + postponed.reservedBytes }
+    package var reservedBytes: Int { passed.reservedBytes + rest.reservedBytes }
 
     /// Whether ``look(_:)`` would begin the next round.
     var isLookedThrough: Bool { rest.isEmpty }
@@ -22,20 +18,10 @@ package struct SpilledQueue: Sendable {
         let before = count
         passed.removeAll(where: isMeant)
         rest.removeAll(where: isMeant)
-        postponed.removeAll(where: isMeant)
         return before - count
     }
 
     package mutating func append(_ seq: UInt64) { rest.append(seq) }
-
-    /// Adds a number that is not taken before it is resumed.
-    mutating func postpone(_ seq: UInt64) { postponed.append(seq) }
-
-    /// Moves the oldest postponed numbers to the end of the queue: a part of them, and at least `minimum`.
-    mutating func resume(atLeast minimum: Int) {
-        guard !postponed.isEmpty else { return }
-        for seq in postponed.take(max(minimum, postponed.count / 32)) { rest.append(seq) }
-    }
 
     /// Inserts numbers at the front, in their order.
     package mutating func putBack(_ seqs: some BidirectionalCollection<UInt64>) { passed.putBack(seqs) }

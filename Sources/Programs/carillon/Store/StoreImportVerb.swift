@@ -21,8 +21,7 @@ enum StoreImportVerb {
             scheduled, the keys by which repeated messages and deliveries are recognized,
             cancellations, paused apps, and the events. Events get new numbers in their
             partitions, so that monitors must read from the start. Webhooks go on where they
-            stopped, and may deliver a few events again. What operators did, and the log has
-            no more, comes at the end of partition 0, with its time in "done_at".
+            stopped, and may deliver a few events again.
 
             If the import is interrupted, repeat it; no node can use the store before it
             ends. At its end, the directory is marked, and a single node does not start on
@@ -35,10 +34,8 @@ enum StoreImportVerb {
             let summary = try await StoppedDirectory.locked(directory) {
                 let sealing = try SealingKeyFile.read("\(directory)/api.key").flatMap { Base64URL.decode($0.text) }
                 let webhooks = try ImportedWebhook.all(in: directory)
-                return try await StoreImport(
-                    command.access, from: directory, sealing: sealing, webhooks: webhooks,
-                    operations: try ImportedOperation.all(in: directory)
-                ).run()
+                return try await StoreImport(command.access, from: directory, sealing: sealing, webhooks: webhooks)
+                    .run()
             }
             Terminal.output.write(
                 arguments.has("json")

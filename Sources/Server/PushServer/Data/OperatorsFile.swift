@@ -3,7 +3,7 @@ import PushAPI
 import PushConfiguration
 import PushLoop
 import PushModel
-package import PushStore
+import PushStore
 import PushTime
 import PushTransport
 import PushWire
@@ -124,9 +124,7 @@ final class OperatorsFile: Sendable {
     }
 
     /// Returns all lines in the order of their numbers, and whether the file has nothing else.
-    private func lines() throws -> (lines: [Line], isWhole: Bool) { try Self.lines(of: path) }
-
-    fileprivate static func lines(of path: String) throws -> (lines: [Line], isWhole: Bool) {
+    private func lines() throws -> (lines: [Line], isWhole: Bool) {
         guard BackupFile.exists(path) else { return ([], true) }
         let bytes = try BoundedFile.read(path, limit: Self.maxSize)
         let found = bytes.split(separator: 0x0a).compactMap { Line(Array($0)) }
@@ -267,43 +265,5 @@ extension OperatorsFile: KeptEvents {
         let query = Query(prefix: prefix, since: since, span: span)
         if isLast { return try await last(limit, of: query) }
         return try await pool.run { [self] in try first(limit, of: query) }
-    }
-}
-
-extension ImportedOperation {
-    /// The events of operators that a directory keeps, in order. It blocks.
-    package static func all(in directory: String) throws -> [ImportedOperation] {
-        let file = "\(directory)/\(OperatorsFile.fileName)"
-        do {
-            return try OperatorsFile.lines(of: file).lines.suffix(OperatorsFile.most).compactMap { line in
-                line.draft.map { ImportedOperation(line.seq, $0) }
-            }
-        } catch {
-            throw StoreError(.damaged, "the events of operators cannot be read in \(file): \(error)")
-        }
-    }
-}
-
-extension OperatorsFile.Line {
-    private static let kinds = Dictionary(
-        EventKind.allCases.filter { $0.isOperator }.map { ("\($0.name)", $0) }
-    ) { first, _ in first }
-
-    /// The event, which says when it was done; nil if this version does not know its kind.
-    fileprivate var draft: EventDraft? {
-        let words = topic.split(separator: "/", omittingEmptySubsequences: false)
-        guard words.count == 3, words[0] == "operator", let kind = Self.kinds[String(words[2])],
-            let document = try? JSONDocument(bytes, depthLimit: 4)
-        else { return nil }
-        var event = EventDraft(kind, app: words[1] == "-" ? nil : AppID(String(words[1])))
-        for member in document.members(document.root) {
-            guard let name = OperatorChange.members.first(where: { $0.text == document.string(member.key) }) else {
-                continue
-            }
-            event.add(name, text: document.string(member.value))
-        }
-        let done = document.value("done_at", in: document.root).flatMap { document.integer($0) }
-        event.add("done_at", number: done ?? time.milliseconds)
-        return event
     }
 }

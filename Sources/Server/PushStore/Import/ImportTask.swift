@@ -19,12 +19,11 @@ struct ImportTask {
     private static let keyRowsAtOnce: Int64 = 32
     private static let segmentsAtOnce: Int64 = 32
     private static let acceptedAtOnce = 30_000
-    private static let operationsAtOnce = 4096
 
     // MARK: Ledger
 
     func copyLedger(
-        _ source: SourceLedger, webhooks: [ImportedWebhook] = [], operations: [ImportedOperation] = []
+        _ source: SourceLedger, webhooks: [ImportedWebhook] = []
     ) async throws -> LedgerImport.Counts {
         try await StoreTables(call).addPartitions(at: now)
         var days = try await StoreTables(call).groupDays()
@@ -52,8 +51,6 @@ struct ImportTask {
                 work.add(try source.segments(from: first, before: end, limit: .max), keys: Array(keys)), days: &days)
             (place, lastKey) = (end, last.row.number)
         }
-        let oldest = try source.oldest() ?? .max
-        try await copy(operations.filter { $0.seq < oldest }, with: &work, days: &days)
         try await copyMessages(of: source, with: &work)
         try await copyRest(of: source, cancels: cancels, numbers: work.numbers)
         let (newest, places) = (work.newest, work.places)
@@ -85,16 +82,6 @@ struct ImportTask {
                 || positions.contains { rows[0].row.number <= $0 && $0 < row.row.number }
         }
         return rows[..<(end ?? rows.count)]
-    }
-
-    /// Copies events of operators that the log does not have, in their order and behind all others.
-    private func copy(
-        _ operations: [ImportedOperation], with work: inout LedgerImport, days: inout Set<Int32>
-    ) async throws {
-        for index in stride(from: 0, to: operations.count, by: Self.operationsAtOnce) {
-            let some = operations[index..<min(index + Self.operationsAtOnce, operations.count)]
-            try await store(work.add(some.map { $0.segment(at: now) }, keys: []), days: &days)
-        }
     }
 
     private func addWaiting(

@@ -145,12 +145,6 @@ final class SourceLedger {
         return found
     }
 
-    /// The number of the oldest event in the log; nil if it has none.
-    func oldest() throws(StoreError) -> UInt64? {
-        let rows = try connection.prepare("SELECT first FROM log ORDER BY first LIMIT 1")
-        return try rows.step() ? rows.word(0) : nil
-    }
-
     /// The newest number in the log.
     func newest() throws(StoreError) -> UInt64 {
         let rows = try connection.prepare("SELECT first, count FROM log ORDER BY first DESC LIMIT 1")

@@ -30,19 +30,16 @@ package struct StoreImport: Sendable {
     /// The key in the file `api.key`; nil if there is none.
     private let sealing: [UInt8]?
     private let webhooks: [ImportedWebhook]
-    private let operations: [ImportedOperation]
     private let clock: @Sendable () -> WallTime
 
     package init(
         _ access: StoreAccess, from directory: String, sealing: [UInt8]?, webhooks: [ImportedWebhook] = [],
-        operations: [ImportedOperation] = [],
         clock: @escaping @Sendable () -> WallTime = { .current() }
     ) {
         self.access = access
         self.directory = directory
         self.sealing = sealing
         self.webhooks = webhooks
-        self.operations = operations
         self.clock = clock
     }
 
@@ -61,7 +58,7 @@ package struct StoreImport: Sendable {
             let facts = try await Self.begin(call, secret: try source.secret(), isMarked: mark != nil)
             let task = ImportTask(call, map: facts.map, now: clock())
             var summary = Summary(facts: facts.facts)
-            let counts = try await task.copyLedger(source, webhooks: webhooks, operations: operations)
+            let counts = try await task.copyLedger(source, webhooks: webhooks)
             (summary.waiting, summary.scheduled) = (counts.messages, counts.scheduled)
             (summary.remembered, summary.inAllPartitions) = (counts.keys, counts.keysInAllParts)
             summary.events = counts.events

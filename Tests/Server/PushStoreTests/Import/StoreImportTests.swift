@@ -23,12 +23,11 @@ import Testing
     }
 
     private func importing(
-        into store: PostgreSQLOptions, at time: Int64, sealing: [UInt8]? = nil, webhooks: [ImportedWebhook] = [],
-        operations: [ImportedOperation] = []
+        into store: PostgreSQLOptions, at time: Int64, sealing: [UInt8]? = nil, webhooks: [ImportedWebhook] = []
     ) async throws -> StoreImport.Summary {
         try await StoreImport(
             StoreAccess(store, durability: .single, resolver: { [$0.name] }), from: directory.path, sealing: sealing,
-            webhooks: webhooks, operations: operations, clock: { WallTime(milliseconds: time) }
+            webhooks: webhooks, clock: { WallTime(milliseconds: time) }
         ).run()
     }
 
@@ -251,48 +250,6 @@ import Testing
         #expect(
             try await reader.sent([id])[id] == SentDelivery(app: Self.shop, message: MessageID("m3-7")!, device: device)
         )
-        await cluster.ledger.close()
-    }
-
-    @Test func `What operators did long ago comes after the log, once and in order`() async throws {
-        let scene = try await LedgerScene(directory.path)
-        scene.retention.logAge = .seconds(60)
-        _ = await scene.note((0..<5).map { _ in EventDraft(.operatorReload, app: nil) })
-        await scene.settled()
-        var kept = EventDraft(.operatorPause, app: Self.shop)
-        kept.add("who", text: "uid:0")
-        _ = await scene.note([kept])
-        await scene.settled()
-        scene.advance(.seconds(600))
-        await scene.trim()
-        let oldest = try #require(try await scene.ledger.bounds().first?.oldest)
-        #expect(oldest > 5)
-        let time = scene.time
-        await scene.ledger.close()
-        // The log has the last of these.
-        let operations = (1...oldest).map { seq in
-            var event = EventDraft(seq == oldest ? .operatorPause : .operatorReload, app: nil)
-            event.add("who", text: "uid:\(seq)")
-            event.add("done_at", number: Int64(seq))
-            return ImportedOperation(seq, event)
-        }
-        let options = try await store(parts: 3, at: time)
-        let webhook = ImportedWebhook("all", position: oldest, standing: "active") { "at-\($0)" }
-        _ = try await importing(into: options, at: time, webhooks: [webhook], operations: operations)
-        let cluster = try await LedgerScene(of: options, at: time)
-        let after = try await Self.events(of: cluster).filter { $0.topic.hasPrefix("operator/") }
-        #expect(
-            after.map(\.topic) == ["operator/shop/pause"]
-                + Array(repeating: "operator/-/reload", count: Int(oldest) - 1))
-        #expect(
-            after.dropFirst().map { $0.details ?? "" } == (1..<oldest).map { #""who":"uid:\#($0)","done_at":\#($0)"# }
-        )
-        #expect(after.map(\.seq) == (1...oldest).map { $0 })
-        // The receiver had them from the node.
-        #expect(
-            try await Self.query(
-                "SELECT author FROM carillon.app_marks WHERE kind = 'webhook-part' AND node = '0'", options)
-                == "at-\(oldest)")
         await cluster.ledger.close()
     }
 

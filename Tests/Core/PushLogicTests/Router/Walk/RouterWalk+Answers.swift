@@ -65,24 +65,11 @@ extension RouterWalk {
         for device in page.devices {
             check(
                 cancelled.contains(page.seq) || !isOpen(page.seq)
-                    || suppressed.contains(Known(seq: page.seq, device: device))
-                    || isPostponed(device, of: page.seq),
+                    || suppressed.contains(Known(seq: page.seq, device: device)),
                 "the claims of \(page.seq) were released")
             let key = Claimed(message: page.fingerprint, device: device)
             check(claims[key] == page.seq, "a claim of another message was released")
             claims[key] = nil
-        }
-    }
-
-    /// Whether the delivery may wait for another attempt on disk: it has not ended, and no gateway has it.
-    private func isPostponed(_ device: DeviceID, of seq: UInt64) -> Bool {
-        guard let message = accepted[seq]?.message, !ended.contains(Known(seq: seq, device: device)) else {
-            return false
-        }
-        return !gates.contains { gate in
-            (gate.out + gate.older.flatMap(\.out)).contains {
-                $0.message === message && F.identities.device(of: message.app, token: $0.token) == device
-            }
         }
     }
 

@@ -187,7 +187,7 @@ extension RouterWalk {
     }
 
     func outcome(of message: Message) -> DeliveryOutcome? {
-        let busy = Refusal(status: chance(2) ? 503 : 0, reason: nil)
+        let busy = Refusal(status: 503, reason: nil)
         return switch Int.random(in: 0..<(isWell ? 12 : 9), using: &random) {
         case 0: .rejected(Refusal(status: 410, reason: "Unregistered", timestamp: 1), deactivates: .gone)
         case 1: .rejected(busy, deactivates: nil)

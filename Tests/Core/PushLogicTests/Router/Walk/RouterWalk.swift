@@ -103,7 +103,6 @@ final class RouterWalk {
         policy.page = Int.random(in: 1...20, using: &random)
         policy.loadedMessages = Int.random(in: 4...40, using: &random)
         policy.underWay = Int.random(in: 1...60, using: &random)
-        policy.waitingRetries = Int.random(in: 0...8, using: &random)
         policy.load = Int.random(in: 1...12, using: &random)
         policy.loadBelow = 12
         policy.loadedBytes = Int.random(in: 4000...60_000, using: &random)
