@@ -1,4 +1,4 @@
-import PushWire
+package import PushWire
 
 /// The visible text of a notification, by its parts.
 package struct Alert: Sendable, Equatable {
@@ -12,7 +12,7 @@ package struct Alert: Sendable, Equatable {
         self.body = body
     }
 
-    var json: JSONValue {
+    package var json: JSONValue {
         var members: [String: JSONValue] = [:]
         members["title"] = title.map { .string($0) }
         members["subtitle"] = subtitle.map { .string($0) }
