@@ -80,6 +80,11 @@ package final class PostgreSQLConnection {
     /// ready.
     package var processID: Int32 { handle?.processID ?? 0 }
 
+    /// Whether one more section of this size would be sent.
+    package func hasRoom(forBytes count: Int) -> Bool {
+        isReady && machine.sectionCount < limits.maxSections && count <= limits.maxBytes - machine.byteCount
+    }
+
     // MARK: Opening and closing
 
     /// Starts connecting. ``onReady`` or ``onClosed`` follows, and not from within this call.
