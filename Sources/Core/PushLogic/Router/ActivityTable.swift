@@ -69,6 +69,11 @@ struct ActivityTable {
 
     // MARK: Messages without an address
 
+    /// Takes note that any activity may have an address by now: what is looked up at the moment is looked up again.
+    mutating func anyIsRegistered() {
+        for (activity, state) in states where state.current != nil { states[activity]?.isRegistered = true }
+    }
+
     mutating func park(_ parked: Parked, of activity: UInt64) {
         states[activity]?.parked = parked
         states[activity]?.lacksAddress = true

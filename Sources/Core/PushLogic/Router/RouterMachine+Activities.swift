@@ -166,8 +166,16 @@ extension RouterMachine {
         for parked in activities.unpark(where: { $0.lane.app == app }).reversed() { readAgain(parked) }
     }
 
-    /// An address of a Live Activity was registered.
-    package mutating func registered(_ name: String, of app: AppID) {
+    package mutating func registered(_ registration: ActivityRegistration) {
+        switch registration {
+        case .of(let app, let name): registered(name, of: app)
+        case .ofUnknown:
+            activities.anyIsRegistered()
+            for parked in activities.unpark(where: { _ in true }).reversed() { readAgain(parked) }
+        }
+    }
+
+    private mutating func registered(_ name: String, of app: AppID) {
         let activity = identities.activity(of: app, name: name)
         activities.waits.found(activity)
         guard let state = activities[activity] else { return }

@@ -22,9 +22,9 @@ package protocol DeviceRegistry: AnyObject, Sendable {
         _ devices: [DeviceID], of audience: Audience, by preferred: [PreferredApp]
     ) async throws -> Set<DeviceID>
 
-    /// Calls the observer with the name of a Live Activity whenever an address of it was registered here, or on another
-    /// node. Any thread may call it.
-    func observeActivities(_ observer: @escaping @Sendable (AppID, String) -> Void)
+    /// Calls the observer whenever an address of a Live Activity was registered here, or on another node. Any thread
+    /// may call it.
+    func observeActivities(_ observer: @escaping @Sendable (ActivityRegistration) -> Void)
 
     /// Returns what was last heard of the devices; nil for devices that are unknown.
     func sightings(of devices: [DeviceID]) async throws -> [Sighting?]
@@ -64,7 +64,7 @@ extension DeviceRegistry {
         _ devices: [DeviceID], of audience: Audience, by preferred: [PreferredApp]
     ) async throws -> Set<DeviceID> { [] }
 
-    package func observeActivities(_ observer: @escaping @Sendable (AppID, String) -> Void) {}
+    package func observeActivities(_ observer: @escaping @Sendable (ActivityRegistration) -> Void) {}
 
     package var erased: any DeviceSet { NoDevices() }
 

@@ -66,7 +66,7 @@ package actor Router {
             settings.policy, identities: identities, inactive: registry.inactive, erased: registry.erased,
             ofOtherKinds: registry.ofOtherKinds, now: MonotonicTime(nanoseconds: 0), wall: settings.wallClock(),
             activityWaits: settings.activityWaits)
-        registry.observeActivities { [weak self] app, name in self?.registered(name, of: app) }
+        registry.observeActivities { [weak self] in self?.registered($0) }
     }
 
     // MARK: Any thread
@@ -123,9 +123,8 @@ package actor Router {
         enter { $0.machine.reported(report) }
     }
 
-    /// Takes the name of a Live Activity of which an address was registered.
-    private nonisolated func registered(_ activity: String, of app: AppID) {
-        answer { $0.machine.registered(activity, of: app) }
+    private nonisolated func registered(_ activity: ActivityRegistration) {
+        answer { $0.machine.registered(activity) }
     }
 
     /// Sets or replaces the gateway of an app, or removes it with nil; then the app's messages wait. A replaced gateway

@@ -126,29 +126,8 @@ extension PostgreSQLRegistry {
         others.replaceAll(with: ofOtherKinds)
         for device in state.withLock({ Array($0.held.keys) }) { gone.insert(device) }
         try take(changes: changes[0])
-        try await tellActivities()
+        activityObserver.tell(.ofUnknown)
         _ = state.withLock { $0.following.take(position) }
-    }
-
-    /// Tells of all Live Activities of which an address is known: any of them may have been registered meanwhile, and a
-    /// message may wait for it.
-    private func tellActivities() async throws {
-        guard activityObserver.isSet else { return }
-        var last: (activity: [UInt8], app: String) = ([], "")
-        while true {
-            let results = try await sessions.read(isOrdered: true) { [last] section in
-                section.call(RegistryStatements.knownActivities) { parameters in
-                    parameters.append(bytea: last.activity)
-                    parameters.append(text: last.app)
-                    parameters.append(int8: Self.devicesAtOnce)
-                }
-            }
-            for row in results[0].rows {
-                last = (try row.value(0), try row.value(1))
-                activityObserver.tell(app: last.app, activity: String(decoding: last.activity, as: UTF8.self))
-            }
-            if results[0].rowCount < Int(Self.devicesAtOnce) { return }
-        }
     }
 
     /// Returns the devices that a statement finds, page by page.

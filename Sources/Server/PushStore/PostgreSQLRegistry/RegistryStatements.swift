@@ -209,15 +209,6 @@ enum RegistryStatements {
         sql: "SELECT id FROM carillon.devices WHERE kind <> 0 AND id > $1 ORDER BY id LIMIT $2",
         parameters: [.bytea, .int8])
 
-    /// The Live Activities that have an active address.
-    static let knownActivities = PostgreSQLStatement(
-        "known-activities",
-        sql: """
-            SELECT DISTINCT activity, app FROM carillon.devices
-            WHERE activity IS NOT NULL AND deactivated IS NULL AND (activity, app) > ($1, $2) ORDER BY activity, app LIMIT $3
-            """,
-        parameters: [.bytea, .text, .int8])
-
     // MARK: Reading
 
     static let columns = """

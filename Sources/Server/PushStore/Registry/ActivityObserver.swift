@@ -3,16 +3,18 @@ import PushModel
 
 /// Who is told of new addresses of Live Activities.
 final class ActivityObserver: Sendable {
-    typealias Observer = @Sendable (AppID, String) -> Void
+    typealias Observer = @Sendable (ActivityRegistration) -> Void
 
     private let observer = Locked<Observer?>(nil)
 
     func set(_ observer: @escaping Observer) { self.observer.withLock { $0 = observer } }
 
-    var isSet: Bool { observer.withLock { $0 != nil } }
-
     func tell(app: String, activity: String) {
-        guard let app = AppID(app), let observer = observer.withLock({ $0 }) else { return }
-        observer(app, activity)
+        guard let app = AppID(app) else { return }
+        tell(.of(app, name: activity))
+    }
+
+    func tell(_ registration: ActivityRegistration) {
+        observer.withLock { $0 }?(registration)
     }
 }

@@ -2,7 +2,7 @@ import PushModel
 
 /// The addresses of Live Activities, which are the same in all engines.
 extension DeviceWriter {
-    package func observeActivities(_ observer: @escaping @Sendable (AppID, String) -> Void) {
+    package func observeActivities(_ observer: @escaping @Sendable (ActivityRegistration) -> Void) {
         activityObserver.set(observer)
     }
 

@@ -140,10 +140,10 @@ import Testing
         desk.accept(Self.update(1))
         answerPages(desk, Self.page([]))
         #expect(desk.completed.isEmpty)
-        desk.machine.registered("another", of: F.shop)
+        desk.machine.registered(.of(F.shop, name: "another"))
         desk.run()
         #expect(desk.loads.isEmpty)
-        desk.machine.registered("order", of: F.shop)
+        desk.machine.registered(.of(F.shop, name: "order"))
         desk.run()
         #expect(desk.loads.map(\.seqs) == [[1]])
         desk.machine.loaded(.success([Self.update(1)]), lane: desk.loads[0].lane, seqs: [1])
@@ -157,10 +157,28 @@ import Testing
     @Test func `An address that is registered while the registry is asked is not overlooked`() {
         let desk = RouterDesk()
         desk.accept(Self.update(1))
-        desk.machine.registered("order", of: F.shop)
+        desk.machine.registered(.of(F.shop, name: "order"))
         answerPages(desk, Self.page([]))
         answerPages(desk)
         #expect(desk.out.count == 1)
+    }
+
+    @Test func `Where any address may be registered by now, all updates without one are looked up again`() {
+        let desk = RouterDesk()
+        desk.accept(Self.update(1, to: "one"), Self.update(2, to: "two"))
+        answerPages(desk, Self.page([]))
+        desk.accept(Self.update(3, to: "three"))
+        desk.machine.registered(.ofUnknown)
+        answerPages(desk, Self.page([]))
+        desk.run()
+        #expect(desk.loads.map(\.seqs) == [[1, 2]])
+        desk.machine.loaded(
+            .success([Self.update(1, to: "one"), Self.update(2, to: "two")]), lane: desk.loads[0].lane, seqs: [1, 2])
+        desk.run()
+        answerPages(desk)
+        #expect(Set(desk.out.map(\.message.id.text)) == ["m-1", "m-2", "m-3"])
+        desk.endAll()
+        #expect(desk.machine.leftovers() == [])
     }
 
     @Test func `An update without an address ends after ten minutes, or at its own time`() {

@@ -218,7 +218,7 @@ private final class ActivityWalk {
         } else {
             ended.remove(name)
             addressed.insert(name)
-            machine.registered(name, of: F.shop)
+            machine.registered(Bool.random(using: &random) ? .of(F.shop, name: name) : .ofUnknown)
         }
     }
 

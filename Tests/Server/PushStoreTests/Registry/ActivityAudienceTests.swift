@@ -83,7 +83,9 @@ import Testing
     func `The router is told of new addresses`(_ kind: RegistryKind) async throws {
         try await Scene.open(on: kind) { registry, _ in
             let told = Locked<[String]>([])
-            registry.observeActivities { app, name in told.withLock { $0.append("\(app)/\(name)") } }
+            registry.observeActivities {
+                if case .of(let app, let name) = $0 { told.withLock { $0.append("\(app)/\(name)") } }
+            }
             _ = try await registry.register([
                 Self.address(1, .activity, activity: "match-1"), Self.address(2, .alert, type: ""),
             ])
