@@ -1,6 +1,6 @@
 """Clients that generators make of /openapi.json: the traps of generators, and a Python client that sends a message."""
 import json, os, re, shutil, subprocess
-from harness import http, main, Monitor, Scene, token
+from harness import http, main, Monitor, Scene, SIZE, token
 from http_requests import Door
 from openapi import OpenAPI
 
@@ -240,7 +240,8 @@ def generated_requests():
          "--exclude-path-regex", "^/v1/keys/",
          # The requests without a key would close the door for its address, and TRACE has no body.
          "--exclude-checks", "ignored_auth,unsupported_method,missing_required_header",
-         "--header", f"Authorization: Bearer {made['key_id']}.{made['secret']}", "--seed", "1", "--max-examples", "5",
+         "--header", f"Authorization: Bearer {made['key_id']}.{made['secret']}", "--seed", "1",
+         "--max-examples", str(5 * SIZE),
          "--generation-database", "none", "--no-shrink", "--continue-on-failure", "--workers", "1"],
         cwd=folder, capture_output=True, text=True)
     said = ended.stdout[ended.stdout.find("= FAILURES ="):] if "= FAILURES =" in ended.stdout else ended.stdout[-3000:]
