@@ -35,9 +35,6 @@ enum Benchmarks {
         Case(
             name: "records", about: "the record layer over SQLite [records [finds]]",
             run: RecordBenchmark.run),
-        Case(
-            name: "devices", about: "devices on the record layer [devices [MiB of cache]]",
-            run: DeviceBenchmark.run),
         Case(name: "registry", about: "the device registry [devices]", run: RegistryBenchmark.run),
         Case(
             name: "records-crash", about: "for a crash test: --file FILE --from NUMBER",

@@ -109,7 +109,7 @@ extension SimulatorMachine {
         {
             return .featureNotEnabled
         }
-        let app = ChannelBook.App(bundle, in: connection.environment)
+        let app = BroadcastChannels.App(bundle, in: connection.environment)
         switch operation {
         case .create: return createChannel(of: app, from: request.body, reaction: &judgment.reaction)
         case .list:
@@ -124,7 +124,7 @@ extension SimulatorMachine {
 
     /// Carries out an operation on a channel.
     private mutating func carryOut(
-        _ operation: Operation, _ request: ProviderRequest, of app: ChannelBook.App, judgment: inout Judgment
+        _ operation: Operation, _ request: ProviderRequest, of app: BroadcastChannels.App, judgment: inout Judgment
     ) -> Reason {
         guard let channelID = request.fields.channelID, !channelID.isEmpty else { return .missingChannelID }
         guard Base64.decode(channelID) != nil else { return .badChannelID }
@@ -152,7 +152,7 @@ extension SimulatorMachine {
     }
 
     private mutating func createChannel(
-        of app: ChannelBook.App, from body: ByteView, reaction: inout Reaction
+        of app: BroadcastChannels.App, from body: ByteView, reaction: inout Reaction
     ) -> Reason {
         if body.isEmpty { return .payloadEmpty }
         if body.count > PushType.alert.payloadLimit { return .payloadTooLarge }
@@ -171,7 +171,7 @@ extension SimulatorMachine {
     }
 
     private static func judgeBroadcast(
-        _ request: ProviderRequest, on channel: ChannelBook.Channel, warnings: inout Warnings
+        _ request: ProviderRequest, on channel: BroadcastChannels.Channel, warnings: inout Warnings
     ) -> Reason {
         let fields = request.fields
         let body = request.body

@@ -20,7 +20,7 @@ extension SimulatorMachine {
             judgment.record.expiration = UInt32(clamping: push.expiration)
             judgment.record.flags.insert(.hasExpiration)
         }
-        var known: TopicBook.Topic?
+        var known: KnownTopics.Topic?
         if let topic, !topic.isEmpty {
             let entry = topics.topic(topic)
             judgment.record.topic = entry.number
@@ -36,7 +36,7 @@ extension SimulatorMachine {
     /// Returns why the notification is rejected, or `none`.
     @inline(__always)
     private mutating func judge(
-        _ push: DeviceRequest, in request: ProviderRequest, topic known: TopicBook.Topic?,
+        _ push: DeviceRequest, in request: ProviderRequest, topic known: KnownTopics.Topic?,
         judgment: inout Judgment, on connection: inout ProviderConnection
     ) -> Reason {
         if push.firstFault != .none { return push.firstFault }
@@ -47,7 +47,7 @@ extension SimulatorMachine {
         guard let known, let topic = judgment.topic else { return .missingTopic }
         let misfit = DeviceRequest.topicFault(known, for: push.pushType)
         if misfit != .none { return misfit }
-        if known.number == TopicBook.other || connection.permittedTopic != known.number {
+        if known.number == KnownTopics.other || connection.permittedTopic != known.number {
             guard isPermitted(topic, baseLength: known.baseLength, on: connection) else { return .topicDisallowed }
             connection.permittedTopic = known.number
         }

@@ -8,10 +8,10 @@ import PushRandom
 package struct SimulatorMachine: ~Copyable {
     package let settings: SimulatorSettings
     let keys: ProviderKeys
-    var topics = TopicBook()
-    package var devices = DeviceBook()
-    package internal(set) var phones: PhoneBook
-    package internal(set) var channels = ChannelBook()
+    var topics = KnownTopics()
+    package var devices = SimulatedDevices()
+    package internal(set) var phones: SimulatedPhones
+    package internal(set) var channels = BroadcastChannels()
     var faults: Faults
     package internal(set) var log: ReceivedLog
     package internal(set) var feedback = FeedbackList()
@@ -27,7 +27,7 @@ package struct SimulatorMachine: ~Copyable {
     ) {
         self.settings = settings
         keys = ProviderKeys(keys: settings.keys, check: signatures)
-        phones = PhoneBook(activityLimit: settings.activityLimit)
+        phones = SimulatedPhones(activityLimit: settings.activityLimit)
         faults = Faults(script)
         log = ReceivedLog(records: settings.records, retainedBytes: settings.retainedBytes)
         random = SeededRandom(seed: settings.seed)

@@ -287,15 +287,15 @@ import Testing
 
     @Test("Of a hundred thousand activities with rotated tokens, only as many as the limit are kept")
     func activitiesAreBounded() throws {
-        var phones = PhoneBook(activityLimit: 1000)
-        var devices = DeviceBook()
+        var phones = SimulatedPhones(activityLimit: 1000)
+        var devices = SimulatedDevices()
         var random = SeededRandom(seed: 3)
-        let beginning = PhoneBook.Beginning(
+        let beginning = SimulatedPhones.Beginning(
             phone: 0, app: "a", type: [], attributes: [], content: [], timestamp: 0, channel: [1])
         for _ in 0..<100_000 {
             let number = try #require(phones.start(beginning, at: noon, in: &devices, random: &random))
             let token = try #require(phones.activities[number]?.token)
-            var device = DeviceBook.Device(kind: .activity)
+            var device = SimulatedDevices.Device(kind: .activity)
             device.activity = number
             _ = phones.rotate(token, of: device, at: noon, in: &devices, random: &random)
             phones.end(number, by: .push, at: noon, in: &devices)

@@ -191,8 +191,9 @@ final class BinaryClient {
     func knowsDevices() throws {
         let client = try BinaryClient()
         let gone = Array(repeating: UInt8(0xcc), count: 32)
-        _ = client.machine.devices.set(.init(state: .bad), for: DeviceBook.Pattern("abab*")!)
-        _ = client.machine.devices.set(.init(state: .unregistered, since: after(-60)), for: DeviceBook.Pattern("cc*")!)
+        _ = client.machine.devices.set(.init(state: .bad), for: SimulatedDevices.Pattern("abab*")!)
+        _ = client.machine.devices.set(
+            .init(state: .unregistered, since: after(-60)), for: SimulatedDevices.Pattern("cc*")!)
         #expect(client.send(Frames.enhanced(1, gone)) == Self.quiet)
         #expect(client.send(Frames.enhanced(2, gone)) == Self.quiet, "an unregistered device is accepted silently")
         #expect(client.machine.feedback.entries == [FeedbackList.Entry(time: UInt32(after(-60).seconds), token: gone)])

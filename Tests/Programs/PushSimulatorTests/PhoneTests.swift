@@ -169,7 +169,7 @@ import Testing
 
     @Test("A phone has a limited number of tokens")
     func phonesAreBounded() throws {
-        let types = (0...PhoneBook.maxTokens).map { "'T\($0)'" }.joined(separator: ",")
+        let types = (0...SimulatedPhones.maxTokens).map { "'T\($0)'" }.joined(separator: ",")
         let answer = try Provider().control("POST", "/phones", "", "{app: 'a', activity_types: [\(types)]}")
         #expect(answer.status == 400 && answer.text.contains("at most 64"))
     }

@@ -12,7 +12,8 @@ import Testing
             script:
                 "{rules: [{match: {share: 0.01}, goaway: {back: 1}}, {match: {share: 0.01}, reset: 'CANCEL'}, {match: {share: 0.01}, close: true}]}"
         )
-        _ = provider.machine.devices.set(.init(state: .unregistered, since: noon), for: DeviceBook.Pattern("aa*")!)
+        _ = provider.machine.devices.set(
+            .init(state: .unregistered, since: noon), for: SimulatedDevices.Pattern("aa*")!)
         var random = SeededRandom(seed: 99)
         let names = [
             ":method", ":path", "authorization", "apns-topic", "apns-push-type", "apns-id", "apns-expiration",

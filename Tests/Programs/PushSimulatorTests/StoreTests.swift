@@ -63,12 +63,13 @@ import Testing
         String(decoding: Base64.encode(Array(text.utf8)), as: UTF8.self)
     }
 
-    private static func status(_ body: String, isSandbox: Bool = false, of desk: inout ReceiptDesk) throws -> Int64? {
+    private static func status(_ body: String, isSandbox: Bool = false, of desk: inout ReceiptVerifier) throws -> Int64?
+    {
         try JSON5Reader.read(desk.answer(Array(body.utf8), isSandbox: isSandbox))["status"]?.integer
     }
 
     @Test func `Receipts get the statuses of Apple's server`() throws {
-        var desk = ReceiptDesk()
+        var desk = ReceiptVerifier()
         func status(_ receipt: String, more: String = "", isSandbox: Bool = false) throws -> Int64? {
             try Self.status(
                 #"{"receipt-data":"\#(Self.receipt(receipt))"\#(more)}"#, isSandbox: isSandbox, of: &desk)

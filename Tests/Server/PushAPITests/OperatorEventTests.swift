@@ -55,15 +55,7 @@ import Testing
 
     @Test func `Each operation that changes something for operators declares its events`() async throws {
         let loop = EventLoop(name: "operators-test")
-        let events = FakeEvents()
-        let endpoints =
-            GatewayEndpoints.all(ScriptedGateways())
-            + PipelineEndpoints.all(
-                on: loop, streams: EventStreams(), devices: FakeDevices(PipelineScene.identities), events: events,
-                waiting: events.waiting,
-                statistics: FakeStatistics([StatsAnswer(at: 2000, startedAt: 1000, ready: true)]),
-                identities: PipelineScene.identities, apps: .sample(nil))
-        for endpoint in endpoints {
+        for endpoint in PipelineScene.endpoints(on: loop) {
             let operation = endpoint.operation
             guard case .roles(let roles) = operation.access else { continue }
             let isChange = operation.method != .get && (roles.contains(.operate) || roles.contains(.admin))

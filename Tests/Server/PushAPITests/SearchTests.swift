@@ -91,7 +91,7 @@ import Testing
             history: MessageHistory(log: log),
             obstacles: ObstacleSearch(
                 devices: FakeDevices(Identities(secret: Array(repeating: 1, count: 32))!), live: nil),
-            apps: .sample(nil), turns: .ofNames(in: log))
+            apps: .sample(nil), searches: .ofNames(in: log))
         let refused = Locked(0)
         await withTaskGroup { group in
             for number in 0..<200 {
@@ -115,28 +115,28 @@ import Testing
     @Test func `Searches beyond the limit wait, those beyond the queue are refused, and cancelled ones leave it`()
         async throws
     {
-        let turns = SearchTurns(1, maxWaiting: 1)
+        let searches = SearchQueue(1, maxWaiting: 1)
         let (end, order) = (Latch(), Locked<[String]>([]))
         let first = Task {
-            try await turns.take {
+            try await searches.run {
                 order.withLock { $0.append("first") }
                 await end.wait()
             }
         }
         await wait(while: order.withLock { $0.isEmpty })
-        let second = Task { try await turns.take { order.withLock { $0.append("second") } } }
+        let second = Task { try await searches.run { order.withLock { $0.append("second") } } }
         // The second one takes the only place of the queue as soon as it runs.
-        await wait(while: turns.waitingCount == 0)
-        let refused = await #expect(throws: Problem.self) { try await turns.take {} }
+        await wait(while: searches.waitingCount == 0)
+        let refused = await #expect(throws: Problem.self) { try await searches.run {} }
         #expect(refused?.code == .unavailable && refused?.retryAfterMilliseconds == 1000)
         second.cancel()
         await #expect(throws: CancellationError.self) { try await second.value }
-        let third = Task { try await turns.take { order.withLock { $0.append("third") } } }
-        await wait(while: turns.waitingCount == 0)
+        let third = Task { try await searches.run { order.withLock { $0.append("third") } } }
+        await wait(while: searches.waitingCount == 0)
         end.open()
         try await first.value
         try await third.value
         #expect(order.withLock { $0 } == ["first", "third"])
-        try await turns.take {}
+        try await searches.run {}
     }
 }

@@ -8,7 +8,7 @@ package struct CertificateInfo: Sendable {
     package let subject: String
     package let issuer: String
     package let commonName: String?
-    /// The UID attribute (0.9.2342.19200300.100.1.1), in which Apple puts the bundle id.
+    /// The UID attribute (0.9.2342.19200300.100.1.1), in which a push certificate has the id of its app.
     package let userID: String?
     package let issuerCommonName: String?
     package let notBefore: WallTime

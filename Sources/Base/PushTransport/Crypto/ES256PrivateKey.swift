@@ -8,7 +8,7 @@ package final class ES256PrivateKey: Sendable {
     private let operation: Locked<SignatureContext>
     package let publicKey: ES256PublicKey
 
-    /// Reads a `.p8` private key from Apple, or any other PEM with a P-256 key.
+    /// Reads a `.p8` file, or any other PEM with a P-256 key.
     package convenience init(pem source: PEMSource, password: String? = nil) throws(CryptoError) {
         let key = try source.privateKey(password: password)
         guard key.isP256 else {

@@ -95,6 +95,6 @@ package struct HTTP2GoAway: Hashable, Sendable {
     /// The last stream that the peer may have processed. Higher streams were not processed.
     package let lastStream: Int32
     package let code: HTTP2ErrorCode
-    /// At most 1 KiB of the debug data. Apple may send JSON with a `reason`.
+    /// At most 1 KiB of the debug data, in which a push service may say why.
     package let debugData: [UInt8]
 }

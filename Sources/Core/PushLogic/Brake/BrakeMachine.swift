@@ -9,12 +9,11 @@ package import PushTime
 /// not lost: the next push to a dead token gets the same answer.
 ///
 /// Suspicion is counted in quarters of an answer:
-/// - `BadDeviceToken` and `DeviceTokenNotForTopic` count 4: they are the answers for every token in the wrong
-///   environment.
-/// - `Unregistered` and `ExpiredToken`, the 410s, count 1. The provider knew the token in this environment and for this
-///   topic, and reports since when it is dead, so a wrong configuration does not cause them. A first broadcast to an
-///   old list rightly brings many of them. By themselves they reach a quarter of the answers at most and never stop
-///   anything, but they count in addition to the others.
+/// - An answer that every token gets in the wrong environment counts 4.
+/// - An answer that the token is dead counts 1. The provider knew the token in this environment and for this topic, so
+///   a wrong configuration does not cause it. A first broadcast to an old list rightly brings many of them. By
+///   themselves they reach a quarter of the answers at most and never stop anything, but they count in addition to the
+///   others. The ``ReasonTable`` of the service says which answer is which.
 ///
 /// The lists of the feedback service do not pass the brake: they are not answers, they come from one environment, and
 /// reading them clears them.

@@ -81,8 +81,8 @@ extension GatewayMachine {
             refuseToken(slot.token, now: now)
         case .renewTokenOnce:
             refused(by: reason)
-            tokens.disbelievedEnds += 1
-            if tokens.disbelievedEnds > 1 {
+            tokens.rejectedConnections += 1
+            if tokens.rejectedConnections > 1 {
                 stop(halt(reason, event: "ended two connections, the second with a fresh token"), now: now)
             } else if tokens.isWarned(at: now) {
                 stop(

@@ -74,7 +74,7 @@ extension GatewayMachine {
                 connectsAgainAt = MonotonicTime(nanoseconds: .min)
             }
         }
-        if tally.accepted > 0 { tokens.disbelievedEnds = 0 }
+        if tally.accepted > 0 { tokens.rejectedConnections = 0 }
         if tally.answers > 0 { reached() }
         let wasHalfOpen = breaker.isHalfOpen
         let opening = breaker.answered(tally, on: id, now: now, random: random.unit())
@@ -124,7 +124,7 @@ extension GatewayMachine {
     // MARK: Room
 
     private func ceiling(_ slot: borrowing PoolSlot) -> Int {
-        slot.phase == .open && tokens.isBelieved(slot.token) ? slot.limit + policy.prefetch(forLimit: slot.limit) : 0
+        slot.phase == .open && tokens.isUsable(slot.token) ? slot.limit + policy.prefetch(forLimit: slot.limit) : 0
     }
 
     private func room(_ slot: PoolSlot) -> Int { max(0, ceiling(slot) - slot.given) }

@@ -63,7 +63,7 @@ extension GatewayMachine {
 
     private mutating func credentialAccepted(at index: Int) {
         trial = nil
-        tokens.believe()
+        tokens.accepted()
         if case .halted = mode { mode = .running }
         fault = nil
         if slots[index].isQuiet {

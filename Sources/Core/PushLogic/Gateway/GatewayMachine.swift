@@ -234,7 +234,7 @@ package struct GatewayMachine: ~Copyable {
     }
 
     private var canSend: Bool {
-        !breaker.isOpen && slots.contains { $0.phase == .open && tokens.isBelieved($0.token) }
+        !breaker.isOpen && slots.contains { $0.phase == .open && tokens.isUsable($0.token) }
     }
 
     mutating func takeActions() -> [Action] {

@@ -8,8 +8,8 @@ package struct GatewayPolicy: Sendable, Equatable {
     package var growAfter: Duration = .seconds(2)
     package var busyShare = 0.8
     /// A connection is removed after the use of the others would have been below `quietShare` for this long. The time
-    /// is long because Apple asks clients to keep connections for hours and treats frequent connecting as an attack
-    /// (`Documentation/Protocols.md`, "TLS and connections").
+    /// is long because push services ask clients to keep connections for hours, and may take frequent connecting for
+    /// an attack (`Documentation/Protocols.md`, "TLS and connections").
     package var shrinkAfter: Duration = .seconds(1800)
     package var quietShare = 0.25
 

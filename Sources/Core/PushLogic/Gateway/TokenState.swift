@@ -10,7 +10,7 @@ struct TokenState {
     private(set) var awaitedUntil: MonotonicTime?
     /// The number of connections that ended because the provider rejected the token as invalid, since a delivery was
     /// last accepted.
-    var disbelievedEnds = 0
+    var rejectedConnections = 0
     /// Until when another node of the cluster reports that the push service refuses the credential.
     private var warnedUntil = MonotonicTime(nanoseconds: .min)
 
@@ -22,10 +22,10 @@ struct TokenState {
     var isReady: Bool {
         guard isUsed else { return true }
         guard let current else { return false }
-        return isBelieved(current)
+        return isUsable(current)
     }
 
-    func isBelieved(_ generation: UInt64) -> Bool {
+    func isUsable(_ generation: UInt64) -> Bool {
         guard isUsed, let refused else { return true }
         return generation > refused
     }
@@ -36,10 +36,10 @@ struct TokenState {
     }
 
     /// Records that the provider accepts the current token again.
-    mutating func believe() {
+    mutating func accepted() {
         refused = nil
         awaitedUntil = nil
-        disbelievedEnds = 0
+        rejectedConnections = 0
     }
 
     /// Records a refused token. Returns true if a newer one is to be requested.

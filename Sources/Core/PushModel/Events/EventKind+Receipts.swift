@@ -1,5 +1,5 @@
 extension EventKind {
-    /// The kinds of the family `receipt`, by the type of the App Store Server Notification. Their names are Apple's.
+    /// The kinds of the family `receipt`, by the type of the App Store Server Notification. Their names are its own.
     private static let receipts = Dictionary(
         uniqueKeysWithValues: allCases.filter { $0.isReceipt && $0 != .receiptOther }.map { ("\($0.name)", $0) })
 

@@ -49,7 +49,7 @@ package enum EventKind: UInt8, CaseIterable, Sendable {
     case receiptRescindConsent = 100
     case receiptMetadataUpdate = 101
     case receiptMigration = 102
-    /// A notification of Apple with a type that was not known when this version was made.
+    /// A notification of the App Store with a type that was not known when this version was made.
     case receiptOther = 103
     case ledgerRestored = 112
     case webhookDisabled = 128

@@ -1,4 +1,4 @@
-/// The `apns-id` of a delivery: a UUID that is the same on every attempt.
+/// The id of a delivery: a UUID that is the same on every attempt.
 package struct DeliveryID: Hashable, Sendable, CustomStringConvertible {
     package static let textLength = 36
 

@@ -2,7 +2,7 @@
 ///
 /// A phrase begins in lower case and has no period, because it becomes a part of a sentence.
 package struct ServiceDescription: Sendable, Equatable {
-    /// Who runs the service, such as "Apple".
+    /// Who runs the service, by the name that people know.
     package let owner: String
     /// What an address is called, such as "token".
     package let address: String

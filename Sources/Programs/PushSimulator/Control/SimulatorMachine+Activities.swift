@@ -45,7 +45,7 @@ extension SimulatorMachine {
                 throw object.error("this must be a type of activities", at: "type")
             }
             let channel = try object.string("channel")
-            return PhoneBook.Beginning(
+            return SimulatedPhones.Beginning(
                 phone: phone.number, app: phone.app, environment: phone.environment, type: Array(type.utf8),
                 attributes: try Self.json("attributes", of: object),
                 content: try Self.json("content_state", of: object), timestamp: now.seconds,

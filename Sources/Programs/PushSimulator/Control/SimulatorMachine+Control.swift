@@ -182,7 +182,8 @@ extension SimulatorMachine {
             let entry = try ControlError.reading(advice: advice) {
                 let object = try ScriptObject(Self.tree(request.body), at: "", keys: ["token", "time"])
                 let text = try object.string("token") ?? ""
-                guard let pattern = DeviceBook.Pattern(text), !pattern.isPrefix, let token = Hex.bytes(text) else {
+                guard let pattern = SimulatedDevices.Pattern(text), !pattern.isPrefix, let token = Hex.bytes(text)
+                else {
                     throw ControlError("\"\(text)\" is not a token", advice: advice)
                 }
                 return (token: token, time: try object.integer("time", in: 0...Int64(UInt32.max)) ?? now.seconds)

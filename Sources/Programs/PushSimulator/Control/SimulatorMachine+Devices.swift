@@ -47,14 +47,16 @@ extension SimulatorMachine {
             advice: "GET /devices lists the tokens that have a state")
     }
 
-    static func pattern(_ text: String) throws(ControlError) -> DeviceBook.Pattern {
-        guard let pattern = DeviceBook.Pattern(text) else {
+    static func pattern(_ text: String) throws(ControlError) -> SimulatedDevices.Pattern {
+        guard let pattern = SimulatedDevices.Pattern(text) else {
             throw ControlError("\"\(text)\" is not a token", advice: tokenAdvice)
         }
         return pattern
     }
 
-    private mutating func add(_ device: DeviceBook.Device, for pattern: DeviceBook.Pattern) throws(ControlError) {
+    private mutating func add(_ device: SimulatedDevices.Device, for pattern: SimulatedDevices.Pattern)
+        throws(ControlError)
+    {
         var device = device
         if !pattern.isPrefix, let known = devices.device(for: pattern), known.phone > 0 || known.activity > 0 {
             // The token stays what it is for; what is not given stays as well.
@@ -68,7 +70,7 @@ extension SimulatorMachine {
 
     static var tableIsFull: ControlError {
         ControlError(
-            "the device table is full: \(DeviceBook.maxTokens) tokens, \(DeviceBook.maxPrefixes) prefixes",
+            "the device table is full: \(SimulatedDevices.maxTokens) tokens, \(SimulatedDevices.maxPrefixes) prefixes",
             status: 409, advice: "DELETE /devices, or cover many tokens with one prefix")
     }
 
@@ -82,7 +84,9 @@ extension SimulatorMachine {
             if let unknown, unknown != "accept", unknown != "reject" {
                 throw object.error("this must be \"accept\" or \"reject\"", at: "unknown")
             }
-            guard let list = object.value("devices") else { return [(DeviceBook.Pattern, DeviceBook.Device)]() }
+            guard let list = object.value("devices") else {
+                return [(SimulatedDevices.Pattern, SimulatedDevices.Device)]()
+            }
             guard let elements = list.elements else { throw object.error("this must be an array", at: "devices") }
             return try elements.enumerated().map { index, element in
                 let path = "devices[\(index)]"
@@ -99,10 +103,10 @@ extension SimulatorMachine {
 
     private static func device(
         _ tree: JSONTree, at path: String, keys: [String], now: WallTime
-    ) throws(ScriptError) -> DeviceBook.Device {
+    ) throws(ScriptError) -> SimulatedDevices.Device {
         let object = try ScriptObject(tree, at: path, keys: keys + ["state", "since", "topics", "environment", "kind"])
-        var device = DeviceBook.Device(since: now)
-        device.state = try object.choice("state", of: DeviceBook.State.self) ?? .active
+        var device = SimulatedDevices.Device(since: now)
+        device.state = try object.choice("state", of: SimulatedDevices.State.self) ?? .active
         if let since = try object.integer("since", in: 0...9_007_199_254_740_992) {
             device.since = WallTime(milliseconds: since)
         }
@@ -126,7 +130,7 @@ extension SimulatorMachine {
         return .lines(text.bytes)
     }
 
-    static func write(_ device: DeviceBook.Device, token: String, to text: inout JSONText) {
+    static func write(_ device: SimulatedDevices.Device, token: String, to text: inout JSONText) {
         text.member("token", string: token)
         text.member("state", string: device.state.rawValue)
         text.member("since", number: device.since.milliseconds)

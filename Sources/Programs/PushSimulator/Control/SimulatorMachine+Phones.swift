@@ -51,7 +51,7 @@ extension SimulatorMachine {
         }
         guard
             let new = phones.rotate(pattern.bytes, of: device, at: now, in: &devices, random: &random),
-            let next = DeviceBook.Pattern(Hex.text(new)), let successor = devices.device(for: next)
+            let next = SimulatedDevices.Pattern(Hex.text(new)), let successor = devices.device(for: next)
         else { throw Self.tableIsFull }
         return .json {
             $0.member("replaces", hex: pattern.bytes)
@@ -69,10 +69,10 @@ extension SimulatorMachine {
         return .json { Self.write(phone, to: &$0) }
     }
 
-    private static func order(_ tree: JSONTree) throws(ScriptError) -> PhoneBook.Order {
+    private static func order(_ tree: JSONTree) throws(ScriptError) -> SimulatedPhones.Order {
         let object = try ScriptObject(
             tree, at: "", keys: ["app", "kinds", "activity_types", "budget", "environment"])
-        var order = PhoneBook.Order()
+        var order = SimulatedPhones.Order()
         guard let app = try object.string("app"), !app.isEmpty, app.utf8.count <= 255 else {
             throw object.error("this must be the bundle id of an app", at: "app")
         }
@@ -91,8 +91,8 @@ extension SimulatorMachine {
             order.tokens.append((kind, nil))
         }
         for type in try strings("activity_types", of: object) ?? [] { order.tokens.append((.pushToStart, type)) }
-        guard order.tokens.count <= PhoneBook.maxTokens else {
-            throw object.error("a phone has at most \(PhoneBook.maxTokens) tokens")
+        guard order.tokens.count <= SimulatedPhones.maxTokens else {
+            throw object.error("a phone has at most \(SimulatedPhones.maxTokens) tokens")
         }
         return order
     }
@@ -117,7 +117,7 @@ extension SimulatorMachine {
         return .lines(text.bytes)
     }
 
-    private static func write(_ phone: PhoneBook.Phone, to text: inout JSONText) {
+    private static func write(_ phone: SimulatedPhones.Phone, to text: inout JSONText) {
         text.member("phone", number: phone.number)
         text.member("app", string: phone.app)
         if let environment = phone.environment { text.member("environment", string: environment.rawValue) }

@@ -6,7 +6,7 @@ extension SimulatorMachine {
     ]
 
     private struct Filter {
-        var token: DeviceBook.Pattern?
+        var token: SimulatedDevices.Pattern?
         var topic: UInt16?
         var status: UInt16?
         var reason: String?
@@ -19,7 +19,7 @@ extension SimulatorMachine {
         let query = try ControlQuery(request.query, keys: Self.receivedKeys)
         var filter = Filter()
         if let text = query["token"] {
-            guard let pattern = DeviceBook.Pattern(text) else {
+            guard let pattern = SimulatedDevices.Pattern(text) else {
                 throw ControlError(
                     "\"\(text)\" is not a token", advice: "use hexadecimal digits, and * after a prefix")
             }
@@ -96,7 +96,7 @@ extension SimulatorMachine {
                 $0.member("reason", string: name(of: record.reason, custom: record.customReason))
             }
             if record.tokenLength > 0, let token = log.token(of: record) { $0.member("token", hex: token) }
-            if record.topic != TopicBook.none { $0.member("topic", bytes: topics.name(record.topic)) }
+            if record.topic != KnownTopics.none { $0.member("topic", bytes: topics.name(record.topic)) }
             if record.pushType != .unspecified { $0.member("push_type", string: record.pushType.name.description) }
             if record.priority != 0 { $0.member("priority", number: record.priority) }
             if record.flags.contains(.hasExpiration) { $0.member("expiration", number: record.expiration) }

@@ -198,7 +198,7 @@ extension FaultRule.Match {
     init(_ tree: JSONTree, at path: String, line: Int?) throws(ScriptError) {
         let object = try ScriptObject(tree, at: path, line: line, keys: Self.keys)
         if let text = try object.string("token") {
-            guard let pattern = DeviceBook.Pattern(text) else {
+            guard let pattern = SimulatedDevices.Pattern(text) else {
                 throw object.error(
                     "\"\(text)\" is not a token: use hexadecimal digits, and * after a prefix", at: "token")
             }

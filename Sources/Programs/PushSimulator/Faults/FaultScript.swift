@@ -50,7 +50,7 @@ package struct FaultRule: Equatable, Sendable {
     }
 
     package struct Match: Equatable, Sendable {
-        var token: DeviceBook.Pattern?
+        var token: SimulatedDevices.Pattern?
         var topic: String?
         var pushType: PushType?
         /// The number of the connection, counted from 1.

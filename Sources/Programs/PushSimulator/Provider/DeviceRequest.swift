@@ -90,7 +90,7 @@ struct DeviceRequest {
     }
 
     /// Returns why a topic does not fit the push type, or `none`. Without a push type every well-formed topic fits.
-    static func topicFault(_ topic: TopicBook.Topic, for type: PushType) -> Reason {
+    static func topicFault(_ topic: KnownTopics.Topic, for type: PushType) -> Reason {
         guard topic.isWellFormed else { return .badTopic }
         if type == .unspecified || topic.suffix == type { return .none }
         // Either the type needs a suffix that the topic lacks, or the topic has the suffix of another type.

@@ -18,7 +18,7 @@ package struct ProviderConnection: ~Copyable {
     package internal(set) var requests: UInt64 = 0
     var tokens = ProviderTokenCheck()
     /// The topic that was last found to be allowed, cached to skip the check for the next request.
-    var permittedTopic = TopicBook.none
+    var permittedTopic = KnownTopics.none
     /// The last stream that is processed. Streams above it are ignored.
     package internal(set) var lastStream = Int32.max
     /// The stream limit that was last announced to the client.

@@ -50,7 +50,7 @@ package final class SimulatorService {
     /// The simulated push service of browsers, whose requests the control port answers; nil without one.
     package var webPush: WebPushService?
     var storeRandom: SeededRandom
-    var receipts = ReceiptDesk()
+    var receipts = ReceiptVerifier()
     private var sessions: [ObjectIdentifier: any SimulatorSession] = [:]
     private var wallTime = WallTime.current()
     private var wallTimeTick = UInt64.max

@@ -86,7 +86,7 @@ struct Roff {
             var bold: Substring?
             var length = 0
             if isBoundary(plain.last), first == "`" || first == "'" {
-                // A quotation ends at a mark that no letter follows: the one in "Apple's" does not end it.
+                // A quotation ends at a mark that no letter follows: the one in "app's" does not end it.
                 let inner = rest.dropFirst()
                 var end = inner.startIndex
                 while end < inner.endIndex {

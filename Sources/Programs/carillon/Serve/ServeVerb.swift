@@ -41,15 +41,15 @@ enum ServeVerb {
         let running = try await RunningCarillon.start(source, parsed: parsed, supervisor: supervisor) {
             _exit(ExitCode.failed.rawValue)
         }
-        let served = await running.served()
+        let report = await running.startReport()
         if arguments.has("json") {
-            Terminal.output.write(served.json)
+            Terminal.output.write(report.json)
         } else if parsed.configuration.log.format == .text, !JournalStream.isJournal(descriptor: 1) {
             // A JSON log has one object per line and no other text, and in the journal the lines of a table are entries
             // of their own. The log contains the same information.
-            Terminal.output.write(served.text(on: Terminal.output))
+            Terminal.output.write(report.text(on: Terminal.output))
         }
-        running.logStart(served)
+        running.logStart(report)
         switch await running.run(drainingWithin: drain) {
         case .stopped: return .done
         case .stoppedAtOnce, .halted: return .failed

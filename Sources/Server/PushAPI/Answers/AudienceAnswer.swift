@@ -15,7 +15,7 @@ package struct AudienceAnswer: JSONAnswer, Equatable {
     /// The devices of a member of a family.
     package struct Member: Codable, Sendable, Equatable {
         package var app: String
-        /// The word of its push service, such as `apns`.
+        /// The word of its push service in the configuration.
         package var service: String
         package var count: Int
         package var isComplete: Bool

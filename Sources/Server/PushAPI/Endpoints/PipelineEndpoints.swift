@@ -46,11 +46,11 @@ package enum PipelineEndpoints {
         obstacles: (any MessageObstacles)? = nil, maxWait: UInt64 = ReadEvents.maxWait
     ) -> [AnyEndpoint] {
         let history = MessageHistory(log: events)
-        let turns = SearchTurns.ofNames(in: events)
-        let traces = Traces(log: events, devices: devices, turns: turns)
+        let searches = SearchQueue.ofNames(in: events)
+        let traces = Traces(log: events, devices: devices, searches: searches)
         let lookup = MessageLookup(
             history: history, obstacles: ObstacleSearch(devices: devices, live: obstacles), apps: apps,
-            turns: turns)
+            searches: searches)
         let deliveries = DeliveryHistory(log: events)
         let events = ReadEvents(
             on: loop, events: events, kept: kept, waiting: waiting, streams: streams, maxWait: maxWait)

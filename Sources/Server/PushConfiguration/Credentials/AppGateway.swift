@@ -87,7 +87,7 @@ package struct AppGateway: Sendable {
     }
 
     /// The maximum of new connections per minute. It is nil, for no limit, if the endpoint is a loopback address: the
-    /// limit only protects against Apple's denial-of-service detection.
+    /// limit only keeps the push service from taking frequent connecting for an attack.
     package var connectsPerMinute: Int? {
         SocketAddress(ip: hostPort.host, port: 0)?.isLoopback == true ? nil : app.gateway.connectsPerMinute
     }

@@ -30,7 +30,7 @@ const deactivations = {
   activity_ended: "its Live Activity has ended",
 };
 
-/** A code in words, for reasons without a sentence: "BadDeviceToken" stays, "id_conflict" becomes "id conflict". */
+/** A code in words, for reasons without a sentence: "TooManyRequests" stays, "id_conflict" becomes "id conflict". */
 function plain(reason) {
   return reason ? String(reason).replaceAll("_", " ") : "no reason recorded";
 }

@@ -52,7 +52,7 @@ package actor ClusterPeers {
     private let settings: Settings
     private let context: ZMQContext
     private let handler: ZAPHandler
-    private let desk: PeerServer
+    private let server: PeerServer
     private var links: [NodeID: PeerLink] = [:]
     /// The other nodes that this one is connected to, for other threads.
     package nonisolated let connected = Locked(Set<NodeID>())
@@ -79,8 +79,8 @@ package actor ClusterPeers {
                         + "that has just joined is admitted in a moment")
             }
             return try await loop.run { () throws(ZMQError) in
-                let desk = try PeerServer(settings, for: ledger, receipts, in: context, on: loop)
-                return ClusterPeers(settings, context, handler, LoopBound(desk, on: loop), on: loop)
+                let server = try PeerServer(settings, for: ledger, receipts, in: context, on: loop)
+                return ClusterPeers(settings, context, handler, LoopBound(server, on: loop), on: loop)
             }
         } catch {
             await context.terminate()
@@ -89,18 +89,18 @@ package actor ClusterPeers {
     }
 
     private init(
-        _ settings: Settings, _ context: ZMQContext, _ handler: ZAPHandler, _ desk: LoopBound<PeerServer>,
+        _ settings: Settings, _ context: ZMQContext, _ handler: ZAPHandler, _ server: LoopBound<PeerServer>,
         on loop: EventLoop
     ) {
         self.settings = settings
         self.context = context
         self.handler = handler
-        self.desk = desk.wrapped
+        self.server = server.wrapped
         self.loop = loop
     }
 
     /// The endpoint at which this node listens, with the port that the system has chosen.
-    package var endpoint: String { desk.endpoint }
+    package var endpoint: String { server.endpoint }
 
     /// Takes the members and the owners that are known now: connects to new members, and admits them.
     package nonisolated func update(_ table: OwnerTable) {
@@ -109,7 +109,7 @@ package actor ClusterPeers {
 
     private func take(_ table: OwnerTable) {
         guard !isStopped else { return }
-        desk.table = table
+        server.table = table
         guard table.members != members else { return }
         members = table.members
         var users: [CurvePublicKey: String] = [:]
@@ -171,7 +171,7 @@ package actor ClusterPeers {
     package func stop() async {
         if exchange(&isStopped, with: true) { return }
         for link in exchange(&links, with: [:]).values { link.close("the node shuts down") }
-        desk.close()
+        server.close()
         await context.terminate()
     }
 

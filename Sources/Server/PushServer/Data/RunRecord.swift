@@ -27,8 +27,8 @@ struct RunRecord: Sendable {
         }
     }
 
-    /// The content of a mark that was left by a run which did not end in order, or ended with unanswered deliveries.
-    struct Remains: Sendable, Equatable {
+    /// What the record says of a run that did not end in order, or ended with unanswered deliveries.
+    struct UncleanEnd: Sendable, Equatable {
         /// The maximum number of deliveries that were unanswered at the end; nil if it is unknown.
         let maxInFlight: Int?
         /// Whether that run was stopped and did not wait for all answers. Otherwise it crashed or was killed.
@@ -42,17 +42,17 @@ struct RunRecord: Sendable {
         path = "\(directory)/\(Self.fileName)"
     }
 
-    /// Returns the mark of the last run, or nil if that run ended in order or never existed. It blocks.
-    func remains() -> Remains? {
+    /// Returns the record of the last run, or nil if that run ended in order or never existed. It blocks.
+    func uncleanEnd() -> UncleanEnd? {
         guard access(path, F_OK) == 0 else { return nil }
         let bytes = (try? BoundedFile.read(path, limit: 4096)) ?? []
         var content = try? JSONDecoder().decode(Content.self, from: Data(bytes))
         // The numbers of a later version may mean something else. The bound of its run is not known then.
         if content?.v ?? 1 > Self.version { content = nil }
-        return Remains(maxInFlight: content?.maxInFlight, wasStopped: content?.wasStopped ?? false)
+        return UncleanEnd(maxInFlight: content?.maxInFlight, wasStopped: content?.wasStopped ?? false)
     }
 
-    /// Writes the mark. It blocks. A failure is ignored: it only affects the log line of the next start.
+    /// Writes the record. It blocks. A failure is ignored: it only affects the log line of the next start.
     ///
     /// - Parameter wasStopped: whether the run is stopping with this number of unanswered deliveries.
     func write(maxInFlight: Int?, wasStopped: Bool = false) {
@@ -66,7 +66,7 @@ struct RunRecord: Sendable {
         close(descriptor)
     }
 
-    /// Removes the mark if the run has ended in order, and otherwise writes the number of unanswered deliveries. It
+    /// Removes the record if the run has ended in order, and otherwise writes the number of unanswered deliveries. It
     /// blocks.
     func end(unanswered: Int) {
         if unanswered == 0 {
@@ -76,10 +76,10 @@ struct RunRecord: Sendable {
         }
     }
 
-    /// Does the same for a start that has failed after it had written the mark. It blocks.
+    /// Does the same for a start that has failed after it had written the record. It blocks.
     ///
     /// - Parameter previous: What this start has found. The deliveries of that run may still be unanswered.
-    func abandon(unanswered: Int, previous: Remains?) {
+    func abandon(unanswered: Int, previous: UncleanEnd?) {
         guard let previous else { return end(unanswered: unanswered) }
         write(maxInFlight: previous.maxInFlight.map { $0 + unanswered }, wasStopped: previous.wasStopped)
     }

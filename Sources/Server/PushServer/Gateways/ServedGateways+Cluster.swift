@@ -8,8 +8,8 @@ import PushTime
 /// The gateways as part of a cluster: numbers of connections that operators set for all nodes or one of them, and what
 /// nodes find out about push services. A single node has none of it.
 extension ServedGateways {
-    /// For how long a report of another node is believed. The node repeats it once a second.
-    private static let believedFor: Duration = .seconds(3)
+    /// How long a report of another node stays valid. The node repeats it once a second.
+    private static let reportLifetime: Duration = .seconds(3)
 
     // MARK: Other nodes
 
@@ -161,7 +161,7 @@ extension ServedGateways {
                 guard let served = apps[trouble.app], served.loaded?.connectionNumber == trouble.connection else {
                     continue
                 }
-                served.gateway?.warn(trouble.kind, for: Self.believedFor)
+                served.gateway?.warn(trouble.kind, for: Self.reportLifetime)
             }
         }
         node.publish(

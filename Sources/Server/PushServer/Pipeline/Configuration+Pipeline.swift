@@ -113,7 +113,7 @@ extension Configuration {
         apps.map {
             AppCatalog.App(
                 id: $0.id, codec: $0.codec, service: $0.serviceName, environment: $0.identity("environment"),
-                topic: $0.apns?.topic.text)
+                topic: $0.identity("topic"))
         }
     }
 

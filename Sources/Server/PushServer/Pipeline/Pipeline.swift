@@ -43,7 +43,7 @@ final class Pipeline: Sendable {
     /// The ledger of this process.
     let ledger: any LedgerEngine
     /// The ledger for producers. In a cluster, it passes requests on to the owners of their partitions.
-    private let front: any Ledger
+    private let intakeLedger: any Ledger
     /// The log of notifications of stores.
     let receipts: any ReceiptLog
     let outcomes: OutcomeCounts
@@ -138,7 +138,7 @@ final class Pipeline: Sendable {
         let (ledger, registry, log) = (stores.ledger, stores.registry, dependencies.log)
         (self.dependencies, self.admission, self.stores, self.clock) = (dependencies, admission, stores, clock)
         (self.ledger, self.registry) = (ledger, registry)
-        front = stores.node?.intake ?? ledger
+        intakeLedger = stores.node?.intake ?? ledger
         receipts = stores.node?.receipts ?? ledger
         let status = await ledger.status()
         recovered = Backlog(waiting: status.waiting, scheduled: status.scheduled)
@@ -167,7 +167,7 @@ final class Pipeline: Sendable {
                 configuration, admission, limits: dependencies.limits, node: stores.node, log: log),
             last: heads?.newest ?? 0, heads: heads?.topics ?? [])
         intake = Intake(
-            on: dependencies.front, context: admission.intake, ledger: front,
+            on: dependencies.front, context: admission.intake, ledger: intakeLedger,
             settings: IntakeSettings(
                 configuration, admission, limits: dependencies.limits, node: stores.node,
                 familyFault: stores.familyFault, zones: dependencies.zones.current, log: log),
@@ -268,7 +268,7 @@ final class Pipeline: Sendable {
     /// on disk.
     func cancel(_ requests: [CancelRequest]) async -> [Cancellation] {
         await withCheckedContinuation { continuation in
-            front.cancel(requests) { continuation.resume(returning: $0) }
+            intakeLedger.cancel(requests) { continuation.resume(returning: $0) }
         }
     }
 

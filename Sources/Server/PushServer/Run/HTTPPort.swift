@@ -11,7 +11,7 @@ struct HTTPPort: Sendable {
 
     /// Opens the port; nil if it is off.
     static func open(
-        _ endpoints: EndpointTable, refusals: RefusalCounts?, parts: ServedParts, on base: RunBase
+        _ endpoints: EndpointTable, refusals: RefusalCounts?, parts: ServerParts, on base: RunBase
     ) async throws -> HTTPPort? {
         let settings = base.configuration.http
         guard let listen = settings.listen else { return nil }

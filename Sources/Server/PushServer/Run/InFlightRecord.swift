@@ -1,11 +1,11 @@
 import PushLoop
 import PushModel
 
-/// Keeps the run mark up to date with the number of deliveries that may be unanswered at the push services.
+/// Keeps the record of the run up to date with the number of deliveries that may be unanswered at the push services.
 ///
 /// After a crash the next start reports this number: it bounds the deliveries that may arrive twice.
 struct InFlightRecord: Sendable {
-    let mark: RunRecord
+    let record: RunRecord
     let gateways: ServedGateways
     let files: BlockingPool
 
@@ -13,7 +13,7 @@ struct InFlightRecord: Sendable {
     /// The assumed stream limit of a connection that has not announced one.
     private static let usualStreams = 1000
 
-    /// Writes the mark whenever the number has changed, until the task is cancelled.
+    /// Writes the record whenever the number has changed, until the task is cancelled.
     func keep() async {
         var last = 0
         var written: Int?
@@ -24,7 +24,7 @@ struct InFlightRecord: Sendable {
             // Connections that existed at the last look count too, because their deliveries may still be unanswered.
             let most = max(last, limit)
             last = limit
-            if most != written, (try? await files.run { [mark] in mark.write(maxInFlight: most) }) != nil {
+            if most != written, (try? await files.run { [record] in record.write(maxInFlight: most) }) != nil {
                 written = most
             }
             try? await Task.sleep(for: Self.interval)

@@ -1,28 +1,28 @@
-/// The log line at a start about the remains of the last run: waiting messages, and deliveries that may arrive twice.
+/// The log line at a start about the end of the last run: waiting messages, and deliveries that may arrive twice.
 struct ResumeDescription: Sendable {
     /// The number of messages that are due.
     let waiting: Int
     /// The number of messages whose `not_before` is ahead.
     let scheduled: Int
-    /// The mark of the last run; nil if that run ended in order.
-    let remains: RunRecord.Remains?
+    /// The end of the last run; nil if that run ended in order.
+    let uncleanEnd: RunRecord.UncleanEnd?
 
-    /// The line; nil if there are no remains.
+    /// The line; nil if there is nothing to say.
     var sentence: String? {
-        guard let remains else {
+        guard let uncleanEnd else {
             let parts = [
                 waiting > 0 ? "\(Self.messages(waiting)) waiting" : nil,
                 scheduled > 0 ? "\(Self.messages(scheduled)) scheduled" : nil,
             ].compactMap { $0 }
             return parts.isEmpty ? nil : parts.joined(separator: ", ")
         }
-        let end = remains.wasStopped ? "a stop that did not wait for all answers" : "a crash"
+        let end = uncleanEnd.wasStopped ? "a stop that did not wait for all answers" : "a crash"
         // What was in flight belongs to a message that waits.
         if waiting == 0 {
             let kept = scheduled > 0 ? ", \(Self.messages(scheduled)) scheduled" : ""
             return "recovered after \(end)\(kept): no message was waiting, so no delivery arrives twice"
         }
-        return "recovered \(Self.messages(waiting + scheduled)) after \(end), \(Self.twice(remains.maxInFlight))"
+        return "recovered \(Self.messages(waiting + scheduled)) after \(end), \(Self.twice(uncleanEnd.maxInFlight))"
     }
 
     private static func twice(_ most: Int?) -> String {

@@ -6,15 +6,15 @@ import PushTransport
 
 /// What a run has before it opens a store or a socket.
 ///
-/// It is complete when all of it exists; the stages that follow, ``ServedParts`` and ``ServedDoors``, are made on it and
+/// It is complete when all of it exists; the stages that follow, ``ServerParts`` and ``APIServers``, are made on it and
 /// add their ends to its services.
 struct RunBase: Sendable {
     /// The configuration of the start.
     let configuration: Configuration
     let logs: ServerLogs
-    let directory: ServedDirectory
+    let directory: DataDirectory
     let limits: ConnectionLimits
-    let threads: ServedThreads
+    let threads: ServerThreads
     let signals: ServeSignals
     let forcedStop: ForcedStop
     let services = ServiceStack()
@@ -34,14 +34,14 @@ struct RunBase: Sendable {
             throw fault
         }
         let check = StartCheck(configuration)
-        directory = try ServedDirectory(configuration.data, check: check)
+        directory = try DataDirectory(configuration.data, check: check)
         for warning in parsed.warnings { log.warning("\(warning.description)") }
         for caution in check.cautions { log.warning("\(caution)") }
         limits = ConnectionLimits(descriptors: descriptors, http: configuration.http.connections)
         if configuration.http.listen != nil {
             limits.reportHTTP(wanted: configuration.http.connections, descriptors: descriptors, to: log)
         }
-        threads = ServedThreads(endedBy: services)
+        threads = ServerThreads(endedBy: services)
         let home = threads.home
         let forcedStop = ForcedStop(log: log, home: home, abandon: abandon)
         let signals = ServeSignals { forcedStop.begin() }

@@ -10,7 +10,7 @@ extension RunningCarillon {
     /// removal of a right. The line `reloaded` is logged when they are applied, too.
     @discardableResult
     func reload() async -> ReloadAnswer {
-        await reloadTurn.run { [self] in
+        await reloadQueue.run { [self] in
             supervisor.reloading()
             let answer = await reloadNow()
             supervisor.ready(status: await health.readiness().sentence)

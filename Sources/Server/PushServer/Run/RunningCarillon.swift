@@ -20,10 +20,10 @@ package final class RunningCarillon: Sendable {
     /// The configuration in force.
     let configuration: Locked<Configuration>
     let base: RunBase
-    private let parts: ServedParts
-    private let doors: ServedDoors
+    private let parts: ServerParts
+    private let servers: APIServers
     let fileReloads: FileReloads
-    let reloadTurn = ReloadTurn()
+    let reloadQueue = ReloadQueue()
 
     var logs: ServerLogs { base.logs }
     var catalog: AppCatalog { parts.apps }
@@ -47,9 +47,9 @@ package final class RunningCarillon: Sendable {
         defer { starting.cancel() }
         let base = try await RunBase(parsed, abandon: abandon)
         do {
-            let parts = try await ServedParts(on: base)
-            let doors = try await ServedDoors(to: parts, on: base)
-            let carillon = RunningCarillon(source, supervisor: supervisor, base: base, parts: parts, doors: doors)
+            let parts = try await ServerParts(on: base)
+            let servers = try await APIServers(to: parts, on: base)
+            let carillon = RunningCarillon(source, supervisor: supervisor, base: base, parts: parts, servers: servers)
             try await carillon.begin()
             return carillon
         } catch {
@@ -60,14 +60,14 @@ package final class RunningCarillon: Sendable {
     }
 
     private init(
-        _ source: ConfigurationSource, supervisor: Supervisor, base: RunBase, parts: ServedParts, doors: ServedDoors
+        _ source: ConfigurationSource, supervisor: Supervisor, base: RunBase, parts: ServerParts, servers: APIServers
     ) {
         self.source = source
         self.supervisor = supervisor
         configuration = Locked(base.configuration)
-        (self.base, self.parts, self.doors) = (base, parts, doors)
+        (self.base, self.parts, self.servers) = (base, parts, servers)
         fileReloads = FileReloads { [files = base.threads.files, log = base.logs.reloads] configuration, changes in
-            await parts.applyFiles(of: configuration, port: doors.http, files: files, log: log)
+            await parts.applyFiles(of: configuration, port: servers.http, files: files, log: log)
             log.notice("reloaded", [.event: "configuration.reloaded", .count: changes])
         }
     }
@@ -83,22 +83,22 @@ package final class RunningCarillon: Sendable {
             if await !fileReloads.stop(within: Self.reloadEndsWithin) { threads.keepLoops() }
         }
         services.add { directory.drained(leaving: await gateways.drain(within: $0)) }
-        // The mark exists before the first delivery can leave. Its number follows when there are connections.
+        // The record exists before the first delivery can leave. Its number follows when there are connections.
         try await threads.files.run { directory.beginRun() }
         await gateways.serve(base.configuration.apps)
         beginUpkeep()
         try await pipeline.openIntake()
-        pipeline.node?.announce(router: pipeline.endpoints?.intake?.router, http: doors.http?.address)
+        pipeline.node?.announce(router: pipeline.endpoints?.intake?.router, http: servers.http?.address)
         services.add { await pipeline.stopTakingIn(within: min($0, .seconds(5))) }
-        doors.configuration.started(self)
+        servers.configuration.started(self)
     }
 
     private func beginUpkeep() {
-        let mark = InFlightRecord(mark: base.directory.mark, gateways: parts.gateways, files: base.threads.files)
+        let record = InFlightRecord(record: base.directory.record, gateways: parts.gateways, files: base.threads.files)
         let tasks = [
-            Task { await mark.keep() },
+            Task { await record.keep() },
             Task { [threads = base.threads] in await threads.releaseMemory() },
-            Task { [statistics = doors.statistics] in await statistics.keepHistory() },
+            Task { [statistics = servers.statistics] in await statistics.keepHistory() },
         ]
         base.services.add { _ in
             for task in tasks { task.cancel() }
@@ -107,32 +107,33 @@ package final class RunningCarillon: Sendable {
     }
 
     /// Returns the endpoints and apps that are served.
-    package func served() async -> Served {
-        Served(
-            data: base.directory.path, control: doors.control.address, http: doors.http?.address,
+    package func startReport() async -> StartReport {
+        StartReport(
+            data: base.directory.path, control: servers.control.address, http: servers.http?.address,
             endpoints: pipeline.endpoints, apps: await parts.gateways.statuses())
     }
 
     /// Logs the start: the endpoints, and the messages that were recovered.
-    package func logStart(_ served: Served) {
+    package func logStart(_ report: StartReport) {
         let log = logs.log
         log.notice(
             "started",
             [
-                .event: "carillon.started", .version: Release.version, .data: served.data, .apps: served.apps.count,
-                .router: served.router ?? "off", .pull: served.pull ?? "off", .publish: served.publish ?? "off",
-                .replay: served.replay ?? "off", .http: served.http ?? "off",
+                .event: "carillon.started", .version: Release.version, .data: report.data, .apps: report.apps.count,
+                .router: report.router ?? "off", .pull: report.pull ?? "off", .publish: report.publish ?? "off",
+                .replay: report.replay ?? "off", .http: report.http ?? "off",
             ])
         let (waiting, scheduled) = (pipeline.recovered.waiting, pipeline.recovered.scheduled)
-        let remains = base.directory.remains
-        guard let sentence = ResumeDescription(waiting: waiting, scheduled: scheduled, remains: remains).sentence else {
+        let uncleanEnd = base.directory.uncleanEnd
+        guard let sentence = ResumeDescription(waiting: waiting, scheduled: scheduled, uncleanEnd: uncleanEnd).sentence
+        else {
             return
         }
-        guard let remains else {
+        guard let uncleanEnd else {
             return log.notice("\(sentence)", [.event: "carillon.resumed", .waiting: waiting, .scheduled: scheduled])
         }
         var fields: LogFields = [.event: "carillon.recovered", .waiting: waiting, .scheduled: scheduled]
-        if let most = remains.maxInFlight { fields.append(most, for: .maximum) }
+        if let most = uncleanEnd.maxInFlight { fields.append(most, for: .maximum) }
         log.warning("\(sentence)", fields)
     }
 

@@ -26,7 +26,7 @@ final class ServedConfiguration: ConfigurationControl {
 }
 
 /// Runs reloads one after the other, whether a signal or a request has caused them.
-final class ReloadTurn: Sendable {
+final class ReloadQueue: Sendable {
     private let last = Locked<Task<ReloadAnswer, Never>?>(nil)
 
     func run(_ reload: @escaping @Sendable () async -> ReloadAnswer) async -> ReloadAnswer {

@@ -5,7 +5,7 @@ import PushLoop
 
 /// The endpoints of the HTTP API, each with the part of the server that answers it.
 struct ServedEndpoints {
-    let parts: ServedParts
+    let parts: ServerParts
     let streams: EventStreams
     let statistics: ServedStatistics
     let configuration: any ConfigurationControl

@@ -21,7 +21,7 @@ package struct TraceSearch: Sendable {
         self.span = span
     }
 
-    /// The maximum number of events that are examined for one apns-id, starting with the newest.
+    /// The maximum number of events that are examined for one delivery id, starting with the newest.
     package static let maxScanned = 2_000_000
 
     package struct Found: Sendable {
@@ -136,7 +136,7 @@ package struct TraceSearch: Sendable {
         return found
     }
 
-    /// Returns the events of the delivery with this apns-id, and those of its message that concern no single device.
+    /// Returns the events of the delivery with this id, and those of its message that concern no single device.
     ///
     /// The log has no index of these ids, so it is read from its end.
     package func deliveryID(_ id: DeliveryID) async throws -> Found {

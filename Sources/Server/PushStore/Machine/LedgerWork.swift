@@ -61,7 +61,7 @@ package struct LedgerRetention: Sendable, Equatable {
     /// The maximum number of remembered message ids and deliveries. At this limit new messages are refused until older
     /// ids are forgotten.
     package var keyLimit = 50_000_000
-    /// The time for which the id of a notification is remembered. Apple repeats one for a week at most, and a history
+    /// The time for which the id of a notification is remembered. The App Store repeats one for a week at most, and a history
     /// that is read again after an outage goes back a few days.
     static let receiptWindow: Duration = .seconds(30 * 86_400)
 

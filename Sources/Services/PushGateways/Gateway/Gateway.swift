@@ -119,8 +119,8 @@ package actor Gateway: DeliveryGate {
         enter { $0.run($0.machine.setPaused(isPaused, now: $0.loop.now)) }
     }
 
-    /// Takes the report of another node that the push service fails, or refuses the same credential. It is believed for
-    /// the given time.
+    /// Takes the report of another node that the push service fails, or refuses the same credential. It stays valid
+    /// for the given time.
     package nonisolated func warn(_ kind: GatewayTrouble.Kind, for time: Duration) {
         enter { $0.run($0.machine.warn(kind, until: $0.loop.now + time, now: $0.loop.now)) }
     }

@@ -134,6 +134,15 @@ private final class Scene {
         await pool.shutDown()
     }
 
+    /// Connects a client to a server, and waits for both.
+    private func openBoth(in scene: LoopBound<Scene>, events: EventRecorder<String>) async throws {
+        try await scene.with { scene in
+            try scene.listen(events: events)
+            scene.connect(to: HostPort(host: "127.0.0.1", port: scene.listener!.address.port), events: events)
+        }
+        await events.wait { $0.contains("server opened") && $0.contains("client opened") }
+    }
+
     @Test("Bytes are transferred in both directions") func bytesGoBothWays() async throws {
         try await withScene { scene, events in
             let large = [UInt8](repeating: 7, count: 3_000_000)
@@ -210,12 +219,7 @@ private final class Scene {
 
     @Test("A slow reader stops the writer") func theSlowReaderHoldsUpTheWriter() async throws {
         try await withScene { scene, events in
-            try await scene.with { scene in
-                try scene.listen(events: events)
-                scene.connect(
-                    to: HostPort(host: "127.0.0.1", port: scene.listener!.address.port), events: events)
-            }
-            await events.wait { $0.contains("server opened") && $0.contains("client opened") }
+            try await openBoth(in: scene, events: events)
             await scene.with { scene in
                 scene.talkers.first { $0.name == "server" }!.channel!.isReadingPaused = true
                 scene.talkers.first { $0.name == "client" }!.channel!.write([UInt8](repeating: 7, count: 20_000_000))
@@ -236,12 +240,7 @@ private final class Scene {
     /// more.
     @Test func `A channel that may not write resets the connection`() async throws {
         try await withScene { scene, events in
-            try await scene.with { scene in
-                try scene.listen(events: events)
-                scene.connect(
-                    to: HostPort(host: "127.0.0.1", port: scene.listener!.address.port), events: events)
-            }
-            await events.wait { $0.contains("server opened") && $0.contains("client opened") }
+            try await openBoth(in: scene, events: events)
             let mayWrite = Locked(true)
             await scene.with { scene in
                 scene.talkers.first { $0.name == "server" }!.channel!.isReadingPaused = true
@@ -269,12 +268,7 @@ private final class Scene {
     @Test("The last bytes of a peer are read when a write fails")
     func theLastWordsOfAPeerAreReadWhenAWriteFails() async throws {
         try await withScene { scene, events in
-            try await scene.with { scene in
-                try scene.listen(events: events)
-                scene.connect(
-                    to: HostPort(host: "127.0.0.1", port: scene.listener!.address.port), events: events)
-            }
-            await events.wait { $0.contains("server opened") && $0.contains("client opened") }
+            try await openBoth(in: scene, events: events)
             await scene.with { scene in
                 scene.talkers.first { $0.name == "client" }!.channel!.isReadingPaused = true
                 scene.talkers.first { $0.name == "server" }!.channel!.write([1, 2, 3])
@@ -295,12 +289,7 @@ private final class Scene {
     @Test("A closing channel does not wait forever for its peer to read")
     func aChannelThatClosesDoesNotWaitForEverForItsPeerToRead() async throws {
         try await withScene(clock: .manual()) { scene, events in
-            try await scene.with { scene in
-                try scene.listen(events: events)
-                scene.connect(
-                    to: HostPort(host: "127.0.0.1", port: scene.listener!.address.port), events: events)
-            }
-            await events.wait { $0.contains("server opened") && $0.contains("client opened") }
+            try await openBoth(in: scene, events: events)
             await scene.with { scene in
                 scene.talkers.first { $0.name == "client" }!.channel!.isReadingPaused = true
                 let server = scene.talkers.first { $0.name == "server" }!.channel!

@@ -10,7 +10,7 @@ import TestSupport
 /// A `carillon serve` process. Its log is merged into its output, so that a test can wait for lines of either.
 final class RunningServe {
     let process: ChildProcess
-    private(set) var served: Served
+    private(set) var served: StartReport
     private let file: String
     private var lines: [String] = []
     /// The number of lines that were already searched.
@@ -30,7 +30,7 @@ final class RunningServe {
             }
             lines.append(line)
             if line.hasPrefix("{\"apps\"") {
-                served = try JSONDecoder().decode(Served.self, from: Data(line.utf8))
+                served = try JSONDecoder().decode(StartReport.self, from: Data(line.utf8))
                 return
             }
         }

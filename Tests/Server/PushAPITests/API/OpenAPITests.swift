@@ -9,20 +9,25 @@ import Testing
 @testable import PushAPI
 @testable import PushWire
 
+extension PipelineScene {
+    /// The endpoints of gateways and of a pipeline whose parts answer nothing of interest.
+    static func endpoints(on loop: EventLoop) -> [AnyEndpoint] {
+        let events = FakeEvents()
+        return GatewayEndpoints.all(ScriptedGateways())
+            + PipelineEndpoints.all(
+                on: loop, streams: EventStreams(), devices: FakeDevices(identities), events: events,
+                waiting: events.waiting,
+                statistics: FakeStatistics([StatsAnswer(at: 2000, startedAt: 1000, ready: true)]),
+                identities: identities, apps: .sample(nil))
+    }
+}
+
 /// The OpenAPI document, and the answers that it promises.
 @Suite struct OpenAPITests {
     private static let loop = EventLoop(name: "openapi-test")
 
     private static func document() throws -> JSONValue {
-        let events = FakeEvents()
-        let endpoints =
-            GatewayEndpoints.all(ScriptedGateways())
-            + PipelineEndpoints.all(
-                on: loop, streams: EventStreams(), devices: FakeDevices(PipelineScene.identities), events: events,
-                waiting: events.waiting,
-                statistics: FakeStatistics([StatsAnswer(at: 2000, startedAt: 1000, ready: true)]),
-                identities: PipelineScene.identities, apps: .sample(nil))
-        return OpenAPIDocument.make(of: endpoints, version: "1")
+        OpenAPIDocument.make(of: PipelineScene.endpoints(on: loop), version: "1")
     }
 
     @Test func `Every reference leads to a schema or an answer`() throws {

@@ -344,18 +344,23 @@ import Testing
         }
     }
 
+    /// Appends 4,000 events that fill the buffers of sockets.
+    private func appendLarge(to log: MemoryLog) {
+        var writer = LogWriter(next: 1)
+        for _ in 0..<400 {
+            writer.begin(time: 1, reserving: 0)
+            for _ in 0..<10 { note(.deliverySent, "a", into: &writer, padding: 5000) }
+            log.append(writer.finish())
+        }
+    }
+
     /// The replay of a requester that does not read waits and is then dropped. Others are served meanwhile.
     @Test("A replay for a requester that does not read is abandoned") func whoDoesNotRead() async throws {
         try await BusScene.run { settings, _ in
             settings.replays.sendHighWater = 2
             settings.replays.patience = .milliseconds(300)
         } _: { scene in
-            var writer = LogWriter(next: 1)
-            for _ in 0..<400 {
-                writer.begin(time: 1, reserving: 0)
-                for _ in 0..<10 { note(.deliverySent, "a", into: &writer, padding: 5000) }
-                scene.log.append(writer.finish())
-            }
+            appendLarge(to: scene.log)
             let deaf = try await scene.requester(reads: false) { $0.receiveHighWaterMark = 1 }
             try await ask(deaf, since: 0)
             await scene.until { $0.replayRequests == 1 }
@@ -372,12 +377,7 @@ import Testing
             settings.replays.sendHighWater = 2
             settings.replays.patience = .seconds(600)
         } _: { scene in
-            var writer = LogWriter(next: 1)
-            for _ in 0..<400 {
-                writer.begin(time: 1, reserving: 0)
-                for _ in 0..<10 { note(.deliverySent, "a", into: &writer, padding: 5000) }
-                scene.log.append(writer.finish())
-            }
+            appendLarge(to: scene.log)
             let slow = try await scene.requester(reads: false) { $0.receiveHighWaterMark = 1 }
             try await ask(slow, since: 0)
             let quick = try await scene.requester()

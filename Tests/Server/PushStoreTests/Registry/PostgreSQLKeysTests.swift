@@ -11,18 +11,6 @@ import Testing
 @Suite(.waits) struct PostgreSQLKeysTests {
     private typealias Scene = RegistryScene
 
-    private static func nodes(
-        _ body: (PostgreSQLRegistry, PostgreSQLRegistry, RegistryScene) async throws -> Void
-    ) async throws {
-        try await Scene.run(on: .postgresql) { scene in
-            let database = try #require(scene.database)
-            let (one, other) = (try await scene.openStored(database), try await scene.openStored(database))
-            try await body(one, other, scene)
-            await one.close()
-            await other.close()
-        }
-    }
-
     private static func key(_ name: String, _ number: UInt8, at time: WallTime) throws -> StoredKey {
         var key = APIKey(
             id: APIKeyID(random: Array(repeating: number, count: APIKeyID.length)),
@@ -34,7 +22,7 @@ import Testing
     }
 
     @Test func `Keys that a node adds, rotates and revokes change on the others`() async throws {
-        try await Self.nodes { one, other, scene in
+        try await Scene.nodes { one, other, scene in
             let changes = EventRecorder<Int>()
             other.keys.whenChangedElsewhere { changes.record(1) }
             let first = try Self.key("orders", 1, at: scene.now)
@@ -62,7 +50,7 @@ import Testing
     }
 
     @Test func `Of two nodes that add the same name at once, one is refused`() async throws {
-        try await Self.nodes { one, other, scene in
+        try await Scene.nodes { one, other, scene in
             let (now, keys) = (scene.now, try (1...8).map { try Self.key("key-\($0 / 2)", $0, at: scene.now) })
             let refused = EventRecorder<KeyBookFault>()
             try await withThrowingTaskGroup(of: Void.self) { group in
@@ -86,7 +74,7 @@ import Testing
     }
 
     @Test func `All nodes have the sealing key of the first one that made it`() async throws {
-        try await Self.nodes { one, other, _ in
+        try await Scene.nodes { one, other, _ in
             #expect(try await one.keyBook.sealingKey() == nil)
             async let first = one.keyBook.keep(sealingKey: Array(repeating: 1, count: 32))
             async let second = other.keyBook.keep(sealingKey: Array(repeating: 2, count: 32))

@@ -13,19 +13,6 @@ import Testing
 @Suite(.waits) struct PostgreSQLRegistryTests {
     private typealias Scene = RegistryScene
 
-    /// Runs `body` with two nodes of one store.
-    private static func nodes(
-        _ body: (PostgreSQLRegistry, PostgreSQLRegistry, RegistryScene) async throws -> Void
-    ) async throws {
-        try await Scene.run(on: .postgresql) { scene in
-            let database = try #require(scene.database)
-            let (one, other) = (try await scene.openStored(database), try await scene.openStored(database))
-            try await body(one, other, scene)
-            await one.close()
-            await other.close()
-        }
-    }
-
     /// Runs `body` with a server of its own that has the tables of a store.
     private static func server(
         _ settings: [String: String] = [:], _ body: (PostgreSQLServer, RegistryScene) async throws -> Void
@@ -43,7 +30,7 @@ import Testing
     // MARK: Following
 
     @Test func `A node learns what others change, and what was changed before its start`() async throws {
-        try await Self.nodes { one, other, scene in
+        try await Scene.nodes { one, other, scene in
             _ = try await one.register((0..<4).map { Scene.registration($0) })
             scene.now += 10
             _ = try await one.deactivate([Scene.id(0), Scene.id(1), Scene.id(2)], reason: "test")
@@ -152,7 +139,7 @@ import Testing
     }
 
     @Test func `A held device stays held until its event is applied`() async throws {
-        try await Self.nodes { one, other, scene in
+        try await Scene.nodes { one, other, scene in
             _ = try await one.register([Scene.registration(1)])
             scene.now += 10
             _ = try await other.deactivate([Scene.id(1)], reason: "test")
@@ -179,7 +166,7 @@ import Testing
     }
 
     @Test func `The next owner of a part applies what the former one did not, from where it was`() async throws {
-        try await Self.nodes { one, other, scene in
+        try await Scene.nodes { one, other, scene in
             for part in [0, 3] {
                 #expect(try await one.catchUp(part: part, from: PartLog(part: part, segments: [])))
             }
@@ -204,7 +191,7 @@ import Testing
     }
 
     @Test func `The follower reads a part when it is opened, and then takes its events`() async throws {
-        try await Self.nodes { one, _, scene in
+        try await Scene.nodes { one, _, scene in
             let log = PartLog(part: 3, segments: [Self.segment(3, 1...7, evidence: 5)])
             let follower = RegistryFollower(one, log: log) { Issue.record("\($0)") }
             follower.opened(try #require(PartitionID(3)))
@@ -219,7 +206,7 @@ import Testing
     // MARK: Two nodes at once
 
     @Test func `Two nodes that register the same devices at once leave one device each`() async throws {
-        try await Self.nodes { one, other, scene in
+        try await Scene.nodes { one, other, scene in
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for (node, registry) in [one, other].enumerated() {
                     for task in 0..<4 {

@@ -4,6 +4,7 @@ import PushModel
 import PushPostgreSQL
 import PushTime
 import PushWire
+import Testing
 
 @testable import PushStore
 
@@ -42,6 +43,19 @@ final class RegistryScene: Sendable {
             case .postgresql: try await SharedPostgreSQL.shared.store(parts: 1, at: 1_700_000_000_000)
             }
         return try await body(RegistryScene(folder.path(), database))
+    }
+
+    /// Runs `body` with two nodes of one store.
+    static func nodes(
+        _ body: (PostgreSQLRegistry, PostgreSQLRegistry, RegistryScene) async throws -> Void
+    ) async throws {
+        try await run(on: .postgresql) { scene in
+            let database = try #require(scene.database)
+            let (one, other) = (try await scene.openStored(database), try await scene.openStored(database))
+            try await body(one, other, scene)
+            await one.close()
+            await other.close()
+        }
     }
 
     /// Runs `body` with an open registry.

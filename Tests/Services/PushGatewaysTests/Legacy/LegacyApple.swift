@@ -60,7 +60,8 @@ struct LegacyApple: Sendable {
     func forbid(_ token: [UInt8]) async {
         let text = PushTransport.Hex.encode(token)
         await scene.with { service in
-            let isSet = service.machine.devices.set(DeviceBook.Device(state: .bad), for: DeviceBook.Pattern(text)!)
+            let isSet = service.machine.devices.set(
+                SimulatedDevices.Device(state: .bad), for: SimulatedDevices.Pattern(text)!)
             #expect(isSet)
         }
     }

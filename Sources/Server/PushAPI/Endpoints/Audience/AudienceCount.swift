@@ -12,7 +12,7 @@ package struct AudienceCount: Sendable {
 
     private let registry: any DeviceRegistry
     private let most: Int
-    private let turns = SearchTurns(1)
+    private let searches = SearchQueue(1)
 
     package init(_ registry: any DeviceRegistry, most: Int = AudienceCount.most) {
         self.registry = registry
@@ -22,7 +22,7 @@ package struct AudienceCount: Sendable {
     /// Counts those that a message would be sent to. Devices whose users get it by another app of the family do not
     /// count.
     package func count(_ request: PushRequest) async throws -> AudienceAnswer {
-        try await turns.take { try await pages(of: request.audience, for: request.message) }
+        try await searches.run { try await pages(of: request.audience, for: request.message) }
     }
 
     private func pages(of audience: Audience, for message: Message) async throws -> AudienceAnswer {

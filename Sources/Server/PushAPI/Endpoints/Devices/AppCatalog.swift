@@ -9,9 +9,9 @@ package final class AppCatalog: Sendable {
         package let codec: any ServiceCodec
         /// The environment whose addresses the app has; nil if its push service has only one.
         package let environment: String?
-        /// The topic of the app at Apple's service, without the suffix of a type; nil at others.
+        /// The topic of the app, without the suffix of a type; nil at push services that have none.
         package let topic: String?
-        /// The word of its push service, such as `apns`; empty if it has none.
+        /// The word of its push service in the configuration; empty if it has none.
         package let service: String
 
         package init(

@@ -9,7 +9,7 @@ package final class EventStreams: Sendable {
         /// The tasks of the streams. A stream that has just begun has none yet.
         var tasks: [UInt64: Task<Void, Never>?] = [:]
         var last: UInt64 = 0
-        var seats = EventSeats(limit: EventStreams.limit)
+        var quota = LongRequestQuota(limit: EventStreams.limit)
         var isEnding = false
     }
 
@@ -21,14 +21,14 @@ package final class EventStreams: Sendable {
     ///
     /// - Throws: ``Problem`` if there are as many streams as allowed, or if the server ends.
     func begin(
-        for client: EventSeats.Client, _ body: @escaping @Sendable () async -> Void
+        for client: LongRequestQuota.Client, _ body: @escaping @Sendable () async -> Void
     ) throws(Problem) -> Task<Void, Never> {
         let id = try state.withLock { (state) throws(Problem) -> UInt64 in
             guard !state.isEnding else { throw Problem(.tooManyRequests, detail: "the server stops; try again later") }
-            do throws(EventSeats.Refusal) {
-                try state.seats.take(client)
+            do throws(LongRequestQuota.Refusal) {
+                try state.quota.take(client)
             } catch {
-                throw error.problem("streams of events are open", of: state.seats)
+                throw error.problem("streams of events are open", of: state.quota)
             }
             state.last += 1
             state.tasks[state.last] = .some(nil)
@@ -38,7 +38,7 @@ package final class EventStreams: Sendable {
             await body()
             state.withLock { state in
                 _ = state.tasks.removeValue(forKey: id)
-                state.seats.release(client)
+                state.quota.release(client)
             }
         }
         let isEnding = state.withLock { state in

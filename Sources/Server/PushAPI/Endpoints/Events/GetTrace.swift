@@ -72,7 +72,7 @@ package struct GetTrace: Endpoint {
         if let activity = input.activity, let app {
             found = try await traces.activity(activity, of: app, startedBy: input.message, in: search)
         } else if let message = input.message {
-            found = try await traces.turns.takeIfAny {
+            found = try await traces.searches.run {
                 if let family { return try await search.message(message, apps: family.members) }
                 return try await search.message(message, app: app)
             }

@@ -77,7 +77,7 @@ package struct ReadEvents: RespondingEndpoint {
     private let kept: (any KeptEvents)?
     private let waiting: CommittedEvents
     private let maxWait: UInt64
-    private let waiters = Locked(EventSeats(limit: ReadEvents.maxWaiting))
+    private let waiters = Locked(LongRequestQuota(limit: ReadEvents.maxWaiting))
     private let streams: EventStreams
 
     /// Creates the endpoint. Its server must be on `loop`.
@@ -104,7 +104,7 @@ package struct ReadEvents: RespondingEndpoint {
             return try stream(input, of: request, for: caller, responder: responder)
         }
         let bound = LoopBound(responder, on: loop)
-        let client = EventSeats.Client(caller, at: request.peer)
+        let client = LongRequestQuota.Client(caller, at: request.peer)
         Task { [loop] in
             let answer: APIAnswer
             do {
@@ -149,14 +149,14 @@ package struct ReadEvents: RespondingEndpoint {
         let stream = EventStream(reader: reader, waiting: waiting, prefix: input.prefix, caller: caller)
         let task = Locked<Task<Void, Never>?>(nil)
         let writer = StreamWriter(responder, on: loop) { task.withLock { $0?.cancel() } }
-        let begun = try streams.begin(for: EventSeats.Client(caller, at: request.peer)) { [since] in
+        let begun = try streams.begin(for: LongRequestQuota.Client(caller, at: request.peer)) { [since] in
             await stream.run(since: since, to: writer, headers: headers)
         }
         task.withLock { $0 = begun }
     }
 
     private func answer(
-        _ input: Input, for caller: Caller, at client: EventSeats.Client
+        _ input: Input, for caller: Caller, at client: LongRequestQuota.Client
     ) async throws -> Reply<Output> {
         if let found = try await findKept(input) { return reply(found, for: caller) }
         if let last = input.last { return reply(try await reader.last(last, prefix: input.prefix), for: caller) }
@@ -166,11 +166,11 @@ package struct ReadEvents: RespondingEndpoint {
         let limit = input.limit ?? 1000
         var found = try await reader.forward(since: start, prefix: input.prefix, limit: limit, span: span)
         guard input.wait > 0, found.isEmpty else { return reply(found, for: caller) }
-        try waiters.withLock { (seats) throws(Problem) in
-            do throws(EventSeats.Refusal) {
-                try seats.take(client)
+        try waiters.withLock { (quota) throws(Problem) in
+            do throws(LongRequestQuota.Refusal) {
+                try quota.take(client)
             } catch {
-                throw error.problem("requests are waiting for events", of: seats)
+                throw error.problem("requests are waiting for events", of: quota)
             }
         }
         defer { waiters.withLock { $0.release(client) } }

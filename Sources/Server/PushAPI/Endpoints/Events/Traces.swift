@@ -26,11 +26,11 @@ package enum TraceKind: WrittenKind {
 /// Searches for the events of a subject, and writes what it finds.
 package struct Traces: Sendable {
     let log: any EventLog
-    let turns: SearchTurns?
+    let searches: SearchQueue?
     private let devices: any DeviceDirectory
 
-    package init(log: any EventLog, devices: any DeviceDirectory, turns: SearchTurns? = nil) {
-        (self.log, self.devices, self.turns) = (log, devices, turns)
+    package init(log: any EventLog, devices: any DeviceDirectory, searches: SearchQueue? = nil) {
+        (self.log, self.devices, self.searches) = (log, devices, searches)
     }
 
     /// Returns the events of the devices that belong to the user now.

@@ -37,7 +37,7 @@ package struct ListMessages: Endpoint {
     private let history: MessageHistory
     private let apps: AppCatalog
     /// All listings read the log on one thread, which replays need, too.
-    private let turns = SearchTurns(2)
+    private let searches = SearchQueue(2)
 
     package init(history: MessageHistory, apps: AppCatalog) {
         self.history = history
@@ -51,7 +51,7 @@ package struct ListMessages: Endpoint {
         filter.states = Set(input.states ?? [])
         (filter.user, filter.since, filter.until) = (input.user, input.since, input.until)
         try history.log.check(input.before, in: "after")
-        let page = try await turns.take { [filter] in
+        let page = try await searches.run { [filter] in
             try await history.page(filter, before: input.before, limit: input.limit)
         }
         return Reply(MessageListAnswer(page))

@@ -6,15 +6,15 @@ struct MessageLookup: Sendable {
     let obstacles: ObstacleSearch
     let apps: AppCatalog
     private let history: MessageHistory
-    private let turns: SearchTurns?
+    private let searches: SearchQueue?
 
-    init(history: MessageHistory, obstacles: ObstacleSearch, apps: AppCatalog, turns: SearchTurns?) {
-        (self.history, self.obstacles, self.apps, self.turns) = (history, obstacles, apps, turns)
+    init(history: MessageHistory, obstacles: ObstacleSearch, apps: AppCatalog, searches: SearchQueue?) {
+        (self.history, self.obstacles, self.apps, self.searches) = (history, obstacles, apps, searches)
     }
 
     /// Returns the messages with this id: one for each app that had such a message.
     func one(_ id: MessageID, app: AppID?) async throws -> [MessageSummary] {
-        try await turns.takeIfAny { try await history.one(id, app: app) }
+        try await searches.run { try await history.one(id, app: app) }
     }
 
     /// Returns the message of an app; of a family the sum of those of its members, with each of them.

@@ -53,7 +53,7 @@ package struct CallerAnswer: JSONAnswer, Equatable {
     /// An app of a family.
     package struct Member: Codable, Sendable, Equatable {
         package let app: String
-        /// The word of its push service, such as `apns`.
+        /// The word of its push service in the configuration.
         package let service: String
     }
 

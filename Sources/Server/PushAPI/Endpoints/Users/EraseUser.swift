@@ -15,7 +15,7 @@ package struct EraseUser: Endpoint {
     private let erase: @Sendable (UserErasure) async throws -> ErasedUser
     private let apps: AppCatalog
     /// Each erasure searches all stored messages.
-    private let turns = SearchTurns(1)
+    private let searches = SearchQueue(1)
 
     /// Creates the endpoint.
     ///
@@ -29,7 +29,7 @@ package struct EraseUser: Endpoint {
         let wanted = try input.apps(of: caller, in: apps)
         let erased: ErasedUser
         do {
-            erased = try await turns.take { try await erase(UserErasure(of: input.user, in: wanted, at: .current())) }
+            erased = try await searches.run { try await erase(UserErasure(of: input.user, in: wanted, at: .current())) }
         } catch let fault as LedgerFault {
             throw Problem(
                 .unavailable,

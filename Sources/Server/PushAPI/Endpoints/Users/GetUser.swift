@@ -25,7 +25,7 @@ package struct GetUser: Endpoint {
     private let history: MessageHistory
     private let apps: AppCatalog
     /// All listings read the log on one thread, which replays need, too.
-    private let turns = SearchTurns(2)
+    private let searches = SearchQueue(2)
 
     package init(devices: any DeviceDirectory, history: MessageHistory, apps: AppCatalog) {
         self.devices = devices
@@ -38,7 +38,7 @@ package struct GetUser: Endpoint {
         guard !apps.isEmpty else { throw input.path.unknown }
         var place = try UserPlace(input.after, apps: apps.count)
         while true {
-            let (page, next) = try await turns.take { [place] in
+            let (page, next) = try await searches.run { [place] in
                 if place.isOfMessages {
                     return try await messages(of: input.path.user, in: apps[place.app], after: place.after)
                 }

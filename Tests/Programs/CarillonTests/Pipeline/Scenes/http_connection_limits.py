@@ -8,7 +8,7 @@ from raw_http import descriptors, make_key, Wire
 DESCRIPTORS, CONNECTIONS = 640, 80
 # The seconds in which a head must arrive (`HTTP1Limits`).
 HEAD_TIME = 10
-# The live streams of all clients but the control socket (`EventSeats`).
+# The live streams of all clients but the control socket (`LongRequestQuota`).
 STREAMS = 56
 # A sanitizer delays the release of memory, and keeps shadow memory.
 MEMORY = 10 if os.environ.get("CARILLON_SANITIZER") else 1

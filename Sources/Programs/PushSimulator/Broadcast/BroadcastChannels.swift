@@ -1,7 +1,7 @@
 import PushRandom
 
 /// The broadcast channels of all apps.
-package struct ChannelBook {
+package struct BroadcastChannels {
     package struct Channel: Equatable, Sendable {
         /// The storage policy of the channel. 0: no message is stored; 1: the newest message is stored.
         package var policy: UInt8

@@ -2,7 +2,7 @@ import PushLoop
 import PushTransport
 
 /// The threads of a server: its loops, and pools for what blocks.
-final class ServedThreads: Sendable {
+final class ServerThreads: Sendable {
     let loops = LoopGroup()
     let files = BlockingPool(name: "files", threadCount: 2, queueLimit: 64)
     /// A pool for the configuration file only, so that it can be read even if credentials are on a file system that

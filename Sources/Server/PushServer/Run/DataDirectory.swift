@@ -1,13 +1,13 @@
 import PushConfiguration
 import PushLoop
 
-/// The data directory of a running server: locked, examined, and with the mark of the run.
-final class ServedDirectory: Sendable {
+/// The data directory of a running server: locked, examined, and with the record of the run.
+final class DataDirectory: Sendable {
     private let lock: DataLock
-    let mark: RunRecord
-    /// The mark of the previous run, if that run did not end in order.
-    let remains: RunRecord.Remains?
-    private let run = Locked((isMarked: false, unanswered: 0))
+    let record: RunRecord
+    /// The record of the previous run, if that run did not end in order.
+    let uncleanEnd: RunRecord.UncleanEnd?
+    private let run = Locked((isRecorded: false, unanswered: 0))
 
     /// Locks the directory and creates it if necessary. All checks of `check` are made on the way.
     ///
@@ -18,31 +18,31 @@ final class ServedDirectory: Sendable {
         if let fault = check.directoryFault { throw fault }
         lock = try DataLock(directory: path)
         if let fault = StartError.joined(check.faults) { throw fault }
-        mark = RunRecord(directory: lock.directory)
-        remains = mark.remains()
+        record = RunRecord(directory: lock.directory)
+        uncleanEnd = record.uncleanEnd()
     }
 
     var path: String { lock.directory }
 
-    /// Writes the mark, before the first delivery can leave. It blocks.
+    /// Writes the record, before the first delivery can leave. It blocks.
     func beginRun() {
-        mark.write(maxInFlight: nil)
-        run.withLock { $0.isMarked = true }
+        record.write(maxInFlight: nil)
+        run.withLock { $0.isRecorded = true }
     }
 
     /// Notes how many deliveries are unanswered at the end.
     func drained(leaving unanswered: Int) { run.withLock { $0.unanswered = unanswered } }
 
-    /// Ends the mark of the run, and returns the number of deliveries that are unanswered. It blocks.
+    /// Ends the record of the run, and returns the number of deliveries that are unanswered. It blocks.
     func endRun() -> Int {
         let unanswered = run.withLock { $0.unanswered }
-        mark.end(unanswered: unanswered)
+        record.end(unanswered: unanswered)
         return unanswered
     }
 
-    /// Ends the mark of a start that has failed, if it was written. It blocks.
+    /// Ends the record of a start that has failed, if it was written. It blocks.
     func abandonRun() {
         let run = run.withLock { $0 }
-        if run.isMarked { mark.abandon(unanswered: run.unanswered, previous: remains) }
+        if run.isRecorded { record.abandon(unanswered: run.unanswered, previous: uncleanEnd) }
     }
 }

@@ -8,7 +8,7 @@ import PushTime
 import PushTransport
 
 /// The parts that do the work of a server: pipeline, gateways and what they share. Clients cannot reach them yet.
-struct ServedParts: Sendable {
+struct ServerParts: Sendable {
     let metrics = MetricsRegistry()
     let zones: SharedTimeZones
     let apps: AppCatalog

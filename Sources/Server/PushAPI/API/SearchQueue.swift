@@ -1,9 +1,9 @@
 import PushLoop
 import PushModel
 
-/// The turns of long searches: some run at the same time, some wait, and further ones are refused. A search whose client
-/// has gone leaves the queue.
-package final class SearchTurns: Sendable {
+/// Long searches: some run at the same time, some wait, and further ones are refused. A search whose
+/// client has gone leaves the queue.
+package final class SearchQueue: Sendable {
     private struct State {
         var runningCount = 0
         var lastNumber: UInt64 = 0
@@ -19,17 +19,17 @@ package final class SearchTurns: Sendable {
         self.maxWaiting = maxWaiting
     }
 
-    /// Returns the turns of searches for names in a log; nil for a log that has an index of names. The log of a cluster has
+    /// Returns the queue of searches for names in a log; nil for a log that has an index of names. The log of a cluster has
     /// none: each search reads a part of it, and one for an id that no message has reads all parts.
-    static func ofNames(in log: any EventLog) -> SearchTurns? {
-        log.partCount > 1 ? SearchTurns(4, maxWaiting: 64) : nil
+    static func ofNames(in log: any EventLog) -> SearchQueue? {
+        log.partCount > 1 ? SearchQueue(4, maxWaiting: 64) : nil
     }
 
     /// Runs a search when it is its turn.
     ///
     /// - Throws: ``Problem`` with the code `unavailable` if too many searches wait, and `CancellationError` if the task
     ///   is cancelled before its turn.
-    package func take<Result>(_ body: () async throws -> Result) async throws -> Result {
+    package func run<Result>(_ body: () async throws -> Result) async throws -> Result {
         try await begin()
         defer { end() }
         return try await body()
@@ -86,10 +86,10 @@ package final class SearchTurns: Sendable {
     }
 }
 
-extension SearchTurns? {
-    /// Runs a search when it is its turn, or at once without turns.
-    func takeIfAny<Result>(_ body: () async throws -> Result) async throws -> Result {
+extension SearchQueue? {
+    /// Runs a search when it is its turn, or at once without a queue.
+    func run<Result>(_ body: () async throws -> Result) async throws -> Result {
         guard let self else { return try await body() }
-        return try await self.take(body)
+        return try await self.run(body)
     }
 }

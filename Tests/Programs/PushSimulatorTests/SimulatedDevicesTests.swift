@@ -3,15 +3,15 @@ import Testing
 
 @testable import PushSimulator
 
-@Suite struct DeviceBookTests {
+@Suite struct SimulatedDevicesTests {
     private let token = Provider.token
 
     @Test("Each state of a device has its answer")
     func answersForEachState() throws {
         let provider = try Provider()
         let since = WallTime(milliseconds: 1_700_000_000_123)
-        func say(_ device: DeviceBook.Device) -> (Reason, String) {
-            let isSet = provider.machine.devices.set(device, for: DeviceBook.Pattern(token)!)
+        func say(_ device: SimulatedDevices.Device) -> (Reason, String) {
+            let isSet = provider.machine.devices.set(device, for: SimulatedDevices.Pattern(token)!)
             #expect(isSet)
             let reaction = provider.send()
             return (reaction.reason, provider.text(of: reaction).body)
@@ -38,15 +38,15 @@ import Testing
 
     @Test("An exact entry takes precedence over prefixes, and a longer prefix over a shorter one")
     func theLongestPrefixWinsAndATokenItselfFirst() {
-        var book = DeviceBook()
-        func state(_ text: String) -> DeviceBook.State? {
+        var book = SimulatedDevices()
+        func state(_ text: String) -> SimulatedDevices.State? {
             ByteView.lending(Array(text.utf8)) { TokenBytes(hex: $0) }.flatMap { book.find($0) }?.state
         }
         #expect(state("abcdef") == nil)
         for (pattern, state) in [("a*", .bad), ("abc*", .expired), ("ab*", .unregistered), ("abcdef", .active)]
-            as [(String, DeviceBook.State)]
+            as [(String, SimulatedDevices.State)]
         {
-            let done1 = book.set(.init(state: state), for: DeviceBook.Pattern(pattern)!)
+            let done1 = book.set(.init(state: state), for: SimulatedDevices.Pattern(pattern)!)
             #expect(done1)
         }
         #expect(state("abcdef") == .active)
@@ -55,9 +55,9 @@ import Testing
         #expect(state("aa") == .bad)
         #expect(state("bb") == nil)
         #expect(state("abcdef00") == .expired, "longer than the exact entry")
-        let done2 = book.remove(DeviceBook.Pattern("abc*")!)
+        let done2 = book.remove(SimulatedDevices.Pattern("abc*")!)
         #expect(done2)
-        let done3 = book.remove(DeviceBook.Pattern("abc*")!)
+        let done3 = book.remove(SimulatedDevices.Pattern("abc*")!)
         #expect(!done3)
         #expect(state("abcdee") == .unregistered)
         #expect(book.count == 3)
@@ -68,7 +68,7 @@ import Testing
     @Test("The prefix of a single star matches every token")
     func everythingMatchesAStar() throws {
         let provider = try Provider()
-        _ = provider.machine.devices.set(.init(state: .bad), for: DeviceBook.Pattern("*")!)
+        _ = provider.machine.devices.set(.init(state: .bad), for: SimulatedDevices.Pattern("*")!)
         #expect(provider.send().reason == .badDeviceToken)
     }
 
@@ -78,7 +78,7 @@ import Testing
         #expect(provider.send().status == 200)
         provider.machine.devices.acceptsUnknown = false
         #expect(provider.send().reason == .badDeviceToken)
-        _ = provider.machine.devices.set(.init(), for: DeviceBook.Pattern(token)!)
+        _ = provider.machine.devices.set(.init(), for: SimulatedDevices.Pattern(token)!)
         #expect(provider.send().status == 200)
     }
 
@@ -86,27 +86,27 @@ import Testing
         "Malformed patterns are rejected",
         arguments: ["", "a", "abc", "xy", "ab*cd", "**", String(repeating: "ab", count: 101)])
     func refusesPatterns(_ text: String) {
-        #expect(DeviceBook.Pattern(text) == nil)
+        #expect(SimulatedDevices.Pattern(text) == nil)
     }
 
     @Test("Patterns are printed in lowercase", arguments: ["ab", "AB", "a*", "*", "abc*"])
     func printsPatterns(
         _ text: String
     ) {
-        #expect(DeviceBook.Pattern(text)?.description == text.lowercased())
+        #expect(SimulatedDevices.Pattern(text)?.description == text.lowercased())
     }
 
     @Test("The number of prefixes is limited")
     func isBounded() {
-        var book = DeviceBook()
-        for number in 0..<DeviceBook.maxPrefixes {
+        var book = SimulatedDevices()
+        for number in 0..<SimulatedDevices.maxPrefixes {
             let digits = String(number, radix: 16)
-            let done4 = book.set(.init(), for: DeviceBook.Pattern(digits + "f*")!)
+            let done4 = book.set(.init(), for: SimulatedDevices.Pattern(digits + "f*")!)
             #expect(done4)
         }
-        let done5 = book.set(.init(), for: DeviceBook.Pattern("0123456789*")!)
+        let done5 = book.set(.init(), for: SimulatedDevices.Pattern("0123456789*")!)
         #expect(!done5)
-        let done6 = book.set(.init(state: .bad), for: DeviceBook.Pattern("0f*")!)
+        let done6 = book.set(.init(state: .bad), for: SimulatedDevices.Pattern("0f*")!)
         #expect(done6, "an existing entry can be changed")
     }
 }

@@ -3,7 +3,7 @@ import PushTransport
 
 /// The places for requests of one kind that occupy a connection for long. A key and an address have a share of them, so
 /// that one client cannot take all, and the control socket has some of its own, so that an operator always gets one.
-struct EventSeats {
+struct LongRequestQuota {
     /// The client of a request: its key, and the address that it comes from. Both are nil at the control socket.
     struct Client: Hashable, Sendable {
         fileprivate let key: APIKeyID?
@@ -53,15 +53,15 @@ struct EventSeats {
     }
 }
 
-extension EventSeats.Refusal {
+extension LongRequestQuota.Refusal {
     /// Returns the problem for an answer. `what` is the plural of what occupies the places.
-    func problem(_ what: String, of seats: EventSeats) -> Problem {
+    func problem(_ what: String, of quota: LongRequestQuota) -> Problem {
         let detail =
             switch self {
-            case .full: "\(seats.limit - seats.kept) \(what); try again later"
-            case .keyHasItsShare: "\(seats.ofKey) \(what) with this key; end one of them, or try again later"
+            case .full: "\(quota.limit - quota.kept) \(what); try again later"
+            case .keyHasItsShare: "\(quota.ofKey) \(what) with this key; end one of them, or try again later"
             case .addressHasItsShare:
-                "\(seats.ofAddress) \(what) from this address; end one of them, or try again later"
+                "\(quota.ofAddress) \(what) from this address; end one of them, or try again later"
             }
         return Problem(.tooManyRequests, detail: detail)
     }

@@ -1,5 +1,5 @@
 /// The topics that requests used, each with a number. Records hold the number, and the name is parsed only once.
-struct TopicBook {
+struct KnownTopics {
     struct Topic {
         var number: UInt16
         var isWellFormed: Bool

@@ -1,7 +1,7 @@
 import PushAPI
 
 /// The endpoints and apps of a started server, which `serve` prints as text or JSON.
-package struct Served: Codable, Sendable {
+package struct StartReport: Codable, Sendable {
     package struct App: Codable, Sendable {
         package let app: String
         package let environment: String

@@ -6,7 +6,7 @@ import JSON5
 /// A receipt of the simulator is the Base64 text of a JSON object that describes itself:
 /// `{"bundle_id": …, "product_id": …, "environment": "Production" or "Sandbox", "shared_secret"?: …, "status"?: …,
 /// "times"?: …}`. With a `status`, that is the answer, for the given number of times or always.
-struct ReceiptDesk {
+struct ReceiptVerifier {
     private static let maxBody = 1 << 20
     /// The maximum number of receipts whose answers are counted. Beyond it, the counts begin again.
     private static let maxCounted = 10_000

@@ -1,7 +1,7 @@
 import PushLoop
 import PushRandom
 
-extension PhoneBook {
+extension SimulatedPhones {
     /// What an activity begins with.
     struct Beginning {
         var phone: UInt64
@@ -20,7 +20,7 @@ extension PhoneBook {
 
     /// Starts an activity, and returns its number. Nil: there is no room for it.
     mutating func start(
-        _ beginning: Beginning, at now: WallTime, in devices: inout DeviceBook, random: inout SeededRandom
+        _ beginning: Beginning, at now: WallTime, in devices: inout SimulatedDevices, random: inout SeededRandom
     ) -> UInt64? {
         while activities.count >= activityLimit {
             guard forgetOldest(in: &devices) else { return nil }
@@ -33,7 +33,7 @@ extension PhoneBook {
             timestamp: beginning.timestamp, staleDate: beginning.staleDate, relevance: beginning.relevance)
         if beginning.hasToken {
             let token = Self.newToken(.activity, random: &random)
-            var device = DeviceBook.Device(
+            var device = SimulatedDevices.Device(
                 since: now, topics: beginning.app.isEmpty ? [] : [beginning.app], environment: beginning.environment,
                 kind: .activity)
             device.phone = beginning.phone
@@ -48,8 +48,8 @@ extension PhoneBook {
 
     /// Starts an activity as a notification to a push-to-start token says. Returns what the phone does with it.
     mutating func start(
-        _ push: ActivityPush, token: [UInt8], of device: DeviceBook.Device, app: String, at now: WallTime,
-        in devices: inout DeviceBook, random: inout SeededRandom
+        _ push: ActivityPush, token: [UInt8], of device: SimulatedDevices.Device, app: String, at now: WallTime,
+        in devices: inout SimulatedDevices, random: inout SeededRandom
     ) -> Activity.Display {
         guard push.event == .start, push.isComplete, let timestamp = push.timestamp, let type = push.attributesType,
             let attributes = push.attributes, let content = push.contentState
@@ -67,7 +67,7 @@ extension PhoneBook {
 
     /// Shows an update or an end. Returns what the phone does with it.
     mutating func take(
-        _ push: ActivityPush, for number: UInt64, isUrgent: Bool, at now: WallTime, in devices: inout DeviceBook
+        _ push: ActivityPush, for number: UInt64, isUrgent: Bool, at now: WallTime, in devices: inout SimulatedDevices
     ) -> Activity.Display {
         guard let phone = activities[number]?.phone, activities[number]?.endedAt == nil else { return .notShown }
         let budget = phones[phone]?.budget
@@ -78,7 +78,7 @@ extension PhoneBook {
 
     /// Shows a broadcast on all activities of its channel.
     mutating func take(
-        _ push: ActivityPush, on channel: ByteView, isUrgent: Bool, at now: WallTime, in devices: inout DeviceBook
+        _ push: ActivityPush, on channel: ByteView, isUrgent: Bool, at now: WallTime, in devices: inout SimulatedDevices
     ) {
         for number in subscribers {
             guard let own = activities[number]?.channel, channel.equals(own) else { continue }
@@ -88,7 +88,7 @@ extension PhoneBook {
 
     /// Ends an activity; its token is answered with 410 from then on. Does nothing if it has ended.
     mutating func end(
-        _ number: UInt64, by ending: Activity.Ending, at now: WallTime, in devices: inout DeviceBook
+        _ number: UInt64, by ending: Activity.Ending, at now: WallTime, in devices: inout SimulatedDevices
     ) {
         guard activities[number] != nil, activities[number]?.endedAt == nil else { return }
         activities[number]?.endedAt = now
@@ -99,7 +99,7 @@ extension PhoneBook {
     }
 
     /// Removes an activity from the lock screen, as a person does. Returns false if there is no such activity.
-    mutating func dismiss(_ number: UInt64, at now: WallTime, in devices: inout DeviceBook) -> Bool {
+    mutating func dismiss(_ number: UInt64, at now: WallTime, in devices: inout SimulatedDevices) -> Bool {
         guard let activity = activities[number] else { return false }
         end(number, by: .person, at: now, in: &devices)
         // One that had ended keeps the reason of its end.
@@ -108,7 +108,7 @@ extension PhoneBook {
     }
 
     /// Ends the activities that began eight hours ago.
-    mutating func expire(at now: WallTime, in devices: inout DeviceBook) {
+    mutating func expire(at now: WallTime, in devices: inout SimulatedDevices) {
         while oldestLive <= lastActivity {
             if let activity = activities[oldestLive], activity.endedAt == nil {
                 guard activity.startedAt.milliseconds <= now.milliseconds - Activity.lifetime else { return }
@@ -119,7 +119,7 @@ extension PhoneBook {
     }
 
     /// Forgets the activity that ended first, with its tokens. Returns false if none has ended.
-    private mutating func forgetOldest(in devices: inout DeviceBook) -> Bool {
+    private mutating func forgetOldest(in devices: inout SimulatedDevices) -> Bool {
         guard firstEnded < ended.count else { return false }
         let number = ended[firstEnded]
         firstEnded += 1

@@ -1,7 +1,7 @@
 package import PushLoop
 
 /// The device tokens that have a state. Unknown tokens are accepted unless ``acceptsUnknown`` is false.
-package struct DeviceBook {
+package struct SimulatedDevices {
     package enum State: String, CaseIterable, Sendable {
         /// The device accepts notifications.
         case active

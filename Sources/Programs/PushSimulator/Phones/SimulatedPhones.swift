@@ -1,8 +1,8 @@
 import PushLoop
 import PushRandom
 
-/// The simulated phones with one app each, and the Live Activities on them. Their tokens are in the ``DeviceBook``.
-package struct PhoneBook {
+/// The simulated phones with one app each, and the Live Activities on them. Their tokens are in the ``SimulatedDevices``.
+package struct SimulatedPhones {
     struct Phone {
         struct Token {
             let kind: TokenKind
@@ -19,8 +19,8 @@ package struct PhoneBook {
         let budget: Int?
         fileprivate(set) var tokens: [Token] = []
 
-        func device(_ kind: TokenKind, activity: UInt64 = 0, since: WallTime) -> DeviceBook.Device {
-            var device = DeviceBook.Device(since: since, topics: [app], environment: environment, kind: kind)
+        func device(_ kind: TokenKind, activity: UInt64 = 0, since: WallTime) -> SimulatedDevices.Device {
+            var device = SimulatedDevices.Device(since: since, topics: [app], environment: environment, kind: kind)
             device.phone = number
             device.activity = activity
             return device
@@ -66,7 +66,7 @@ package struct PhoneBook {
 
     /// Makes a phone with its tokens. Returns nil if there is no room for it.
     mutating func add(
-        _ order: Order, at now: WallTime, in devices: inout DeviceBook, random: inout SeededRandom
+        _ order: Order, at now: WallTime, in devices: inout SimulatedDevices, random: inout SeededRandom
     ) -> Phone? {
         guard phones.count < Self.maxPhones, order.tokens.count <= devices.room else { return nil }
         lastPhone += 1
@@ -83,7 +83,7 @@ package struct PhoneBook {
 
     /// Deletes the app from a phone: its tokens are unregistered, and its activities end. Returns false if there is no
     /// such phone.
-    mutating func remove(_ number: UInt64, at now: WallTime, in devices: inout DeviceBook) -> Bool {
+    mutating func remove(_ number: UInt64, at now: WallTime, in devices: inout SimulatedDevices) -> Bool {
         guard let phone = phones.removeValue(forKey: number) else { return false }
         for token in phone.tokens { devices.retire(token.bytes, as: .unregistered, at: now) }
         for activity in activities.values where activity.phone == number && activity.endedAt == nil {
@@ -95,7 +95,7 @@ package struct PhoneBook {
     /// Replaces a token that is active by a new one, which is returned. The old one is answered with 410 from then on.
     /// Nil: there is no room for it.
     mutating func rotate(
-        _ token: [UInt8], of device: DeviceBook.Device, at now: WallTime, in devices: inout DeviceBook,
+        _ token: [UInt8], of device: SimulatedDevices.Device, at now: WallTime, in devices: inout SimulatedDevices,
         random: inout SeededRandom
     ) -> [UInt8]? {
         guard devices.room > 0 else { return nil }
@@ -115,7 +115,7 @@ package struct PhoneBook {
     }
 
     /// Forgets all phones and activities, with their tokens.
-    mutating func removeAll(in devices: inout DeviceBook) {
+    mutating func removeAll(in devices: inout SimulatedDevices) {
         for phone in phones.values {
             for token in phone.tokens { devices.remove(token.bytes) }
         }
@@ -123,7 +123,7 @@ package struct PhoneBook {
             for token in activity.tokens { devices.remove(token) }
         }
         let (phone, activity) = (lastPhone, lastActivity)
-        self = PhoneBook(activityLimit: activityLimit)
+        self = SimulatedPhones(activityLimit: activityLimit)
         // The numbers go on, so that no two phones or activities of a run have the same.
         (lastPhone, lastActivity, oldestLive) = (phone, activity, activity + 1)
     }

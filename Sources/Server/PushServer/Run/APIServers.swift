@@ -2,14 +2,14 @@ import PushAPI
 import PushLoop
 
 /// The two servers of the HTTP API: the control socket and, if it is on, the port.
-struct ServedDoors: Sendable {
+struct APIServers: Sendable {
     let control: APIServer
     let http: HTTPPort?
     let statistics: ServedStatistics
     /// What the endpoints of the configuration ask. It answers when the start is complete.
     let configuration = ServedConfiguration()
 
-    init(to parts: ServedParts, on base: RunBase) async throws {
+    init(to parts: ServerParts, on base: RunBase) async throws {
         let streams = EventStreams()
         let refusals = base.configuration.http.listen.map { _ in RefusalCounts(in: parts.metrics) }
         let statistics = ServedStatistics(pipeline: parts.pipeline, gateways: parts.gateways, refusals: refusals)

@@ -1,7 +1,7 @@
 import PushServer
 import PushText
 
-extension Served {
+extension StartReport {
     /// Returns the apps and endpoints as tables for people.
     func text(on terminal: Terminal) -> String {
         let endpoints = [
