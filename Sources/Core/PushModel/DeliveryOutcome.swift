@@ -28,6 +28,8 @@ package enum DeliveryOutcome: Sendable, Equatable {
         case unknownDevice = "unknown_device"
         /// The user of the device was erased.
         case erased
+        /// The device belongs to another user since it was found.
+        case reassigned
     }
 
     package enum ExpiryReason: String, Sendable, CaseIterable {

@@ -26,6 +26,8 @@ struct FanOut {
     struct FoundPage {
         var devices: [AudiencePage.Device] = []
         var unsent: [Unsent] = []
+        /// The latest change of owners before they were looked up.
+        let foundAt: UInt32
 
         var count: Int { devices.count + unsent.count }
     }
@@ -35,6 +37,8 @@ struct FanOut {
         let after: AudienceCursor?
         /// The number of devices that the lane counts as prepared during the request.
         let reserved: Int
+        /// The latest change of owners when the page was requested.
+        var askedAt: UInt32 = 0
         /// The retry state, if the request failed.
         var retry: PageRetryState?
     }
@@ -63,8 +67,11 @@ struct FanOut {
     /// The page that is being sent, and the number of its devices that are done.
     private var current: [AudiencePage.Device] = []
     private var doneCount = 0
+    /// The latest change of owners before its devices were looked up.
+    private(set) var foundAt: UInt32 = 0
     /// The page after it, ready to be sent. It is empty while the current page is.
     private(set) var next: [AudiencePage.Device] = []
+    private var nextFoundAt: UInt32 = 0
 
     /// - Parameter asksForNamed: Whether the registry is asked about devices that the audience names by their tokens.
     init(for audience: Audience, asksForNamed: Bool = false) {
@@ -132,6 +139,12 @@ struct FanOut {
         step = .paging(PageQuery(after: cursor, reserved: count))
     }
 
+    mutating func asked(at change: UInt32) {
+        guard case .paging(var query) = step else { return }
+        query.askedAt = change
+        step = .paging(query)
+    }
+
     /// Records that the page request failed. Returns its retry state; nil if no page was requested.
     mutating func pageFailed(
         _ error: String, answers: UInt64, at now: MonotonicTime, backoff: Backoff
@@ -151,11 +164,11 @@ struct FanOut {
         step = .paging(query)
     }
 
-    /// Ends the page request, answered or not. Returns the number of reserved devices; nil if no page was requested.
-    mutating func endPage() -> Int? {
+    /// Ends the page request, answered or not. Returns it; nil if no page was requested.
+    mutating func endPage() -> PageQuery? {
         guard case .paging(let query) = step else { return nil }
         step = .idle
-        return query.reserved
+        return query
     }
 
     /// Lets the search continue after a page of the registry. Returns false if the search was abandoned.
@@ -189,12 +202,12 @@ struct FanOut {
     // MARK: Pages
 
     /// Adds a page that is ready to be sent. Returns whether it is the current one; otherwise it is the next one.
-    mutating func add(_ page: [AudiencePage.Device]) -> Bool {
+    mutating func add(_ page: [AudiencePage.Device], foundAt: UInt32) -> Bool {
         if left > 0 {
-            next = page
+            (next, nextFoundAt) = (page, foundAt)
             return false
         }
-        current = page
+        (current, self.foundAt) = (page, foundAt)
         doneCount = 0
         return true
     }
@@ -204,7 +217,7 @@ struct FanOut {
     mutating func finish(_ count: Int) -> Bool {
         doneCount += count
         if left > 0 { return false }
-        current = next
+        (current, foundAt) = (next, nextFoundAt)
         doneCount = 0
         next = []
         return true

@@ -15,6 +15,8 @@ struct HeldMessage {
     var givenAt = WallTime.distantPast
     /// The number of deliveries that are at a gateway or wait for another attempt.
     var open = 0
+    /// The latest change of owners when the message was begun.
+    var foundAt: UInt32 = 0
     /// Whether no device is left for a first attempt.
     var isAllDispatched = false
     /// The search for devices. Nil for a message whose single token needs no claim, and before and after the search.

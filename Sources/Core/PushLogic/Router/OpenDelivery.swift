@@ -11,10 +11,13 @@ struct OpenDelivery {
     var isOut = true
     /// The number of attempts whose answer was lost.
     var lostAnswers: UInt8 = 0
+    /// The latest change of owners when the device was found.
+    let foundAt: UInt32
 
-    init(to device: DeviceID, of message: MessageHandle, givenAt: WallTime) {
+    init(to device: DeviceID, of message: MessageHandle, foundAt: UInt32, givenAt: WallTime) {
         self.device = device
         self.message = message
+        self.foundAt = foundAt
         self.givenAt = givenAt
     }
 }

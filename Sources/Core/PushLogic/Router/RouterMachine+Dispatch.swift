@@ -92,11 +92,12 @@ extension RouterMachine {
     ) {
         let content = messages[message].accepted.message
         let device = identities.device(of: content.app, token: token)
-        if let outcome = obstacle(to: device) {
+        let foundAt = messages[message].foundAt
+        if let outcome = obstacle(to: device) ?? suppression(of: device, foundAt: foundAt, for: message) {
             report(FanOut.Unsent(device, token: token, outcome), of: message)
         } else {
             let id = DeliveryID.derived(app: content.app, message: content.id, token: token)
-            let handle = deliveries.add(OpenDelivery(to: device, of: message, givenAt: wall))
+            let handle = deliveries.add(OpenDelivery(to: device, of: message, foundAt: foundAt, givenAt: wall))
             batch.append(
                 Delivery(ticket: handle.ticket, message: content, token: token, deliveryID: id, deadline: end.roundedUp)
             )
@@ -110,27 +111,28 @@ extension RouterMachine {
     private mutating func sendPage(
         of message: MessageHandle, limit: Int, until end: WallTime, to batch: inout [Delivery]
     ) -> Int {
-        guard let page = messages[message].fanOut?.rest.prefix(limit) else { return 0 }
+        guard let page = messages[message].fanOut?.rest.prefix(limit), let foundAt = messages[message].fanOut?.foundAt
+        else { return 0 }
         let content = messages[message].accepted.message
         messages[message].givenAt = wall
         // The time of a message for a single attempt begins anew with this page.
         let deadline = (content.expiry.isSingleAttempt ? self.end(of: message) : end).roundedUp
-        // Devices may have been deactivated while the page waited for credit.
-        let asksInactive = !inactive.isEmpty
+        // Devices may have been deactivated, or given to another user, while the page waited for credit.
+        let asksAgain = !inactive.isEmpty || suppressed.ownerChanges.latest != foundAt
         var suppressedCount = 0
         // Consecutive devices mostly get the same form.
         var variant = page.first?.variant ?? 0
         var form = content.form(variant)
         for device in page {
-            if asksInactive, inactive.contains(device.id) {
-                report(FanOut.Unsent(device, suppression(of: device.id)), of: message)
+            if asksAgain, let outcome = suppression(of: device.id, foundAt: foundAt, for: message) {
+                report(FanOut.Unsent(device, outcome), of: message)
                 // Nothing else releases the claim: the key of a suppressed delivery does not hold it.
                 actions.release(device.id, of: messages[message].accepted)
                 suppressedCount += 1
                 continue
             }
             let id = DeliveryID.derived(app: content.app, message: content.id, token: device.token)
-            let handle = deliveries.add(OpenDelivery(to: device.id, of: message, givenAt: wall))
+            let handle = deliveries.add(OpenDelivery(to: device.id, of: message, foundAt: foundAt, givenAt: wall))
             if device.variant != variant {
                 variant = device.variant
                 form = content.form(variant)
@@ -157,7 +159,7 @@ extension RouterMachine {
         var scanned = 0
         while scanned < limit, let delivery = lanes[lane].retryQueue.popFirst() {
             scanned += 1
-            if endIfLate(delivery) || endIfErased(delivery) { continue }
+            if endIfLate(delivery) || endIfSuppressed(delivery) { continue }
             deliveries[delivery.handle].isOut = true
             deliveries[delivery.handle].givenAt = wall
             batch.append(delivery)

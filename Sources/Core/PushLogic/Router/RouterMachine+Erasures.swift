@@ -5,11 +5,12 @@ struct SuppressedDevices {
     let inactive: any DeviceSet
     /// Those of them whose users were erased.
     let erased: any DeviceSet
+    let ownerChanges: any OwnerChanges
     /// The latest users that were erased.
     var users: [UserErasure] = []
 
-    init(inactive: any DeviceSet, erased: any DeviceSet) {
-        (self.inactive, self.erased) = (inactive, erased)
+    init(inactive: any DeviceSet, erased: any DeviceSet, ownerChanges: any OwnerChanges) {
+        (self.inactive, self.erased, self.ownerChanges) = (inactive, erased, ownerChanges)
     }
 }
 
@@ -35,6 +36,15 @@ extension RouterMachine {
             guard accepted.acceptedAt <= erasure.time, erasure.concerns(accepted.message.app) else { return audience }
             return erasure.applied(to: audience) ?? audience
         }
+    }
+
+    /// Returns why nothing is sent to a device that was found earlier; nil if it is still as it was.
+    func suppression(of device: DeviceID, foundAt: UInt32, for message: MessageHandle) -> DeliveryOutcome? {
+        if !inactive.isEmpty, inactive.contains(device) { return suppression(of: device) }
+        if suppressed.ownerChanges.latest == foundAt { return nil }
+        let accepted = messages[message].accepted
+        return suppressed.ownerChanges.obstacle(to: device, foundAt: foundAt, isPersonal: accepted.isPersonal)
+            .map { .suppressed($0) }
     }
 
     /// Returns why nothing is sent to an inactive device.

@@ -14,6 +14,7 @@ extension RouterMachine {
         }
         if isExpired(message), expireWhole(message) { return }
         lanes[lane].begun += 1
+        messages[message].foundAt = suppressed.ownerChanges.latest
         if messages[message].onlyToken != nil {
             lanes[lane].ready.append(message)
         } else {
@@ -65,7 +66,7 @@ extension RouterMachine {
         let app = accepted.message.app
         let isResumed = accepted.counts.total > 0
         let asks = !inactive.isEmpty || !ofOtherKinds.isEmpty
-        var page = FanOut.FoundPage()
+        var page = FanOut.FoundPage(foundAt: suppressed.ownerChanges.latest)
         while page.count == 0, !scan.isComplete {
             let range = scan.advance(by: policy.page)
             page.devices.reserveCapacity(range.count)
@@ -102,6 +103,7 @@ extension RouterMachine {
 
     private mutating func askPage(for message: MessageHandle) {
         guard let query = messages[message].fanOut?.pageQuery else { return }
+        messages[message].fanOut?.asked(at: suppressed.ownerChanges.latest)
         let accepted = messages[message].accepted
         let audience = suppressed.users.isEmpty ? accepted.audience : audience(of: accepted)
         actions.pages.append(
@@ -140,15 +142,17 @@ extension RouterMachine {
         settle(message)
     }
 
-    /// Ends the page request of a message, answered or not.
-    mutating func endPageRequest(of message: MessageHandle) {
+    /// Ends the page request of a message, answered or not. Returns the latest change of owners when it was made.
+    @discardableResult
+    mutating func endPageRequest(of message: MessageHandle) -> UInt32 {
         let lane = messages[message].lane
         apps[lane.app].isDirty = true
-        guard let reserved = messages[message].fanOut?.endPage() else {
+        guard let query = messages[message].fanOut?.endPage() else {
             preconditionFailure("router: page for message \(message), which did not request one")
         }
-        lanes[lane].prepared -= reserved
+        lanes[lane].prepared -= query.reserved
         noteFailure(of: message, isAlone: false)
+        return query.askedAt
     }
 
     /// Adds a message to those whose own request fails, or removes it. If the list is full, a message is added when its
@@ -172,13 +176,13 @@ extension RouterMachine {
 
     /// Takes a page that the registry found.
     package mutating func pageCame(_ page: AudiencePage, for message: MessageHandle) {
-        endPageRequest(of: message)
+        let askedAt = endPageRequest(of: message)
         registryAnswered()
         guard messages[message].fanOut?.continueSearch(after: page.next) == true else { return settle(message) }
         messages[message].counts.addPreferred(page.outranked)
         if let activity = messages[message].activity, !hasAddress(page, for: message, of: activity) { return }
 
-        var found = FanOut.FoundPage()
+        var found = FanOut.FoundPage(foundAt: askedAt)
         for device in page.inactive { found.unsent.append(FanOut.Unsent(device, suppression(of: device))) }
         found.unsent += page.unknown.map { FanOut.Unsent($0, .suppressed(.unknownDevice)) }
         found.unsent += page.ofOtherKinds.map { FanOut.Unsent($0, .wrongKind) }
@@ -206,7 +210,7 @@ extension RouterMachine {
     private mutating func claim(_ page: FanOut.FoundPage, of message: MessageHandle) {
         guard messages[message].accepted.needsClaim, page.count > 0 else {
             for unsent in page.unsent { report(unsent, of: message) }
-            return queue(page.devices, of: message)
+            return queue(page.devices, foundAt: page.foundAt, of: message)
         }
         messages[message].fanOut?.beginClaim(of: page)
         if mayWork, !ledgerRetry.isDelayed(at: now) { askClaim(for: message) } else { lookUps.claims.append(message) }
@@ -263,7 +267,8 @@ extension RouterMachine {
         for (index, unsent) in page.unsent.enumerated() where verdicts[page.devices.count + index] != .done {
             report(unsent, of: message)
         }
-        guard verdicts.contains(where: { $0 != .new }) else { return queue(page.devices, of: message) }
+        guard verdicts.contains(where: { $0 != .new })
+        else { return queue(page.devices, foundAt: page.foundAt, of: message) }
         var fresh: [AudiencePage.Device] = []
         for (index, device) in page.devices.enumerated() {
             switch verdicts[index] {
@@ -273,7 +278,7 @@ extension RouterMachine {
             case .done: break
             }
         }
-        queue(fresh, of: message)
+        queue(fresh, foundAt: page.foundAt, of: message)
     }
 
     /// Sends the requests that could not be sent before or were not answered.
@@ -318,7 +323,7 @@ extension RouterMachine {
     // MARK: Ready
 
     /// Queues the devices of a page that is looked up and claimed.
-    private mutating func queue(_ page: [AudiencePage.Device], of message: MessageHandle) {
+    private mutating func queue(_ page: [AudiencePage.Device], foundAt: UInt32, of message: MessageHandle) {
         let lane = messages[message].lane
         lanes[lane].prepared += page.count
         if isStopped(message) {
@@ -326,16 +331,16 @@ extension RouterMachine {
             return dropFound(page, of: message)
         }
         if let successor = successor(of: message) {
-            _ = messages[message].fanOut?.add(page)
+            _ = messages[message].fanOut?.add(page, foundAt: foundAt)
             return endSearch(of: message, as: successor)
         }
         if messages[message].fanOut?.isAbandoned == true {
-            _ = messages[message].fanOut?.add(page)
+            _ = messages[message].fanOut?.add(page, foundAt: foundAt)
             expireRest(of: message)
             return settle(message)
         }
         if page.isEmpty { return continueSearch(for: message) }
-        if messages[message].fanOut?.add(page) == true {
+        if messages[message].fanOut?.add(page, foundAt: foundAt) == true {
             lanes[lane].ready.append(message)
             lookFurther(for: message)
         }

@@ -168,11 +168,14 @@ extension RouterMachine {
         return true
     }
 
-    /// Ends a delivery that waits to be sent again if the user was erased meanwhile. Returns whether it did.
-    mutating func endIfErased(_ delivery: Delivery) -> Bool {
-        let (device, message) = (deliveries[delivery.handle].device, deliveries[delivery.handle].message)
-        guard !erased.isEmpty, erased.contains(device) else { return false }
-        end(delivery, as: .suppressed(.erased), of: messages[message].lane.app)
+    /// Ends a delivery that waits to be sent again if the device was deactivated, removed or given to another user
+    /// meanwhile. Returns whether it did.
+    mutating func endIfSuppressed(_ delivery: Delivery) -> Bool {
+        let open = deliveries[delivery.handle]
+        guard let outcome = suppression(of: open.device, foundAt: open.foundAt, for: open.message) else { return false }
+        // As for a first attempt, unless an earlier one may have reached the device.
+        if open.lostAnswers == 0 { actions.release(open.device, of: messages[open.message].accepted) }
+        end(delivery, as: outcome, of: messages[open.message].lane.app)
         return true
     }
 

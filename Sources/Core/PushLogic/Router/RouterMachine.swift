@@ -56,14 +56,15 @@ package struct RouterMachine: ~Copyable {
 
     package init(
         _ policy: RouterPolicy, identities: Identities, inactive: any DeviceSet,
-        erased: any DeviceSet = NoDevices(), ofOtherKinds: any DeviceSet, now: MonotonicTime,
-        wall: WallTime, activityWaits: any ActivityWaits = NoActivityWaits()
+        erased: any DeviceSet = NoDevices(), ofOtherKinds: any DeviceSet,
+        ownerChanges: any OwnerChanges = NoOwnerChanges(), now: MonotonicTime, wall: WallTime,
+        activityWaits: any ActivityWaits = NoActivityWaits()
     ) {
         activities = ActivityTable(activityWaits)
         self.policy = policy
         budget = MemoryBudget(policy)
         self.identities = identities
-        suppressed = SuppressedDevices(inactive: inactive, erased: erased)
+        suppressed = SuppressedDevices(inactive: inactive, erased: erased, ownerChanges: ownerChanges)
         self.ofOtherKinds = ofOtherKinds
         self.now = now
         self.wall = wall

@@ -47,6 +47,9 @@ package protocol DeviceRegistry: AnyObject, Sendable {
     /// Those of them whose users were erased.
     var erased: any DeviceSet { get }
 
+    /// The devices that have another owner, or none, since they were found.
+    var ownerChanges: any OwnerChanges { get }
+
     /// The devices that are stated to be of another kind than ``AddressKind/alert``.
     var ofOtherKinds: any DeviceSet { get }
 }
@@ -67,6 +70,7 @@ extension DeviceRegistry {
     package func observeActivities(_ observer: @escaping @Sendable (ActivityRegistration) -> Void) {}
 
     package var erased: any DeviceSet { NoDevices() }
+    package var ownerChanges: any OwnerChanges { NoOwnerChanges() }
 
     /// Returns one page of the active devices of an audience, for no message in particular.
     package func page(

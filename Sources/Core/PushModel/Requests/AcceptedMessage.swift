@@ -30,6 +30,12 @@ package struct AcceptedMessage: Sendable {
         self.counts = counts
     }
 
+    /// Whether the message is for users, and not for devices whoever uses them.
+    package var isPersonal: Bool {
+        if case .users = audience { return true }
+        return message.wording?.values != nil
+    }
+
     /// The time since which the message waits: its acceptance, or a later time for which it was scheduled.
     package var begin: WallTime { max(acceptedAt, message.notBefore.map { WallTime($0) } ?? .distantPast) }
 

@@ -45,6 +45,7 @@ enum ReasonDescription {
         case .duplicate: "duplicate: this message was already processed for the device"
         case .unknownDevice: "unknown device: the registry has no device with this id"
         case .erased: "the user of the device was erased"
+        case .reassigned: "the device has another user since it was found"
         case nil: reason.map { PlainText.line($0, limit: 80) } ?? "no reason recorded"
         }
     }

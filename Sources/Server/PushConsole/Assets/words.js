@@ -15,6 +15,7 @@ const suppressions = {
   inactive: "the device is inactive", duplicate: "this message was already processed for the device",
   unknown_device: "the registry has no device with this id",
   erased: "the user of the device was erased",
+  reassigned: "the device has another user since it was found",
 };
 const expiries = {
   no_address: "no address of the Live Activity was registered in time, or it has ended",

@@ -64,8 +64,8 @@ package actor Router {
         self.settings = settings
         machine = RouterMachine(
             settings.policy, identities: identities, inactive: registry.inactive, erased: registry.erased,
-            ofOtherKinds: registry.ofOtherKinds, now: MonotonicTime(nanoseconds: 0), wall: settings.wallClock(),
-            activityWaits: settings.activityWaits)
+            ofOtherKinds: registry.ofOtherKinds, ownerChanges: registry.ownerChanges,
+            now: MonotonicTime(nanoseconds: 0), wall: settings.wallClock(), activityWaits: settings.activityWaits)
         registry.observeActivities { [weak self] in self?.registered($0) }
     }
 

@@ -7,7 +7,7 @@ extension PostgreSQLRegistry {
     package func suppress(erased devices: [DeviceID]) {
         for device in devices {
             gone.insert(device)
-            emptied.insert(device)
+            if emptied.insert(device) { owners.note(.erased, of: device) }
         }
     }
 
@@ -90,10 +90,16 @@ extension PostgreSQLRegistry {
                 gone.remove(device)
             }
             if try row.value(2, as: Bool.self) { others.insert(device) } else { others.remove(device) }
-            if try row.value(5, as: Bool.self) { emptied.insert(device) } else { emptied.remove(device) }
-            if let app = try row.optional(3, as: String.self), let activity = try row.text(4) {
-                activityObserver.tell(app: app, activity: activity)
+            if try !row.value(5, as: Bool.self) {
+                emptied.remove(device)
+            } else if emptied.insert(device) {
+                owners.note(.erased, of: device)
             }
+            guard let app = try row.optional(3, as: String.self) else {
+                owners.note(.removed, of: device)
+                continue
+            }
+            if let activity = try row.text(4) { activityObserver.tell(app: app, activity: activity) }
         }
     }
 

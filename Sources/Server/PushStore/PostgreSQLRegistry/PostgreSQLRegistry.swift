@@ -60,6 +60,7 @@ package final class PostgreSQLRegistry: RegistryEngine, DeviceWriter {
     let calls = RegistrationCalls()
     let named = NamedAudiences()
     let activityObserver = ActivityObserver()
+    let owners = SharedOwnerChanges()
     let updated = UpdatedDevices()
     let choices = StoredTagChoices()
     let state = Locked(State())
@@ -99,6 +100,7 @@ package final class PostgreSQLRegistry: RegistryEngine, DeviceWriter {
     var addressLimits: AddressLimits { settings.options.addressLimits }
     package var inactive: any DeviceSet { gone }
     package var erased: any DeviceSet { emptied }
+    package var ownerChanges: any OwnerChanges { owners }
     package var ofOtherKinds: any DeviceSet { others }
     package var keys: any APIKeyStore { keyBook }
 

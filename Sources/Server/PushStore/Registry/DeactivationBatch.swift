@@ -39,6 +39,8 @@ struct DeactivationBatch: Sendable {
         var erased: [DeviceID] = []
         /// Those among the inactive devices of which nothing is left but their ids.
         var emptied: [DeviceID] = []
+        /// The devices that were removed or emptied by this.
+        var left: [(device: DeviceID, change: SharedOwnerChanges.Change)] = []
     }
 
     let marks: [RecordedDeactivation]
@@ -65,6 +67,13 @@ struct DeactivationBatch: Sendable {
         }
         var result = Result()
         for id in touched {
+            if let before = devices[id]?.before {
+                if devices[id]?.after == nil {
+                    result.left.append((id, .removed))
+                } else if devices[id]?.after?.isEmptied == true, !before.isEmptied {
+                    result.left.append((id, .erased))
+                }
+            }
             // A device without a row was already removed by another event, but a removal may have held it since.
             guard let device = devices[id]?.after else {
                 result.erased.append(id)

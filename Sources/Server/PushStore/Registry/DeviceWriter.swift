@@ -9,6 +9,7 @@ protocol DeviceWriter: RegistryEngine {
     var others: SharedDeviceSet { get }
     /// The inactive devices whose users were erased.
     var emptied: SharedDeviceSet { get }
+    var owners: SharedOwnerChanges { get }
     /// Makes the order of changes in memory that of the store.
     var turn: WriteTurn { get }
     var calls: RegistrationCalls { get }
@@ -96,6 +97,9 @@ extension DeviceWriter {
     /// Holds in memory what was written.
     private func remember(_ changes: DeviceChanges) {
         for change in changes.list {
+            if let before = change.before {
+                noteOwner(of: before, after: change.after)
+            }
             guard let device = change.after else { continue }
             if device.isActive { gone.remove(device.deviceId) } else { gone.insert(device.deviceId) }
             if device.isActive, !emptied.isEmpty { emptied.remove(device.deviceId) }
@@ -106,8 +110,17 @@ extension DeviceWriter {
         }
     }
 
+    private func noteOwner(of before: Device, after: Device?) {
+        if after == nil {
+            owners.note(.removed, of: before.deviceId)
+        } else if before.isActive, let user = before.user, after?.user.map({ $0.isExactly(user) }) != true {
+            owners.note(.newUser, of: before.deviceId)
+        }
+    }
+
     /// Holds in memory what deactivations changed.
     func remember(_ result: DeactivationBatch.Result) {
+        for (device, change) in result.left { owners.note(change, of: device) }
         for device in result.spared { gone.remove(device) }
         for device in result.devices { gone.insert(device) }
         for device in result.emptied { emptied.insert(device) }

@@ -27,6 +27,7 @@ package final class SQLiteRegistry: RegistryEngine, DeviceWriter {
     let calls = RegistrationCalls()
     let named = NamedAudiences()
     let activityObserver = ActivityObserver()
+    let owners = SharedOwnerChanges()
     let updated = UpdatedDevices()
     let choices = TagChoices()
     /// The files that must keep their names. Without them, nothing is written.
@@ -44,6 +45,7 @@ package final class SQLiteRegistry: RegistryEngine, DeviceWriter {
     var addressLimits: AddressLimits { options.addressLimits }
     package var inactive: any DeviceSet { gone }
     package var erased: any DeviceSet { emptied }
+    package var ownerChanges: any OwnerChanges { owners }
     package var ofOtherKinds: any DeviceSet { others }
     package var keys: any APIKeyStore { keyBook }
 

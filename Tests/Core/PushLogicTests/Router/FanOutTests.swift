@@ -13,7 +13,7 @@ import Testing
     }
 
     private func found(_ range: Range<Int>) -> FanOut.FoundPage {
-        var found = FanOut.FoundPage()
+        var found = FanOut.FoundPage(foundAt: 0)
         found.devices = page(range)
         return found
     }
@@ -22,7 +22,7 @@ import Testing
     private func find(_ range: Range<Int>, next: String?, in fanOut: inout FanOut) {
         fanOut.beginPage(reserving: range.count)
         #expect(!fanOut.canLookFurther)
-        let reserved = fanOut.endPage()
+        let reserved = fanOut.endPage()?.reserved
         #expect(reserved == range.count)
         let isWanted = fanOut.continueSearch(after: next.map { AudienceCursor($0) })
         #expect(isWanted)
@@ -35,10 +35,10 @@ import Testing
         var fanOut = FanOut(for: .everyone)
         #expect(fanOut.canLookFurther && !fanOut.isAllDispatched)
         find(0..<3, next: "a", in: &fanOut)
-        let isCurrent = fanOut.add(page(0..<3))
-        #expect(isCurrent && fanOut.left == 3)
+        let isCurrent = fanOut.add(page(0..<3), foundAt: 1)
+        #expect(isCurrent && fanOut.left == 3 && fanOut.foundAt == 1)
         find(3..<5, next: nil, in: &fanOut)
-        let isNext = !fanOut.add(page(3..<5))
+        let isNext = !fanOut.add(page(3..<5), foundAt: 2)
         #expect(isNext && fanOut.next.count == 2 && fanOut.isExhausted)
         let isDone = fanOut.finish(2)
         #expect(!isDone && fanOut.rest.map(\.id) == [F.device(2)])
@@ -97,8 +97,8 @@ import Testing
 
     @Test func `The devices that are left can be removed`() {
         var fanOut = FanOut(for: .everyone)
-        _ = fanOut.add(page(0..<3))
-        _ = fanOut.add(page(3..<5))
+        _ = fanOut.add(page(0..<3), foundAt: 1)
+        _ = fanOut.add(page(3..<5), foundAt: 2)
         _ = fanOut.finish(1)
         #expect(fanOut.rest.count == 2 && fanOut.next.count == 2)
         fanOut.removeRest()

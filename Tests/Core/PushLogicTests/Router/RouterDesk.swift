@@ -9,6 +9,7 @@ final class RouterDesk {
     var machine: RouterMachine
     let inactive = TestDevices()
     let ofOtherKinds = TestDevices()
+    let ownerChanges = TestOwnerChanges()
     let waits = TestActivityWaits()
     var now = F.begin
     var wall = WallTime(milliseconds: F.second * 1000)
@@ -35,8 +36,8 @@ final class RouterDesk {
 
     init(_ policy: RouterPolicy = RouterPolicy(), credit: Int = 1000) {
         machine = RouterMachine(
-            policy, identities: F.identities, inactive: inactive, ofOtherKinds: ofOtherKinds, now: now, wall: wall,
-            activityWaits: waits)
+            policy, identities: F.identities, inactive: inactive, ofOtherKinds: ofOtherKinds,
+            ownerChanges: ownerChanges, now: now, wall: wall, activityWaits: waits)
         _ = machine.gateChanged(F.shop, isThere: true)
         report([], credit: credit)
     }

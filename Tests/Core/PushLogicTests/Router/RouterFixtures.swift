@@ -11,6 +11,28 @@ final class TestDevices: DeviceSet, @unchecked Sendable {
     func contains(_ device: DeviceID) -> Bool { devices.contains(device) }
 }
 
+final class TestOwnerChanges: OwnerChanges, @unchecked Sendable {
+    // Unchecked because each test uses its own instance from one thread.
+    var latest: UInt32 = 0
+    var removed: [DeviceID: UInt32] = [:]
+    var reassigned: [DeviceID: UInt32] = [:]
+
+    func remove(_ device: DeviceID) {
+        latest += 1
+        removed[device] = latest
+    }
+
+    func reassign(_ device: DeviceID) {
+        latest += 1
+        reassigned[device] = latest
+    }
+
+    func obstacle(to device: DeviceID, foundAt number: UInt32, isPersonal: Bool) -> DeliveryOutcome.Suppression? {
+        if removed[device] ?? 0 > number { return .unknownDevice }
+        return isPersonal && reassigned[device] ?? 0 > number ? .reassigned : nil
+    }
+}
+
 enum RouterFixtures {
     static let identities = Identities(secret: (0..<32).map { UInt8($0) })!
     static let shop = AppID("shop")!

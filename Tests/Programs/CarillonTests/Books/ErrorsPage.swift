@@ -54,7 +54,9 @@ enum ErrorsPage {
 
     private static var unanswered: String {
         let unknown: [UnknownCause] = [.timeout, .connectionLost, .reset, .serverError]
-        let suppressed: [DeliveryOutcome.Suppression] = [.inactive, .duplicate, .unknownDevice]
+        let suppressed: [DeliveryOutcome.Suppression] = [
+            .inactive, .duplicate, .unknownDevice, .erased, .reassigned,
+        ]
         let rows =
             unknown.map { [code($0.rawValue), code("delivery.unknown"), ReasonDescription.unknown($0.rawValue)] }
             + suppressed.map {

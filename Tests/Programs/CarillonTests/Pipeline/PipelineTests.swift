@@ -49,6 +49,10 @@ import Testing
         try await PythonScene.run("erase", "erased_while_messages_are_in_memory")
     }
 
+    @Test func `What waits for a user does not go to the next user of the phone`() async throws {
+        try await PythonScene.run("erase", "next_owner")
+    }
+
     @Test func `With CURVE, each client has exactly its rights as of the last reload`() async throws {
         try await PythonScene.run("curve_security", "client_rights")
     }

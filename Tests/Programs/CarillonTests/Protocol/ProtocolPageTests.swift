@@ -83,7 +83,8 @@ import Testing
         }
         func all(_ one: DeliveryOutcome.Suppression) -> [DeliveryOutcome.Suppression] {
             switch one {
-            case .inactive, .duplicate, .unknownDevice, .erased: [.inactive, .duplicate, .unknownDevice, .erased]
+            case .inactive, .duplicate, .unknownDevice, .erased, .reassigned:
+                [.inactive, .duplicate, .unknownDevice, .erased, .reassigned]
             }
         }
         func all(_ one: GatewayEvent.ScaleCause) -> [GatewayEvent.ScaleCause] {

@@ -4,7 +4,7 @@ import json
 import os
 import sqlite3
 import time
-from harness import main, Monitor, Producer, Scene, token
+from harness import control, main, Monitor, Producer, Scene, token
 
 NAME, TAG = "zacharias.quintel", "tag-of-zacharias"
 
@@ -91,6 +91,39 @@ def erased_while_messages_are_in_memory():
     assert all((one["sent"], one["suppressed"]) == (0, 1) for one in counts.values()), counts
     assert [one["reason"] for one in monitor.of("delivery/suppressed")] == ["erased"] * 2
     assert scene.simulator.accepted() == []
+    serve.stop()
+
+
+def next_owner():
+    """What was found for a user does not go to the next user of the phone, nor to nobody."""
+    scene = Scene()
+    serve = scene.serve()
+    producer, monitor = Producer(serve), Monitor(serve)
+    add = lambda number, user: json.loads(
+        serve.verb("devices", "add", "shop", token(number), "--user", user, "--json"))["device"]
+    names = ["erased", "removed", "switched", "signed-out"]
+    devices = [add(number, name) for number, name in enumerate(names)]
+    scene.simulator.faults({"match": {}, "answer": {"status": 503, "reason": "ServiceUnavailable"}})
+    for name in names:
+        push(producer, f"tried-{name}", name, values={name: {"name": name}}, alert="Hello {name}")
+        monitor.wait("delivery/retry", f"tried-{name}")
+    serve.verb("pause", "shop")
+    for name in names:
+        push(producer, f"held-{name}", name)
+    serve.verb("users", "erase", "erased")
+    serve.verb("devices", "remove", devices[1])
+    for number in range(3):
+        add(number, "next")
+    assert control(serve, "POST", "/v1/apps/shop/devices", {"token": token(3), "user": ""})[0] < 300
+    scene.simulator.faults()
+    serve.verb("resume", "shop")
+    counts = monitor.completed(*(f"{kind}-{name}" for kind in ("tried", "held") for name in names))
+    assert all(one["sent"] == 0 for one in counts.values()), counts
+    reasons = [monitor.of("delivery/suppressed", f"tried-{name}")[0]["reason"] for name in names]
+    assert reasons == ["erased", "unknown_device", "reassigned", "reassigned"], reasons
+    assert scene.simulator.accepted() == []
+    push(producer, "welcome", "next")
+    assert monitor.completed("welcome")["welcome"]["sent"] == 3
     serve.stop()
 
 
