@@ -228,21 +228,33 @@ final class DedupeEngine {
     func restored() -> DedupeMachine {
         var fresh = DedupeMachine(window: machine.window, limit: machine.limit)
         for row in disk.messages { fresh.addPending(Self.segment(row, claims: true)) }
-        let scheduled = disk.scheduled.sorted { $0.key < $1.key }
-        let numbers = Set(disk.scheduled.keys)
+        let scheduled = disk.scheduled.sorted { $0.key < $1.key }.map {
+            DedupeMachine.ScheduledMessage(seq: $0.key, fingerprint: $0.value.fingerprint, audience: $0.value.audience)
+        }
+        // An engine may read all at once, or one by one.
+        for message in scheduled.prefix(1) { fresh.restore(scheduled: [message]) }
+        fresh.restore(scheduled: Array(scheduled.dropFirst()))
         for row in disk.rows.map(\.keys) {
             fresh.restoreAccepted(row.accepted, from: row.number)
-            fresh.restoreEnded(row.ended, scheduled: numbers)
+            fresh.restoreEnded(row.ended)
             for seq in row.completed { fresh.restoreCompleted(seq) }
         }
         for (fingerprint, cancel) in disk.cancelled { fresh.restoreCancelled(fingerprint, number: cancel.number) }
         let disk = disk
-        fresh.finishRestoring(
-            scheduled: scheduled.map {
-                DedupeMachine.ScheduledMessage(
-                    seq: $0.key, fingerprint: $0.value.fingerprint, audience: $0.value.audience)
-            }, storedKey: { disk.storedKey(of: $0) ?? disk.scheduled[$0] })
+        fresh.finishRestoring { disk.storedKey(of: $0) ?? disk.scheduled[$0] }
         return fresh
+    }
+
+    /// Returns how many deliveries of done messages rows hold, for an id that scheduled messages have. A restart knows
+    /// of no others.
+    func sentTurns(of id: Int) -> UInt64 {
+        let fingerprint = DedupeNames.message(id)
+        guard disk.scheduled.values.contains(where: { $0.fingerprint == fingerprint }) else { return 0 }
+        let sent = disk.rows.flatMap(\.keys.ended).filter { key in
+            key.outcome == .sent && disk.scheduled[key.seq] == nil && !machine.pending.contains(key.seq)
+                && disk.storedKey(of: key.seq)?.fingerprint == fingerprint
+        }
+        return UInt64(sent.count)
     }
 }
 

@@ -349,6 +349,8 @@ private final class DedupeWalk {
         var fresh = engine.restored()
         let first = engine.disk.next
         for id in Self.ids {
+            let (turns, expected) = (fresh.sentTurns.count(of: N.message(id)), engine.sentTurns(of: id))
+            if turns != expected { fail("after a restart \(turns) deliveries of turns of id \(id), not \(expected)") }
             for devices in [[], [1], [2], [3, 4], [2, 1, 3]] {
                 for content in N.contents {
                     let request = N.request(id, to: devices, content: content)

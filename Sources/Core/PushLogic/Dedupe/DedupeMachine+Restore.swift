@@ -1,7 +1,7 @@
 /// Rebuilding the machine from what is stored, after a restart.
 ///
-/// The order is: rows of waiting messages (``addPending(_:)``), rows of keys in ascending order, each with its accepted
-/// keys, ended keys and completed messages, and at last ``finishRestoring(scheduled:storedKey:)``.
+/// The order is: rows of waiting messages (``addPending(_:)``), scheduled messages, rows of keys in ascending order, each
+/// with its accepted keys, ended keys and completed messages, and at last ``finishRestoring(storedKey:)``.
 extension DedupeMachine {
     /// The facts about a scheduled message that is not done.
     package struct ScheduledMessage: Sendable {
@@ -16,51 +16,63 @@ extension DedupeMachine {
         }
     }
 
-    /// Takes the id of a scheduled message, before any keys are restored.
-    package mutating func expectTurns(of fingerprint: UInt64) { sentTurns.expect(fingerprint) }
+    /// Takes scheduled messages that are not done, in ascending order, before any keys are restored.
+    package mutating func restore(scheduled messages: [ScheduledMessage]) { scheduled.add(messages, space: space) }
 
     /// Reserves room, so that filling the tables moves nothing.
-    package func reserve(messages count: Int, deliveries deliveryCount: Int) {
-        messages.reserve(count)
+    ///
+    /// - Parameters:
+    ///   - count: The number of messages in rows of keys.
+    ///   - number: The number of the first row of keys. Later scheduled messages are mostly in rows, too.
+    ///   - deliveryCount: The number of ended deliveries.
+    package func reserve(messages count: Int, from number: UInt64, deliveries deliveryCount: Int) {
+        messages.reserve(count + scheduled.count(before: number))
         deliveries.reserve(deliveryCount)
     }
 
     /// Restores the accepted messages of a row of keys, which begins with this number.
     package mutating func restoreAccepted(_ keys: [AcceptedKey], from number: UInt64) {
         let hasPending = pending.openRow(from: number, count: keys.count) != nil
+        let hasScheduled = !scheduled.isEmpty
+        if hasScheduled { scheduled.beginRow(at: number) }
         for (index, key) in keys.enumerated() {
+            let seq = number &+ UInt64(index)
             // The slots are scattered in memory: prefetch some of them, so that the cache misses overlap.
             if index % Self.keysAhead == 0 {
-                messages.warm(keys[index...].prefix(Self.keysAhead).lazy.map(\.fingerprint))
+                let part = keys[index...].prefix(Self.keysAhead)
+                messages.warm(part.lazy.map(\.fingerprint))
+                if hasScheduled { scheduled.warm(part, from: seq) }
             }
-            let seq = number &+ UInt64(index)
             messages.recall(seq, of: key.fingerprint, for: key.audience)
-            sentTurns.recall(seq, of: key.fingerprint)
+            if hasScheduled { scheduled.recall(seq, of: key.fingerprint) }
             if hasPending, key.isSingle { pending.setNeedsNoClaim(seq) }
         }
     }
 
-    private static var keysAhead: Int { 64 }
+    static var keysAhead: Int { 64 }
 
-    /// Restores the ended deliveries of a row of keys. `scheduled` contains the scheduled messages that are not done.
-    package mutating func restoreEnded(_ keys: [EndedKey], scheduled: Set<UInt64>) {
+    /// Restores the ended deliveries of a row of keys.
+    package mutating func restoreEnded(_ keys: [EndedKey]) {
         for (index, key) in keys.enumerated() {
             if index % Self.keysAhead == 0 {
                 deliveries.warm(keys[index...].prefix(Self.keysAhead).lazy.map(\.fingerprint))
             }
-            restore(key, scheduled: scheduled)
+            restore(key, isScheduled: nil)
         }
     }
 
-    /// Restores an ended delivery. `scheduled` contains the scheduled messages that are not done.
-    package mutating func restore(_ key: EndedKey, scheduled: Set<UInt64>) {
+    /// Restores an ended delivery.
+    ///
+    /// - Parameter isScheduled: Whether its message is a scheduled one that is not done; nil if it is one of those that
+    ///   ``restore(scheduled:)`` took.
+    package mutating func restore(_ key: EndedKey, isScheduled: Bool?) {
         if key.isClaimed {
             deliveries.insert(key.fingerprint)
             if key.isOnly { endedOnly.insert(key.fingerprint) }
         }
         guard let outcome = key.outcome else { return }
-        guard pending.contains(key.seq) || scheduled.contains(key.seq) else {
-            if outcome == .sent { sentTurns.restore(1, of: key.seq) }
+        guard pending.contains(key.seq) || isScheduled ?? scheduled.contains(key.seq) else {
+            if outcome == .sent { addSentTurns(1, of: key.seq) }
             return
         }
         recovered[key.seq, default: Recovered()].deliveries.insert(key.fingerprint)
@@ -71,17 +83,24 @@ extension DedupeMachine {
     package mutating func restoreCompleted(_ seq: UInt64) {
         _ = pending.complete(seq)
         guard !recovered.isEmpty, let ended = recovered.removeValue(forKey: seq) else { return }
-        sentTurns.restore(UInt64(ended.counts.sent), of: seq)
+        addSentTurns(UInt64(ended.counts.sent), of: seq)
     }
 
-    /// Finishes restoring. `scheduled` contains the scheduled messages that are not done in ascending order, and
-    /// `storedKey` returns the key of a message; nil if it cannot be found.
+    /// Takes deliveries of a message that is done.
+    private mutating func addSentTurns(_ count: UInt64, of seq: UInt64) {
+        if let fingerprint = scheduled.id(of: seq) { sentTurns.add(count, to: fingerprint) }
+    }
+
+    /// Finishes restoring. `storedKey` returns the key of a message; nil if it cannot be found.
     package mutating func finishRestoring<Failure: Error>(
-        scheduled: [ScheduledMessage], storedKey: (UInt64) throws(Failure) -> AcceptedKey?
+        storedKey: (UInt64) throws(Failure) -> AcceptedKey?
     ) throws(Failure) {
-        for message in scheduled {
-            try messages.recallScheduled(message.seq, of: message.fingerprint, for: message.audience) {
-                (seq) throws(Failure) in try storedKey(seq)?.audience
+        try exchange(&scheduled, with: ScheduledMessages()).end { (part) throws(Failure) in
+            messages.warm(part.lazy.map(\.fingerprint))
+            for message in part {
+                try messages.recallScheduled(message.seq, of: message.fingerprint, for: message.audience) {
+                    (seq) throws(Failure) in try storedKey(seq)?.audience
+                }
             }
         }
         // If an id has several messages and the first one is for a single device, that delivery counts as claimed.
@@ -89,6 +108,5 @@ extension DedupeMachine {
             if let key = try storedKey(first), key.isSingle { deliveries.insert(key.audience) }
         }
         pending.compact()
-        sentTurns.finishRestoring()
     }
 }

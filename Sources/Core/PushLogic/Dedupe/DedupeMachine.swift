@@ -38,6 +38,8 @@ package struct DedupeMachine: ~Copyable {
     let cancelledIDs: FingerprintTable
     var pinned = PinnedKeys()
     package var sentTurns = SentTurns()
+    /// Only while the machine is restored.
+    var scheduled = ScheduledMessages()
     /// The last row of keys that was removed or pinned.
     var examinedUpTo: UInt64
     package let space: NumberSpace

@@ -3,9 +3,6 @@
 package struct SentTurns: Sendable {
     /// The number of deliveries, by the fingerprint of the message id. Few ids have any.
     private var sent: [UInt64: UInt64] = [:]
-    /// While keys are restored: the ids that have scheduled messages, and the messages with these ids.
-    private var expected: Set<UInt64> = []
-    private var ids: [UInt64: UInt64] = [:]
 
     package init() {}
 
@@ -18,19 +15,4 @@ package struct SentTurns: Sendable {
     package mutating func forget(_ fingerprint: UInt64) {
         if !sent.isEmpty { sent[fingerprint] = nil }
     }
-
-    // MARK: Restoring
-
-    mutating func expect(_ fingerprint: UInt64) { expected.insert(fingerprint) }
-
-    mutating func recall(_ seq: UInt64, of fingerprint: UInt64) {
-        if !expected.isEmpty, expected.contains(fingerprint) { ids[seq] = fingerprint }
-    }
-
-    /// Takes deliveries of a message that is done.
-    mutating func restore(_ count: UInt64, of seq: UInt64) {
-        if !ids.isEmpty, let fingerprint = ids[seq] { add(count, to: fingerprint) }
-    }
-
-    mutating func finishRestoring() { (expected, ids) = ([], [:]) }
 }

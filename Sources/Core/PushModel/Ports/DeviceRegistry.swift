@@ -16,6 +16,13 @@ package protocol DeviceRegistry: AnyObject, Sendable {
         of audience: Audience, app: AppID, kind: AddressKind, activityType: String?, after: AudienceCursor?, limit: Int
     ) async throws -> AudiencePage
 
+    /// Returns the page that ``page(of:app:kind:wording:after:limit:)`` would return for each look-up, all of one state of
+    /// the registry. Nil stands for a user with more than ``UserLookUp/mostDevices`` devices, and for a look-up that this
+    /// registry answers only alone. Throws an error if it answers none.
+    ///
+    /// - Parameter lookUps: At most ``UserLookUp/atOnce``.
+    func pages(of lookUps: [UserLookUp]) async throws -> [AudiencePage?]
+
     /// Returns those of these devices whose user has an active address in one of these apps, if the audience includes
     /// that address.
     func outranked(
@@ -61,6 +68,9 @@ extension DeviceRegistry {
     ) async throws -> AudiencePage {
         try await page(of: audience, app: app, kind: kind, after: after, limit: limit)
     }
+
+    /// For registries that answer each look-up alone.
+    package func pages(of lookUps: [UserLookUp]) async throws -> [AudiencePage?] { lookUps.map { _ in nil } }
 
     /// For registries without users.
     package func outranked(

@@ -8,7 +8,40 @@ extension Router {
         for load in actions.loads { ask(load) }
         if let due = actions.due { ask(due) }
         if !actions.claims.isEmpty { claim(actions.claims, for: actions.claimants) }
-        for page in actions.pages { ask(page) }
+        if !actions.pages.isEmpty { ask(actions.pages) }
+    }
+
+    /// Asks for the devices of single users together, and for all other pages one by one.
+    private func ask(_ pages: [RouterActions.PageRequest]) {
+        var lookUps = LookUps()
+        for page in pages {
+            guard let lookUp = page.lookUp else {
+                ask(page)
+                continue
+            }
+            lookUps.add(lookUp, for: page)
+            if lookUps.isFull { ask(exchange(&lookUps, with: LookUps())) }
+        }
+        if !lookUps.pages.isEmpty { ask(lookUps) }
+    }
+
+    /// A look-up without an answer is repeated as a page of its own, so that one that fails each time does not keep
+    /// others from their devices.
+    private func ask(_ lookUps: LookUps) {
+        pagesAwaited += lookUps.pages.count
+        Task.detached { [weak self, registry] in
+            let found = (try? await registry.pages(of: lookUps.questions)) ?? []
+            self?.answer { router in
+                router.pagesAwaited -= lookUps.pages.count
+                for (index, asked) in lookUps.pages.enumerated() {
+                    if index < found.count, let page = found[index] {
+                        router.machine.pageCame(page, for: asked.message)
+                    } else {
+                        router.ask(asked)
+                    }
+                }
+            }
+        }
     }
 
     private func ask(_ load: RouterActions.LoadRequest) {
@@ -56,6 +89,29 @@ extension Router {
                 }
             }
         }
+    }
+}
+
+/// Look-ups that are asked together, and the requests for pages that they answer.
+private struct LookUps: Sendable {
+    private(set) var pages: [RouterActions.PageRequest] = []
+    private(set) var questions: [UserLookUp] = []
+
+    var isFull: Bool { questions.count >= UserLookUp.atOnce }
+
+    mutating func add(_ question: UserLookUp, for page: RouterActions.PageRequest) {
+        pages.append(page)
+        questions.append(question)
+    }
+}
+
+extension RouterActions.PageRequest {
+    /// The look-up that answers the request; nil if it needs more than the devices of one user.
+    fileprivate var lookUp: UserLookUp? {
+        guard after == nil, turn == nil, activityType == nil, preferred.isEmpty, limit >= UserLookUp.mostDevices else {
+            return nil
+        }
+        return UserLookUp(audience, app: app, kind: kind, wording: wording)
     }
 }
 

@@ -16,13 +16,10 @@ extension LedgerCore {
         try core.readTraces()
         let (messages, times) = try core.readMessages()
         var lanes = messages
-        let scheduled = try core.readScheduled()
-        for message in scheduled { core.machine.dedupe.expectTurns(of: message.fingerprint) }
-        try core.readKeys(Set(scheduled.map(\.seq)))
+        try core.readScheduled()
+        try core.readKeys()
         let rows = core.rows
-        try core.machine.dedupe.finishRestoring(scheduled: scheduled) { (seq) throws(StoreError) in
-            try rows.key(of: seq)
-        }
+        try core.machine.dedupe.finishRestoring { (seq) throws(StoreError) in try rows.key(of: seq) }
         rows.keyRow = nil
         lanes.removeDone(by: core.machine.dedupe.pending)
         for (lane, seqs) in lanes.lanes { core.machine.backlog.add(lane.app, waiting: seqs.count) }
@@ -158,26 +155,30 @@ extension LedgerCore {
         return (lanes, times)
     }
 
-    private func readScheduled() throws(StoreError) -> [DedupeMachine.ScheduledMessage] {
+    private func readScheduled() throws(StoreError) {
         let rows = try connection.prepare("SELECT seq, fingerprint, audience, app FROM scheduled ORDER BY seq")
         var scheduled: [DedupeMachine.ScheduledMessage] = []
+        // Messages of one app come in runs.
+        var (name, app) = ("", AppID?.none)
         while try rows.step() {
-            try check(rows.word(0), "scheduled")
+            let seq = rows.word(0)
+            try check(seq, "scheduled")
             scheduled.append(
-                DedupeMachine.ScheduledMessage(
-                    seq: rows.word(0), fingerprint: rows.word(1), audience: rows.word(2)))
-            if let app = AppID(rows.text(3)) { machine.backlog.add(app, scheduled: 1) }
+                DedupeMachine.ScheduledMessage(seq: seq, fingerprint: rows.word(1), audience: rows.word(2)))
+            let next = rows.text(3)
+            if next != name { (name, app) = (next, AppID(next)) }
+            if let app { machine.backlog.add(app, scheduled: 1) }
         }
         machine.scheduledCount = scheduled.count
-        return scheduled
+        machine.dedupe.restore(scheduled: scheduled)
     }
 
-    private func readKeys(_ scheduled: Set<UInt64>) throws(StoreError) {
+    private func readKeys() throws(StoreError) {
         let sizes = try connection.prepare(
-            "SELECT coalesce(sum(length(accepted)), 0), coalesce(sum(length(ended)), 0) FROM keys")
+            "SELECT coalesce(sum(length(accepted)), 0), coalesce(sum(length(ended)), 0), min(number) FROM keys")
         _ = try sizes.step()
         machine.dedupe.reserve(
-            messages: scheduled.count + Int(clamping: sizes.number(0)) / AcceptedKey.size,
+            messages: Int(clamping: sizes.number(0)) / AcceptedKey.size, from: sizes.isNull(2) ? .max : sizes.word(2),
             deliveries: Int(clamping: sizes.number(1)) / EndedKey.size)
         sizes.reset()
         let rows = try connection.prepare("SELECT number, accepted, ended, completed FROM keys ORDER BY number")
@@ -190,7 +191,7 @@ extension LedgerCore {
             }
             unsafe rows.withBlob(2) { bytes in
                 let count = bytes.count / EndedKey.size
-                machine.dedupe.restoreEnded((0..<count).map { unsafe EndedKey(bytes, at: $0) }, scheduled: scheduled)
+                machine.dedupe.restoreEnded((0..<count).map { unsafe EndedKey(bytes, at: $0) })
             }
             unsafe rows.withBlob(3) { bytes in
                 for index in 0..<(bytes.count / 8) { machine.dedupe.restoreCompleted(unsafe bytes.word(at: 8 * index)) }

@@ -135,7 +135,7 @@ final class LedgerPart {
         unsafe words.withUnsafeBytes { bytes in
             for index in 0..<(bytes.count / EndedKey.size) {
                 let key = unsafe EndedKey(bytes, at: index)
-                machine.dedupe.restore(key, scheduled: lookup.due.key(of: key.seq) == nil ? [] : [key.seq])
+                machine.dedupe.restore(key, isScheduled: lookup.due.key(of: key.seq) != nil)
             }
         }
     }

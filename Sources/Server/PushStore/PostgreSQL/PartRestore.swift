@@ -12,8 +12,6 @@ struct PartRestore: ~Copyable {
     private let lookup = PartLookup()
     private var lanes = WaitingLanes()
     private var times: [(first: UInt64, time: WallTime)] = []
-    private var scheduled: [DedupeMachine.ScheduledMessage] = []
-    private var scheduledNumbers: Set<UInt64> = []
     /// The rows of keys, in which ``finish()`` looks up some keys.
     private var rows: [KeyRow] = []
     private var next: UInt64
@@ -76,10 +74,9 @@ struct PartRestore: ~Copyable {
     mutating func addScheduled(_ seq: UInt64, due: UnixSeconds, app: AppID, key: AcceptedKey) throws(StoreError) {
         try check(seq, "later")
         lookup.due.add(seq, due: due, key: key)
-        scheduled.append(
-            DedupeMachine.ScheduledMessage(seq: seq, fingerprint: key.fingerprint, audience: key.audience))
-        scheduledNumbers.insert(seq)
-        machine.dedupe.expectTurns(of: key.fingerprint)
+        machine.dedupe.restore(scheduled: [
+            DedupeMachine.ScheduledMessage(seq: seq, fingerprint: key.fingerprint, audience: key.audience)
+        ])
         machine.backlog.add(app, scheduled: 1)
         machine.scheduledCount += 1
     }
@@ -91,7 +88,7 @@ struct PartRestore: ~Copyable {
         try check(number, count: stored.row.accepted.count, "groups")
         let row = stored.row
         machine.dedupe.restoreAccepted(row.accepted, from: number)
-        machine.dedupe.restoreEnded(row.ended, scheduled: scheduledNumbers)
+        machine.dedupe.restoreEnded(row.ended)
         for seq in row.completed { machine.dedupe.restoreCompleted(seq) }
         next = max(next, stored.next)
         oldest = oldest ?? number
@@ -123,7 +120,7 @@ struct PartRestore: ~Copyable {
     /// Returns the part, with the messages that wait in it.
     consuming func finish() -> LedgerPart {
         let (rows, lookup, cancelTimes) = (rows, lookup, cancelTimes)
-        machine.dedupe.finishRestoring(scheduled: scheduled) { (seq) in
+        machine.dedupe.finishRestoring { (seq) in
             Self.key(of: seq, in: rows) ?? lookup.due.key(of: seq)
         }
         machine.writer = LogWriter(

@@ -2,6 +2,27 @@ package import PushModel
 import PushPostgreSQL
 
 extension PostgreSQLRegistry {
+    package func pages(of lookUps: [UserLookUp]) async throws -> [AudiencePage?] {
+        let results = try await sessions.read { section in
+            for lookUp in lookUps {
+                section.call(RegistryStatements.users(for: lookUp.wording)) { parameters in
+                    parameters.append(texts: [lookUp.user])
+                    parameters.append(text: lookUp.app.name)
+                    parameters.append(after: nil)
+                    parameters.append(int8: Int64(UserLookUp.mostDevices + 1))
+                    parameters.append(int4: Int32(lookUp.kind.number))
+                }
+            }
+        }
+        return try zip(lookUps, results).map { lookUp, result -> AudiencePage? in
+            if result.rowCount > UserLookUp.mostDevices { return nil }
+            return AudiencePage(
+                devices: try result.rows.compactMap { row in
+                    try row.addressed(id: 1, token: 2, locale: 3, of: lookUp.user, in: lookUp.wording)
+                }, next: nil)
+        }
+    }
+
     package func page(
         of audience: Audience, app: AppID, kind: AddressKind, wording: Wording?, after cursor: AudienceCursor?,
         limit: Int
@@ -93,8 +114,7 @@ extension PostgreSQLRegistry {
             let part = users[index..<min(index + Self.usersAtOnce, users.count)]
             let wanted = size - devices.count
             let results = try await sessions.read { [after] section in
-                let statement = wording == nil ? RegistryStatements.users : RegistryStatements.usersWithLocales
-                return section.call(statement) { parameters in
+                section.call(RegistryStatements.users(for: wording)) { parameters in
                     parameters.append(texts: part)
                     parameters.append(text: app.name)
                     parameters.append(after: after)

@@ -283,10 +283,12 @@ enum RegistryStatements {
             """,
         parameters: [.byteaArray, .text])
 
-    /// The devices of users, user by user. The number of the user comes first, from 1.
-    static let users = users("devices-of-users", columns: "id, token")
-    /// The same with the locales.
-    static let usersWithLocales = users("devices-of-users-with-locales", columns: "id, token, locale")
+    /// The devices of users, user by user, with their locales if the message has forms. The number of the user comes first,
+    /// from 1.
+    static func users(for wording: Wording?) -> PostgreSQLStatement { wording == nil ? users : usersWithLocales }
+
+    private static let users = users("devices-of-users", columns: "id, token")
+    private static let usersWithLocales = users("devices-of-users-with-locales", columns: "id, token, locale")
 
     private static func users(_ name: String, columns: String) -> PostgreSQLStatement {
         PostgreSQLStatement(

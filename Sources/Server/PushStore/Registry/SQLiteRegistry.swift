@@ -30,6 +30,8 @@ package final class SQLiteRegistry: RegistryEngine, DeviceWriter {
     let owners = SharedOwnerChanges()
     let updated = UpdatedDevices()
     let choices = TagChoices()
+    /// The active devices of a user in an app, of one kind.
+    let ofUser: KeyedQuery<Device>
     /// The files that must keep their names. Without them, nothing is written.
     let files: OpenedFiles
     let state = Locked(State())
@@ -72,8 +74,8 @@ package final class SQLiteRegistry: RegistryEngine, DeviceWriter {
         let path = directory + "/registry.db"
         let database = try await RegistrySchema.open(path, cacheBytes: options.cacheBytes)
         do {
-            let registry = SQLiteRegistry(
-                database, try await RegistryKeys(in: database, among: files), identities, options, files, note, now)
+            let registry = try SQLiteRegistry(
+                database, await RegistryKeys(in: database, among: files), identities, options, files, note, now)
             try await registry.recall()
             files.add(database: path)
             return registry
@@ -86,7 +88,8 @@ package final class SQLiteRegistry: RegistryEngine, DeviceWriter {
     private init(
         _ database: Database, _ keys: RegistryKeys, _ identities: Identities, _ options: RegistryOptions,
         _ files: OpenedFiles, _ note: @escaping RegistryNote, _ now: @escaping @Sendable () -> WallTime
-    ) {
+    ) throws {
+        ofUser = try KeyedQuery(\.user, \.app, \.kind, where: \.deactivatedAt == nil)
         self.database = database
         self.files = files
         keyBook = keys

@@ -95,6 +95,11 @@ final class FakeRegistry: DeviceRegistry {
     let count = Locked(0)
     let failing = Locked(0)
     let pages = Locked(0)
+    /// The numbers of look-ups that were asked together, and whether they are answered.
+    let lookUps = Locked<[Int]>([])
+    let answersTogether = Locked(false)
+    /// The users whose look-ups are answered only alone.
+    let large = Locked<Set<String>>([])
     /// The numbers of the devices whose users get messages in a preferred app.
     let outranked = Locked<Set<Int>>([])
     /// The questions about them.
@@ -119,6 +124,24 @@ final class FakeRegistry: DeviceRegistry {
             return AudiencePage.Device(id: RouterWorld.identities.device(of: app, token: token), token: token)
         }
         return AudiencePage(devices: devices, next: end < count.withLock { $0 } ? AudienceCursor("\(end)") : nil)
+    }
+
+    func pages(of lookUps: [UserLookUp]) async throws -> [AudiencePage?] {
+        self.lookUps.withLock { $0.append(lookUps.count) }
+        guard answersTogether.withLock({ $0 }) else { throw Away() }
+        let large = large.withLock { $0 }
+        var pages: [AudiencePage?] = []
+        for lookUp in lookUps {
+            let isLarge = large.contains(lookUp.user)
+            pages.append(
+                isLarge ? nil : AudiencePage(devices: [Self.device(of: lookUp.user, in: lookUp.app)], next: nil))
+        }
+        return pages
+    }
+
+    static func device(of user: String, in app: AppID) -> AudiencePage.Device {
+        let token = RouterWorld.token(2_000_000 + (Int(user) ?? 0))
+        return AudiencePage.Device(id: RouterWorld.identities.device(of: app, token: token), token: token)
     }
 
     func outranked(
