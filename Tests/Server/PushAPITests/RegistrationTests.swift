@@ -151,6 +151,8 @@ import Testing
             "65"
         ),
         (#"{"token":"aa","user":"a\u0000b"}"#, 422, "invalid", "control character"),
+        (#"{"token":"aa","user":".."}"#, 422, "invalid", "/user: the user has a step . or .."),
+        (#"{"token":"aa","user":"team/./ada"}"#, 422, "invalid", "/user: the user has a step . or .."),
         (#"{"token":"aa","installation":""}"#, 422, "invalid", "1 to 128 are allowed"),
         (
             #"{"token":"aa","installation":"\#(String(repeating: "x", count: 129))"}"#, 422, "invalid", "129 bytes"

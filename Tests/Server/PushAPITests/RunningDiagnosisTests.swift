@@ -49,6 +49,17 @@ import Testing
             } == [])
     }
 
+    @Test(arguments: [(0, "more connections"), (49, "more connections"), (50, "50 Live Activities wait")])
+    func `A backlog of Live Activities without an address needs no connections`(activities: Int, advice: String) throws
+    {
+        let found = findings {
+            $0.statistics.apps = [app { ($0.waiting, $0.oldestWaitingMilliseconds) = (101, 301_000) }]
+            $0.unaddressedActivities = ["shop": activities]
+        }
+        let finding = try #require(found.first)
+        #expect(finding.code == .backlog && finding.advice?.contains(advice) == true)
+    }
+
     // MARK: Readiness
 
     @Test func `An obstacle has its app first and its advice last`() throws {

@@ -6,13 +6,16 @@ package import PushModel
 /// registered, or until all messages to it have ended. Of its messages, only the newest counts, because all others end.
 /// What was accepted and not looked up yet does not count: after a start, that is everything, and most of it may have
 /// an address.
+///
+/// If there is no room, an activity that was not looked up since the start is refused, too. It is kept in
+/// ``RefusedActivities`` until the registry was asked, so that its next message is accepted if it has an address.
 package struct UnaddressedActivities: Sendable {
     /// The number of activities of an app.
     package static let maxCount = 10_000
     /// The size of their payloads.
     package static let maxBytes = 16 << 20
-    /// The number of activities of which it is remembered that they have an address. Beyond it they are forgotten, and
-    /// count until they are looked up again.
+    /// The number of activities of which it is remembered that they have an address. Beyond it, the half that was used
+    /// least recently is forgotten until it is looked up again.
     static let maxKnown = 1 << 18
 
     private struct Entry {
@@ -35,7 +38,9 @@ package struct UnaddressedActivities: Sendable {
 
     private var entries: [UInt64: Entry] = [:]
     private var loads: [AppID: Load] = [:]
-    private var known: Set<UInt64> = []
+    /// The activities that have an address: those used last, and those used before them.
+    private var known: (recent: Set<UInt64>, former: Set<UInt64>) = ([], [])
+    private var refused = RefusedActivities()
     /// How many parts of the ledger this process carries out, of how many. Activities are spread evenly.
     package var share = (own: 1, all: 1)
 
@@ -54,7 +59,7 @@ package struct UnaddressedActivities: Sendable {
 
     /// Counts a message that is about to be stored. Returns false if there is no room for it; then nothing is counted.
     package mutating func admit(_ wait: ActivityWait) -> Bool {
-        if known.contains(wait.activity) { return true }
+        if isKnown(wait.activity) { return true }
         let entry = entries[wait.activity]
         let load = load(of: wait.app)
         if entry == nil, !fits(load.count + 1, Self.maxCount) { return false }
@@ -82,7 +87,7 @@ package struct UnaddressedActivities: Sendable {
     }
 
     package mutating func waits(_ wait: ActivityWait, newest seq: UInt64) {
-        if known.contains(wait.activity) { return }
+        if isKnown(wait.activity) { return }
         let newest = entries[wait.activity]?.newest ?? 0
         if seq >= newest { put(wait) }
         entries[wait.activity]?.newest = max(newest, seq)
@@ -98,17 +103,45 @@ package struct UnaddressedActivities: Sendable {
 
     package mutating func found(_ activity: UInt64) {
         remove(activity)
-        if known.count >= Self.maxKnown { known.removeAll() }
-        known.insert(activity)
+        know(activity)
     }
 
     package mutating func lost(_ wait: ActivityWait, newest seq: UInt64) {
-        known.remove(wait.activity)
+        known.recent.remove(wait.activity)
+        known.former.remove(wait.activity)
         waits(wait, newest: seq)
         guard let entry = entries[wait.activity], !entry.isLost else { return }
         entries[wait.activity]?.isLost = true
         loads[entry.app, default: Load()].count += 1
         loads[entry.app, default: Load()].bytes += entry.bytes
+    }
+
+    private mutating func isKnown(_ activity: UInt64) -> Bool {
+        if known.recent.contains(activity) { return true }
+        guard known.former.remove(activity) != nil else { return false }
+        know(activity)
+        return true
+    }
+
+    private mutating func know(_ activity: UInt64) {
+        known.former.remove(activity)
+        if known.recent.count >= Self.maxKnown / 2 { known = ([], known.recent) }
+        known.recent.insert(activity)
+    }
+
+    // MARK: Refusals
+
+    /// Keeps an activity that was refused, unless the registry had no address of it. Returns whether the registry is to
+    /// be asked, and is not being asked yet.
+    package mutating func refused(_ activity: RefusedActivity) -> Bool {
+        entries[activity.activity] == nil && refused.add(activity)
+    }
+
+    package mutating func takeRefused() -> [RefusedActivity] { refused.take() }
+
+    /// If a message to it was accepted by now, the look-up of that message decides.
+    package mutating func foundRefused(_ activity: RefusedActivity) {
+        if entries[activity.activity] == nil { know(activity.activity) }
     }
 
     // MARK: Counting

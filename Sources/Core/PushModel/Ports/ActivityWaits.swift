@@ -10,6 +10,25 @@ package protocol ActivityWaits: AnyObject, Sendable {
     func lost(_ wait: ActivityWait, newest seq: UInt64)
     /// Records that all messages to the activity have ended, up to this number.
     func ended(_ activity: UInt64, upTo seq: UInt64)
+
+    /// Calls the observer when there are activities to take with ``takeRefused()``, and again only after that has
+    /// returned none. Set before the first message is accepted.
+    func observeRefusals(_ observer: @escaping @Sendable () -> Void)
+    /// Takes the activities that were refused although it was not known whether they have an address.
+    func takeRefused() -> [RefusedActivity]
+    /// Records that a refused activity has an address, so that its next message is accepted.
+    func foundRefused(_ activity: RefusedActivity)
+}
+
+/// A Live Activity to which a message was refused before the registry was asked about it.
+package struct RefusedActivity: Sendable, Hashable {
+    package let activity: UInt64
+    package let app: AppID
+    package let name: String
+
+    package init(_ activity: UInt64, of app: AppID, name: String) {
+        (self.activity, self.app, self.name) = (activity, app, name)
+    }
 }
 
 /// The newest message to a Live Activity.
@@ -37,4 +56,7 @@ package final class NoActivityWaits: ActivityWaits {
     package func found(_ activity: UInt64) {}
     package func lost(_ wait: ActivityWait, newest seq: UInt64) {}
     package func ended(_ activity: UInt64, upTo seq: UInt64) {}
+    package func observeRefusals(_ observer: @escaping @Sendable () -> Void) {}
+    package func takeRefused() -> [RefusedActivity] { [] }
+    package func foundRefused(_ activity: RefusedActivity) {}
 }

@@ -146,7 +146,13 @@ struct EnvelopeReading {
     private func messageID() throws(Rejection) -> MessageID {
         guard let position = position(.id) else { throw Rejection(.missingField, detail: "id is missing") }
         try requireString(.id, at: position)
-        if let id = json.withUTF8(of: position, { unsafe MessageID(utf8: $0.bytes) }) { return id }
+        if let id = json.withUTF8(of: position, { unsafe MessageID(utf8: $0.bytes) }) {
+            guard !DotSteps.occur(in: id.text.utf8) else {
+                throw Rejection(
+                    .badField, detail: "id has a step . or .. of a path; HTTP could not look it up or cancel it")
+            }
+            return id
+        }
         let count = json.withUTF8(of: position) { $0.count }
         throw Rejection(
             .badField,

@@ -1,3 +1,4 @@
+import FoundationEssentials
 import PushAPI
 import PushLoop
 import PushModel
@@ -174,8 +175,11 @@ enum ActivitiesVerb {
             "id": .string(id), "app": .string(app), "to": to ?? ["activities": [.string(name)]],
             "live_activity": .object(live.merging(["event": .string("\(event)")]) { $1 }),
         ]
-        let ack = try await ControlOptions.client(arguments).ask(
-            "POST", at: "/v1/messages", body: envelope.bytes, for: ActivityAck.self)
+        let answer = try await ControlOptions.client(arguments).send("POST", to: "/v1/messages", body: envelope.bytes)
+        guard let ack = try? JSONDecoder().decode(ActivityAck.self, from: Data(answer.body)) else {
+            throw ControlClient.refusal(answer)
+        }
+        if let fault = ack.fault { throw Failure(ControlClient.refusal(answer).code, "the \(event) \(fault)") }
         if arguments.has("json") {
             ControlOptions.write(ack)
         } else {
@@ -194,4 +198,22 @@ private struct ActivityAck: Codable {
     let id: String
     let status: String
     let seq: UInt64?
+    let detail: String?
+    let retryAfterMilliseconds: Int64?
+
+    private enum CodingKeys: String, CodingKey {
+        case id, status, seq, detail
+        case retryAfterMilliseconds = "retry_after_ms"
+    }
+
+    /// Why the message is not accepted; nil if it is.
+    var fault: String? {
+        switch status {
+        case "accepted", "duplicate": return nil
+        case "busy":
+            let wait = retryAfterMilliseconds.map { " in \(DurationText.write(.milliseconds(max(0, $0))))" } ?? ""
+            return "is not accepted: Carillon is busy; try again\(wait). If it stays so, its log names the limit"
+        default: return "is not accepted: \(PlainText.line(detail ?? status, limit: 500))"
+        }
+    }
 }

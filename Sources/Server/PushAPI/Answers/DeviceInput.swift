@@ -38,6 +38,8 @@ package struct DeviceInput: Sendable, Equatable {
     package static let maxTags = 64
     package static let maxTagLength = 128
     package static let maxUserLength = 255
+    /// What is wrong with a user whose name has ``DotSteps``.
+    static let dotSteps = "has a step . or .. of a path; HTTP could not export or erase it"
     package static let maxWordLength = 64
     package static let maxActivityLength = 128
     package static let maxInstallationLength = 128
@@ -170,6 +172,7 @@ package struct DeviceInput: Sendable, Equatable {
         let codec = codec(id)
         var device = DeviceRegistration(app: id, token: try address(token, of: codec, named: "token"))
         device.user = try Self.text(user, named: "user", upTo: Self.maxUserLength)
+        if DotSteps.occur(in: (user ?? "").utf8) { throw DeviceFault("user \(Self.dotSteps)") }
         device.locale = try Self.text(locale, named: "locale", upTo: Self.maxWordLength)
         device.platform = try Self.text(platform, named: "platform", upTo: Self.maxWordLength)
         device.appVersion = try Self.text(appVersion, named: "app_version", upTo: Self.maxWordLength)

@@ -1,3 +1,4 @@
+import PushLogic
 import PushText
 package import PushTime
 
@@ -91,8 +92,17 @@ package struct RunningDiagnosis {
         return Finding(
             .warning, .backlog,
             "\(count == 1 ? "1 message waits" : "\(count) messages wait"); the oldest has been due for "
-                + DurationText.age(wait / 1000), of: app.app,
-            advice: "see the state of the app in 'carillon scale \(app.app)'; more connections may help")
+                + DurationText.age(wait / 1000), of: app.app, advice: advice(forBacklog: count, of: app.app))
+    }
+
+    private func advice(forBacklog count: UInt64, of app: String) -> String {
+        let activities = facts.unaddressedActivities[app] ?? 0
+        guard activities > 0, activities >= count / 2 else {
+            return "see the state of the app in 'carillon scale \(app)'; more connections may help"
+        }
+        return (activities == 1 ? "1 Live Activity waits" : "\(activities) Live Activities wait")
+            + " for an address: register the update tokens before updates are sent"
+            + (activities < UnaddressedActivities.maxCount ? "" : "; updates of other ones are answered busy")
     }
 
     private func slowAnswers(of app: StatsAnswer.App) -> Finding? {

@@ -11,6 +11,9 @@ package struct RunningFacts: Sendable {
     package var warnings: Set<String> = []
     /// The apps whose circuit breaker is open on this node.
     package var openBreakers: Set<String> = []
+    /// The number of Live Activities of each app for which messages wait on this node, and of which the registry has no
+    /// address.
+    package var unaddressedActivities: [String: Int] = [:]
     package var webhooks: [WebhookAnswer] = []
     package var losses = Losses()
     package var lastMinute = StatsHistory.Minute()

@@ -115,6 +115,22 @@ extension RouterActions.PageRequest {
     }
 }
 
+extension Router {
+    /// Looks up refused Live Activities, one after the other, until none is left. What cannot be looked up now is
+    /// looked up when its next message is refused.
+    nonisolated func askAboutRefused() {
+        Task.detached { [registry, waits = settings.activityWaits] in
+            while true {
+                let refused = waits.takeRefused()
+                if refused.isEmpty { return }
+                for activity in refused where (try? await registry.hasAddress(of: activity)) == true {
+                    waits.foundRefused(activity)
+                }
+            }
+        }
+    }
+}
+
 private enum PageResult {
     case page(AudiencePage)
     /// The registry can never answer this audience.
@@ -136,6 +152,17 @@ extension DeviceRegistry {
         if asked.preferred.isEmpty || page.devices.isEmpty { return page }
         return page.without(
             try await outranked(page.devices.map(\.id), of: asked.audience, by: asked.preferred))
+    }
+
+    fileprivate func hasAddress(of activity: RefusedActivity) async throws -> Bool {
+        var cursor: AudienceCursor?
+        repeat {
+            let page = try await page(
+                of: .activities([activity.name]), app: activity.app, kind: .activity, after: cursor, limit: 100)
+            if !page.devices.isEmpty { return true }
+            cursor = page.next
+        } while cursor != nil
+        return false
     }
 
     private func wholePage(_ asked: RouterActions.PageRequest) async throws -> AudiencePage {

@@ -67,6 +67,7 @@ package actor Router {
             ofOtherKinds: registry.ofOtherKinds, ownerChanges: registry.ownerChanges,
             now: MonotonicTime(nanoseconds: 0), wall: settings.wallClock(), activityWaits: settings.activityWaits)
         registry.observeActivities { [weak self] in self?.registered($0) }
+        settings.activityWaits.observeRefusals { [weak self] in self?.askAboutRefused() }
     }
 
     // MARK: Any thread

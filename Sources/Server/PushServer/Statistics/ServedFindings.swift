@@ -1,4 +1,5 @@
 import PushAPI
+import PushModel
 
 /// What the running server knows about itself, for `GET /v1/findings`.
 struct ServedFindings: FindingSource {
@@ -17,6 +18,9 @@ struct ServedFindings: FindingSource {
         facts.warnings = Set(pipeline.troubles.warnings)
         facts.openBreakers = Set(
             await gateways.statuses().filter { $0.gateway?.isLetAlone ?? false }.map(\.app.id.name))
+        for app in facts.statistics.apps.compactMap({ AppID($0.app) }) {
+            facts.unaddressedActivities[app.name] = pipeline.ledger.activityWaits.load(of: app).count
+        }
         facts.losses.events = pipeline.ledger.latest.droppedEvents
         facts.losses.published = await pipeline.bus.status.dropped
         facts.losses.acks = await pipeline.intake.counts.droppedAcks

@@ -139,7 +139,7 @@ extension LedgerMachine {
         let activities = decided.activities ?? AdmittedActivities(activityWaits)
         decided.activities = activities
         let activity = identities.activity(of: request.message.app, name: name)
-        return activities.admit(ActivityWait(request.message, to: activity))
+        return activities.admit(ActivityWait(request.message, to: activity), named: name)
     }
 
     private mutating func accept(

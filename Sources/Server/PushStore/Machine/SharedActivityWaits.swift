@@ -5,6 +5,7 @@ package import PushModel
 /// The Live Activities of all parts of a ledger for which messages wait and of which no address is known.
 package final class SharedActivityWaits: ActivityWaits {
     private let state = Locked(UnaddressedActivities())
+    private let refusalObserver = Locked<(@Sendable () -> Void)?>(nil)
 
     package init() {}
 
@@ -17,7 +18,14 @@ package final class SharedActivityWaits: ActivityWaits {
 
     // MARK: Storing
 
-    func admit(_ wait: ActivityWait) -> Bool { state.withLock { $0.admit(wait) } }
+    func admit(_ wait: ActivityWait, named name: String) -> Bool {
+        let (isAdmitted, isToAsk) = state.withLock { state in
+            if state.admit(wait) { return (true, false) }
+            return (false, state.refused(RefusedActivity(wait.activity, of: wait.app, name: name)))
+        }
+        if isToAsk { refusalObserver.withLock { $0 }?() }
+        return isAdmitted
+    }
 
     /// Records what became of messages that were admitted. Those without a number are not stored.
     fileprivate func end(_ messages: [(activity: UInt64, seq: UInt64?)]) {
@@ -37,6 +45,14 @@ package final class SharedActivityWaits: ActivityWaits {
     package func lost(_ wait: ActivityWait, newest seq: UInt64) { state.withLock { $0.lost(wait, newest: seq) } }
 
     package func ended(_ activity: UInt64, upTo seq: UInt64) { state.withLock { $0.ended(activity, upTo: seq) } }
+
+    package func observeRefusals(_ observer: @escaping @Sendable () -> Void) {
+        refusalObserver.withLock { $0 = observer }
+    }
+
+    package func takeRefused() -> [RefusedActivity] { state.withLock { $0.takeRefused() } }
+
+    package func foundRefused(_ activity: RefusedActivity) { state.withLock { $0.foundRefused(activity) } }
 }
 
 /// The messages to Live Activities of one group. However the group ends, those that are not stored count no more.
@@ -50,8 +66,8 @@ final class AdmittedActivities {
 
     deinit { withdraw() }
 
-    func admit(_ wait: ActivityWait) -> Bool {
-        guard waits.admit(wait) else { return false }
+    func admit(_ wait: ActivityWait, named name: String) -> Bool {
+        guard waits.admit(wait, named: name) else { return false }
         messages.append((wait.activity, nil))
         return true
     }

@@ -73,4 +73,8 @@ final class TestActivityWaits: ActivityWaits, @unchecked Sendable {
     func found(_ activity: UInt64) { state.found(activity) }
     func lost(_ wait: ActivityWait, newest seq: UInt64) { state.lost(wait, newest: seq) }
     func ended(_ activity: UInt64, upTo seq: UInt64) { state.ended(activity, upTo: seq) }
+    func observeRefusals(_ observer: @escaping @Sendable () -> Void) {}
+    func refused(_ activity: RefusedActivity) -> Bool { state.refused(activity) }
+    func takeRefused() -> [RefusedActivity] { state.takeRefused() }
+    func foundRefused(_ activity: RefusedActivity) { state.foundRefused(activity) }
 }

@@ -131,10 +131,54 @@ import Testing
 
     @Test func `What is known of addresses is bounded`() {
         let waits = TestActivityWaits()
-        for activity in 0...UInt64(UnaddressedActivities.maxKnown) { waits.found(activity) }
-        #expect(waits.admit(Self.wait(UInt64(UnaddressedActivities.maxKnown))))
+        let most = UInt64(UnaddressedActivities.maxKnown)
+        for activity in 0..<most { waits.found(activity) }
+        // What is used again counts as new.
+        #expect(waits.admit(Self.wait(1)))
+        for activity in most...(most + most / 2) { waits.found(activity) }
+        for activity in [1, most, most + most / 2] { #expect(waits.admit(Self.wait(activity))) }
         #expect(waits.state.waiting == 0)
         #expect(waits.admit(Self.wait(0)))
         #expect(waits.state.waiting == 1)
+    }
+
+    // MARK: Refusals
+
+    private static func refused(_ activity: UInt64, app: AppID = shop) -> RefusedActivity {
+        RefusedActivity(activity, of: app, name: "order-\(activity)")
+    }
+
+    @Test func `An activity that is refused before it was looked up has room if the registry has an address`() {
+        let waits = Self.full()
+        #expect(!waits.admit(Self.wait(20_000)) && waits.refused(Self.refused(20_000)))
+        // Asking goes on until nothing is left.
+        #expect(!waits.refused(Self.refused(20_001)))
+        #expect(Set(waits.takeRefused()) == [Self.refused(20_000), Self.refused(20_001)])
+        waits.foundRefused(Self.refused(20_000))
+        #expect(waits.admit(Self.wait(20_000)) && !waits.admit(Self.wait(20_001)))
+        #expect(!waits.refused(Self.refused(20_001)))
+        #expect(waits.takeRefused() == [Self.refused(20_001)] && waits.takeRefused() == [])
+        #expect(waits.refused(Self.refused(20_001)))
+        #expect(waits.state.load(of: Self.shop).count == 10_000)
+    }
+
+    @Test func `The registry is not asked again about an activity of which it had no address`() {
+        let waits = Self.full()
+        #expect(!waits.refused(Self.refused(5)) && waits.takeRefused() == [])
+        // The look-up of an accepted message is newer than that of a refused one.
+        waits.foundRefused(Self.refused(5))
+        #expect(waits.state.load(of: Self.shop).count == 10_000)
+    }
+
+    @Test func `What is kept of refused activities is bounded, for each app and for all`() {
+        let waits = TestActivityWaits()
+        for app in 0..<20 {
+            for activity in UInt64(1)...1100 {
+                _ = waits.refused(Self.refused(UInt64(app) * 10_000 + activity, app: AppID("app-\(app)")!))
+            }
+        }
+        let taken = waits.takeRefused()
+        #expect(taken.count == 16 << 10)
+        #expect(Dictionary(grouping: taken, by: \.app).values.allSatisfy { $0.count == 1024 })
     }
 }

@@ -122,6 +122,9 @@ import Testing
             ("{\"id\":\"a\u{9f}\",\"app\":\"shop\"}", .badField, "control"),
             (Examples.envelope(#""collapse_id":"a\u0085b""#), .badField, "control"),
             (#"{"id":"\#(String(repeating: "ä", count: 65))","app":"shop"}"#, .badField, "130 bytes"),
+            (#"{"id":"..","app":"shop"}"#, .badField, "id has a step . or .."),
+            (#"{"id":"order/./1","app":"shop"}"#, .badField, "id has a step . or .."),
+            (#"{"id":"a\\..","app":"shop"}"#, .badField, "id has a step . or .."),
             (#"{"id":"a","app":"shopp"}"#, .unknownApp, #""shopp""#), (#"{"id":"a","app":""}"#, .unknownApp, ""),
             (#"{"id":"a","app":null}"#, .badField, "app is null, not a string"),
             // Options.

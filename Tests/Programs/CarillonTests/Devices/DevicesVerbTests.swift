@@ -176,6 +176,7 @@ import Testing
                 "\(token),,\(String(repeating: "x", count: 129)),shop,",
                 "\(token),,\((0..<65).map { "t\($0)" }.joined(separator: ";")),shop,", "\(token),a\u{7},,shop,",
                 "\(token),,,shop,\(token)", "zzzz,,,shop,", "<\(token)>,,,shop,",
+                "\(token),team\\..,,shop,",
             ]
             let text = "token,user,tags,app,replaces\n" + rows.joined(separator: "\n") + "\n"
             let ended = try await scene.run(
@@ -188,11 +189,12 @@ import Testing
                 "line 6: rejected: there are 65 tags; a device has at most 64",
                 "line 7: rejected: user contains a control character", "line 8: rejected: replaces is the same token",
                 "line 9: rejected: token is not a device token: it has 3 bytes; a device token has 32 or more",
+                "line 11: rejected: user has a step . or .. of a path",
             ]
             #expect(faults.count == expected.count)
             for (fault, beginning) in zip(faults, expected) { #expect(fault.hasPrefix(beginning), "\(fault)") }
             #expect(!ended.errors.contains(token.prefix(10)))
-            #expect(ended.output == "Imported: 1 new, 0 known, 0 reactivated, 8 rejected\n")
+            #expect(ended.output == "Imported: 1 new, 0 known, 0 reactivated, 9 rejected\n")
         }
     }
 

@@ -32,13 +32,15 @@ import Testing
     func ids() {
         guard case .named(let id) = Self.identity("{}", notifID: "order 7"),
             case .named(let long) = Self.identity("{}", notifID: String(repeating: "x", count: 100)),
-            case .named(let control) = Self.identity("{}", notifID: "a\u{0}b")
+            case .named(let control) = Self.identity("{}", notifID: "a\u{0}b"),
+            case .named(let steps) = Self.identity("{}", notifID: "a/../b")
         else {
             Issue.record("not named")
             return
         }
         #expect(id.text.hasPrefix("gorush-order 7-") && id.text.utf8.count == 15 + 32)
         #expect(long.text.utf8.count == 7 + 32 && control.text.utf8.count == 7 + 32)
+        #expect(steps.text.utf8.count == 7 + 32)
     }
 
     /// A ledger that knows when ids were accepted.

@@ -36,7 +36,7 @@ enum GorushIdentity: Sendable, Equatable {
 
     private static func id(from digest: Digest256, name: String = "") -> MessageID {
         let hex = digest.hex.prefix(digits)
-        if !name.isEmpty, let id = MessageID("gorush-\(name)-\(hex)") { return id }
+        if !name.isEmpty, let id = MessageID("gorush-\(name)-\(hex)"), !DotSteps.occur(in: id.text.utf8) { return id }
         return id(ofHash: "\(hex)")
     }
 

@@ -14,6 +14,8 @@ struct DeviceProperties: Sendable {
         user = read.optional(
             "user", as: .text(0...DeviceInput.maxUserLength),
             about: "The user of the device. An empty text removes it; without the key, the device keeps its user.")
+        read.require(
+            !DotSteps.occur(in: (user ?? "").utf8), at: "user", detail: "the user \(DeviceInput.dotSteps)")
         tags = read.optional(
             "tags", as: .list(of: .text(1...DeviceInput.maxTagLength), count: 0...DeviceInput.maxTags),
             about: "All tags of the device, in a form separated by commas. Without the key, it keeps its tags.")

@@ -47,7 +47,7 @@ package struct GetTrace: Endpoint {
     package static let operation = Operation(
         .get, at: "/v1/trace", id: "getTrace", access: .role(.observe), subject: "Events",
         summary: "Returns the events of one message, device, delivery, user or Live Activity, in order.",
-        problems: [.unknownMessage])
+        problems: [.unknownMessage, .unknownApp])
 
     private let traces: Traces
     private let apps: AppCatalog
@@ -71,6 +71,8 @@ package struct GetTrace: Endpoint {
         let found: TraceSearch.Found
         if let activity = input.activity, let app {
             found = try await traces.activity(activity, of: app, startedBy: input.message, in: search)
+            // An app that is not in the configuration any more may have events.
+            if found.lines.isEmpty { try apps.check(app) }
         } else if let message = input.message {
             found = try await traces.searches.run {
                 if let family { return try await search.message(message, apps: family.members) }

@@ -171,16 +171,26 @@ def commands():
     for words, code in ((["start", "a", "--app", "shop", "--type", "T", "--user", "ada"], 64),
                         (["update", "a", "--app", "shop", "--state", "[]"], 64), (["end", "a"], 64),
                         (["update", "a", "--app", "nobody"], 65), (["show", "a", "--app", "shop"], 65),
+                        (["show", "a", "--app", "nobody"], 65), (["show", "a", "--app", "nobody", "--follow"], 65),
                         (["update", "x" * 101, "--app", "shop"], 64), (["show", "x" * 128, "--app", "shop"], 65),
                         (["show", "x" * 129, "--app", "shop"], 64)):
-        serve.verb("activities", *words, code=code)
+        answer = serve.verb("activities", *words, code=code)
+        assert ("nobody" in words) == ('there is no app "nobody"' in answer), answer
+    # An activity is over, too, when its last address is removed.
+    following = Child(os.environ["CARILLON_PROGRAM"], "activities", "show", "order-2", "--app", "shop", "--follow",
+                      "--data", scene.data)
+    following.heard("no event mentions the Live Activity order-2 of shop yet")
+    register(serve, activity["token"], "order-2")
+    following.heard("egistered")
+    assert control(serve, "POST", "/v1/apps/shop/devices/remove", {"token": activity["token"]})[0] == 200
+    assert following.end() == 0, following.lines
     serve.stop()
     assert "activity_ended" in show()
 
 
 def unaddressed():
     """Ten thousand activities of which the registry has no address may wait. More is busy, at all doors and after a
-    kill, until one of them is cancelled or has an address."""
+    kill, until one of them is cancelled or has an address. An activity with an address is not."""
     scene = Scene()
     scene.apps["news"] = scene.app("news")
     serve = scene.serve()
@@ -189,6 +199,15 @@ def unaddressed():
     def update(name, activity, **more):
         return live(name, {"activities": [activity]}, "update", **more)
 
+    number, _ = phone(scene)
+
+    def open_activity(name):
+        """Opens an activity on a phone, and registers its address."""
+        opened = json.loads(scene.simulator.ask("/activities", "POST", json.dumps(
+            {"phone": number, "type": "Delivery", "attributes": {"name": name}, "content_state": {}})))
+        register(serve, opened["token"], name)
+
+    open_activity("addressed")
     count, step = 10_000, 2000
     for first in range(0, count, step):
         # A message to two activities is one to each.
@@ -223,6 +242,8 @@ def unaddressed():
     # An activity counts from its look-up on, so that a few more may be accepted before.
     until(is_busy)
     assert producer.push(update("busy", "more"))["retry_after_ms"] == 10_000
+    answer = serve.verb("activities", "update", "more", "--app", "shop", code=69)
+    assert "the update is not accepted: Carillon is busy; try again in 10s" in answer and "{" not in answer, answer
     assert [one["status"] for one in producer.batch([update("busy", "more"), update("newer", "order-0")])] == [
         "busy", "accepted"]
     assert control(serve, "POST", "/v1/messages", update("busy", "more"))[0] == 503
@@ -235,6 +256,10 @@ def unaddressed():
     serve = scene.serve()
     producer, monitor = Producer(serve), Monitor(serve, since=0)
     until(is_busy)
+    # The look-up follows the first refusal since the start.
+    until(lambda: producer.push(
+        live("addressed-end", {"activities": ["addressed"]}, "end"))["status"] in ("accepted", "duplicate"))
+    assert monitor.completed("addressed-end")["addressed-end"]["sent"] == 1
     # A message to two activities leaves two.
     reduce(10_000)
     cancel("u-2")
@@ -243,10 +268,7 @@ def unaddressed():
     until(lambda: not is_busy())
     until(is_busy)
     reduce(10_000)
-    number, _ = phone(scene)
-    opened = json.loads(scene.simulator.ask("/activities", "POST", json.dumps(
-        {"phone": number, "type": "Delivery", "attributes": {"name": "order-9"}, "content_state": {}})))
-    register(serve, opened["token"], "order-9")
+    open_activity("order-9")
     assert monitor.completed("u-8")["u-8"]["sent"] == 1
     count -= 1
     until(lambda: not is_busy())

@@ -258,6 +258,8 @@ def found(scene):
     scene.ask("DELETE", "/v1/users/{user}", values={"user": "eve"}, expect=200)
     answer = scene.ask("GET", "/v1/trace", query="?message=nope", expect=404)
     assert answer.json["code"] == "unknown_message", answer
+    answer = scene.ask("GET", "/v1/trace", query="?activity=nope&app=nope", expect=404)
+    assert answer.json["code"] == "unknown_app", answer
     scene.ask("GET", "/readyz", query="?app=shop", expect=200)
     scene.ask("GET", "/readyz", query="?app=gone", expect=503)
     scene.ask("GET", "/v1/devices", query="?limit=1&user=ada&tag=beta&active=true", expect=200)
