@@ -56,7 +56,10 @@ import Testing
         #expect(desk.completed.map(\.counts.sent) == [1])
     }
 
-    @Test(arguments: [true, false]) func `A message for whoever has the device is sent to the next user`(isRetried: Bool) {
+    @Test(arguments: [true, false])
+    func `A message for whoever has the device is sent to the next user`(
+        isRetried: Bool
+    ) {
         let desk = RouterDesk(credit: isRetried ? 10 : 0)
         desk.accept(F.accepted(1, to: .everyone))
         desk.machine.pageCame(Self.page(0..<2), for: desk.pages[0].message)

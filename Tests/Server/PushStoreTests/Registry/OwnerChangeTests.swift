@@ -9,7 +9,8 @@ import Testing
     private typealias Scene = RegistryScene
 
     @Test(arguments: RegistryKind.allCases)
-    func `Another user, a sign-out, a removal and an erasure are known from then on`(_ kind: RegistryKind) async throws {
+    func `Another user, a sign-out, a removal and an erasure are known from then on`(_ kind: RegistryKind) async throws
+    {
         try await Scene.open(on: kind) { registry, scene in
             let changes = registry.ownerChanges
             let obstacle = { (number: Int, isPersonal: Bool, since: UInt32) in
