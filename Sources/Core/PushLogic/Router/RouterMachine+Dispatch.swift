@@ -93,7 +93,7 @@ extension RouterMachine {
         let content = messages[message].accepted.message
         let device = identities.device(of: content.app, token: token)
         let foundAt = messages[message].foundAt
-        if let outcome = obstacle(to: device) ?? suppression(of: device, foundAt: foundAt, for: message) {
+        if let outcome = obstacle(to: device) ?? otherOwner(of: device, foundAt: foundAt, for: message) {
             report(FanOut.Unsent(device, token: token, outcome), of: message)
         } else {
             let id = DeliveryID.derived(app: content.app, message: content.id, token: token)

@@ -41,9 +41,12 @@ extension RouterMachine {
     /// Returns why nothing is sent to a device that was found earlier; nil if it is still as it was.
     func suppression(of device: DeviceID, foundAt: UInt32, for message: MessageHandle) -> DeliveryOutcome? {
         if !inactive.isEmpty, inactive.contains(device) { return suppression(of: device) }
+        return otherOwner(of: device, foundAt: foundAt, for: message)
+    }
+
+    func otherOwner(of device: DeviceID, foundAt: UInt32, for message: MessageHandle) -> DeliveryOutcome? {
         if suppressed.ownerChanges.latest == foundAt { return nil }
-        let accepted = messages[message].accepted
-        return suppressed.ownerChanges.obstacle(to: device, foundAt: foundAt, isPersonal: accepted.isPersonal)
+        return suppressed.ownerChanges.obstacle(to: device, foundAt: foundAt, of: messages[message].accepted)
             .map { .suppressed($0) }
     }
 

@@ -114,6 +114,11 @@ extension RouterMachine {
                 turn: BegunTurn(of: accepted), after: query.after, limit: policy.page))
     }
 
+    /// Takes note that a request for a page was not answered, and is made again now.
+    package mutating func asksAgain(for message: MessageHandle) {
+        messages[message].fanOut?.asked(at: suppressed.ownerChanges.latest)
+    }
+
     /// Schedules the next request for a page after the registry failed. The delay grows with each failure; other
     /// messages are not delayed.
     package mutating func pageFailed(for message: MessageHandle, error: String) {

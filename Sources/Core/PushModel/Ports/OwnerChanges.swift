@@ -5,9 +5,9 @@ package protocol OwnerChanges: AnyObject, Sendable {
     var latest: UInt32 { get }
 
     /// Returns why nothing is sent to a device that was found after the change with this number; nil if it is as it was.
-    ///
-    /// - Parameter isPersonal: Whether the message is meant for a user, and not for the device whoever uses it.
-    func obstacle(to device: DeviceID, foundAt number: UInt32, isPersonal: Bool) -> DeliveryOutcome.Suppression?
+    func obstacle(
+        to device: DeviceID, foundAt number: UInt32, of message: AcceptedMessage
+    ) -> DeliveryOutcome.Suppression?
 }
 
 /// For registries without users.
@@ -16,6 +16,6 @@ package final class NoOwnerChanges: OwnerChanges {
 
     package var latest: UInt32 { 0 }
     package func obstacle(
-        to device: DeviceID, foundAt number: UInt32, isPersonal: Bool
+        to device: DeviceID, foundAt number: UInt32, of message: AcceptedMessage
     ) -> DeliveryOutcome.Suppression? { nil }
 }

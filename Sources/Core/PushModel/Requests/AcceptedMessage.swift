@@ -36,6 +36,12 @@ package struct AcceptedMessage: Sendable {
         return message.wording?.values != nil
     }
 
+    /// Whether the message names this user, and says the same to each.
+    package func isAlsoFor(_ user: String?) -> Bool {
+        guard let user, case .users(let users) = audience, message.wording?.values == nil else { return false }
+        return users.contains { $0.isExactly(user) }
+    }
+
     /// The time since which the message waits: its acceptance, or a later time for which it was scheduled.
     package var begin: WallTime { max(acceptedAt, message.notBefore.map { WallTime($0) } ?? .distantPast) }
 

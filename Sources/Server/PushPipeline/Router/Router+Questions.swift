@@ -37,6 +37,7 @@ extension Router {
                     if index < found.count, let page = found[index] {
                         router.machine.pageCame(page, for: asked.message)
                     } else {
+                        router.machine.asksAgain(for: asked.message)
                         router.ask(asked)
                     }
                 }

@@ -67,10 +67,10 @@ struct DeactivationBatch: Sendable {
         }
         var result = Result()
         for id in touched {
-            if let before = devices[id]?.before {
-                if devices[id]?.after == nil {
+            if let change = devices[id], let before = change.before {
+                if change.isErased || change.after == nil {
                     result.left.append((id, .removed))
-                } else if devices[id]?.after?.isEmptied == true, !before.isEmptied {
+                } else if change.after?.isEmptied == true, !before.isEmptied {
                     result.left.append((id, .erased))
                 }
             }

@@ -23,7 +23,8 @@ struct DeviceChange: Sendable {
 
     /// Whether other nodes must learn that nothing, or something, may be sent to the device from now on, or why.
     var concernsSending: Bool {
-        (before?.isActive ?? true) != (after?.isActive ?? true) || before?.kind != after?.kind
+        (before != nil && after == nil)
+            || (before?.isActive ?? true) != (after?.isActive ?? true) || before?.kind != after?.kind
             || (before?.isEmptied ?? false) != (after?.isEmptied ?? false)
     }
 }

@@ -113,8 +113,8 @@ extension DeviceWriter {
     private func noteOwner(of before: Device, after: Device?) {
         if after == nil {
             owners.note(.removed, of: before.deviceId)
-        } else if before.isActive, let user = before.user, after?.user.map({ $0.isExactly(user) }) != true {
-            owners.note(.newUser, of: before.deviceId)
+        } else if !before.isEmptied, let user = before.user, after?.user.map({ $0.isExactly(user) }) != true {
+            owners.note(.newUser(after?.user), of: before.deviceId)
         }
     }
 

@@ -2,17 +2,18 @@ import PushLoop
 package import PushModel
 import Synchronization
 
-/// The latest changes of owners, in memory: about 40 bytes each.
+/// The latest changes of owners, in memory: up to 100 bytes each.
 package final class SharedOwnerChanges: OwnerChanges {
     enum Change {
         case removed
         case erased
-        case newUser
+        case newUser(String?)
     }
 
     /// The last changes of a device.
     private struct Entry {
         var number: UInt32
+        var user: String?
         /// The last one after which it was not registered any more.
         var end: (number: UInt32, reason: DeliveryOutcome.Suppression)?
     }
@@ -40,11 +41,11 @@ package final class SharedOwnerChanges: OwnerChanges {
         table.withLock { table in
             let next = number.load(ordering: .relaxed) &+ 1
             var entry = table[device] ?? Entry(number: next)
-            entry.number = next
+            (entry.number, entry.user) = (next, nil)
             switch change {
             case .removed: entry.end = (next, .unknownDevice)
             case .erased: entry.end = (next, .erased)
-            case .newUser: break
+            case .newUser(let user): entry.user = user
             }
             table.recent[device] = entry
             if table.recent.count >= limit {
@@ -56,12 +57,15 @@ package final class SharedOwnerChanges: OwnerChanges {
     }
 
     package func obstacle(
-        to device: DeviceID, foundAt number: UInt32, isPersonal: Bool
+        to device: DeviceID, foundAt number: UInt32, of message: AcceptedMessage
     ) -> DeliveryOutcome.Suppression? {
         if latest == number { return nil }
         guard let entry = table.withLock({ $0[device] }) else { return nil }
         if let end = entry.end, Self.isLater(end.number, than: number) { return end.reason }
-        return isPersonal && Self.isLater(entry.number, than: number) ? .reassigned : nil
+        guard message.isPersonal, Self.isLater(entry.number, than: number), !message.isAlsoFor(entry.user) else {
+            return nil
+        }
+        return .reassigned
     }
 
     /// Numbers begin anew after the highest one, long after the changes before it are forgotten.

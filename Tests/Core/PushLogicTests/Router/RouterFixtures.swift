@@ -27,9 +27,11 @@ final class TestOwnerChanges: OwnerChanges, @unchecked Sendable {
         reassigned[device] = latest
     }
 
-    func obstacle(to device: DeviceID, foundAt number: UInt32, isPersonal: Bool) -> DeliveryOutcome.Suppression? {
+    func obstacle(
+        to device: DeviceID, foundAt number: UInt32, of message: AcceptedMessage
+    ) -> DeliveryOutcome.Suppression? {
         if removed[device] ?? 0 > number { return .unknownDevice }
-        return isPersonal && reassigned[device] ?? 0 > number ? .reassigned : nil
+        return message.isPersonal && reassigned[device] ?? 0 > number ? .reassigned : nil
     }
 }
 

@@ -101,7 +101,7 @@ def next_owner():
     producer, monitor = Producer(serve), Monitor(serve)
     add = lambda number, user: json.loads(
         serve.verb("devices", "add", "shop", token(number), "--user", user, "--json"))["device"]
-    names = ["erased", "removed", "switched", "signed-out"]
+    names = ["erased", "removed", "switched", "signed-out", "deactivated"]
     devices = [add(number, name) for number, name in enumerate(names)]
     scene.simulator.faults({"match": {}, "answer": {"status": 503, "reason": "ServiceUnavailable"}})
     for name in names:
@@ -112,7 +112,8 @@ def next_owner():
         push(producer, f"held-{name}", name)
     serve.verb("users", "erase", "erased")
     serve.verb("devices", "remove", devices[1])
-    for number in range(3):
+    assert control(serve, "POST", f"/v1/devices/{devices[4]}/deactivate", {"reason": "lost"})[0] == 200
+    for number in (0, 1, 2, 4):
         add(number, "next")
     assert control(serve, "POST", "/v1/apps/shop/devices", {"token": token(3), "user": ""})[0] < 300
     scene.simulator.faults()
@@ -120,10 +121,10 @@ def next_owner():
     counts = monitor.completed(*(f"{kind}-{name}" for kind in ("tried", "held") for name in names))
     assert all(one["sent"] == 0 for one in counts.values()), counts
     reasons = [monitor.of("delivery/suppressed", f"tried-{name}")[0]["reason"] for name in names]
-    assert reasons == ["erased", "unknown_device", "reassigned", "reassigned"], reasons
+    assert reasons == ["erased", "unknown_device"] + 3 * ["reassigned"], reasons
     assert scene.simulator.accepted() == []
     push(producer, "welcome", "next")
-    assert monitor.completed("welcome")["welcome"]["sent"] == 3
+    assert monitor.completed("welcome")["welcome"]["sent"] == 4
     serve.stop()
 
 
