@@ -176,7 +176,7 @@ def deliveries():
     monitor = Monitor(serve, "delivery/shop/", since=0)
     sent = lambda: monitor.kinds.get("delivery/sent", [])
     monitor.until(lambda: len(sent()) >= 6 * per_life and len({e["message_id"] for e in sent()}) == 6 * per_life)
-    print(f"{len(monitor.events)} events, {serve.resident() >> 20} MiB resident")
+    print(f"{len(monitor.events)} events, {serve.resident >> 20} MiB resident")
     numbers = [event["seq"] for event in monitor.events]
     for name, receiver in receivers.items():
         until(lambda: receiver.check(numbers))
