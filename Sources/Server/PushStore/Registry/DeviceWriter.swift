@@ -97,10 +97,8 @@ extension DeviceWriter {
     /// Holds in memory what was written.
     private func remember(_ changes: DeviceChanges) {
         for change in changes.list {
-            if let before = change.before {
-                noteOwner(of: before, after: change.after)
-            }
             guard let device = change.after else { continue }
+            if let before = change.before { noteUser(of: device, after: before) }
             if device.isActive { gone.remove(device.deviceId) } else { gone.insert(device.deviceId) }
             if device.isActive, !emptied.isEmpty { emptied.remove(device.deviceId) }
             if device.kind == nil { others.remove(device.deviceId) } else { others.insert(device.deviceId) }
@@ -110,12 +108,9 @@ extension DeviceWriter {
         }
     }
 
-    private func noteOwner(of before: Device, after: Device?) {
-        if after == nil {
-            owners.note(.removed, of: before.deviceId)
-        } else if !before.isEmptied, let user = before.user, after?.user.map({ $0.isExactly(user) }) != true {
-            owners.note(.newUser(after?.user), of: before.deviceId)
-        }
+    private func noteUser(of device: Device, after before: Device) {
+        guard !before.isEmptied, let user = before.user, device.user.map({ $0.isExactly(user) }) != true else { return }
+        owners.note(.newUser(device.user), of: device.deviceId)
     }
 
     /// Holds in memory what deactivations changed.
