@@ -16,7 +16,8 @@ class Clock:
 
     def __init__(self, scene, **ahead):
         self.now = int(time.time()) + 1
-        self.local = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(self.now))
+        # Carillon shows a time without seconds if there are none.
+        self.local = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(self.now)).removesuffix(":00")
         self.directory = scene.path("zones")
         os.makedirs(os.path.join(self.directory, "Test"), exist_ok=True)
         os.environ["TZDIR"] = self.directory
