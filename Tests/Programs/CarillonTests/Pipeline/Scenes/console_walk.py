@@ -249,7 +249,7 @@ def broadcast():
     for number in range(120):
         console.register(number, "flood", start="dd")
     producer.push({"id": "flood", "app": "shop", "to": {"users": ["flood"]}, "alert": "x"})
-    console.go("#/overview", "The brake of shop is on", "Check environment and topic")
+    console.go("#/overview", "The brake of shop is on", "Check topic and environment")
     assert "1 alarm" in browser.run("document.querySelector('#bar').innerText") or "alarms" in browser.text()
     browser.click(".alarms a", "Open the gateway shop")
     browser.see("The brake is on: no device is deactivated", "releases itself after ten minutes")
