@@ -1,7 +1,8 @@
 package import PushTime
 
-/// The rate at which an app may send, where its push service counts requests by the minute. Deliveries drip: what a
-/// minute allows is spread over it, and at most a tenth of a second, and one delivery, is saved up.
+/// The rate at which an app may send, where its push service counts requests by the minute. What a minute allows is
+/// spread over it: at most a tenth of a second, and one delivery, is saved up, and less than a hundredth of a second is
+/// saved further.
 ///
 /// All amounts are whole nanoseconds, so that no rounding error lets more through than the rate allows.
 package struct SendingRate: Sendable {
@@ -10,8 +11,9 @@ package struct SendingRate: Sendable {
 
     private static let minute: Int64 = 60_000_000_000
     private static let window: Int64 = 100_000_000
-    /// The least time to wait for. At a high rate, a wake-up for each delivery would cost more than the delivery.
-    private static let drop: Int64 = 10_000_000
+    /// The least time whose deliveries are sent together. At a high rate, a wake-up and a write for each delivery would
+    /// cost more than the delivery.
+    private static let step: Int64 = 10_000_000
 
     /// The time between two deliveries.
     private var interval: Int64
@@ -33,7 +35,8 @@ package struct SendingRate: Sendable {
         let earliest = now + .nanoseconds(-(Self.window + interval))
         let empty = max(emptyAt ?? earliest, earliest)
         emptyAt = empty
-        return Int(clamping: max(0, now.nanoseconds &- empty.nanoseconds) / interval)
+        let saved = max(0, now.nanoseconds &- empty.nanoseconds)
+        return saved < Self.step ? 0 : Int(clamping: saved / interval)
     }
 
     /// Notes that deliveries are sent. Called after ``room(_:)``.
@@ -44,7 +47,7 @@ package struct SendingRate: Sendable {
     }
 
     /// The time of the next look, if there is no room now.
-    package var nextRoom: MonotonicTime? { emptyAt.map { $0 + .nanoseconds(max(interval, Self.drop)) } }
+    package var nextRoom: MonotonicTime? { emptyAt.map { $0 + .nanoseconds(max(interval, Self.step)) } }
 
     /// Changes the rate. What was sent before counts by the former one.
     package mutating func change(perMinute: Int) { interval = Self.interval(perMinute) }

@@ -33,7 +33,12 @@ import Testing
         var rate = SendingRate(perMinute: 600_000)
         #expect(send(&rate, at: start) == 1001)
         #expect(rate.room(start) == 0)
-        #expect(rate.room(start + .milliseconds(1)) == 10)
+        // Not a few at a time, also while answers come.
+        #expect(rate.room(start + .milliseconds(9)) == 0)
+        #expect(rate.room(start + .milliseconds(10)) == 100)
+        #expect(send(&rate, at: start + .milliseconds(10), atMost: 30) == 30)
+        #expect(rate.room(start + .milliseconds(12)) == 0)
+        #expect(rate.room(start + .milliseconds(13)) == 100)
         #expect(send(&rate, at: start + .seconds(3600)) == 1001)
         var slow = SendingRate(perMinute: 1)
         #expect(send(&slow, at: start) == 1)
