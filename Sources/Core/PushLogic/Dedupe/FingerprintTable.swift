@@ -13,10 +13,10 @@
 package final class FingerprintTable {
     @unsafe
     private struct Shard {
-        /// The low bits of a fingerprint, and in their place the highest bits of its number. Never 0 for an entry.
-        var keys: UnsafeMutablePointer<UInt64>?
-        /// The other 32 bits of the number.
-        var values: UnsafeMutablePointer<UInt32>?
+        /// The slots. Each has the low bits of a fingerprint, and in place of the others the highest bits of its number;
+        /// this word is 0 only in an empty slot. In a table with values, the other 32 bits of the number follow, so that
+        /// most entries are in one line of the cache.
+        var slots: UnsafeMutableRawPointer?
         var capacity = 0
         var count = 0
     }
@@ -40,12 +40,14 @@ package final class FingerprintTable {
     private let low: UInt64
     private let shards: UnsafeMutablePointer<Shard>
     private let hasValues: Bool
+    private let slotSize: Int
     // A pointer because the compiler checks accesses to other stored properties of a class for exclusivity, which takes a
     // sixth of the time of filling a table.
     private let totals: UnsafeMutablePointer<Totals>
 
     package init(hasValues: Bool, space: NumberSpace = .whole) {
         self.hasValues = hasValues
+        slotSize = hasValues ? 12 : 8
         self.space = space
         shardBits = UInt64(space.shardBits)
         shardCount = 1 << space.shardBits
@@ -58,8 +60,7 @@ package final class FingerprintTable {
 
     deinit {
         for index in 0..<shardCount {
-            unsafe shards[index].keys?.deallocate()
-            unsafe shards[index].values?.deallocate()
+            unsafe shards[index].slots?.deallocate()
         }
         unsafe shards.deallocate()
         unsafe totals.deallocate()
@@ -68,7 +69,7 @@ package final class FingerprintTable {
     package var count: Int { unsafe totals.pointee.count }
 
     /// The number of bytes that the slots occupy.
-    package var byteCount: Int { unsafe totals.pointee.capacity * (hasValues ? 12 : 8) }
+    package var byteCount: Int { unsafe totals.pointee.capacity * slotSize }
 
     package func contains(_ fingerprint: UInt64) -> Bool {
         // This avoids a read of the shard, since the shards alone fill a cache.
@@ -88,8 +89,9 @@ package final class FingerprintTable {
     }
 
     private func number(at slot: Int, in shard: UnsafeMutablePointer<Shard>) -> UInt64? {
-        guard let keys = unsafe shard.pointee.keys, let values = unsafe shard.pointee.values else { return nil }
-        return unsafe space.base | (keys[slot] & low) << 32 | UInt64(values[slot])
+        guard hasValues, let slots = unsafe shard.pointee.slots else { return nil }
+        let value = unsafe slots.loadUnaligned(fromByteOffset: slot * slotSize + 8, as: UInt32.self)
+        return unsafe space.base | (self.key(at: slot, in: slots) & low) << 32 | UInt64(value)
     }
 
     /// Prefetches the slots of these fingerprints, so that later look-ups of each find them in the cache.
@@ -97,8 +99,8 @@ package final class FingerprintTable {
         var sum: UInt64 = 0
         for fingerprint in fingerprints {
             let shard = unsafe shards[self.shard(fingerprint)]
-            guard let keys = unsafe shard.keys else { continue }
-            unsafe sum |= keys[Self.home(of: key(fingerprint), capacity: shard.capacity)]
+            guard let slots = unsafe shard.slots else { continue }
+            unsafe sum |= self.key(at: Self.home(of: key(fingerprint), capacity: shard.capacity), in: slots)
         }
         unsafe totals.pointee.warmed = sum
     }
@@ -145,8 +147,7 @@ package final class FingerprintTable {
         unsafe makeRoom(in: shard)
         let (slot, isFound) = unsafe slot(of: key, in: shard)
         if isFound {
-            unsafe shard.pointee.keys?[slot] = key | value >> 32
-            unsafe shard.pointee.values?[slot] = UInt32(truncatingIfNeeded: value)
+            unsafe store(key, value, at: slot, in: shard)
         } else {
             unsafe add(key, value: value, at: slot, in: shard)
         }
@@ -157,7 +158,7 @@ package final class FingerprintTable {
     package func remove(_ fingerprint: UInt64) -> Bool {
         let key = self.key(fingerprint)
         let shard = unsafe shards + self.shard(fingerprint)
-        guard unsafe shard.pointee.count > 0, let keys = unsafe shard.pointee.keys else { return false }
+        guard unsafe shard.pointee.count > 0, let slots = unsafe shard.pointee.slots else { return false }
         let found = unsafe slot(of: key, in: shard)
         guard found.isFound else { return false }
         let capacity = unsafe shard.pointee.capacity
@@ -165,17 +166,16 @@ package final class FingerprintTable {
         var next = hole
         while true {
             next = next + 1 == capacity ? 0 : next + 1
-            let candidate = unsafe keys[next]
+            let candidate = unsafe self.key(at: next, in: slots)
             if candidate == 0 { break }
             // The entry moves back unless its home slot lies after the hole.
             let home = Self.home(of: candidate, capacity: capacity)
             let isReachable = hole <= next ? home <= hole || home > next : home <= hole && home > next
             guard isReachable else { continue }
-            unsafe keys[hole] = candidate
-            if let values = unsafe shard.pointee.values { unsafe values[hole] = unsafe values[next] }
+            unsafe (slots + hole * slotSize).copyMemory(from: slots + next * slotSize, byteCount: slotSize)
             hole = next
         }
-        unsafe keys[hole] = 0
+        unsafe (slots + hole * slotSize).storeBytes(of: 0, as: UInt64.self)
         unsafe shard.pointee.count -= 1
         unsafe totals.pointee.count -= 1
         return true
@@ -203,19 +203,30 @@ package final class FingerprintTable {
 
     @inline(__always)
     private func slot(of key: UInt64, in shard: UnsafeMutablePointer<Shard>) -> (slot: Int, isFound: Bool) {
-        guard let keys = unsafe shard.pointee.keys else { return (0, false) }
+        guard let slots = unsafe shard.pointee.slots else { return (0, false) }
         let capacity = unsafe shard.pointee.capacity
         var slot = Self.home(of: key, capacity: capacity)
-        while unsafe keys[slot] != 0 {
-            if unsafe keys[slot] & ~low == key { return (slot, true) }
+        while true {
+            let found = unsafe self.key(at: slot, in: slots)
+            if found == 0 { return (slot, false) }
+            if found & ~low == key { return (slot, true) }
             slot = slot + 1 == capacity ? 0 : slot + 1
         }
-        return (slot, false)
+    }
+
+    private func key(at slot: Int, in slots: UnsafeMutableRawPointer) -> UInt64 {
+        unsafe slots.loadUnaligned(fromByteOffset: slot * slotSize, as: UInt64.self)
+    }
+
+    private func store(_ key: UInt64, _ value: UInt64, at slot: Int, in shard: UnsafeMutablePointer<Shard>) {
+        guard let start = unsafe shard.pointee.slots.map({ unsafe $0 + slot * slotSize }) else { return }
+        unsafe start.storeBytes(of: key | value >> 32, as: UInt64.self)
+        guard hasValues else { return }
+        unsafe start.storeBytes(of: UInt32(truncatingIfNeeded: value), toByteOffset: 8, as: UInt32.self)
     }
 
     private func add(_ key: UInt64, value: UInt64, at slot: Int, in shard: UnsafeMutablePointer<Shard>) {
-        unsafe shard.pointee.keys?[slot] = key | value >> 32
-        unsafe shard.pointee.values?[slot] = UInt32(truncatingIfNeeded: value)
+        unsafe store(key, value, at: slot, in: shard)
         unsafe shard.pointee.count += 1
         unsafe totals.pointee.count += 1
     }
@@ -228,19 +239,18 @@ package final class FingerprintTable {
 
     private func grow(_ shard: UnsafeMutablePointer<Shard>, to capacity: Int) {
         let old = unsafe shard.pointee
-        let keys = UnsafeMutablePointer<UInt64>.allocate(capacity: capacity)
-        unsafe keys.initialize(repeating: 0, count: capacity)
-        unsafe shard.pointee.keys = unsafe keys
-        unsafe shard.pointee.values = hasValues ? .allocate(capacity: capacity) : nil
+        let slots = UnsafeMutableRawPointer.allocate(byteCount: capacity * slotSize, alignment: 8)
+        unsafe slots.initializeMemory(as: UInt8.self, repeating: 0, count: capacity * slotSize)
+        unsafe shard.pointee.slots = unsafe slots
         unsafe shard.pointee.capacity = capacity
         unsafe totals.pointee.capacity += capacity - old.capacity
+        guard let before = unsafe old.slots else { return }
         for index in unsafe 0..<old.capacity {
-            guard let key = unsafe old.keys?[index], key != 0 else { continue }
+            let key = unsafe self.key(at: index, in: before)
+            if key == 0 { continue }
             let slot = unsafe slot(of: key & ~low, in: shard).slot
-            unsafe keys[slot] = key
-            if let values = unsafe old.values { unsafe shard.pointee.values?[slot] = unsafe values[index] }
+            unsafe (slots + slot * slotSize).copyMemory(from: before + index * slotSize, byteCount: slotSize)
         }
-        unsafe old.keys?.deallocate()
-        unsafe old.values?.deallocate()
+        unsafe before.deallocate()
     }
 }

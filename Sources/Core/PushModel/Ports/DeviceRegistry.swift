@@ -17,11 +17,11 @@ package protocol DeviceRegistry: AnyObject, Sendable {
     ) async throws -> AudiencePage
 
     /// Returns the page that ``page(of:app:kind:wording:after:limit:)`` would return for each look-up, all of one state of
-    /// the registry. Nil stands for a user with more than ``UserLookUp/mostDevices`` devices, and for a look-up that this
-    /// registry answers only alone. Throws an error if it answers none.
+    /// the registry. Nil stands for a user or a tag with more than ``AudienceLookUp/mostDevices`` devices, and for a look-up
+    /// that this registry answers only alone. Throws an error if it answers none.
     ///
-    /// - Parameter lookUps: At most ``UserLookUp/atOnce``.
-    func pages(of lookUps: [UserLookUp]) async throws -> [AudiencePage?]
+    /// - Parameter lookUps: At most ``AudienceLookUp/atOnce``.
+    func pages(of lookUps: [AudienceLookUp]) async throws -> [AudiencePage?]
 
     /// Returns those of these devices whose user has an active address in one of these apps, if the audience includes
     /// that address.
@@ -70,7 +70,7 @@ extension DeviceRegistry {
     }
 
     /// For registries that answer each look-up alone.
-    package func pages(of lookUps: [UserLookUp]) async throws -> [AudiencePage?] { lookUps.map { _ in nil } }
+    package func pages(of lookUps: [AudienceLookUp]) async throws -> [AudiencePage?] { lookUps.map { _ in nil } }
 
     /// For registries without users.
     package func outranked(

@@ -19,8 +19,12 @@ public struct KeyedQuery<Record: ActiveRecord>: Sendable {
     /// - Parameters:
     ///   - columns: The columns of a key, at least one. An index on them makes each look-up short.
     ///   - criteria: A condition that all records satisfy.
+    ///   - orders: The order of the records of a key. Those that are equal there are in the order of their own keys.
     /// - Throws: ``ActiveObjectError`` if a column does not exist or the criterion is invalid.
-    public init(_ columns: PartialKeyPath<Record>..., where criteria: Criteria<Record> = .all) throws {
+    public init(
+        _ columns: PartialKeyPath<Record>..., where criteria: Criteria<Record> = .all,
+        order orders: [Order<Record>] = []
+    ) throws {
         let table = try Tables.table(of: Record.self)
         var text = SQLText("SELECT \(table.columnList) FROM \(table.name.quotedName) WHERE ")
         for column in columns {
@@ -30,7 +34,7 @@ public struct KeyedQuery<Record: ActiveRecord>: Sendable {
             text.append(" AND ")
         }
         try text.append(criteria, in: table)
-        text.append(orderedBy: try Query<Record>().orders(in: table)[...], choosesIndex: true)
+        text.append(orderedBy: try Query<Record>().order(orders).orders(in: table)[...], choosesIndex: true)
         text.append(" LIMIT ")
         text.bind(.null)
         try text.checkCount(of: table.name)
@@ -38,7 +42,7 @@ public struct KeyedQuery<Record: ActiveRecord>: Sendable {
         keyCount = columns.count
     }
 
-    /// Returns the records of each key, in the order of their own keys.
+    /// Returns the records of each key, in the order of the query.
     ///
     /// - Parameters:
     ///   - keys: The keys, each with the values of the columns in their order, as the columns store them.

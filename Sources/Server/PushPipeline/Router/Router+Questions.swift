@@ -11,7 +11,7 @@ extension Router {
         if !actions.pages.isEmpty { ask(actions.pages) }
     }
 
-    /// Asks for the devices of single users together, and for all other pages one by one.
+    /// Asks for the devices of single users and tags together, and for all other pages one by one.
     private func ask(_ pages: [RouterActions.PageRequest]) {
         var lookUps = LookUps()
         for page in pages {
@@ -96,23 +96,22 @@ extension Router {
 /// Look-ups that are asked together, and the requests for pages that they answer.
 private struct LookUps: Sendable {
     private(set) var pages: [RouterActions.PageRequest] = []
-    private(set) var questions: [UserLookUp] = []
+    private(set) var questions: [AudienceLookUp] = []
 
-    var isFull: Bool { questions.count >= UserLookUp.atOnce }
+    var isFull: Bool { questions.count >= AudienceLookUp.atOnce }
 
-    mutating func add(_ question: UserLookUp, for page: RouterActions.PageRequest) {
+    mutating func add(_ question: AudienceLookUp, for page: RouterActions.PageRequest) {
         pages.append(page)
         questions.append(question)
     }
 }
 
 extension RouterActions.PageRequest {
-    /// The look-up that answers the request; nil if it needs more than the devices of one user.
-    fileprivate var lookUp: UserLookUp? {
-        guard after == nil, turn == nil, activityType == nil, preferred.isEmpty, limit >= UserLookUp.mostDevices else {
-            return nil
-        }
-        return UserLookUp(audience, app: app, kind: kind, wording: wording)
+    /// The look-up that answers the request; nil if it needs more than the devices of one user or tag.
+    fileprivate var lookUp: AudienceLookUp? {
+        guard after == nil, turn == nil, activityType == nil, preferred.isEmpty, limit >= AudienceLookUp.mostDevices
+        else { return nil }
+        return AudienceLookUp(audience, app: app, kind: kind, wording: wording)
     }
 }
 

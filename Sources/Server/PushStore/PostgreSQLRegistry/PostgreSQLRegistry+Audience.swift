@@ -2,24 +2,38 @@ package import PushModel
 import PushPostgreSQL
 
 extension PostgreSQLRegistry {
-    package func pages(of lookUps: [UserLookUp]) async throws -> [AudiencePage?] {
-        let results = try await sessions.read { section in
-            for lookUp in lookUps {
-                section.call(RegistryStatements.users(for: lookUp.wording)) { parameters in
-                    parameters.append(texts: [lookUp.user])
-                    parameters.append(text: lookUp.app.name)
-                    parameters.append(after: nil)
-                    parameters.append(int8: Int64(UserLookUp.mostDevices + 1))
-                    parameters.append(int4: Int32(lookUp.kind.number))
+    package func pages(of lookUps: [AudienceLookUp]) async throws -> [AudiencePage?] {
+        let results = try await sessions.read { section in for lookUp in lookUps { Self.ask(lookUp, on: section) } }
+        return try zip(lookUps, results).map { lookUp, result -> AudiencePage? in
+            if result.rowCount > AudienceLookUp.mostDevices { return nil }
+            let devices = try result.rows.compactMap { row in
+                switch lookUp.subject {
+                case .user(let user): try row.addressed(id: 1, token: 2, locale: 3, of: user, in: lookUp.wording)
+                case .tag: try row.addressed(id: 0, token: 1, locale: 2, in: lookUp.wording)
                 }
             }
+            return AudiencePage(devices: devices, next: nil)
         }
-        return try zip(lookUps, results).map { lookUp, result -> AudiencePage? in
-            if result.rowCount > UserLookUp.mostDevices { return nil }
-            return AudiencePage(
-                devices: try result.rows.compactMap { row in
-                    try row.addressed(id: 1, token: 2, locale: 3, of: lookUp.user, in: lookUp.wording)
-                }, next: nil)
+    }
+
+    private static func ask(_ lookUp: AudienceLookUp, on section: PostgreSQLSection) {
+        let limit = Int64(AudienceLookUp.mostDevices + 1)
+        switch lookUp.subject {
+        case .user(let user):
+            section.call(RegistryStatements.users(for: lookUp.wording)) { parameters in
+                parameters.append(texts: [user])
+                parameters.append(text: lookUp.app.name)
+                parameters.append(after: nil)
+                parameters.append(int8: limit)
+                parameters.append(int4: Int32(lookUp.kind.number))
+            }
+        case .tag(let tag):
+            section.call(RegistryStatements.tagged(for: lookUp.wording)) { parameters in
+                parameters.append(bytea: Array(tag.utf8))
+                parameters.append(text: lookUp.app.name)
+                parameters.append(int8: limit)
+                parameters.append(int4: Int32(lookUp.kind.number))
+            }
         }
     }
 

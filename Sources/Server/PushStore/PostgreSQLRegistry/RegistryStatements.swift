@@ -305,6 +305,26 @@ enum RegistryStatements {
             parameters: [.byteaArray, .text, .bytea, .int8, .int4])
     }
 
+    /// The devices with one tag, in the order of their ids, with their locales if the message has forms. Those that get no
+    /// message of the kind are in the result without a token, so that it tells how many devices the tag has.
+    static func tagged(for wording: Wording?) -> PostgreSQLStatement { wording == nil ? ofTag : ofTagWithLocales }
+
+    private static let ofTag = ofTag("devices-of-tag", columns: "t.id, coalesce(d.token, '')")
+    private static let ofTagWithLocales = ofTag(
+        "devices-of-tag-with-locales", columns: "t.id, coalesce(d.token, ''), d.locale")
+
+    private static func ofTag(_ name: String, columns: String) -> PostgreSQLStatement {
+        PostgreSQLStatement(
+            name,
+            sql: """
+                SELECT \(columns) FROM (
+                    SELECT id FROM carillon.device_tags WHERE tag = $1 AND app = $2 ORDER BY id LIMIT $3) AS t
+                LEFT JOIN carillon.devices d ON d.id = t.id AND d.kind = $4 AND d.deactivated IS NULL
+                ORDER BY t.id
+                """,
+            parameters: [.bytea, .text, .int8, .int4])
+    }
+
     /// What is left of the devices of erased users.
     static let emptied = PostgreSQLStatement(
         "emptied-devices-of-users",

@@ -2,17 +2,11 @@ import ActiveObject
 package import PushModel
 
 extension SQLiteRegistry {
-    package func pages(of lookUps: [UserLookUp]) async throws -> [AudiencePage?] {
-        let keys = lookUps.map { lookUp -> [SQLValue] in
-            let kind = Device.number(of: lookUp.kind)
-            return [.text(lookUp.user), .text(lookUp.app.name), kind.map { SQLValue($0) } ?? .null]
-        }
-        return try await database.read { [ofUser] snapshot in
-            let found = try ofUser.all(for: keys, limit: UserLookUp.mostDevices + 1, in: snapshot)
-            return zip(lookUps, found).map { lookUp, devices -> AudiencePage? in
-                if devices.count > UserLookUp.mostDevices { return nil }
-                return AudiencePage(
-                    devices: devices.compactMap { $0.addressed(in: lookUp.wording) }, next: nil)
+    package func pages(of lookUps: [AudienceLookUp]) async throws -> [AudiencePage?] {
+        try await database.read { [small] snapshot in
+            zip(lookUps, try small.devices(of: lookUps, in: snapshot)).map { lookUp, devices -> AudiencePage? in
+                guard let devices else { return nil }
+                return AudiencePage(devices: devices.compactMap { $0.addressed(in: lookUp.wording) }, next: nil)
             }
         }
     }

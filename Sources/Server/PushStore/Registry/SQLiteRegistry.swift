@@ -30,8 +30,7 @@ package final class SQLiteRegistry: RegistryEngine, DeviceWriter {
     let owners = SharedOwnerChanges()
     let updated = UpdatedDevices()
     let choices = TagChoices()
-    /// The active devices of a user in an app, of one kind.
-    let ofUser: KeyedQuery<Device>
+    let small: SmallAudiences
     /// The files that must keep their names. Without them, nothing is written.
     let files: OpenedFiles
     let state = Locked(State())
@@ -89,7 +88,7 @@ package final class SQLiteRegistry: RegistryEngine, DeviceWriter {
         _ database: Database, _ keys: RegistryKeys, _ identities: Identities, _ options: RegistryOptions,
         _ files: OpenedFiles, _ note: @escaping RegistryNote, _ now: @escaping @Sendable () -> WallTime
     ) throws {
-        ofUser = try KeyedQuery(\.user, \.app, \.kind, where: \.deactivatedAt == nil)
+        small = try SmallAudiences()
         self.database = database
         self.files = files
         keyBook = keys

@@ -40,6 +40,19 @@ import Testing
         samples.removeAll()
     }
 
+    @Test func `The records of a key have the order of the query, and a limit takes the first of it`() async throws {
+        let keyed = try KeyedQuery<Sample>(\.nick, order: [.descending(\.rank)])
+        try await withDatabase { database in
+            var samples = [3, nil, 7, 1, 7].map { Sample(nick: "a", rank: $0, score: 0) }
+            try await samples.saveAll(in: database)
+            for (limit, expected) in [(2, [7, 7]), (9, [7, 7, 3, 1, nil])] as [(Int, [Int8?])] {
+                let found = try await database.read { try keyed.all(for: [[.text("a")]], limit: limit, in: $0)[0] }
+                #expect(found.map(\.rank) == expected)
+                #expect(found.prefix(2).compactMap(\.objectId) == found.prefix(2).compactMap(\.objectId).sorted(by: >))
+            }
+        }
+    }
+
     @Test func `All look-ups of a call use one statement, which is prepared once`() async throws {
         let keyed = try KeyedQuery<Person>(\.name)
         try await withDatabase { database in

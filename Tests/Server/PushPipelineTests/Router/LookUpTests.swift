@@ -5,10 +5,21 @@ import PushPipeline
 import TestSupport
 import Testing
 
-/// Messages to single users, whose devices are looked up together.
+/// Messages to single users and tags, whose devices are looked up together.
 @Suite struct LookUpTests {
-    private static func messages(_ numbers: ClosedRange<UInt64>, in world: RouterWorld) -> [AcceptedMessage] {
+    private static func toUsers(_ numbers: ClosedRange<UInt64>, in world: RouterWorld) -> [AcceptedMessage] {
         numbers.map { world.message($0, to: .users(["\($0)"])) }
+    }
+
+    private static func toTags(_ numbers: ClosedRange<UInt64>, in world: RouterWorld) -> [AcceptedMessage] {
+        numbers.map { world.message($0, to: .tags(.all([.tag("\($0)")]))) }
+    }
+
+    /// The devices of what waits at the gateway, as the names of users or tags give them.
+    private static func expected(in world: RouterWorld) -> [Address] {
+        world.gate.waiting.map {
+            FakeRegistry.device(of: String($0.message.id.text.dropFirst()), in: world.shop).token
+        }
     }
 
     private static func completed(in world: RouterWorld) -> [UInt64: Int] {
@@ -20,17 +31,45 @@ import Testing
         let world = RouterWorld()
         world.registry.answersTogether.withLock { $0 = true }
         await world.open(credit: 500)
-        world.router.accepted(Self.messages(1...150, in: world))
+        world.router.accepted(Self.toUsers(1...150, in: world))
         await world.settle()
         #expect(world.registry.lookUps.withLock { $0.sorted() } == [22, 64, 64])
         #expect(world.registry.pages.withLock { $0 } == 0)
-        let devices = world.gate.waiting.map {
-            FakeRegistry.device(of: String($0.message.id.text.dropFirst()), in: world.shop).token
-        }
-        #expect(world.gate.waiting.map(\.token) == devices)
+        #expect(world.gate.waiting.map(\.token) == Self.expected(in: world))
         await world.finish()
         #expect(Self.completed(in: world) == Dictionary(uniqueKeysWithValues: (1...150).map { ($0, 1) }))
         #expect(world.registry.lookUps.withLock { $0.count } == 3)
+        await world.loop.shutDown()
+    }
+
+    /// A lane for many devices begins fewer messages at once.
+    @Test func `The tags of the messages of one turn are looked up together, and in order`() async {
+        let world = RouterWorld()
+        world.registry.answersTogether.withLock { $0 = true }
+        await world.open(credit: 500)
+        world.router.accepted(Self.toTags(1...150, in: world))
+        await world.finish()
+        let lookUps = world.registry.lookUps.withLock { $0 }
+        #expect(lookUps.reduce(0, +) == 150 && lookUps.count <= 15, "\(lookUps)")
+        #expect(world.registry.pages.withLock { $0 } == 0)
+        #expect(world.gate.state.withLock { $0.order.map(\.text) } == (1...150).map { "m\($0)" })
+        #expect(Self.completed(in: world) == Dictionary(uniqueKeysWithValues: (1...150).map { ($0, 1) }))
+        await world.loop.shutDown()
+    }
+
+    @Test func `A device that is removed while it is looked up with others gets nothing`() async {
+        let world = RouterWorld()
+        world.registry.answersTogether.withLock { $0 = true }
+        world.registry.removedMeanwhile.withLock { $0 = ["2", "5"] }
+        await world.open(credit: 500)
+        world.router.accepted(Self.toUsers(1...3, in: world) + Self.toTags(4...6, in: world))
+        await world.settle()
+        #expect(Set(world.gate.waiting.map(\.message.id.text)) == ["m1", "m3", "m4", "m6"])
+        #expect(world.gate.waiting.map(\.token) == Self.expected(in: world))
+        await world.finish()
+        #expect(Self.completed(in: world) == [1: 1, 2: 0, 3: 1, 4: 1, 5: 0, 6: 1])
+        let suppressed = world.ledger.state.withLock { $0.records.filter { $0.outcome == .suppressed(.unknownDevice) } }
+        #expect(suppressed.count == 2)
         await world.loop.shutDown()
     }
 
@@ -40,7 +79,7 @@ import Testing
         world.registry.large.withLock { $0 = ["2", "5"] }
         world.registry.count.withLock { $0 = 2500 }
         await world.open(credit: 500)
-        world.router.accepted(Self.messages(1...6, in: world))
+        world.router.accepted(Self.toUsers(1...3, in: world) + Self.toTags(4...6, in: world))
         await world.finish()
         #expect(Self.completed(in: world) == [1: 1, 2: 2500, 3: 1, 4: 1, 5: 2500, 6: 1])
         #expect(world.registry.lookUps.withLock { $0 } == [6])
@@ -53,7 +92,7 @@ import Testing
         world.registry.count.withLock { $0 = 1 }
         world.registry.failing.withLock { $0 = 1 }
         await world.open(credit: 500)
-        world.router.accepted(Self.messages(1...6, in: world))
+        world.router.accepted(Self.toUsers(1...3, in: world) + Self.toTags(4...6, in: world))
         await world.settle()
         #expect(world.registry.lookUps.withLock { $0.first } == 6)
         #expect(world.registry.pages.withLock { $0 } >= 6)
@@ -64,7 +103,7 @@ import Testing
         await world.loop.shutDown()
     }
 
-    @Test func `Messages that need more than the devices of a user are looked up alone`() async {
+    @Test func `Messages that need more than the devices of a user or a tag are looked up alone`() async {
         let world = RouterWorld()
         world.registry.answersTogether.withLock { $0 = true }
         world.registry.count.withLock { $0 = 1 }
@@ -72,10 +111,11 @@ import Testing
         world.router.accepted([
             world.message(1, to: .users(["1"]), preferred: [PreferredApp(AppID("first")!, kind: .alert)]),
             world.message(2, to: .users(["1", "2"])), world.message(3, to: .everyone),
+            world.message(4, to: .tags(.not(.tag("1")))),
         ])
         await world.finish()
         #expect(world.registry.lookUps.withLock { $0 } == [])
-        #expect(world.registry.pages.withLock { $0 } == 3)
+        #expect(world.registry.pages.withLock { $0 } == 4)
         #expect(world.registry.questions.withLock { $0.count } == 1)
         await world.loop.shutDown()
     }

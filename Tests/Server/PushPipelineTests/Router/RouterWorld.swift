@@ -89,16 +89,31 @@ final class FakeRegistry: DeviceRegistry {
         func contains(_ device: DeviceID) -> Bool { devices.withLock { $0.contains(device) } }
     }
 
+    /// The devices that were removed, in this order.
+    final class Owners: OwnerChanges {
+        let removed = Locked<[DeviceID]>([])
+        var latest: UInt32 { UInt32(removed.withLock { $0.count }) }
+
+        func obstacle(
+            to device: DeviceID, foundAt number: UInt32, of message: AcceptedMessage
+        ) -> DeliveryOutcome.Suppression? {
+            removed.withLock { $0.dropFirst(Int(number)).contains(device) } ? .unknownDevice : nil
+        }
+    }
+
     struct Away: Error {}
 
     let gone = Gone()
+    let owners = Owners()
+    /// The users and tags whose devices are removed before a look-up of them is answered.
+    let removedMeanwhile = Locked<[String]>([])
     let count = Locked(0)
     let failing = Locked(0)
     let pages = Locked(0)
     /// The numbers of look-ups that were asked together, and whether they are answered.
     let lookUps = Locked<[Int]>([])
     let answersTogether = Locked(false)
-    /// The users whose look-ups are answered only alone.
+    /// The users and tags whose look-ups are answered only alone.
     let large = Locked<Set<String>>([])
     /// The numbers of the devices whose users get messages in a preferred app.
     let outranked = Locked<Set<Int>>([])
@@ -106,6 +121,7 @@ final class FakeRegistry: DeviceRegistry {
     let questions = Locked<[(count: Int, preferred: [PreferredApp])]>([])
 
     var inactive: any DeviceSet { gone }
+    var ownerChanges: any OwnerChanges { owners }
     let ofOtherKinds: any DeviceSet = NoDevices()
 
     func page(
@@ -126,21 +142,27 @@ final class FakeRegistry: DeviceRegistry {
         return AudiencePage(devices: devices, next: end < count.withLock { $0 } ? AudienceCursor("\(end)") : nil)
     }
 
-    func pages(of lookUps: [UserLookUp]) async throws -> [AudiencePage?] {
+    func pages(of lookUps: [AudienceLookUp]) async throws -> [AudiencePage?] {
         self.lookUps.withLock { $0.append(lookUps.count) }
         guard answersTogether.withLock({ $0 }) else { throw Away() }
         let large = large.withLock { $0 }
         var pages: [AudiencePage?] = []
         for lookUp in lookUps {
-            let isLarge = large.contains(lookUp.user)
-            pages.append(
-                isLarge ? nil : AudiencePage(devices: [Self.device(of: lookUp.user, in: lookUp.app)], next: nil))
+            let name =
+                switch lookUp.subject {
+                case .user(let name), .tag(let name): name
+                }
+            let isLarge = large.contains(name)
+            let device = Self.device(of: name, in: lookUp.app)
+            pages.append(isLarge ? nil : AudiencePage(devices: [device], next: nil))
+            if removedMeanwhile.withLock({ $0.contains(name) }) { owners.removed.withLock { $0.append(device.id) } }
         }
         return pages
     }
 
-    static func device(of user: String, in app: AppID) -> AudiencePage.Device {
-        let token = RouterWorld.token(2_000_000 + (Int(user) ?? 0))
+    /// The device of the user or the tag with this name.
+    static func device(of name: String, in app: AppID) -> AudiencePage.Device {
+        let token = RouterWorld.token(2_000_000 + (Int(name) ?? 0))
         return AudiencePage.Device(id: RouterWorld.identities.device(of: app, token: token), token: token)
     }
 
