@@ -30,7 +30,9 @@ package struct WebhookMachine: Sendable {
         case overtaken
     }
 
-    package static let backoff = Backoff(first: .seconds(1), maxDelay: .seconds(3600))
+    /// It begins low, because a receiver that fails once in a while must not fall behind for it. One that is down gets
+    /// eleven or twelve requests in the first minute.
+    package static let backoff = Backoff(first: .milliseconds(50), maxDelay: .seconds(3600))
     /// A position that only passes events of other topics is stored after this time, because a sync for each read would
     /// cost more than reading these events again after a restart.
     static let lazyStore: Duration = .seconds(60)
@@ -41,6 +43,8 @@ package struct WebhookMachine: Sendable {
     /// The step whose result is expected.
     private var underWay: Step?
     private var mustStore = false
+    /// Whether the success of the last batch is not stored. It is stored with the next batch, or as soon as none follows.
+    private var isSuccessUnstored = false
     /// The time of the first move of the position that is not stored.
     private var movedAt: MonotonicTime?
     private var storeFailures = 0
@@ -114,6 +118,7 @@ package struct WebhookMachine: Sendable {
         storeFailures = 0
         storeAgainAt = nil
         movedAt = nil
+        isSuccessUnstored = false
         // An operator may have changed it meanwhile.
         mustStore = record != written
     }
@@ -147,11 +152,13 @@ package struct WebhookMachine: Sendable {
             if movedAt == nil { movedAt = now }
         }
         isDrained = isEnd
+        if isSuccessUnstored { mustStore = true }
     }
 
     /// The log cannot be read now.
     package mutating func readFailed(now: MonotonicTime) {
         underWay = nil
+        if isSuccessUnstored { mustStore = true }
         sendAgainAt = now + .seconds(1)
     }
 
@@ -214,7 +221,7 @@ package struct WebhookMachine: Sendable {
         failures = 0
         sendAgainAt = nil
         isDrained = false
-        mustStore = true
+        isSuccessUnstored = true
         return .delivered
     }
 

@@ -12,6 +12,8 @@ import PushTransport
 actor Webhook {
     /// The longest time between two looks at the log.
     private static let longestRest: Duration = .seconds(60)
+    /// The shortest time between two warnings that the receiver fails. One that fails now and then would fill the log.
+    private static let warningInterval: Duration = .seconds(60)
 
     nonisolated let name: String
     /// The part of the log; 0 on a single node.
@@ -32,6 +34,7 @@ actor Webhook {
     /// The changes that are announced when they are stored.
     private var unannounced: [EventDraft] = []
     private var isTroubled = false
+    private var warnedAt: MonotonicTime?
     private var resting: Task<Void, Never>?
     private var working: Task<Void, Never>?
 
@@ -200,10 +203,13 @@ actor Webhook {
     }
 
     private func failed(until time: MonotonicTime) {
-        let pause = max(.zero, time - .current())
+        let now = MonotonicTime.current()
+        let pause = max(.zero, time - now)
         nextAttemptAt = WallTime.current() + pause
         // Each further failure is in the metrics.
-        guard !Task.isCancelled, exchange(&isTroubled, with: true) == false else { return }
+        guard !Task.isCancelled, !isTroubled, warnedAt.map({ now - $0 >= Self.warningInterval }) ?? true else { return }
+        isTroubled = true
+        warnedAt = now
         let last = reading.withLock { $0 }
         log.warning(
             "the receiver of a webhook does not take events; the batch is sent again until it does",

@@ -21,27 +21,89 @@ struct WebhookMachineTests {
         return machine
     }
 
-    @Test("A batch is stored before it is sent, and the position after it was taken", arguments: [200, 204, 299])
+    /// Fails the request that is under way, and returns the pause before the next one, which is then under way.
+    private func fail(_ machine: inout WebhookMachine, now: MonotonicTime, random: Double = 0) -> Duration {
+        guard case .retry(let time) = machine.answered(500, retryAfter: nil, now: now, random: random) else {
+            Issue.record("a failed request is not sent again")
+            return .zero
+        }
+        #expect(machine.next(now: now) == .wait(until: time))
+        #expect(machine.next(now: time) == machine.record.batch.map { .send($0) })
+        return time - now
+    }
+
+    @Test("A batch is stored before it is sent, with the success of the one before", arguments: [200, 204, 299])
     func delivery(status: Int) {
         var machine = sending()
         #expect(machine.answered(status, retryAfter: nil, now: start, random: 0) == .delivered)
+        #expect(machine.next(now: start) == .read(after: 14))
+        let second = WebhookBatch(id: "b", after: 14, through: 20, digest: [2])
+        #expect(machine.found(second) == true)
+        var record = WebhookRecord(after: 14)
+        record.batch = second
+        #expect(machine.next(now: start) == .store(record))
+        machine.stored()
+        #expect(machine.next(now: start) == .send(second))
+    }
+
+    @Test("A success after which nothing is sent is stored at once", arguments: [true, false])
+    func lastDelivery(isRead: Bool) {
+        var machine = sending()
+        #expect(machine.answered(200, retryAfter: nil, now: start, random: 0) == .delivered)
+        #expect(machine.next(now: start) == .read(after: 14))
+        if isRead { machine.examined(through: 14, isEnd: true, now: start) } else { machine.readFailed(now: start) }
         #expect(machine.next(now: start) == .store(WebhookRecord(after: 14)))
         machine.stored()
-        #expect(machine.next(now: start) == .read(after: 14))
+        #expect(machine.next(now: start) == (isRead ? .listen(after: 14) : .wait(until: start + .seconds(1))))
     }
 
     @Test("Failures double the pause up to an hour, and send the same batch", arguments: [199, 301, 404, 500])
     func backoff(status: Int) {
         var machine = sending()
         var now = start
-        for failure in 0..<16 {
-            let pause = Duration.seconds(min(3600, 1 << failure))
+        for failure in 0..<20 {
+            let pause = min(.seconds(3600), Duration.milliseconds(50 << failure))
             #expect(machine.answered(status, retryAfter: nil, now: now, random: 0) == .retry(at: now + pause))
             #expect(machine.next(now: now) == .wait(until: now + pause))
             now = now + pause
             #expect(machine.next(now: now) == .send(first))
         }
-        #expect(machine.failures == 16)
+        #expect(machine.failures == 20)
+    }
+
+    @Test("A failure between successes costs a short pause only")
+    func singleFailures() {
+        var machine = sending()
+        for random in [0, 0.5, 0.999] {
+            #expect(
+                (Duration.milliseconds(25)...Duration.milliseconds(50)).contains(
+                    fail(&machine, now: start, random: random)))
+            #expect(machine.answered(200, retryAfter: nil, now: start, random: 0) == .delivered)
+            let position = machine.record.position
+            #expect(machine.next(now: start) == .read(after: position))
+            let next = WebhookBatch(id: "b\(position)", after: position, through: position + 5, digest: [])
+            #expect(machine.found(next) == true)
+            guard case .store = machine.next(now: start) else { return #expect(Bool(false), "not stored") }
+            machine.stored()
+            #expect(machine.next(now: start) == .send(next))
+        }
+    }
+
+    @Test("A receiver that is down gets few requests, whatever the jitter", arguments: [0, 0.5, 0.999])
+    func down(random: Double) {
+        var machine = sending()
+        var now = start
+        var requests = 0
+        while now < start + .seconds(60) {
+            requests += 1
+            now = now + fail(&machine, now: now, random: random)
+        }
+        #expect((11...12).contains(requests))
+        while now < start + .seconds(24 * 3600) {
+            requests += 1
+            now = now + fail(&machine, now: now, random: random)
+        }
+        #expect(requests < 70)
     }
 
     @Test("Retry-After makes the pause longer, never shorter and never longer than an hour")
@@ -50,8 +112,9 @@ struct WebhookMachineTests {
         #expect(
             machine.answered(503, retryAfter: .seconds(30), now: start, random: 0) == .retry(at: start + .seconds(30)))
         #expect(machine.next(now: start + .seconds(30)) == .send(first))
-        #expect(machine.answered(503, retryAfter: .zero, now: start, random: 0) == .retry(at: start + .seconds(2)))
-        #expect(machine.next(now: start + .seconds(2)) == .send(first))
+        #expect(
+            machine.answered(503, retryAfter: .zero, now: start, random: 0) == .retry(at: start + .milliseconds(100)))
+        #expect(machine.next(now: start + .seconds(1)) == .send(first))
         #expect(
             machine.answered(503, retryAfter: .seconds(99_999), now: start, random: 0)
                 == .retry(at: start + .seconds(3600)))

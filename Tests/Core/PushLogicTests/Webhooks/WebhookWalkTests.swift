@@ -14,6 +14,8 @@ private struct WebhookWalk {
     /// The bodies by id, as the receiver has seen them.
     private var bodies: [String: [UInt64]] = [:]
     private(set) var reached: UInt64 = 0
+    /// The start of the last batch that the receiver has had.
+    private var lastBegin: UInt64 = 0
     private(set) var restarts = 0
     private(set) var deliveries = 0
 
@@ -98,6 +100,8 @@ private struct WebhookWalk {
         if let earlier = bodies[batch.id] { #expect(earlier == body, "an id had two bodies") }
         bodies[batch.id] = body
         #expect(events(after: reached, through: batch.after).isEmpty, "events were left out before a batch")
+        #expect(batch.after >= lastBegin, "more than one batch was repeated")
+        lastBegin = batch.after
         reached = max(reached, batch.through)
     }
 
