@@ -1,7 +1,8 @@
 package import PushModel
 import PushTime
 
-/// An order whose messages are stopped, except for deliveries that gateways may still return.
+/// An order whose messages are stopped, except for deliveries that gateways may still return, and for claims that are on
+/// their way.
 struct RecallingCancel {
     enum Part {
         case held(MessageHandle)
@@ -17,8 +18,8 @@ struct RecallingCancel {
 /// Cancellation: no delivery of a cancelled message starts, and what did not go out counts as cancelled.
 ///
 /// A message is stopped in three steps. It leaves all queues; the gateway returns the deliveries that it has not given
-/// to a connection; and the order is answered with what had gone out by then. The message is complete when the
-/// deliveries in flight have ended.
+/// to a connection, and the ledger ends a claim that is on its way; and the order is answered with what had gone out by
+/// then. The message is complete when the deliveries in flight have ended.
 extension RouterMachine {
     /// Takes orders of the ledger. They are carried out together at the end of the tick, so that the cost of a tick is
     /// one look at the messages in memory, however many orders it has. It does not depend on the messages on disk.
@@ -291,12 +292,21 @@ extension RouterMachine {
         actions.recalls.append((app, apps[app].recallsAsked))
     }
 
-    /// Answers the orders whose gateways have returned what they had.
+    /// Returns whether the devices of an order that count as cancelled are known. How many of a page that is being claimed
+    /// do is known with the verdicts. A page that is being looked up is dropped without being counted.
+    private func isCounted(_ order: RecallingCancel) -> Bool {
+        order.asked.allSatisfy { apps[$0.app].recalled >= $0.number }
+            && order.parts.allSatisfy {
+                if case .held(let message) = $0.part { messages[message].fanOut?.claiming == nil } else { true }
+            }
+    }
+
+    /// Answers the orders whose devices are counted.
     mutating func endRecalls() {
         var waiting: [RecallingCancel] = []
         var answered: [RecallingCancel] = []
         for order in cancels.recalls {
-            if order.asked.allSatisfy({ apps[$0.app].recalled >= $0.number }) {
+            if isCounted(order) {
                 answered.append(order)
             } else {
                 waiting.append(order)

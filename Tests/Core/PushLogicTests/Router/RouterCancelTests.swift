@@ -51,6 +51,81 @@ import Testing
         #expect(desk.out.isEmpty && desk.completed.count == 1)
     }
 
+    /// Returns a desk with a message to everyone whose three devices were found and are being claimed.
+    private func claiming() -> (desk: RouterDesk, message: AcceptedMessage) {
+        let desk = RouterDesk()
+        desk.answersClaims = false
+        let message = F.accepted(1, to: .everyone)
+        desk.accept(message)
+        desk.machine.pageCame(
+            AudiencePage(devices: (0..<3).map { AudiencePage.Device(id: F.device($0), token: F.token($0)) }, next: nil),
+            for: desk.pages[0].message)
+        desk.run()
+        return (desk, message)
+    }
+
+    @Test(
+        arguments: [
+            ([.new, .new, .new], 3), ([.new, .had, .done], 1), ([.had, .had, .had], 0), ([], 0),
+        ] as [([ClaimVerdict], UInt64)])
+    func `An order waits for the claim that is on its way, and counts what it gets`(
+        _ verdicts: [ClaimVerdict], cancelled: UInt64
+    ) {
+        let (desk, message) = claiming()
+        desk.machine.cancelled([order(message, named: nil)])
+        desk.run()
+        desk.pass(.seconds(60))
+        #expect(desk.claims.count == 1 && desk.cancelEnds.isEmpty && desk.completed.isEmpty)
+        // The ledger may also fail to claim.
+        desk.machine.claimed(verdicts.isEmpty ? [] : [verdicts], for: desk.claims[0].messages)
+        desk.run()
+        #expect(
+            desk.cancelEnds == [
+                CancelEnd(
+                    number: 1,
+                    parts: [.init(seq: 1, fate: .stopped(sent: 0, underWay: 0, cancelled: cancelled, ended: 0))])
+            ])
+        #expect(desk.completed.map(\.seq) == [1] && desk.completed.first?.counts.total == cancelled)
+        #expect(desk.completed.first.map { UInt64($0.counts.cancelled) } == cancelled)
+        #expect(desk.releases.reduce(0) { $0 + $1.devices.count } == cancelled)
+        #expect(desk.machine.leftovers() == [])
+    }
+
+    @Test func `An order waits for a claim also when its part closes, and when the process stops`() {
+        for closes in [true, false] {
+            let (desk, message) = claiming()
+            desk.machine.cancelled([order(message, named: nil)])
+            desk.run()
+            if closes { desk.machine.closed(PartitionID(0)!) } else { desk.machine.stop() }
+            desk.run()
+            #expect(desk.cancelEnds.isEmpty)
+            desk.machine.claimed(closes ? [] : [[.new, .new, .new]], for: desk.claims[0].messages)
+            desk.run()
+            #expect(desk.cancelEnds.map(\.number) == [1] && desk.completed.map(\.seq) == [1])
+            #expect(desk.completed.first?.counts.cancelled == (closes ? 0 : 3))
+        }
+    }
+
+    @Test func `What a look-up finds after the cancellation counts neither in the answer nor in the completion`() {
+        let desk = RouterDesk()
+        let message = F.accepted(1, to: .everyone)
+        desk.accept(message)
+        desk.machine.cancelled([order(message, named: nil)])
+        desk.run()
+        #expect(
+            desk.cancelEnds.map(\.parts) == [
+                [.init(seq: 1, fate: .stopped(sent: 0, underWay: 0, cancelled: 0, ended: 0))]
+            ])
+        #expect(desk.completed.isEmpty)
+        desk.machine.pageCame(
+            AudiencePage(devices: [AudiencePage.Device(id: F.device(0), token: F.token(0))], next: nil),
+            for: desk.pages[0].message
+        )
+        desk.run()
+        #expect(desk.claims.isEmpty && desk.completed.map(\.counts) == [OutcomeCounts()])
+        #expect(desk.machine.leftovers() == [])
+    }
+
     /// The router may complete a message while its cancellation is on its way.
     @Test func `An order that comes after the completion leaves nothing behind`() {
         var policy = RouterPolicy()

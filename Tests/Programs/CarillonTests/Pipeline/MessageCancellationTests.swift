@@ -19,6 +19,10 @@ import Testing
         try await PythonScene.run("cancellations", "race_with_answer")
     }
 
+    @Test func `A cancellation that comes while devices are claimed counts them`() async throws {
+        try await PythonScene.run("cancellations", "race_with_look_up")
+    }
+
     @Test func `What waits for a stream does not start after a pause or a cancellation was answered`() async throws {
         try await PythonScene.run("cancellations", "held_answers")
     }

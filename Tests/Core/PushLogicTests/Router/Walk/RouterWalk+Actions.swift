@@ -78,10 +78,9 @@ extension RouterWalk {
         check(counts == tally[seq], "\(seq): \(completed.counts) is not \(tally[seq]!)")
         check(completed.counts.cancelled == 0 || cancelled.contains(seq), "\(seq) was not cancelled")
         if let stopped = stopped[seq] {
-            check(counts.ended <= stopped.sent + stopped.underWay + counts.ended - UInt64(counts.sent), "\(seq)")
             check(
-                UInt64(completed.counts.cancelled) >= stopped.cancelled
-                    && UInt64(completed.counts.cancelled) <= stopped.cancelled + stopped.underWay + UInt64(policy.page),
+                completed.counts.total == stopped.ended + stopped.underWay + stopped.cancelled
+                    && UInt64(completed.counts.cancelled) >= stopped.cancelled,
                 "\(seq): \(completed.counts) after \(stopped)")
             guard let named = named(message) else { return }
             return check(completed.counts.total == UInt64(named.count), "\(seq): \(completed.counts) of \(named.count)")

@@ -75,9 +75,13 @@ extension RouterWalk {
     /// Cancels some messages, as the ledger does: it returns none of them any more.
     func cancel(_ count: Int) {
         var batch: [CancelOrder] = []
+        var claimed: Set<UInt64> = []
+        for case .claim(_, let pages) in questions { claimed.formUnion(pages.map(\.seq)) }
         for _ in 0..<count {
             let open = waiting.union(scheduled.map(\.seq)).subtracting(cancelled).filter(isOpen)
-            guard let seq = open.sorted().randomElement(using: &random), let message = accepted[seq] else { break }
+            // A claim is seldom on its way when its message is cancelled.
+            let some = chance(2) && !open.isDisjoint(with: claimed) ? open.intersection(claimed) : open
+            guard let seq = some.sorted().randomElement(using: &random), let message = accepted[seq] else { break }
             cancelled.insert(seq)
             let isDue = waiting.contains(seq)
             let order = CancelOrder(
@@ -115,8 +119,9 @@ extension RouterWalk {
                 scheduled.removeAll { $0.seq == part.seq }
                 done.insert(part.seq)
             case .stopped(let sent, let underWay, let cancelled, let ended):
-                stopped[part.seq] = (sent, underWay, cancelled)
-                check(tally[part.seq]?.ended == ended, "\(part.seq): \(ended) is not \(tally[part.seq]!)")
+                stopped[part.seq] = (ended, underWay, cancelled)
+                let told = tally[part.seq]!
+                check(told.ended == ended && UInt64(told.sent) == sent, "\(part.seq): \(part.fate) is not \(told)")
                 let open = gates.flatMap { $0.out + $0.older.flatMap(\.out) }
                     .count { $0.message === accepted[part.seq]?.message }
                 check(UInt64(open) == underWay, "\(part.seq): \(underWay) under way, not \(open)")

@@ -84,7 +84,7 @@ final class RouterWalk {
     var isSuspended = false
     /// The messages that the ledger has cancelled, and those whose order was answered.
     var cancelled: Set<UInt64> = []
-    var stopped: [UInt64: (sent: UInt64, underWay: UInt64, cancelled: UInt64)] = [:]
+    var stopped: [UInt64: (ended: UInt64, underWay: UInt64, cancelled: UInt64)] = [:]
     var orders: [UInt64: CancelOrder] = [:]
     /// By app: messages with lower numbers may have been dropped.
     var droppedUpTo: [[UInt64]] = [[], [], []]

@@ -162,6 +162,37 @@ def race_with_answer():
     serve.stop()
 
 
+def race_with_look_up():
+    """Cancellations that come while devices are looked up or claimed: the answer, its event and `message.completed` have
+    the same counts, and repeated requests get the same answer."""
+    scene = Scene()
+    serve = scene.serve()
+    devices = [{"app": "shop", "token": token(number), "user": "ada"} for number in range(20)]
+    assert control(serve, "POST", "/v1/devices", {"devices": devices})[0] == 200
+    producer, monitor = Producer(serve), Monitor(serve)
+    answers = {}
+    for number in range(600):
+        name = f"look-{number}"
+        status = producer.push({"id": name, "app": "shop", "to": {"users": ["ada"]}, "alert": "Hello"})
+        assert status["status"] == "accepted", status
+        for _ in range(3):
+            producer.send("cancel/1", {"id": name, "app": "shop"})
+        answers[name], *repeated = (producer.answer()[1][0] for _ in range(3))
+        assert repeated == [answers[name]] * 2, (name, answers[name], repeated)
+    counts = monitor.completed(*answers)
+    told = {event["message_id"]: event for event in replay(serve, prefix="message/shop/cancelled")[0]}
+    stopped = [name for name, answer in answers.items() if answer["status"] != "too_late"]
+    assert sorted(stopped) == sorted(told), (stopped, sorted(told))
+    wrong = []
+    for name in stopped:
+        answer, event = answers[name], told[name]
+        assert (event["sent"], event["cancelled"]) == (answer["sent"], answer["cancelled"]), (answer, event)
+        if (counts[name]["sent"], counts[name].get("cancelled", 0)) != (answer["sent"], answer["cancelled"]):
+            wrong.append((answer, counts[name]))
+    assert not wrong, (len(wrong), len(stopped), wrong[:3])
+    serve.stop()
+
+
 def held_answers():
     """A push service that holds its answers: what waits for a stream does not start after a pause or a cancellation was
     answered, and the answer counts what had started."""
