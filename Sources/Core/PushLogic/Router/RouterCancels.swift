@@ -4,6 +4,8 @@ import PushModel
 struct RouterCancels {
     /// The orders of this tick.
     var new: [CancelOrder] = []
+    /// Messages of these orders that the ledger already left out of an answer.
+    var leftOut: Set<UInt64> = []
     /// The orders that wait for a gateway to return deliveries.
     var recalls: [RecallingCancel] = []
     /// The messages in memory that were cancelled or whose part was closed, until they are complete.

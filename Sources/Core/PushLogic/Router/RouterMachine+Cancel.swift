@@ -60,7 +60,9 @@ extension RouterMachine {
             for part in order.parts {
                 guard let message = held[part.seq] else {
                     one.parts.append((part.seq, .elsewhere(.absent)))
-                    if let lane = part.lane { markStale(part.seq, in: lane, since: part.begin) }
+                    if let lane = part.lane, !cancels.leftOut.contains(part.seq) {
+                        markStale(part.seq, in: lane, since: part.begin)
+                    }
                     continue
                 }
                 if expiry.messages.contains(message) {
@@ -74,6 +76,7 @@ extension RouterMachine {
             }
             recalling.append(one)
         }
+        cancels.leftOut = []
         stop(newlyStopped)
         askToReturn(&recalling)
         cancels.recalls += recalling
@@ -231,16 +234,30 @@ extension RouterMachine {
         let lane = LaneID(app: app, kind: LaneKind(lane))
         // Otherwise the message was completed while the order was on its way.
         guard lanes[lane].isOnDisk else { return }
-        if lanes[lane].stale.insert(seq).inserted {
-            cancels.staleCount += 1
-            lanes[lane].waits.remove(begin, of: seq)
-        }
+        markStale(seq, in: lane, since: begin)
         guard lanes[lane].stale.count >= Self.staleLimit, lanes[lane].stale.count * 8 > lanes[lane].spilled.count else {
             return
         }
-        let stale = exchange(&lanes[lane].stale, with: [])
+        // Those that are being read are in no queue now.
+        let stale = lanes[lane].stale.subtracting(lanes[lane].loading)
+        lanes[lane].stale.subtract(stale)
         cancels.staleCount -= stale.count
         counts.queued -= lanes[lane].spilled.removeAll { stale.contains($0) }
+    }
+
+    private mutating func markStale(_ seq: UInt64, in lane: LaneID, since begin: WallTime?) {
+        guard lanes[lane].stale.insert(seq).inserted else { return }
+        cancels.staleCount += 1
+        lanes[lane].waits.remove(begin, of: seq)
+    }
+
+    /// Notes that messages that are being read were cancelled by orders of this tick, which is not over.
+    private mutating func markStale(among seqs: [UInt64], in lane: LaneID) {
+        if cancels.new.isEmpty { return }
+        let asked = Set(seqs)
+        for order in cancels.new {
+            for part in order.parts where asked.contains(part.seq) { markStale(part.seq, in: lane, since: part.begin) }
+        }
     }
 
     /// Forgets the stale numbers of a lane that has nothing on disk any more. Their messages were completed while the
@@ -258,6 +275,7 @@ extension RouterMachine {
     mutating func forgetStale(
         _ seqs: [UInt64], unread: [UInt64], read messages: [AcceptedMessage], in lane: LaneID
     ) -> (skipped: Set<UInt64>, read: Set<UInt64>) {
+        markStale(among: seqs, in: lane)
         if lanes[lane].stale.isEmpty { return ([], []) }
         var read: Set<UInt64> = []
         var forgotten = Set(seqs.dropLast(unread.count).filter { lanes[lane].stale.remove($0) != nil })
@@ -266,6 +284,7 @@ extension RouterMachine {
             lanes[lane].waits.add(message.begin, of: message.seq)
             read.insert(message.seq)
         }
+        if !cancels.new.isEmpty { cancels.leftOut.formUnion(forgotten) }
         return (forgotten, read)
     }
 

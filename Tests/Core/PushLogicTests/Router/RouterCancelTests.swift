@@ -207,6 +207,32 @@ import Testing
         #expect(desk.machine.status().apps[0].lines.reduce(0) { $0 + $1.spilled } < 2000)
     }
 
+    /// The ledger reads after it has cancelled, and the router may learn of both in one tick.
+    @Test(arguments: [1, 1500], [false, true])
+    func `A message is counted once that is cancelled while it is being read`(_ count: Int, _ isOneTick: Bool) throws {
+        var policy = RouterPolicy()
+        policy.loadedMessages = 1
+        policy.laneFloor = 1
+        policy.load = 1
+        let desk = RouterDesk(policy)
+        let messages = (UInt64(1)...3000).map {
+            F.accepted($0, to: F.tokens(Int($0)..<Int($0) + 1), at: F.second + Int64(min($0, 1000)))
+        }
+        desk.machine.accepted(messages)
+        desk.run()
+        desk.endAll()
+        let load = try #require(desk.loads.first)
+        #expect(load.seqs == [2])
+        desk.machine.cancelled(messages[1...count].map { order($0, named: 1) })
+        if !isOneTick { desk.run() }
+        desk.machine.loaded(.success([]), lane: load.lane, seqs: load.seqs)
+        desk.run()
+        #expect(desk.cancelEnds.flatMap(\.parts).allSatisfy { $0.fate == .absent })
+        let wait = desk.machine.waits().first?.messages
+        #expect(desk.machine.unfinished == 2999 - count && wait?.count == 2999 - count)
+        #expect(wait?.oldest == messages[1 + count].acceptedAt)
+    }
+
     @Test func `A paused app sends nothing, and its messages expire`() {
         let desk = RouterDesk()
         desk.machine.setPaused(true, app: F.shop)
