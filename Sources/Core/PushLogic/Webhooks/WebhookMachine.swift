@@ -30,9 +30,9 @@ package struct WebhookMachine: Sendable {
         case overtaken
     }
 
-    /// It begins low, because a receiver that fails once in a while must not fall behind for it. One that is down gets
-    /// eleven or twelve requests in the first minute.
-    package static let backoff = Backoff(first: .milliseconds(50), maxDelay: .seconds(3600))
+    /// The longest pause after a failure that follows a success: a receiver that fails now and then must not fall behind.
+    static let firstPause: Duration = .milliseconds(50)
+    private static let backoff = Backoff(first: .seconds(1), maxDelay: .seconds(3600))
     /// A position that only passes events of other topics is stored after this time, because a sync for each read would
     /// cost more than reading these events again after a restart.
     static let lazyStore: Duration = .seconds(60)
@@ -215,7 +215,11 @@ package struct WebhookMachine: Sendable {
             return .disabled
         }
         guard record.batch == batch else { return .overtaken }
-        guard (200...299).contains(status) else { return failed(asked: retryAfter, now: now, random: random) }
+        guard (200...299).contains(status) else {
+            // Who counts requests may count those that it refuses, too.
+            let asked = retryAfter ?? (status == 429 ? .seconds(1) : nil)
+            return failed(asked: asked, now: now, random: random)
+        }
         record.position = batch.through
         dropBatch()
         failures = 0
@@ -238,10 +242,15 @@ package struct WebhookMachine: Sendable {
 
     private mutating func failed(asked: Duration?, now: MonotonicTime, random: Double) -> Verdict {
         failures = min(failures + 1, Int(Int32.max))
-        let own = Self.backoff.delay(afterFailures: failures, random: random)
+        let own = Self.pause(afterFailures: failures, random: random)
         let time = now + min(max(own, asked ?? .zero), Self.backoff.maxDelay)
         sendAgainAt = time
         return .retry(at: time)
+    }
+
+    /// Returns the pause after so many failures in a row. `random` in 0..<1 shortens it by up to a half.
+    package static func pause(afterFailures failures: Int, random: Double) -> Duration {
+        failures == 1 ? firstPause * (1 - random / 2) : backoff.delay(afterFailures: failures - 1, random: random)
     }
 
     // MARK: Operators

@@ -12,8 +12,8 @@ package struct RunningDiagnosis {
     /// More rejections in a minute than this share, and than this count, are worth a look.
     static let maxRejectedShare = 0.05
     static let maxRejected = 5.0
-    /// The receiver of a webhook may be restarted. So many failures in a row take 102 seconds or more.
-    package static let maxWebhookFailures = 13
+    /// The receiver of a webhook may be restarted. So many failures in a row take two minutes or more.
+    package static let maxWebhookFailures = 10
     /// So many deferred attempts in a minute without one that was sent are worth a look.
     static let maxDeferred = 10.0
 

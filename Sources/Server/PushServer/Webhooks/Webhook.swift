@@ -12,7 +12,8 @@ import PushTransport
 actor Webhook {
     /// The longest time between two looks at the log.
     private static let longestRest: Duration = .seconds(60)
-    /// The shortest time between two warnings that the receiver fails. One that fails now and then would fill the log.
+    /// The shortest time between two warnings that the receiver fails, unless a pause is longer. One that fails now and
+    /// then would fill the log.
     private static let warningInterval: Duration = .seconds(60)
 
     nonisolated let name: String
@@ -207,7 +208,8 @@ actor Webhook {
         let pause = max(.zero, time - now)
         nextAttemptAt = WallTime.current() + pause
         // Each further failure is in the metrics.
-        guard !Task.isCancelled, !isTroubled, warnedAt.map({ now - $0 >= Self.warningInterval }) ?? true else { return }
+        let isDue = pause >= Self.warningInterval || warnedAt.map { now - $0 >= Self.warningInterval } ?? true
+        guard !Task.isCancelled, !isTroubled, isDue else { return }
         isTroubled = true
         warnedAt = now
         let last = reading.withLock { $0 }
