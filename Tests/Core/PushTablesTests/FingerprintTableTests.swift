@@ -29,6 +29,23 @@ import Testing
         for (key, value) in mirror { #expect(table.value(of: key) == value) }
     }
 
+    @Test("A table without values behaves like a set", arguments: [1, 2, 3] as [UInt64])
+    func itIsASet(seed: UInt64) {
+        var random = SeededRandom(seed: seed)
+        let table = FingerprintTable(hasValues: false)
+        var mirror: Set<UInt64> = []
+        for step in 0..<100_000 {
+            let key = (random.next() & 1) << 63 | (random.next() % 64) << 36 | random.next() & 7
+            switch random.next() % 5 {
+            case 0, 1: #expect(table.insert(key) == mirror.insert(Self.one(key)).inserted, "step \(step)")
+            case 2, 3: #expect(table.remove(key) == (mirror.remove(Self.one(key)) != nil), "step \(step)")
+            default: #expect(table.contains(key) == mirror.contains(Self.one(key)), "step \(step)")
+            }
+            #expect(table.count == mirror.count)
+        }
+        for key in mirror { #expect(table.contains(key)) }
+    }
+
     /// Returns the fingerprint that the table stores. A key of zeros, which marks an empty slot, is replaced by another
     /// one.
     private static func one(_ key: UInt64) -> UInt64 { key << 13 == 0 ? key | 1 : key }

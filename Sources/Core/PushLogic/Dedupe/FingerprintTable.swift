@@ -8,7 +8,7 @@
 /// A removal moves later entries back, so there are no tombstones.
 ///
 /// The memory of the shards belongs to the table and is never passed on. Every index of a slot is below the capacity of
-/// its shard, and values exist wherever keys do if the table has values.
+/// its shard, whose memory has `slotSize` bytes for each.
 @safe
 package final class FingerprintTable {
     @unsafe
@@ -240,7 +240,7 @@ package final class FingerprintTable {
     private func grow(_ shard: UnsafeMutablePointer<Shard>, to capacity: Int) {
         let old = unsafe shard.pointee
         let slots = UnsafeMutableRawPointer.allocate(byteCount: capacity * slotSize, alignment: 8)
-        unsafe slots.initializeMemory(as: UInt8.self, repeating: 0, count: capacity * slotSize)
+        unsafe slots.initializeMemory(as: UInt32.self, repeating: 0, count: capacity * slotSize / 4)
         unsafe shard.pointee.slots = unsafe slots
         unsafe shard.pointee.capacity = capacity
         unsafe totals.pointee.capacity += capacity - old.capacity

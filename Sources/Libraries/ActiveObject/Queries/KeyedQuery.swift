@@ -19,7 +19,8 @@ public struct KeyedQuery<Record: ActiveRecord>: Sendable {
     /// - Parameters:
     ///   - columns: The columns of a key, at least one. An index on them makes each look-up short.
     ///   - criteria: A condition that all records satisfy.
-    ///   - orders: The order of the records of a key. Those that are equal there are in the order of their own keys.
+    ///   - orders: The order of the records of a key. Those that are equal there are in the order of their own keys, in
+    ///     the direction of the last of these orders.
     /// - Throws: ``ActiveObjectError`` if a column does not exist or the criterion is invalid.
     public init(
         _ columns: PartialKeyPath<Record>..., where criteria: Criteria<Record> = .all,

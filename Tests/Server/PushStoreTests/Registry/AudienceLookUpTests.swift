@@ -181,4 +181,23 @@ import Testing
             await registry.close()
         }
     }
+
+    @Test func `PostgreSQL finds the devices of a tag by its indexes`() async throws {
+        try await Scene.run(on: .postgresql) { scene in
+            let registry = try await scene.openStored(try #require(scene.database))
+            let statement = RegistryStatements.tagged(for: try Self.wording())
+            let plans = try await registry.sessions.read { section in
+                section.call(.once(sql: "EXPLAIN " + statement.sql, parameters: statement.parameterTypes)) {
+                    $0.append(bytea: Array("beta".utf8))
+                    $0.append(text: Scene.shop.name)
+                    $0.append(int8: 17)
+                    $0.append(int4: Int32(AddressKind.alert.number))
+                }
+            }
+            let plan = try plans[0].rows.map { try $0.value(0, as: String.self) }.joined(separator: "\n")
+            #expect(plan.contains("device_tags_pkey") && plan.contains("devices_pkey"), "\(plan)")
+            #expect(!plan.contains("Seq Scan") && !plan.contains("Sort"), "\(plan)")
+            await registry.close()
+        }
+    }
 }
