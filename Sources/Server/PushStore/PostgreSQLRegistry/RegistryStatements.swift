@@ -306,7 +306,8 @@ enum RegistryStatements {
     }
 
     /// The devices with one tag, in the order of their ids, with their locales if the message has forms. Those that get no
-    /// message of the kind are in the result without a token, so that it tells how many devices the tag has.
+    /// message of the kind are in the result without a token, so that it tells how many devices the tag has. `OFFSET 0`
+    /// keeps the database from looking for all devices of the kind instead.
     static func tagged(for wording: Wording?) -> PostgreSQLStatement { wording == nil ? ofTag : ofTagWithLocales }
 
     private static let ofTag = ofTag("devices-of-tag", columns: "t.id, coalesce(d.token, '')")
@@ -319,7 +320,9 @@ enum RegistryStatements {
             sql: """
                 SELECT \(columns) FROM (
                     SELECT id FROM carillon.device_tags WHERE tag = $1 AND app = $2 ORDER BY id LIMIT $3) AS t
-                LEFT JOIN carillon.devices d ON d.id = t.id AND d.kind = $4 AND d.deactivated IS NULL
+                LEFT JOIN LATERAL (
+                    SELECT token, locale, kind, deactivated FROM carillon.devices WHERE id = t.id OFFSET 0
+                ) AS d ON d.kind = $4 AND d.deactivated IS NULL
                 ORDER BY t.id
                 """,
             parameters: [.bytea, .text, .int8, .int4])
