@@ -12,8 +12,7 @@ import Testing
         let table = FingerprintTable(hasValues: true)
         var mirror: [UInt64: UInt64] = [:]
         for step in 0..<200_000 {
-            // The keys belong to two shards and have 64 home slots, including the highest.
-            let key = (random.next() & 1) << 63 | (random.next() % 64) << 36 | random.next() & 7
+            let key = Self.collidingKey(&random)
             switch random.next() % 5 {
             case 0, 1:
                 let value = random.next() & FingerprintTable.maximumValue
@@ -35,7 +34,7 @@ import Testing
         let table = FingerprintTable(hasValues: false)
         var mirror: Set<UInt64> = []
         for step in 0..<100_000 {
-            let key = (random.next() & 1) << 63 | (random.next() % 64) << 36 | random.next() & 7
+            let key = Self.collidingKey(&random)
             switch random.next() % 5 {
             case 0, 1: #expect(table.insert(key) == mirror.insert(Self.one(key)).inserted, "step \(step)")
             case 2, 3: #expect(table.remove(key) == (mirror.remove(Self.one(key)) != nil), "step \(step)")
@@ -44,6 +43,11 @@ import Testing
             #expect(table.count == mirror.count)
         }
         for key in mirror { #expect(table.contains(key)) }
+    }
+
+    /// Returns one of the keys that belong to two shards and have 64 home slots, including the highest.
+    private static func collidingKey(_ random: inout SeededRandom) -> UInt64 {
+        (random.next() & 1) << 63 | (random.next() % 64) << 36 | random.next() & 7
     }
 
     /// Returns the fingerprint that the table stores. A key of zeros, which marks an empty slot, is replaced by another

@@ -33,7 +33,8 @@ struct SmallAudiences: Sendable {
             case .user: return ofUsers.next().flatMap { $0.count > most ? nil : $0 }
             case .tag:
                 guard let rows = rows.next(), rows.count <= most else { return nil }
-                let keys = rows.map { [.integer($0.device)] + lookUp.place }
+                let place = lookUp.place
+                let keys = rows.map { [.integer($0.device)] + place }
                 return try inRow.all(for: keys, limit: 1, in: snapshot).flatMap(\.self)
             }
         }

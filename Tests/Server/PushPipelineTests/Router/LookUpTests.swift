@@ -15,6 +15,14 @@ import Testing
         numbers.map { world.message($0, to: .tags(.all([.tag("\($0)")]))) }
     }
 
+    /// Returns a world whose registry answers look-ups together, with credit for all messages of a test.
+    private static func opened() async -> RouterWorld {
+        let world = RouterWorld()
+        world.registry.answersTogether.withLock { $0 = true }
+        await world.open(credit: 500)
+        return world
+    }
+
     /// The devices of what waits at the gateway, as the names of users or tags give them.
     private static func expected(in world: RouterWorld) -> [Address] {
         world.gate.waiting.map {
@@ -28,9 +36,7 @@ import Testing
     }
 
     @Test func `The users of the messages of one turn are looked up together, and in order`() async {
-        let world = RouterWorld()
-        world.registry.answersTogether.withLock { $0 = true }
-        await world.open(credit: 500)
+        let world = await Self.opened()
         world.router.accepted(Self.toUsers(1...150, in: world))
         await world.settle()
         #expect(world.registry.lookUps.withLock { $0.sorted() } == [22, 64, 64])
@@ -44,9 +50,7 @@ import Testing
 
     /// A lane for many devices begins fewer messages at once.
     @Test func `The tags of the messages of one turn are looked up together, and in order`() async {
-        let world = RouterWorld()
-        world.registry.answersTogether.withLock { $0 = true }
-        await world.open(credit: 500)
+        let world = await Self.opened()
         world.router.accepted(Self.toTags(1...150, in: world))
         await world.finish()
         let lookUps = world.registry.lookUps.withLock { $0 }
