@@ -28,7 +28,7 @@ extension PostgreSQLRegistry {
                 parameters.append(int4: Int32(lookUp.kind.number))
             }
         case .tag(let tag):
-            section.call(RegistryStatements.tagged(for: lookUp.wording)) { parameters in
+            section.call(RegistryStatements.ofTag(for: lookUp.wording)) { parameters in
                 parameters.append(bytea: Array(tag.utf8))
                 parameters.append(text: lookUp.app.name)
                 parameters.append(int8: limit)

@@ -308,7 +308,7 @@ enum RegistryStatements {
     /// The devices with one tag, in the order of their ids, with their locales if the message has forms. Those that get no
     /// message of the kind are in the result without a token, so that it tells how many devices the tag has. `OFFSET 0`
     /// keeps the database from looking for all devices of the kind instead.
-    static func tagged(for wording: Wording?) -> PostgreSQLStatement { wording == nil ? ofTag : ofTagWithLocales }
+    static func ofTag(for wording: Wording?) -> PostgreSQLStatement { wording == nil ? ofTag : ofTagWithLocales }
 
     private static let ofTag = ofTag("devices-of-tag", columns: "t.id, coalesce(d.token, '')")
     private static let ofTagWithLocales = ofTag(

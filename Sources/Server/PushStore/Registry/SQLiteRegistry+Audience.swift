@@ -3,8 +3,9 @@ package import PushModel
 
 extension SQLiteRegistry {
     package func pages(of lookUps: [AudienceLookUp]) async throws -> [AudiencePage?] {
-        try await database.read { [small] snapshot in
-            zip(lookUps, try small.devices(of: lookUps, in: snapshot)).map { lookUp, devices -> AudiencePage? in
+        try await database.read { [smallAudiences] snapshot in
+            let found = try smallAudiences.devices(of: lookUps, in: snapshot)
+            return zip(lookUps, found).map { lookUp, devices -> AudiencePage? in
                 guard let devices else { return nil }
                 return AudiencePage(devices: devices.compactMap { $0.addressed(in: lookUp.wording) }, next: nil)
             }

@@ -30,7 +30,7 @@ package final class SQLiteRegistry: RegistryEngine, DeviceWriter {
     let owners = SharedOwnerChanges()
     let updated = UpdatedDevices()
     let choices = TagChoices()
-    let small: SmallAudiences
+    let smallAudiences: SmallAudiences
     /// The files that must keep their names. Without them, nothing is written.
     let files: OpenedFiles
     let state = Locked(State())
@@ -88,7 +88,7 @@ package final class SQLiteRegistry: RegistryEngine, DeviceWriter {
         _ database: Database, _ keys: RegistryKeys, _ identities: Identities, _ options: RegistryOptions,
         _ files: OpenedFiles, _ note: @escaping RegistryNote, _ now: @escaping @Sendable () -> WallTime
     ) throws {
-        small = try SmallAudiences()
+        smallAudiences = try SmallAudiences()
         self.database = database
         self.files = files
         keyBook = keys

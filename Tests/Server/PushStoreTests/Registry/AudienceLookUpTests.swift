@@ -162,7 +162,7 @@ import Testing
     @Test func `They find users, tags and devices through the indexes`() async throws {
         try await Scene.run { scene in
             let registry = try #require(try await scene.open() as? SQLiteRegistry)
-            let small = registry.small
+            let small = registry.smallAudiences
             let plan = try await registry.database.read { snapshot in
                 let both = [Audience.users(["a"]), .tags(.tag("a"))].compactMap {
                     AudienceLookUp($0, app: Scene.shop, kind: .alert, wording: nil)
@@ -185,7 +185,7 @@ import Testing
     @Test func `PostgreSQL finds the devices of a tag by its indexes`() async throws {
         try await Scene.run(on: .postgresql) { scene in
             let registry = try await scene.openStored(try #require(scene.database))
-            let statement = RegistryStatements.tagged(for: try Self.wording())
+            let statement = RegistryStatements.ofTag(for: try Self.wording())
             let plans = try await registry.sessions.read { section in
                 section.call(.once(sql: "EXPLAIN " + statement.sql, parameters: statement.parameterTypes)) {
                     $0.append(bytea: Array("beta".utf8))
