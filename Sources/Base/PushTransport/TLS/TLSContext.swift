@@ -24,7 +24,7 @@ package final class TLSContext: @unchecked Sendable {
         if let identity = configuration.identity {
             try context.use(identity)
         }
-        try context.trust(configuration.trust, namesToClients: false)
+        context.use(try configuration.trust.roots(), namesToClients: false)
         let pointer = unsafe context.pointer
         unsafe SSL_CTX_set_verify(pointer, SSL_VERIFY_PEER, noteVerifyFailure)
         unsafe COpenSSL_CTX_set_session_cache_mode(
@@ -49,10 +49,10 @@ package final class TLSContext: @unchecked Sendable {
         case .none:
             break
         case .optional(let trust):
-            try context.trust(trust, namesToClients: true)
+            context.use(try trust.roots(), namesToClients: true)
             unsafe SSL_CTX_set_verify(pointer, SSL_VERIFY_PEER, noteVerifyFailure)
         case .required(let trust):
-            try context.trust(trust, namesToClients: true)
+            context.use(try trust.roots(), namesToClients: true)
             unsafe SSL_CTX_set_verify(
                 pointer, SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, noteVerifyFailure)
         }
@@ -180,40 +180,13 @@ package final class TLSContext: @unchecked Sendable {
         }
     }
 
-    private func trust(_ trust: TLSTrust, namesToClients: Bool) throws(TLSError) {
-        OpenSSLErrors.clear()
-        let sources: [PEMSource]
-        switch trust {
-        case .system: sources = []
-        case .systemAnd(let extra): sources = extra
-        case .only(let own):
-            guard !own.isEmpty else {
-                throw TLSError(.invalidConfiguration, message: "the list of trusted certificates is empty")
-            }
-            sources = own
+    private func use(_ roots: TLSRoots, namesToClients: Bool) {
+        lacksSystemRoots = roots.lacksSystemRoots
+        unsafe SSL_CTX_set1_cert_store(pointer, roots.store)
+        if namesToClients {
+            for certificate in roots.own { unsafe SSL_CTX_add_client_CA(pointer, certificate.pointer) }
         }
-        if case .only = trust {
-            // The system's roots are not trusted.
-        } else {
-            guard unsafe SSL_CTX_set_default_verify_paths(pointer) == 1 else {
-                throw misconfigured("the system's trusted roots")
-            }
-            lacksSystemRoots = !SystemRoots.areInstalled()
-        }
-        let store = unsafe SSL_CTX_get_cert_store(pointer)
-        for source in sources {
-            do {
-                for certificate in try source.certificates() {
-                    unsafe X509_STORE_add_cert(store, certificate.pointer)
-                    if namesToClients {
-                        unsafe SSL_CTX_add_client_CA(pointer, certificate.pointer)
-                    }
-                }
-            } catch {
-                throw TLSError(error)
-            }
-        }
-        if !sources.isEmpty {
+        if !roots.own.isEmpty {
             // Certificates that are configured as trusted are trust anchors, even if they are not roots.
             unsafe X509_VERIFY_PARAM_set_flags(SSL_CTX_get0_param(pointer), UInt(X509_V_FLAG_PARTIAL_CHAIN))
         }

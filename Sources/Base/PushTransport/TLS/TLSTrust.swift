@@ -6,4 +6,6 @@ package enum TLSTrust: Sendable {
     case systemAnd([PEMSource])
     /// The given certificates only.
     case only([PEMSource])
+    /// Certificates that have been read before.
+    case shared(TLSRoots)
 }

@@ -17,14 +17,7 @@ package struct AppGateway: Sendable {
         self.app = app
         service = try LoadedService(app, contexts: contexts)
         let connector = service.connector
-        if let identity = connector.identity {
-            var configuration = TLSClientConfiguration(trust: app.endpoint.trust.forTLS)
-            configuration.identity = identity
-            configuration.alpn = connector.alpn
-            tls = try .client(configuration)
-        } else {
-            tls = try contexts.client(app.endpoint.trust, alpn: connector.alpn)
-        }
+        tls = try contexts.client(app.endpoint.trust, alpn: connector.alpn, identity: connector.identity)
     }
 
     package var hostPort: HostPort { app.endpoint.address }
@@ -99,14 +92,5 @@ package struct AppGateway: Sendable {
         Gateway(
             on: loop, connectionLoops: connectionLoops, settings: settings(resolver: resolver), client: client,
             tokens: self.tokens(from: tokens))
-    }
-}
-
-extension Configuration.Endpoint.Trust {
-    package var forTLS: TLSTrust {
-        switch self {
-        case .system: .system
-        case .file(let path): .only([.file(path)])
-        }
     }
 }

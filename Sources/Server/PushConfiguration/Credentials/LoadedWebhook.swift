@@ -11,8 +11,9 @@ package struct LoadedWebhook: Sendable {
     /// Reads the files of all webhooks.
     ///
     /// - Throws: a ``StartError`` that names the setting.
-    package static func load(_ webhooks: [Configuration.Webhook]) throws(StartError) -> [LoadedWebhook] {
-        let contexts = TLSContexts()
+    package static func load(
+        _ webhooks: [Configuration.Webhook], contexts: TLSContexts
+    ) throws(StartError) -> [LoadedWebhook] {
         var loaded: [LoadedWebhook] = []
         for webhook in webhooks { loaded.append(try LoadedWebhook(webhook, contexts: contexts)) }
         return loaded

@@ -1,31 +1,47 @@
 import PushLoop
 package import PushTransport
 
-/// TLS contexts that are shared by the apps with the same trusted roots and without a client certificate.
-///
-/// Reading the roots of the system takes milliseconds and half a megabyte, which is too much for each of thousands of
-/// apps. An instance serves one load of the configuration; the next load reads the files with the roots again.
+/// The trusted roots of one load of the configuration, and TLS contexts that apps, webhooks and receipts share. The next
+/// load reads the files again.
 package final class TLSContexts: Sendable {
+    private struct Shared {
+        var roots: [String?: TLSRoots] = [:]
+        var contexts: [Key: TLSContext] = [:]
+    }
+
     private struct Key: Hashable {
         let file: String?
         let alpn: [String]
     }
 
-    private let contexts = Locked<[Key: TLSContext]>([:])
+    private let shared = Locked(Shared())
 
     package init() {}
 
-    /// Returns the shared context for these roots and protocols. It blocks, so do not call it on an event loop.
-    package func client(_ trust: Configuration.Endpoint.Trust, alpn: [String]) throws -> TLSContext {
+    /// Returns the context for these roots and protocols, shared if it needs no certificate of the client. It blocks,
+    /// so do not call it on an event loop.
+    package func client(
+        _ trust: Configuration.Endpoint.Trust, alpn: [String], identity: TLSIdentity? = nil
+    ) throws -> TLSContext {
         let file: String? = if case .file(let path) = trust { path } else { nil }
-        return try contexts.withLock { contexts in
+        return try shared.withLock { shared in
             let key = Key(file: file, alpn: alpn)
-            if let known = contexts[key] { return known }
-            var configuration = TLSClientConfiguration(trust: trust.forTLS)
-            configuration.alpn = alpn
-            let context = try TLSContext.client(configuration)
-            contexts[key] = context
+            if identity == nil, let known = shared.contexts[key] { return known }
+            let roots = try shared.roots[file] ?? trust.forTLS.roots()
+            shared.roots[file] = roots
+            let context = try TLSContext.client(
+                TLSClientConfiguration(trust: .shared(roots), identity: identity, alpn: alpn))
+            if identity == nil { shared.contexts[key] = context }
             return context
+        }
+    }
+}
+
+extension Configuration.Endpoint.Trust {
+    fileprivate var forTLS: TLSTrust {
+        switch self {
+        case .system: .system
+        case .file(let path): .only([.file(path)])
         }
     }
 }

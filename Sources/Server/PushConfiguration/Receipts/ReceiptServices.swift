@@ -20,12 +20,14 @@ package struct ReceiptServices: Sendable {
     /// Reads the files.
     ///
     /// - Throws: a ``StartError`` that names the setting.
-    package init(_ configuration: Configuration) throws(StartError) {
-        try self.init(configuration.receipts, apps: configuration.storeApps)
+    package init(_ configuration: Configuration, contexts: TLSContexts) throws(StartError) {
+        try self.init(configuration.receipts, apps: configuration.storeApps, contexts: contexts)
     }
 
     /// Reads the files of rules for apps that need not be in a configuration.
-    package init(_ rules: Configuration.ReceiptRules, apps: [StoreApp]) throws(StartError) {
+    package init(
+        _ rules: Configuration.ReceiptRules, apps: [StoreApp], contexts: TLSContexts = TLSContexts()
+    ) throws(StartError) {
         let environments = Set(rules.environments.map(\.store))
         verifier = SignedDataVerifier(apps: apps, environments: environments, roots: try Self.roots(rules.roots))
         revocation = rules.revocation
@@ -37,7 +39,7 @@ package struct ReceiptServices: Sendable {
         }
         endpoints = VerifyReceiptClient.Endpoints(production: rules.verify.production, sandbox: rules.verify.sandbox)
         do {
-            tls = try TLSContexts().client(rules.verify.trust, alpn: ["http/1.1"])
+            tls = try contexts.client(rules.verify.trust, alpn: ["http/1.1"])
         } catch {
             throw StartError(.configuration, "receipts.verify.trust cannot be used: \(error)")
         }

@@ -63,11 +63,13 @@ actor ServedGateways {
     // MARK: Changes
 
     /// Opens, changes and removes gateways so that they match `wanted`. Credentials are read again in any case.
-    func serve(_ wanted: [Configuration.App]) async {
+    ///
+    /// - Parameter contexts: The TLS contexts of this load of the configuration.
+    func serve(_ wanted: [Configuration.App], contexts: TLSContexts) async {
         let kept = Set(wanted.map(\.id))
         let gone = apps.keys.filter { !kept.contains($0) }
         for id in gone.sorted(by: { $0.name < $1.name }) { leave(id) }
-        for (app, result) in await load(wanted) where !isEnding {
+        for (app, result) in await load(wanted, contexts: contexts) where !isEnding {
             switch result {
             case .success(let loaded): await use(loaded)
             case .failure(let fault): refuse(app, because: fault)
@@ -76,9 +78,10 @@ actor ServedGateways {
         dependencies.expiry.announceDue()
     }
 
-    private func load(_ wanted: [Configuration.App]) async -> [(Configuration.App, Result<LoadedApp, LoadFault>)] {
+    private func load(
+        _ wanted: [Configuration.App], contexts: TLSContexts
+    ) async -> [(Configuration.App, Result<LoadedApp, LoadFault>)] {
         var results: [(Configuration.App, Result<LoadedApp, LoadFault>)] = []
-        let contexts = TLSContexts()
         for start in stride(from: 0, to: wanted.count, by: Self.loadsAtOnce) {
             // Stop reading files when the drain begins, so that slow files do not outlast the loops.
             if isEnding { break }

@@ -47,10 +47,11 @@ package final class RunningCarillon: Sendable {
         defer { starting.cancel() }
         let base = try await RunBase(parsed, abandon: abandon)
         do {
-            let parts = try await ServerParts(on: base)
+            let contexts = TLSContexts()
+            let parts = try await ServerParts(on: base, contexts: contexts)
             let servers = try await APIServers(to: parts, on: base)
             let carillon = RunningCarillon(source, supervisor: supervisor, base: base, parts: parts, servers: servers)
-            try await carillon.begin()
+            try await carillon.begin(contexts)
             return carillon
         } catch {
             await base.services.end(within: .zero)
@@ -76,7 +77,7 @@ package final class RunningCarillon: Sendable {
     private static let reloadEndsWithin: Duration = .seconds(2)
 
     /// Connects to the push services and accepts messages. Intake comes last, and ends first.
-    private func begin() async throws {
+    private func begin(_ contexts: TLSContexts) async throws {
         let (services, threads, directory) = (base.services, base.threads, base.directory)
         let (pipeline, gateways) = (parts.pipeline, parts.gateways)
         services.add { [fileReloads] _ in
@@ -85,7 +86,7 @@ package final class RunningCarillon: Sendable {
         services.add { directory.drained(leaving: await gateways.drain(within: $0)) }
         // The record exists before the first delivery can leave. Its number follows when there are connections.
         try await threads.files.run { directory.beginRun() }
-        await gateways.serve(base.configuration.apps)
+        await gateways.serve(base.configuration.apps, contexts: contexts)
         beginUpkeep()
         try await pipeline.openIntake()
         pipeline.node?.announce(router: pipeline.endpoints?.intake?.router, http: servers.http?.address)

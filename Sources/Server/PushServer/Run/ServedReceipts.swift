@@ -36,27 +36,29 @@ final class ServedReceipts: ReceiptVerification {
     /// Reads the files that the configuration names. Reading blocks.
     ///
     /// - Throws: ``StartError``
-    init(_ configuration: Configuration, on loop: EventLoop, resolver: NameResolver, log: Logger) throws {
+    init(
+        _ configuration: Configuration, contexts: TLSContexts, on loop: EventLoop, resolver: NameResolver, log: Logger
+    ) throws {
         self.loop = loop
         self.resolver = resolver
         self.log = log
-        setup = Locked(try Self.setup(configuration, on: loop, resolver: resolver))
+        setup = Locked(try Self.setup(configuration, contexts: contexts, on: loop, resolver: resolver))
     }
 
     /// Applies a new configuration. Reading its files blocks.
     ///
     /// - Throws: ``StartError``. The earlier configuration then stays in force.
-    func apply(_ configuration: Configuration) throws {
-        let new = try Self.setup(configuration, on: loop, resolver: resolver)
+    func apply(_ configuration: Configuration, contexts: TLSContexts) throws {
+        let new = try Self.setup(configuration, contexts: contexts, on: loop, resolver: resolver)
         setup.withLock { $0 = new }
     }
 
     func stop() async { await pool.shutDown() }
 
     private static func setup(
-        _ configuration: Configuration, on loop: EventLoop, resolver: NameResolver
+        _ configuration: Configuration, contexts: TLSContexts, on loop: EventLoop, resolver: NameResolver
     ) throws -> Setup {
-        let services = try ReceiptServices(configuration)
+        let services = try ReceiptServices(configuration, contexts: contexts)
         let transport = CallTransport(on: loop, tls: services.tls, resolver: resolver)
         return Setup(
             services: services,

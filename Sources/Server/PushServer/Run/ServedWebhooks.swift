@@ -16,7 +16,7 @@ final class ServedWebhooks: WebhookService {
     ///
     /// - Throws: ``StartError``
     static func open(
-        _ pipeline: Pipeline, metrics: MetricsRegistry, on base: RunBase
+        _ pipeline: Pipeline, contexts: TLSContexts, metrics: MetricsRegistry, on base: RunBase
     ) async throws -> any WebhookService {
         let parts = Webhook.Dependencies(
             pipeline, on: base.threads.home, files: base.threads.files, log: base.log)
@@ -33,7 +33,7 @@ final class ServedWebhooks: WebhookService {
             service = webhooks
         }
         do {
-            try await service.apply(base.configuration)
+            try await service.apply(base.configuration, contexts: contexts)
         } catch {
             await service.stop()
             throw error
@@ -50,8 +50,10 @@ final class ServedWebhooks: WebhookService {
         webhooks.withLock { $0.values.sorted { $0.name < $1.name } }
     }
 
-    func apply(_ configuration: Configuration) async throws {
-        let loaded = try await parts.files.run { try LoadedWebhook.load(configuration.webhooks) }
+    func apply(_ configuration: Configuration, contexts: TLSContexts) async throws {
+        let loaded = try await parts.files.run {
+            try LoadedWebhook.load(configuration.webhooks, contexts: contexts)
+        }
         let names = Set(loaded.map(\.settings.name))
         let removed = webhooks.withLock { webhooks in
             let removed = webhooks.values.filter { !names.contains($0.name) }

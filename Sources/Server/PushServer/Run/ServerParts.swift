@@ -22,7 +22,8 @@ struct ServerParts: Sendable {
     let webhooks: any WebhookService
     let operators: ServedOperators
 
-    init(on base: RunBase) async throws {
+    /// - Parameter contexts: The TLS contexts of this load of the configuration.
+    init(on base: RunBase, contexts: TLSContexts) async throws {
         zones = SharedTimeZones(try await base.readZones())
         let pipeline = try await Self.pipeline(on: base, metrics: metrics, zones: zones)
         self.pipeline = pipeline
@@ -49,11 +50,11 @@ struct ServerParts: Sendable {
         health.disk.refresh()
         receipts = try await base.threads.files.run {
             try ServedReceipts(
-                base.configuration, on: base.threads.home, resolver: NameResolver(pool: base.threads.lookUps),
-                log: base.log)
+                base.configuration, contexts: contexts, on: base.threads.home,
+                resolver: NameResolver(pool: base.threads.lookUps), log: base.log)
         }
         base.services.add { [receipts] _ in await receipts.stop() }
-        webhooks = try await ServedWebhooks.open(pipeline, metrics: metrics, on: base)
+        webhooks = try await ServedWebhooks.open(pipeline, contexts: contexts, metrics: metrics, on: base)
         base.services.add { [webhooks] _ in await webhooks.stop() }
     }
 
@@ -89,21 +90,22 @@ struct ServerParts: Sendable {
     /// Applies the part of a reload that reads files: certificates, secrets and credentials. What cannot be used is
     /// logged, and the earlier one stays in force.
     func applyFiles(of configuration: Configuration, port: HTTPPort?, files: BlockingPool, log: Logger) async {
+        let contexts = TLSContexts()
         do {
             if let tls = configuration.http.tls { await port?.renew(try await certificate.read(tls, on: files)) }
         } catch {
             log.error("\("\(error)")", [.event: "configuration.refused"])
         }
         do {
-            try await files.run { try receipts.apply(configuration) }
+            try await files.run { try receipts.apply(configuration, contexts: contexts) }
         } catch {
             log.error("\("\(error)")", [.event: "configuration.refused"])
         }
         do {
-            try await webhooks.apply(configuration)
+            try await webhooks.apply(configuration, contexts: contexts)
         } catch {
             log.error("\("\(error)")", [.event: "configuration.refused"])
         }
-        await gateways.serve(configuration.apps)
+        await gateways.serve(configuration.apps, contexts: contexts)
     }
 }

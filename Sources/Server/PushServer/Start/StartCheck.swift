@@ -14,6 +14,7 @@ package struct StartCheck: Sendable {
     private let configuration: Configuration
     /// Whether Carillon runs on the data directory. Then endpoints that are in use are not a fault.
     private let isRunning: Bool
+    private let contexts = TLSContexts()
 
     /// Creates the checks.
     ///
@@ -144,7 +145,7 @@ package struct StartCheck: Sendable {
         }
         if configuration.receipts != Configuration.ReceiptRules() {
             do {
-                _ = try ReceiptServices(configuration)
+                _ = try ReceiptServices(configuration, contexts: contexts)
             } catch {
                 faults.append(error)
             }
@@ -156,7 +157,7 @@ package struct StartCheck: Sendable {
         var faults: [StartError] = []
         for webhook in configuration.webhooks {
             do {
-                _ = try LoadedWebhook.load([webhook])
+                _ = try LoadedWebhook.load([webhook], contexts: contexts)
             } catch {
                 faults.append(error)
             }

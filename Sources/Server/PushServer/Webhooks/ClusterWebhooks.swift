@@ -46,8 +46,10 @@ actor ClusterWebhooks: WebhookService {
 
     // MARK: Configuration
 
-    func apply(_ configuration: Configuration) async throws {
-        let loaded = try await parts.files.run { try LoadedWebhook.load(configuration.webhooks) }
+    func apply(_ configuration: Configuration, contexts: TLSContexts) async throws {
+        let loaded = try await parts.files.run {
+            try LoadedWebhook.load(configuration.webhooks, contexts: contexts)
+        }
         let names = Set(loaded.map(\.settings.name))
         for name in served.keys where !names.contains(name) {
             // It is removed before the first part stops: ``follow`` would begin that one again.

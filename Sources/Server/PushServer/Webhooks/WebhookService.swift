@@ -6,7 +6,7 @@ protocol WebhookService: WebhookControl, AnyObject {
     /// Adds, changes and removes webhooks. Calls must not overlap.
     ///
     /// - Throws: ``StartError``. Nothing has changed then.
-    func apply(_ configuration: Configuration) async throws
+    func apply(_ configuration: Configuration, contexts: TLSContexts) async throws
 
     func stop() async
 

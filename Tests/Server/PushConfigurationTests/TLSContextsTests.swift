@@ -1,0 +1,24 @@
+import Foundation
+import PushTransport
+import TestSupport
+import Testing
+
+@testable import PushConfiguration
+
+@Suite struct TLSContextsTests {
+    @Test("The file with the roots is read once for all protocols and client certificates, and again by the next load")
+    func sharedRoots() throws {
+        let folder = try TemporaryDirectory()
+        let certificates = TestCertificates.shared
+        let path = try folder.write("roots.pem", containing: certificates.authority.certificatePEM)
+        let contexts = TLSContexts()
+        let first = try contexts.client(.file(path), alpn: ["h2"])
+        try FileManager.default.removeItem(atPath: path)
+
+        #expect(try contexts.client(.file(path), alpn: ["h2"]) === first)
+        let other = try contexts.client(.file(path), alpn: ["http/1.1"])
+        let certified = try contexts.client(.file(path), alpn: ["h2"], identity: certificates.clientIdentity)
+        #expect(other !== first && certified !== first)
+        #expect(throws: (any Error).self) { try TLSContexts().client(.file(path), alpn: ["h2"]) }
+    }
+}
