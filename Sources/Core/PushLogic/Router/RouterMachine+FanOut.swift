@@ -32,8 +32,8 @@ extension RouterMachine {
     /// Returns whether a lane may begin another message.
     func mayBegin(_ lane: LaneID) -> Bool {
         let begun = lanes[lane].begun
-        if lane.isBrief { return begun < policy.begunBrief }
-        return begun < policy.begunBroad || (begun < policy.begunSmall && lanes[lane].prepared < policy.preparedBroad)
+        let most = lane.isBrief ? policy.begunBrief : policy.begunSmall
+        return begun < policy.begunAnyway || (begun < most && lanes[lane].prepared < policy.preparedFew)
     }
 
     /// Prepares the next page. If no more exist, completes the message if nothing is left to do. The message may be

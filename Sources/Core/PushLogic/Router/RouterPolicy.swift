@@ -30,14 +30,13 @@ package struct RouterPolicy: Sendable, Equatable {
     package var appQuantum = 4096
     /// The maximum number of one lane's deliveries in one turn.
     package var laneQuantum = 128
-    /// The maximum number of messages that a lane looks up or sends at the same time: for a brief lane, for a broad
-    /// lane, and for a broad lane with fewer than ``preparedBroad`` prepared devices. The last one is larger because
-    /// broad messages may turn out to be small.
+    /// The maximum number of messages that a lane looks up or sends at the same time: for a brief lane and for a broad
+    /// lane with fewer than ``preparedFew`` prepared devices, and for a lane with more. Broad messages may turn out to be
+    /// small, and a user may have thousands of devices.
     package var begunBrief = 512
-    package var begunBroad = 32
     package var begunSmall = 256
-    /// The number of prepared devices from which on a broad lane begins no more than ``begunBroad`` messages.
-    package var preparedBroad = 16_384
+    package var begunAnyway = 32
+    package var preparedFew = 16_384
 
     /// How long messages may wait that have no time of their own.
     package var expiry = Expiry.Policy(unlimited: .seconds(7 * 86400), singleAttempt: .seconds(10))

@@ -27,7 +27,17 @@ package enum Audience: Hashable, Sendable {
         if case .activities = self { true } else { false }
     }
 
-    /// The number of names; nil if the registry determines the devices.
+    /// The number of devices, users or Live Activities that it names; the largest number if it names none.
+    var nameCount: Int {
+        switch self {
+        case .tokens(let tokens): tokens.count
+        case .devices(let devices): devices.count
+        case .users(let names), .activities(let names): names.count
+        case .tags, .everyone: .max
+        }
+    }
+
+    /// The number of devices that are named; nil if the registry determines them.
     package var named: Int? {
         switch self {
         case .tokens(let tokens): tokens.count

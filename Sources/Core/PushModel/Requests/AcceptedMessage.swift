@@ -66,7 +66,7 @@ package struct AcceptedMessage: Sendable {
 package struct Lane: Hashable, Sendable {
     package let app: AppID
     package let priority: PushPriority
-    /// Whether the messages are for more than ``briefLimit`` names, or for devices that the registry determines.
+    /// Whether the messages are for more than ``briefLimit`` names, or for devices that nothing names.
     package let isBroad: Bool
     /// Whether the messages are for named Live Activities.
     package let isOfActivities: Bool
@@ -92,8 +92,7 @@ package struct Lane: Hashable, Sendable {
         if case .activities = audience {
             self.init(activitiesOf: message.app)
         } else {
-            self.init(
-                app: message.app, priority: message.priority, isBroad: (audience.named ?? .max) > Self.briefLimit)
+            self.init(app: message.app, priority: message.priority, isBroad: audience.nameCount > Self.briefLimit)
         }
     }
 }

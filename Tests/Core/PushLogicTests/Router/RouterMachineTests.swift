@@ -141,6 +141,28 @@ import Testing
         #expect(desk.completed.map(\.counts.sent) == [23])
     }
 
+    @Test(arguments: [1, 16, 17])
+    func `Broadcasts that have begun do not keep a message to a few users from being looked up`(_ users: Int) {
+        var policy = RouterPolicy()
+        policy.begunAnyway = 2
+        policy.begunSmall = 4
+        policy.preparedFew = 1
+        let desk = Desk(policy, credit: 0)
+        for seq in 1...6 as ClosedRange<UInt64> { desk.accept(F.accepted(seq, to: .everyone)) }
+        #expect(desk.pages.count == 2)
+        desk.accept(F.accepted(7, to: .users((0..<users).map { "u\($0)" })))
+        #expect(desk.pages.count == (users > 16 ? 2 : 3))
+    }
+
+    @Test func `Users with many devices do not fill memory with devices that are looked up`() {
+        var policy = RouterPolicy()
+        policy.begunAnyway = 2
+        policy.preparedFew = 1
+        let desk = Desk(policy, credit: 0)
+        for seq in 1...9 as ClosedRange<UInt64> { desk.accept(F.accepted(seq, to: .users(["ada"]))) }
+        #expect(desk.pages.count == 2)
+    }
+
     @Test func `Named devices that are unknown or inactive are recorded as suppressed`() {
         let desk = Desk()
         let devices = (0..<3).map { F.device($0) }

@@ -126,7 +126,7 @@ import Testing
 
     @Test(.waits) func `The cost of troubles does not depend on the number of messages`() {
         var policy = RouterPolicy()
-        policy.begunBroad = 20_000
+        policy.begunAnyway = 20_000
         let desk = RouterDesk(policy)
         for number in 1...5000 as ClosedRange<UInt64> { desk.machine.accepted([F.accepted(number, to: .everyone)]) }
         desk.run()

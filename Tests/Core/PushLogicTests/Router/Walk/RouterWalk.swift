@@ -109,9 +109,9 @@ final class RouterWalk {
         policy.appQuantum = Int.random(in: 1...50, using: &random)
         policy.laneQuantum = Int.random(in: 1...16, using: &random)
         policy.begunBrief = Int.random(in: 1...12, using: &random)
-        policy.begunBroad = Int.random(in: 1...3, using: &random)
+        policy.begunAnyway = Int.random(in: 1...3, using: &random)
         policy.begunSmall = 5
-        policy.preparedBroad = 30
+        policy.preparedFew = 30
         policy.laneFloor = Int.random(in: 1...4, using: &random)
         policy.laneFloorBytes = 2000
         policy.look = Int.random(in: 1...12, using: &random)
