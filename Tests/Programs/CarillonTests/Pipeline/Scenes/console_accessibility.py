@@ -84,6 +84,7 @@ class Auditor:
         browser.until("getComputedStyle(document.documentElement).fontSize === '30px'", "the text is twice as large")
         self.check(f"{name}, large text")
         browser.call("Page.setFontSizes", fontSizes={"standard": 16})
+        browser.until("getComputedStyle(document.documentElement).fontSize === '15px'", "the text has its size again")
         self.faults += [f"{name}: a {role} has no name" for role in browser.unnamed()]
         self.faults += [f"{name}: {fault}" for fault in walk_by_tab(browser)]
 
@@ -129,6 +130,7 @@ def pages():
 
 def walk_by_tab(browser):
     """Walks through the page with Tab. Each stop is visible, and the order is that of the page."""
+    browser.until("document.hasFocus()", "the page has the focus")
     browser.run("document.activeElement.blur()")
     count = browser.run(
         "[...document.querySelectorAll('a[href], button, input, select, textarea, summary, [tabindex=\"0\"]')]"
@@ -155,7 +157,7 @@ def walk_by_tab(browser):
         if not stop["isSeen"]:
             faults.append(f"{stop['text']} has the focus outside of the window")
     if last < 0:
-        faults.append("Tab reaches nothing")
+        faults.append(f"Tab reaches none of {count}")
     return faults
 
 
