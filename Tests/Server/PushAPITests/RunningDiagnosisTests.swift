@@ -212,10 +212,34 @@ import Testing
             #expect(one?.code == .webhook && one?.severity == .warning && one?.place == "webhook billing")
             #expect(one?.what.contains(words) == true && one?.what.contains("7 event numbers") == true, "\(one as Any)")
         }
+        let damaged = findings {
+            $0.webhooks = [
+                WebhookAnswer(
+                    name: "billing", host: "h:443", state: .disabled, reason: .damaged, prefixes: [], position: 0,
+                    lag: 7)
+            ]
+        }.first
+        #expect(damaged?.what.contains("position could not be read") == true, "\(damaged as Any)")
+        #expect(damaged?.what.contains("410") == false && damaged?.advice?.contains("'seek N'") == true)
         let shortest = (1..<RunningDiagnosis.maxWebhookFailures).reduce(Duration.zero) {
             $0 + WebhookMachine.pause(afterFailures: $1, random: 1)
         }
         #expect(shortest > .seconds(120), "a receiver that restarts is reported")
+    }
+
+    @Test func `A webhook whose settings could not be used is reported`() {
+        for (isRunning, words) in [(true, "goes on with its earlier settings"), (false, "has not begun")] {
+            let one = findings {
+                $0.webhookFaults = ["billing": "webhooks.billing.secret_file cannot be used: it is gone"]
+                guard isRunning else { return }
+                $0.webhooks = [
+                    WebhookAnswer(name: "billing", host: "h:443", state: .idle, prefixes: [], position: 1, lag: 0)
+                ]
+            }.first
+            #expect(one?.code == .webhook && one?.severity == .warning && one?.place == "webhook billing")
+            #expect(one?.what.contains("secret_file") == true && one?.what.contains(words) == true, "\(one as Any)")
+            #expect(one?.advice?.contains("carillon reload") == true)
+        }
     }
 
     @Test func `What was lost since the start is reported`() {

@@ -46,7 +46,7 @@ import Testing
             let address = try #require(HTTP1Address("https://billing.example"))
             let settings = Configuration.Webhook(
                 name: "billing", address: address, prefixes: ["device/"], secretFile: secret)
-            let loaded = try #require(try LoadedWebhook.load([settings], contexts: TLSContexts()).first)
+            let loaded = try LoadedWebhook(settings, contexts: TLSContexts())
             record.standing = .disabled
             let open = try #require(ledger.openParts.first)
             let parts = Webhook.Dependencies(

@@ -11,7 +11,8 @@ package struct HTTP1Response: Equatable, Sendable {
     }
 }
 
-/// Parses one HTTP/1.1 response from its bytes as they arrive. The size of the response is bounded.
+/// Parses one HTTP/1.1 response from its bytes as they arrive, and drops the interim responses before it. The size of all
+/// of them is bounded.
 package struct HTTP1ResponseMachine {
     package struct Fault: Error, Equatable, CustomStringConvertible {
         package let description: String
@@ -24,6 +25,7 @@ package struct HTTP1ResponseMachine {
         }
     }
 
+    /// The bytes of a header, and of all interim responses together, which bounds their number to 1,000.
     package static let headLimit = 16 * 1024
     package static let bodyLimit = 16 * 1024 * 1024
     /// The bytes of a body that nobody reads after which a response counts as complete.
@@ -38,6 +40,8 @@ package struct HTTP1ResponseMachine {
 
     private var state = State.head
     private var bytes: [UInt8] = []
+    /// The bytes of the interim responses.
+    private var interim = 0
     /// The index at which the search for the end of the header continues.
     private var searched = 0
     private var chunks: HTTP1ChunkDecoder
@@ -61,13 +65,16 @@ package struct HTTP1ResponseMachine {
     /// Adds bytes, and returns the response once it is complete.
     package mutating func received(_ piece: some Sequence<UInt8>) throws(Fault) -> HTTP1Response? {
         bytes.append(contentsOf: piece)
-        if case .head = state {
+        while case .head = state {
             guard let end = headEnd() else {
                 if bytes.count > Self.headLimit { throw Fault("the header has no end") }
                 return nil
             }
             state = try Self.head(bytes[..<end], readsBody: readsBody)
             bytes.removeSubrange(..<(end + 4))
+            searched = 0
+            if case .head = state { interim += end + 4 }
+            guard interim <= Self.headLimit else { throw Fault("too many interim responses") }
         }
         if case .chunks(let status, let headers) = state {
             guard try chunks.take(&bytes) else { return nil }
@@ -104,20 +111,31 @@ package struct HTTP1ResponseMachine {
         return nil
     }
 
+    /// Spaces and tabs around the value of a field are no part of it.
+    private static func withoutBlanks(_ value: Substring) -> Substring {
+        func isBlank(_ byte: UInt8) -> Bool { byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t") }
+        guard let first = value.utf8.firstIndex(where: { !isBlank($0) }),
+            let last = value.utf8.lastIndex(where: { !isBlank($0) })
+        else { return "" }
+        return value[first..<value.utf8.index(after: last)]
+    }
+
+    /// Returns the state after a header: that before it, if the response is an interim one.
     private static func head(_ bytes: ArraySlice<UInt8>, readsBody: Bool) throws(Fault) -> State {
         guard bytes.count <= headLimit else { throw Fault("the header is too long") }
         let lines = String(decoding: bytes, as: UTF8.self).split(separator: "\r\n", omittingEmptySubsequences: false)
         let words = lines[0].split(separator: " ", maxSplits: 2)
         guard words.count >= 2, words[0] == "HTTP/1.1" || words[0] == "HTTP/1.0", words[1].utf8.count == 3,
-            let status = Int(words[1]), (200...599).contains(status)
+            let status = Int(words[1]), (100...599).contains(status), status != 101
         else { throw Fault("not an HTTP response") }
+        if status < 200 { return .head }
         var length: Int?
         var isChunked = false
         var headers: HTTP1Headers = [:]
         for line in lines.dropFirst() {
             let parts = line.split(separator: ":", maxSplits: 1)
             guard parts.count == 2 else { continue }
-            let value = parts[1].drop { $0 == " " }
+            let value = withoutBlanks(parts[1])
             headers.add(String(parts[0]), value: String(value))
             switch parts[0].lowercased() {
             case "content-length":

@@ -26,7 +26,7 @@ package struct WebhookMachine: Sendable {
         case delivered
         case retry(at: MonotonicTime)
         case disabled
-        /// An operator has moved the position meanwhile, so that the result does not count.
+        /// The position was moved, or the address has changed meanwhile, so that the result does not count.
         case overtaken
     }
 
@@ -42,6 +42,8 @@ package struct WebhookMachine: Sendable {
     package private(set) var failures = 0
     /// The step whose result is expected.
     private var underWay: Step?
+    /// Whether the settings have changed so that the result of this step does not count.
+    private var isOutdated = false
     private var mustStore = false
     /// Whether the success of the last batch is not stored. It is stored with the next batch, or as soon as none follows.
     private var isSuccessUnstored = false
@@ -80,7 +82,7 @@ package struct WebhookMachine: Sendable {
     package func state(now: MonotonicTime) -> State {
         switch record.standing {
         case .paused: return .paused
-        case .disabled: return .disabled
+        case .disabled, .damaged: return .disabled
         case .active: break
         }
         if case .send = underWay { return .sending }
@@ -93,7 +95,9 @@ package struct WebhookMachine: Sendable {
         guard underWay == nil else { return .rest }
         let step = due(now: now)
         switch step {
-        case .store, .read, .rebuild, .send: underWay = step
+        case .store, .read, .rebuild, .send:
+            underWay = step
+            isOutdated = false
         case .rest, .wait, .listen: break
         }
         return step
@@ -165,13 +169,13 @@ package struct WebhookMachine: Sendable {
     /// Ends the reading of a batch. Returns false if its result does not count any more.
     private mutating func endRead() -> Bool {
         guard case .read(let after) = underWay.take() else { preconditionFailure("no events were being read") }
-        return after == record.position && record.batch == nil
+        return after == record.position && record.batch == nil && !isOutdated
     }
 
     /// The body of the batch was made again, with this digest.
     package mutating func rebuilt(_ digest: [UInt8]) {
         guard case .rebuild(let batch) = underWay.take() else { preconditionFailure("no batch was being made again") }
-        guard record.batch == batch else { return }
+        guard record.batch == batch, !isOutdated else { return }
         if digest == batch.digest {
             hasBody = true
         } else {
@@ -209,6 +213,7 @@ package struct WebhookMachine: Sendable {
         _ status: Int, retryAfter: Duration?, now: MonotonicTime, random: Double
     ) -> Verdict {
         let batch = endRequest()
+        guard !isOutdated else { return .overtaken }
         if status == 410 {
             record.standing = .disabled
             mustStore = true
@@ -231,7 +236,7 @@ package struct WebhookMachine: Sendable {
 
     /// The request had no answer.
     package mutating func unanswered(now: MonotonicTime, random: Double) -> Verdict {
-        guard record.batch == endRequest() else { return .overtaken }
+        guard record.batch == endRequest(), !isOutdated else { return .overtaken }
         return failed(asked: nil, now: now, random: random)
     }
 
@@ -265,8 +270,7 @@ package struct WebhookMachine: Sendable {
 
     /// Lets a paused or disabled webhook continue, and ends a back-off. Returns whether it was paused or disabled.
     package mutating func resume() -> Bool {
-        failures = 0
-        sendAgainAt = nil
+        endBackOff()
         guard record.standing != .active else { return false }
         record.standing = .active
         mustStore = true
@@ -287,12 +291,35 @@ package struct WebhookMachine: Sendable {
     package mutating func seek(to position: UInt64) {
         record.position = position
         dropBatch()
-        failures = 0
-        sendAgainAt = nil
+        endBackOff()
         isDrained = false
         mustStore = true
         // What was refused was the record before the move.
         storeAgainAt = nil
+    }
+
+    // MARK: Settings
+
+    /// The receiver gets the events of other topics. The body of the batch is made again; if it has become another one,
+    /// its id does, too.
+    package mutating func prefixesChanged() {
+        hasBody = false
+        isDrained = false
+        switch underWay {
+        case .read, .rebuild: isOutdated = true
+        case .send, .store, .rest, .wait, .listen, nil: break
+        }
+    }
+
+    /// Another receiver gets the events: what the earlier one answers to the request under way does not count.
+    package mutating func addressChanged() {
+        if case .send = underWay { isOutdated = true }
+    }
+
+    /// Sends again at once after a failure.
+    package mutating func endBackOff() {
+        failures = 0
+        sendAgainAt = nil
     }
 
     private mutating func dropBatch() {

@@ -23,12 +23,14 @@ package struct WebhookBatch: Sendable, Equatable {
 
 /// What is kept of a webhook across restarts.
 package struct WebhookRecord: Sendable, Equatable {
-    package enum Standing: String, Sendable {
+    package enum Standing: String, Sendable, CaseIterable {
         case active
         /// An operator has paused it.
         case paused
         /// The receiver has answered 410. An operator must resume it.
         case disabled
+        /// The record could not be read, so that nobody knows what the receiver has had. An operator must resume it.
+        case damaged
     }
 
     /// The number of the last event that needs no delivery any more.
@@ -38,8 +40,8 @@ package struct WebhookRecord: Sendable, Equatable {
     package var batch: WebhookBatch?
 
     /// Creates the record of a webhook that begins after an event.
-    package init(after position: UInt64) {
+    package init(after position: UInt64, standing: Standing = .active) {
         self.position = position
-        standing = .active
+        self.standing = standing
     }
 }

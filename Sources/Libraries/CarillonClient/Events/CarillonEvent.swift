@@ -148,7 +148,7 @@ extension CarillonEvent {
         public static let credentialFailed = Kind(rawValue: "credential/failed")
         /// The log was restored from a backup, and events after the backup are lost.
         public static let ledgerRestored = Kind(rawValue: "ledger/restored")
-        /// The receiver of a webhook wants no more events.
+        /// The receiver of a webhook wants no more events, or nobody knows what it has had.
         public static let webhookDisabled = Kind(rawValue: "webhook/disabled")
         /// An operator has paused a webhook.
         public static let webhookPaused = Kind(rawValue: "webhook/paused")

@@ -155,7 +155,9 @@ struct EventDescription {
             case ("credential", "rotated"): "credential replaced"
             case ("credential", "failed"): "credential unusable, sending halted until it is accepted or replaced"
             case ("ledger", "restored"): "restored from a backup, events after it are lost"
-            case ("webhook", "disabled"): "a webhook is disabled until it is resumed, its receiver wants no more"
+            case ("webhook", "disabled"):
+                "a webhook is disabled until it is resumed, "
+                    + (event.reason == "damaged" ? "its position cannot be read" : "its receiver wants no more")
             case ("webhook", "paused"): "webhook paused by an operator"
             case ("webhook", "resumed"): "webhook resumed by an operator"
             case ("webhook", "skipped"): "a webhook skipped events that are no longer stored"

@@ -16,9 +16,18 @@ package struct WebhookAnswer: JSONAnswer, Equatable {
         case paused, disabled
     }
 
+    /// Why a webhook is disabled.
+    package enum Reason: String, Codable, Sendable, CaseIterable, SchemaChoice {
+        /// The receiver answered 410.
+        case gone
+        /// Its position could not be read.
+        case damaged
+    }
+
     package var name: String
     package var host: String
     package var state: State
+    package var reason: Reason?
     package var prefixes: [String]
     package var position: UInt64?
     package var lag: UInt64
@@ -31,7 +40,7 @@ package struct WebhookAnswer: JSONAnswer, Equatable {
     package var parts: [Part]?
 
     package enum CodingKeys: String, CodingKey {
-        case name, host, state, prefixes, position, lag, failures, parts
+        case name, host, state, reason, prefixes, position, lag, failures, parts
         case lastStatus = "last_status"
         case lastFault = "last_fault"
         case lastAt = "last_at"
@@ -43,8 +52,10 @@ package struct WebhookAnswer: JSONAnswer, Equatable {
         [
             "host": "The host and port of the receiver.",
             "state":
-                "idle, reading and sending are usual; backing_off after a failure; paused by an operator; disabled because "
-                + "the receiver answered 410; unowned if no node of a cluster that answers delivers a part.",
+                "idle, reading and sending are usual; backing_off after a failure; paused by an operator; disabled until it "
+                + "is resumed, see reason; unowned if no node of a cluster that answers delivers a part.",
+            "reason":
+                "Why it is disabled: gone if the receiver answered 410, damaged if its position could not be read.",
             "prefixes": "The beginnings of the topics whose events it gets.",
             "position": "The number of the last event that needs no delivery any more; in a cluster, see parts.",
             "lag": "The event numbers between the position and the newest event; in a cluster, of all parts.",
@@ -59,11 +70,12 @@ package struct WebhookAnswer: JSONAnswer, Equatable {
     }
 
     package init(
-        name: String, host: String, state: State, prefixes: [String], position: UInt64?, lag: UInt64,
+        name: String, host: String, state: State, reason: Reason? = nil, prefixes: [String], position: UInt64?,
+        lag: UInt64,
         lastStatus: Int? = nil, lastFault: String? = nil, lastAt: WallTime? = nil, lastSuccessAt: WallTime? = nil,
         nextAttemptAt: WallTime? = nil, failures: Int = 0
     ) {
-        (self.name, self.host, self.state, self.prefixes) = (name, host, state, prefixes)
+        (self.name, self.host, self.state, self.reason, self.prefixes) = (name, host, state, reason, prefixes)
         (self.position, self.lag, self.failures) = (position, lag, failures)
         (self.lastStatus, self.lastFault, self.lastAt) = (lastStatus, lastFault, lastAt)
         (self.lastSuccessAt, self.nextAttemptAt) = (lastSuccessAt, nextAttemptAt)
@@ -81,6 +93,7 @@ extension WebhookAnswer {
         package var part: Int
         package var node: String?
         package var state: State
+        package var reason: Reason?
         package var position: UInt64
         package var lag: UInt64
         package var lastStatus: Int?
@@ -91,7 +104,7 @@ extension WebhookAnswer {
         package var failures: Int
 
         package enum CodingKeys: String, CodingKey {
-            case part, node, state, position, lag, failures
+            case part, node, state, reason, position, lag, failures
             case lastStatus = "last_status"
             case lastFault = "last_fault"
             case lastAt = "last_at"
@@ -112,7 +125,7 @@ extension WebhookAnswer {
         /// Creates the answer of an owner.
         package init(_ answer: WebhookAnswer, part: Int, node: String) {
             self.init(part: part, state: answer.state, position: answer.position ?? 0, lag: answer.lag)
-            self.node = node
+            (self.node, reason) = (node, answer.reason)
             (lastStatus, lastFault, lastAt) = (answer.lastStatus, answer.lastFault, answer.lastAt)
             (lastSuccessAt, nextAttemptAt) = (answer.lastSuccessAt, answer.nextAttemptAt)
             failures = answer.failures
@@ -130,7 +143,8 @@ extension WebhookAnswer {
         let states = State.allCases.filter { state in parts.contains { $0.state == state } }
         let last = parts.filter { $0.lastAt != nil }.max { ($0.lastAt ?? .distantPast) < ($1.lastAt ?? .distantPast) }
         self.init(
-            name: name, host: host, state: states.last ?? .unowned, prefixes: prefixes, position: nil,
+            name: name, host: host, state: states.last ?? .unowned, reason: parts.compactMap(\.reason).first,
+            prefixes: prefixes, position: nil,
             lag: parts.reduce(0) { $0.addingReportingOverflow($1.lag).partialValue }, lastStatus: last?.lastStatus,
             lastFault: last?.lastFault, lastAt: last?.lastAt, lastSuccessAt: parts.compactMap(\.lastSuccessAt).max(),
             nextAttemptAt: parts.compactMap(\.nextAttemptAt).min(), failures: parts.map(\.failures).max() ?? 0)

@@ -41,10 +41,26 @@ extension RunningDiagnosis {
         return found
     }
 
+    /// Webhooks whose settings in the configuration could not be used.
+    var refusedWebhooks: [Finding] {
+        let running = Set(facts.webhooks.map(\.name))
+        return facts.webhookFaults.sorted { $0.key < $1.key }.map { name, fault in
+            Finding(
+                .warning, .webhook,
+                "\(fault); it \(running.contains(name) ? "goes on with its earlier settings" : "has not begun")",
+                at: "webhook \(name)", advice: "correct this, and run 'carillon reload'")
+        }
+    }
+
     var webhooks: [Finding] {
         facts.webhooks.compactMap { webhook -> Finding? in
             let events = webhook.lag == 1 ? "1 event number" : "\(webhook.lag) event numbers"
             switch webhook.state {
+            case .disabled where webhook.reason == .damaged:
+                return finding(
+                    of: webhook, "its position could not be read, and it gets nothing; it is \(events) behind",
+                    advice: "'carillon webhooks \(webhook.name) resume' sends everything that is kept again; after "
+                        + "'seek N', only the events after number N")
             case .disabled:
                 return finding(
                     of: webhook, "the receiver has answered 410, and gets nothing more; it is \(events) behind",

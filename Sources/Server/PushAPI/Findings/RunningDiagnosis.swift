@@ -29,7 +29,8 @@ package struct RunningDiagnosis {
         // One cause is one finding.
         let blocked = Set(readiness.filter { $0.severity == .fault }.compactMap(\.app))
         let further = apps + (breakers + credentials).filter { !blocked.contains($0.app ?? "") }
-        return (readiness + further + removedApps + webhooks + lastMinute + configuration + losses).byWeight
+        return (readiness + further + removedApps + refusedWebhooks + webhooks + lastMinute + configuration + losses)
+            .byWeight
     }
 
     // MARK: Readiness

@@ -15,6 +15,8 @@ package struct RunningFacts: Sendable {
     /// address.
     package var unaddressedActivities: [String: Int] = [:]
     package var webhooks: [WebhookAnswer] = []
+    /// Why webhooks of this node could not be used as they were configured last, by name.
+    package var webhookFaults: [String: String] = [:]
     package var losses = Losses()
     package var lastMinute = StatsHistory.Minute()
 

@@ -8,18 +8,10 @@ package struct LoadedWebhook: Sendable {
     /// Nil for a receiver without TLS.
     package let tls: TLSContext?
 
-    /// Reads the files of all webhooks.
+    /// Reads the files.
     ///
     /// - Throws: a ``StartError`` that names the setting.
-    package static func load(
-        _ webhooks: [Configuration.Webhook], contexts: TLSContexts
-    ) throws(StartError) -> [LoadedWebhook] {
-        var loaded: [LoadedWebhook] = []
-        for webhook in webhooks { loaded.append(try LoadedWebhook(webhook, contexts: contexts)) }
-        return loaded
-    }
-
-    private init(_ settings: Configuration.Webhook, contexts: TLSContexts) throws(StartError) {
+    package init(_ settings: Configuration.Webhook, contexts: TLSContexts) throws(StartError) {
         self.settings = settings
         let path = "webhooks.\(settings.name)"
         do {
@@ -32,5 +24,12 @@ package struct LoadedWebhook: Sendable {
         } catch {
             throw StartError(.configuration, "\(path).trust cannot be used: \(error)")
         }
+    }
+
+    /// Returns whether the same requests go to the same receiver, apart from the events in them.
+    package func asks(like other: LoadedWebhook) -> Bool {
+        var settings = settings
+        settings.prefixes = other.settings.prefixes
+        return settings == other.settings && secrets.keys == other.secrets.keys
     }
 }

@@ -130,8 +130,9 @@ const sentences = {
     `Credential unusable, sending halted until it is replaced${event.message ? `: ${event.message}` : ""}`,
   "ledger/restored": (event) =>
     `Restored from a backup: what happened after it is lost, and numbers go on at ${event.continues_at}`,
-  "webhook/disabled": ({ webhook }) =>
-    `The receiver of the webhook ${webhook} wants no more events: disabled until it is resumed`,
+  "webhook/disabled": ({ webhook, reason }) => (reason === "damaged"
+    ? `The position of the webhook ${webhook} cannot be read`
+    : `The receiver of the webhook ${webhook} wants no more events`) + ": disabled until it is resumed",
   "webhook/paused": ({ webhook }) => `Webhook ${webhook} paused by an operator`,
   "webhook/resumed": ({ webhook }) => `Webhook ${webhook} resumed by an operator`,
   "webhook/skipped": ({ webhook }) => `Webhook ${webhook} skipped events that are no longer stored`,

@@ -11,6 +11,7 @@ final class ServedWebhooks: WebhookService {
     private let parts: Webhook.Dependencies
     private let directory: String
     private let webhooks = Locked<[String: Webhook]>([:])
+    private let refused = Locked<[String: StartError]>([:])
 
     /// Begins the delivery to the webhooks of the configuration.
     ///
@@ -32,11 +33,10 @@ final class ServedWebhooks: WebhookService {
             running = { [weak webhooks] in webhooks?.all ?? [] }
             service = webhooks
         }
-        do {
-            try await service.apply(base.configuration, contexts: contexts)
-        } catch {
+        await service.apply(base.configuration, contexts: contexts)
+        if let fault = service.faults.min(by: { $0.key < $1.key }) {
             await service.stop()
-            throw error
+            throw fault.value
         }
         WebhookMetrics.register(in: metrics) { WebhookReading.all(running()) { parts.newest(of: $0) } }
         return service
@@ -50,33 +50,52 @@ final class ServedWebhooks: WebhookService {
         webhooks.withLock { $0.values.sorted { $0.name < $1.name } }
     }
 
-    func apply(_ configuration: Configuration, contexts: TLSContexts) async throws {
-        let loaded = try await parts.files.run {
-            try LoadedWebhook.load(configuration.webhooks, contexts: contexts)
+    var faults: [String: StartError] { refused.withLock { $0 } }
+
+    func apply(_ configuration: Configuration, contexts: TLSContexts) async {
+        // What is removed stops before any file is read: a file system may hang.
+        await removeOthers(than: configuration.webhooks.map(\.name))
+        var faults: [String: StartError] = [:]
+        var new: [LoadedWebhook] = []
+        for settings in configuration.webhooks {
+            do throws(StartError) {
+                let loaded = try await parts.load(settings, contexts: contexts)
+                if let known = webhook(settings.name) { await known.use(loaded) } else { new.append(loaded) }
+            } catch {
+                faults[settings.name] = error
+            }
         }
-        let names = Set(loaded.map(\.settings.name))
+        do {
+            try await begin(new)
+        } catch {
+            for webhook in new { faults[webhook.settings.name] = StartError(.failed, "\(error)") }
+        }
+        refused.withLock { $0 = faults }
+    }
+
+    private func removeOthers(than names: [String]) async {
         let removed = webhooks.withLock { webhooks in
             let removed = webhooks.values.filter { !names.contains($0.name) }
             for webhook in removed { webhooks[webhook.name] = nil }
             return removed
         }
         for webhook in removed { await webhook.stop() }
-        let directory = directory
-        try await parts.files.run { WebhookFile.removeOthers(than: Array(names), in: directory) }
-        guard !loaded.isEmpty else { return }
-        // The log ends here for webhooks that are new.
-        let newest = try await parts.events.log.bounds().first?.newest ?? 0
-        parts.waiting.committed(upTo: CollectionOfOne(newest))
-        for one in loaded {
-            if let known = webhooks.withLock({ $0[one.settings.name] }) {
-                await known.use(one)
-            } else {
-                try await begin(one, after: newest)
-            }
+        do {
+            try await parts.files.run { [directory] in WebhookFile.removeOthers(than: names, in: directory) }
+        } catch {
+            parts.log.warning("cannot remove the positions of removed webhooks", [.error: "\(error)"])
         }
     }
 
-    private func begin(_ loaded: LoadedWebhook, after newest: UInt64) async throws {
+    /// The log ends here for webhooks that are new.
+    private func begin(_ new: [LoadedWebhook]) async throws {
+        guard !new.isEmpty else { return }
+        let newest = try await parts.events.log.bounds().first?.newest ?? 0
+        parts.waiting.committed(upTo: CollectionOfOne(newest))
+        for loaded in new { await begin(loaded, after: newest) }
+    }
+
+    private func begin(_ loaded: LoadedWebhook, after newest: UInt64) async {
         let name = loaded.settings.name
         let file = WebhookFile(of: name, in: directory)
         let machine: WebhookMachine
@@ -84,16 +103,15 @@ final class ServedWebhooks: WebhookService {
             let record = try await parts.files.run { try file.read() }
             machine = record.map { WebhookMachine($0) } ?? WebhookMachine(WebhookRecord(after: newest), isStored: false)
         } catch {
-            // Nobody knows what the receiver has had. An operator decides where to go on.
+            // The file stays as it is until an operator decides: a newer Carillon may be able to read it.
             parts.log.error(
                 """
-                the position of a webhook cannot be read, and it is disabled; 'carillon webhooks NAME seek N' sets another \
-                one, and resume continues
+                the position of a webhook cannot be read, and it is disabled; 'carillon webhooks NAME resume' sends \
+                everything that is kept again; after 'seek N', only the events after number N
                 """,
                 [.webhook: name, .file: file.path, .error: "\(error)"])
-            var record = WebhookRecord(after: newest)
-            record.standing = .disabled
-            machine = WebhookMachine(record)
+            parts.announce(EventDraft(.webhookDisabled, ofWebhook: name, reason: WebhookAnswer.Reason.damaged.rawValue))
+            machine = WebhookMachine(WebhookRecord(after: 0, standing: .damaged))
         }
         let webhook = Webhook(
             loaded, machine: machine, at: WebhookFilePlace(file: file, files: parts.files), parts: parts)

@@ -101,10 +101,9 @@ struct ServerParts: Sendable {
         } catch {
             log.error("\("\(error)")", [.event: "configuration.refused"])
         }
-        do {
-            try await webhooks.apply(configuration, contexts: contexts)
-        } catch {
-            log.error("\("\(error)")", [.event: "configuration.refused"])
+        await webhooks.apply(configuration, contexts: contexts)
+        for (name, fault) in webhooks.faults.sorted(by: { $0.key < $1.key }) {
+            log.error("\("\(fault)")", [.event: "configuration.refused", .webhook: name])
         }
         await gateways.serve(configuration.apps, contexts: contexts)
     }

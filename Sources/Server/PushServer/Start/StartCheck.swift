@@ -157,7 +157,7 @@ package struct StartCheck: Sendable {
         var faults: [StartError] = []
         for webhook in configuration.webhooks {
             do {
-                _ = try LoadedWebhook.load([webhook], contexts: contexts)
+                _ = try LoadedWebhook(webhook, contexts: contexts)
             } catch {
                 faults.append(error)
             }

@@ -7,7 +7,7 @@ struct ServedFindings: FindingSource {
     let gateways: ServedGateways
     let statistics: ServedStatistics
     let configuration: any ConfigurationControl
-    let webhooks: any WebhookControl
+    let webhooks: any WebhookService
 
     func facts() async throws -> RunningFacts {
         var facts = RunningFacts(try await statistics.snapshot(of: nil, hasHistory: false))
@@ -25,6 +25,7 @@ struct ServedFindings: FindingSource {
         facts.losses.published = await pipeline.bus.status.dropped
         facts.losses.acks = await pipeline.intake.counts.droppedAcks
         facts.webhooks = await webhooks.webhooks()
+        facts.webhookFaults = webhooks.faults.mapValues(\.description)
         facts.lastMinute = statistics.lastMinute
         return facts
     }

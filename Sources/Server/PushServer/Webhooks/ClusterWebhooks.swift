@@ -24,6 +24,7 @@ actor ClusterWebhooks: WebhookService {
     private var marks: [String: SharedWebhook] = [:]
     private var isFollowing = false
     private var hasEnded = false
+    private nonisolated let refused = Locked<[String: StartError]>([:])
     /// The webhooks of this node, for metrics.
     nonisolated let running = Locked<[Webhook]>([])
 
@@ -46,28 +47,37 @@ actor ClusterWebhooks: WebhookService {
 
     // MARK: Configuration
 
-    func apply(_ configuration: Configuration, contexts: TLSContexts) async throws {
-        let loaded = try await parts.files.run {
-            try LoadedWebhook.load(configuration.webhooks, contexts: contexts)
-        }
-        let names = Set(loaded.map(\.settings.name))
+    nonisolated var faults: [String: StartError] { refused.withLock { $0 } }
+
+    func apply(_ configuration: Configuration, contexts: TLSContexts) async {
+        let names = Set(configuration.webhooks.map(\.name))
+        // What is removed stops before any file is read: a file system may hang.
         for name in served.keys where !names.contains(name) {
             // It is removed before the first part stops: ``follow`` would begin that one again.
             let removed = served.removeValue(forKey: name)?.parts ?? [:]
             for part in removed.keys.sorted() { if let one = removed[part] { await end(one.webhook) } }
         }
-        for one in loaded {
-            let name = one.settings.name
-            if served[name] == nil {
-                try await add(name)
-                served[name] = Served(loaded: one, mark: SharedWebhook(changes: -1, standing: ""))
-            } else {
-                served[name]?.loaded = one
-                let running = served[name].map { Array($0.parts.values) } ?? []
-                for part in running { await part.webhook.use(one) }
+        var faults: [String: StartError] = [:]
+        for settings in configuration.webhooks {
+            do {
+                try await use(try await parts.load(settings, contexts: contexts))
+            } catch {
+                faults[settings.name] = error as? StartError ?? StartError(.failed, "\(error)")
             }
         }
+        refused.withLock { $0 = faults }
         await follow(marks)
+    }
+
+    private func use(_ loaded: LoadedWebhook) async throws {
+        let name = loaded.settings.name
+        guard let running = served[name]?.parts.values else {
+            try await add(name)
+            served[name] = Served(loaded: loaded, mark: SharedWebhook(changes: -1, standing: ""))
+            return
+        }
+        served[name]?.loaded = loaded
+        for part in running { await part.webhook.use(loaded) }
     }
 
     /// The log ends here for a webhook that is new. One that was there before goes on where it stopped.
@@ -207,7 +217,7 @@ actor ClusterWebhooks: WebhookService {
         do {
             switch change {
             case .pause: try await set(name, to: .paused, from: [.active], as: .webhookPaused)
-            case .resume: try await set(name, to: .active, from: [.active, .paused, .disabled], as: .webhookResumed)
+            case .resume: try await set(name, to: .active, from: WebhookRecord.Standing.allCases, as: .webhookResumed)
             case .seek(let position, let part): try await move(name, to: position, in: part)
             }
         } catch let error as StoreError {
@@ -227,9 +237,7 @@ actor ClusterWebhooks: WebhookService {
         else { return }
         marks[name] = changed.mark
         guard changed.before != standing.rawValue else { return }
-        var event = EventDraft(kind, app: nil)
-        event.add("webhook", text: name)
-        parts.announce(event)
+        parts.announce(EventDraft(kind, ofWebhook: name))
         let word = "\(kind.name)"
         parts.log.notice("webhook \(word)", [.event: "webhook.\(word)", .webhook: name])
     }

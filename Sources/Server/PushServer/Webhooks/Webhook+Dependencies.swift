@@ -40,6 +40,15 @@ extension Webhook {
         /// The number of the newest event of a part that this process knows, as its records have it.
         func newest(of part: Int) -> UInt64 { EventNumber.base(of: part) + waiting.newest[part] }
 
+        /// Reads the files that the settings of a webhook name.
+        func load(_ settings: Configuration.Webhook, contexts: TLSContexts) async throws(StartError) -> LoadedWebhook {
+            do {
+                return try await files.run { try LoadedWebhook(settings, contexts: contexts) }
+            } catch {
+                throw error as? StartError ?? StartError(.failed, "\(error)")
+            }
+        }
+
         /// Ends the threads. A look-up that hangs must not delay the end.
         func endLookUps() async {
             if lookUps.load == (0, 0) { await lookUps.shutDown() }
@@ -63,5 +72,14 @@ extension Webhook {
                 return WebhookTestAnswer(id: id, fault: error.reason)
             }
         }
+    }
+}
+
+extension EventDraft {
+    /// Creates an event about a webhook.
+    init(_ kind: EventKind, ofWebhook name: String, reason: String? = nil) {
+        self.init(kind, app: nil)
+        self.reason = reason
+        add("webhook", text: name)
     }
 }

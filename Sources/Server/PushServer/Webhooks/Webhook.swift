@@ -59,8 +59,13 @@ actor Webhook {
 
     /// Uses changed settings from the next request on.
     func use(_ loaded: LoadedWebhook) {
-        self.loaded = loaded
-        machine.eventsCommitted()
+        let old = exchange(&self.loaded, with: loaded)
+        if loaded.settings.prefixes != old.settings.prefixes { machine.prefixesChanged() }
+        if loaded.settings.address != old.settings.address { machine.addressChanged() }
+        if !loaded.asks(like: old) {
+            machine.endBackOff()
+            nextAttemptAt = nil
+        }
         wake()
     }
 
@@ -194,7 +199,7 @@ actor Webhook {
                 log.notice("the receiver of a webhook takes events again", [.event: "webhook.delivered"])
             }
         case .retry(let time): failed(until: time)
-        case .disabled: announce(.webhookDisabled, reason: "gone")
+        case .disabled: announce(.webhookDisabled, reason: WebhookAnswer.Reason.gone.rawValue)
         case .overtaken: break
         }
     }
@@ -222,9 +227,7 @@ actor Webhook {
     }
 
     private func announce(_ kind: EventKind, reason: String? = nil, skipped: UInt64? = nil) {
-        var draft = EventDraft(kind, app: nil)
-        draft.reason = reason
-        draft.add("webhook", text: name)
+        var draft = EventDraft(kind, ofWebhook: name, reason: reason)
         if let skipped { draft.add("skipped", number: Int64(clamping: skipped)) }
         unannounced.append(draft)
     }
@@ -274,11 +277,22 @@ actor Webhook {
         let newest = parts.newest(of: part)
         return WebhookAnswer(
             name: name, host: "\(loaded.settings.address.endpoint)",
-            state: WebhookAnswer.State(machine.state(now: now)), prefixes: loaded.settings.prefixes,
-            position: EventNumber.within(record.position),
+            state: WebhookAnswer.State(machine.state(now: now)), reason: record.standing.reason,
+            prefixes: loaded.settings.prefixes, position: EventNumber.within(record.position),
             lag: newest - min(newest, record.position), lastStatus: last.lastStatus,
             lastFault: last.lastFault, lastAt: last.lastAt, lastSuccessAt: last.lastSuccess,
             nextAttemptAt: record.standing == .active ? nextAttemptAt : nil, failures: machine.failures)
+    }
+}
+
+extension WebhookRecord.Standing {
+    /// Why nothing is sent, if no operator has paused it.
+    fileprivate var reason: WebhookAnswer.Reason? {
+        switch self {
+        case .active, .paused: nil
+        case .disabled: .gone
+        case .damaged: .damaged
+        }
     }
 }
 

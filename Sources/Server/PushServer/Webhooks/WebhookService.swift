@@ -3,10 +3,12 @@ import PushConfiguration
 
 /// The webhooks of the configuration in force.
 protocol WebhookService: WebhookControl, AnyObject {
-    /// Adds, changes and removes webhooks. Calls must not overlap.
-    ///
-    /// - Throws: ``StartError``. Nothing has changed then.
-    func apply(_ configuration: Configuration, contexts: TLSContexts) async throws
+    /// Adds, changes and removes webhooks, each by itself. One that cannot be used keeps its earlier settings, or does not
+    /// begin. Calls must not overlap.
+    func apply(_ configuration: Configuration, contexts: TLSContexts) async
+
+    /// Why webhooks could not be used as they were configured last, by name.
+    var faults: [String: StartError] { get }
 
     func stop() async
 

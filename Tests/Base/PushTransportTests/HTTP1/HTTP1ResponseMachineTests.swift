@@ -61,6 +61,25 @@ import Testing
         #expect(try read([Array("HTTP/1.1 204 \r\n\r\n".utf8)], ends: false) == HTTP1Response(status: 204, body: []))
     }
 
+    @Test(arguments: [
+        "HTTP/1.1 100 Continue\r\n\r\n", "HTTP/1.1 103 Hints\r\nLink: </a>\r\nContent-Length: 7\r\n\r\n",
+        String(repeating: "HTTP/1.1 102 Processing\r\n\r\n", count: 300),
+    ])
+    func `Interim responses are dropped, wherever their bytes are split`(interim: String) throws {
+        let bytes = Array((interim + Self.golden).utf8)
+        for split in stride(from: 0, through: bytes.count, by: max(1, bytes.count / 200)) {
+            #expect(try read([Array(bytes[..<split]), Array(bytes[split...])], ends: false) == Self.whole)
+        }
+        #expect(try read(bytes.map { [$0] }, ends: false) == Self.whole)
+        #expect(try read([Array("\(interim)HTTP/1.1 204 No\r\n\r\n".utf8)], ends: false)?.status == 204)
+    }
+
+    @Test func `Blanks around a value are no part of it`() throws {
+        let text = "HTTP/1.1 503 No\r\nRetry-After:\t120 \t\r\nX: \t\r\nY:  a b\t\r\nContent-Length: 0 \r\n\r\n"
+        let response = try #require(try read([Array(text.utf8)], ends: false))
+        #expect(["Retry-After", "X", "Y"].map { response.headers[$0] } == ["120", "", "a b"])
+    }
+
     private static let chunked = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
 
     @Test func `A response in chunks may be split at any byte`() throws {
@@ -73,10 +92,18 @@ import Testing
         #expect(try read(bytes.map { [$0] }, ends: false)?.status == 200)
     }
 
+    private static let hints = "HTTP/1.1 103 Hints\r\nX: \(String(repeating: "x", count: 9000))\r\n\r\n"
+
     static let faulty: [(String, String)] = [
         ("SSH-2.0-OpenSSH\r\n\r\n", "not an HTTP response"), ("HTTP/1.1\r\n\r\n", "not an HTTP response"),
         ("HTTP/2 200 OK\r\n\r\n", "not an HTTP response"), ("HTTP/1.1 abc OK\r\n\r\n", "not an HTTP response"),
-        ("HTTP/1.1 100 Continue\r\n\r\n", "not an HTTP response"), ("HTTP/1.1 +20 OK\r\n\r\n", "not an HTTP response"),
+        ("HTTP/1.1 101 Switching\r\n\r\n", "not an HTTP response"), ("HTTP/1.1 099 No\r\n\r\n", "not an HTTP response"),
+        ("HTTP/1.1 100 Continue\r\n\r\n", "no response"), ("HTTP/1.1 103 Hints\r\n\r\nHTTP/1.1 2", "incomplete"),
+        (String(repeating: "HTTP/1.1 102 On\r\n\r\n", count: 900), "too many interim responses"),
+        ("\(hints)\(hints)HTTP/1.1 200 OK\r\n\r\n", "too many interim responses"),
+        ("HTTP/1.1 +20 OK\r\n\r\n", "not an HTTP response"),
+        ("HTTP/1.1 200 OK\r\nContent-Length: 1 1\r\n\r\n", "invalid Content-Length \"1 1\""),
+        ("HTTP/1.1 200 OK\r\nContent-Length: \t \r\n\r\n", "invalid Content-Length \"\""),
         ("HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\n", "invalid Content-Length \"-1\""),
         ("HTTP/1.1 200 OK\r\nContent-Length: 99999999999\r\n\r\n", "invalid Content-Length"),
         ("HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 1\r\n\r\n", "invalid Content-Length"),

@@ -186,6 +186,84 @@ struct WebhookMachineTests {
         #expect(machine.found(WebhookBatch(id: "b", after: 3, through: 4, digest: [])) == false)
     }
 
+    @Test("With other prefixes, the body of a batch is made again, and its id stays only with the same body")
+    func otherPrefixes() {
+        for (digest, isSame) in [([1], true), ([2], false)] as [([UInt8], Bool)] {
+            var machine = sending()
+            machine.prefixesChanged()
+            let later = start + .milliseconds(50)
+            #expect(machine.answered(500, retryAfter: nil, now: start, random: 0) == .retry(at: later))
+            #expect(machine.next(now: later) == .rebuild(first))
+            machine.rebuilt(digest)
+            #expect(machine.next(now: later) == (isSame ? .send(first) : .store(WebhookRecord(after: 10))))
+        }
+        var machine = sending()
+        machine.prefixesChanged()
+        #expect(machine.answered(200, retryAfter: nil, now: start, random: 0) == .delivered)
+        #expect(machine.next(now: start) == .read(after: 14))
+    }
+
+    @Test("What is read with earlier prefixes does not count")
+    func readWithEarlierPrefixes() {
+        var machine = WebhookMachine(WebhookRecord(after: 10))
+        #expect(machine.next(now: start) == .read(after: 10))
+        machine.prefixesChanged()
+        #expect(machine.found(first) == false)
+        #expect(machine.next(now: start) == .read(after: 10))
+        machine.prefixesChanged()
+        machine.examined(through: 20, isEnd: true, now: start)
+        #expect(machine.next(now: start) == .read(after: 10))
+        #expect(machine.found(first) == true)
+
+        var record = WebhookRecord(after: 10)
+        record.batch = first
+        machine = WebhookMachine(record)
+        #expect(machine.next(now: start) == .rebuild(first))
+        machine.prefixesChanged()
+        machine.rebuilt([1])
+        #expect(machine.next(now: start) == .rebuild(first))
+        machine.rebuilt([2])
+        #expect(machine.next(now: start) == .store(WebhookRecord(after: 10)))
+    }
+
+    @Test("What an earlier address answers does not count", arguments: [200, 410, 500, nil])
+    func otherAddress(status: Int?) {
+        var machine = sending()
+        machine.addressChanged()
+        if let status {
+            #expect(machine.answered(status, retryAfter: .seconds(3600), now: start, random: 0) == .overtaken)
+        } else {
+            #expect(machine.unanswered(now: start, random: 0) == .overtaken)
+        }
+        #expect(machine.failures == 0)
+        // The same batch goes to the new one, whose answer counts.
+        #expect(machine.next(now: start) == .send(first))
+        #expect(machine.answered(410, retryAfter: nil, now: start, random: 0) == .disabled)
+    }
+
+    @Test("A back-off ends at once")
+    func endOfBackOff() {
+        var machine = sending()
+        #expect(
+            machine.answered(503, retryAfter: .seconds(3600), now: start, random: 0)
+                == .retry(at: start + .seconds(3600)))
+        machine.endBackOff()
+        #expect(machine.failures == 0)
+        #expect(machine.next(now: start) == .send(first))
+    }
+
+    @Test("One whose record could not be read rests until it is resumed")
+    func damaged() {
+        var machine = WebhookMachine(WebhookRecord(after: 0, standing: .damaged))
+        #expect(machine.next(now: start) == .rest)
+        #expect(machine.state(now: start) == .disabled)
+        #expect(machine.pause() == false)
+        #expect(machine.resume() == true)
+        #expect(machine.next(now: start) == .store(WebhookRecord(after: 0)))
+        machine.stored()
+        #expect(machine.next(now: start) == .read(after: 0))
+    }
+
     @Test("A change while a record is being stored is stored, too")
     func changeDuringStore() {
         var machine = WebhookMachine(WebhookRecord(after: 10))

@@ -11,6 +11,12 @@ private struct WebhookWalk {
     private var now = MonotonicTime(nanoseconds: 0)
     private var newest: UInt64 = 0
     private var made = 0
+    /// Whether the receiver also gets the events that others do not get.
+    private var isWide = false
+    /// Whether the address has changed since the last request.
+    private var isMoved = false
+    /// The body of the machine's batch.
+    private var body: [UInt64] = []
     /// The bodies by id, as the receiver has seen them.
     private var bodies: [String: [UInt64]] = [:]
     private(set) var reached: UInt64 = 0
@@ -18,15 +24,16 @@ private struct WebhookWalk {
     private var lastBegin: UInt64 = 0
     private(set) var restarts = 0
     private(set) var deliveries = 0
+    private(set) var changes = 0
 
     init(_ random: some RandomNumberGenerator) {
         self.random = random
         machine = WebhookMachine(disk)
     }
 
-    /// Every third event is of a topic that the receiver does not get.
-    private func events(after: UInt64, through: UInt64) -> [UInt64] {
-        after >= through ? [] : (after + 1...through).filter { $0 % 3 != 0 }
+    /// Every third event is of a topic that the receiver gets with some prefixes only.
+    private func events(after: UInt64, through: UInt64, isWide: Bool = false) -> [UInt64] {
+        after >= through ? [] : (after + 1...through).filter { isWide || $0 % 3 != 0 }
     }
 
     private static func digest(_ body: [UInt64]) -> [UInt8] { body.map { UInt8(truncatingIfNeeded: $0 &* 31) } }
@@ -54,7 +61,25 @@ private struct WebhookWalk {
         carryOut(step, isCalm: isCalm)
     }
 
+    /// Other settings can come while a step is under way.
+    private mutating func changeSettings() {
+        switch Int.random(in: 0..<30, using: &random) {
+        case 0:
+            isWide.toggle()
+            machine.prefixesChanged()
+        case 1:
+            isMoved = true
+            machine.addressChanged()
+            machine.endBackOff()
+        default: return
+        }
+        changes += 1
+    }
+
     private mutating func carryOut(_ step: WebhookMachine.Step, isCalm: Bool) {
+        let wasWide = isWide
+        isMoved = false
+        if !isCalm { changeSettings() }
         switch step {
         case .rest, .listen: break
         case .wait(let time): now = time
@@ -67,22 +92,32 @@ private struct WebhookWalk {
             }
         case .read(let after):
             let through = min(newest, after + UInt64.random(in: 1...9, using: &random))
-            let body = events(after: after, through: through)
-            guard let last = body.last else {
+            let found = events(after: after, through: through, isWide: wasWide)
+            guard let last = found.last else {
                 return machine.examined(through: max(after, through), isEnd: through == newest, now: now)
             }
             made += 1
-            let batch = WebhookBatch(id: "\(made)", after: after, through: last, digest: Self.digest(body))
-            #expect(machine.found(batch) == true)
+            let batch = WebhookBatch(id: "\(made)", after: after, through: last, digest: Self.digest(found))
+            let isKept = machine.found(batch)
+            #expect(isKept == (isWide == wasWide))
+            if isKept { body = found }
         case .rebuild(let batch):
-            machine.rebuilt(Self.digest(events(after: batch.after, through: batch.through)))
-        case .send(let batch): send(batch, isCalm: isCalm)
+            let found = events(after: batch.after, through: batch.through, isWide: wasWide)
+            if machine.record.batch == batch, Self.digest(found) == batch.digest { body = found }
+            machine.rebuilt(Self.digest(found))
+        case .send(let batch): send(batch, isWide: wasWide, isCalm: isCalm)
         }
     }
 
-    private mutating func send(_ batch: WebhookBatch, isCalm: Bool) {
+    private mutating func send(_ batch: WebhookBatch, isWide: Bool, isCalm: Bool) {
         #expect(disk.batch == batch, "a batch was sent that is not on disk")
+        #expect(
+            body == events(after: batch.after, through: batch.through, isWide: isWide),
+            "a batch has events of other prefixes")
         switch isCalm ? 9 : Int.random(in: 0..<10, using: &random) {
+        case _ where isMoved:
+            receive(batch)
+            #expect(machine.answered(410, retryAfter: nil, now: now, random: 0) == .overtaken)
         case 0: _ = machine.unanswered(now: now, random: 0)
         case 1:
             receive(batch)
@@ -96,7 +131,6 @@ private struct WebhookWalk {
 
     private mutating func receive(_ batch: WebhookBatch) {
         deliveries += 1
-        let body = events(after: batch.after, through: batch.through)
         if let earlier = bodies[batch.id] { #expect(earlier == body, "an id had two bodies") }
         bodies[batch.id] = body
         #expect(events(after: reached, through: batch.after).isEmpty, "events were left out before a batch")
@@ -125,5 +159,6 @@ struct WebhookWalkTests {
         #expect(walk.isComplete)
         #expect(walk.restarts > 50)
         #expect(walk.deliveries > 50)
+        #expect(walk.changes > 50)
     }
 }

@@ -11,6 +11,18 @@ import Testing
         try await PythonScene.run("webhooks", "operation")
     }
 
+    @Test func `A reload applies each webhook by itself, and says which one it could not`() async throws {
+        try await PythonScene.run("webhooks", "refused")
+    }
+
+    @Test func `A new receiver gets what it is configured for, whatever the earlier one answers`() async throws {
+        try await PythonScene.run("webhooks", "changed")
+    }
+
+    @Test func `A webhook whose position cannot be read says so, and goes on with everything`() async throws {
+        try await PythonScene.run("webhooks", "damaged")
+    }
+
     @Test func `A pause and a move outlive a kill right after their answers`() async throws {
         try await PythonScene.run("webhooks", "kept")
     }

@@ -425,6 +425,21 @@ def webhook_operation():
     serves[1].verb("webhooks", "billing", "seek", "3:0")
     again = lambda: [e["seq"] for _, body in receiver.batches[first:] for e in json.loads(body)]
     until(lambda: again() == numbers)
+
+    # A reload applies each webhook by itself.
+    webhooks = scenes[1].more["webhooks"] = {**scenes[1].more["webhooks"]}
+    hooks.add(scenes[1], "other", hooks.Receiver().url())
+    webhooks["billing"]["prefixes"] = ["device/"]
+    secret = hooks.replace(webhooks["billing"]["secret_file"], "junk\n")
+    serves[1].reload()
+    assert {name: one["prefixes"] for name, one in hooks.states(serves[1]).items()} == {
+        "billing": ["delivery/shop/"], "other": ["delivery/shop/"]}
+    webhooks.pop("other")
+    serves[1].reload()
+    assert list(hooks.states(serves[1])) == ["billing"] and list(hooks.findings(serves[1])) == ["webhook billing"]
+    hooks.replace(webhooks["billing"]["secret_file"], secret)
+    serves[1].reload()
+    assert shown(serves[1])["prefixes"] == ["device/"] and not hooks.findings(serves[1])
     serves[1].stop()
 
 

@@ -11,7 +11,7 @@ class Receiver:
     """A receiver that verifies signatures and keeps every body, by its id and in the order of arrival."""
 
     def __init__(self, behave=lambda number: 200, tls=None):
-        self.behave, self.tls, self.secret = behave, tls, None
+        self.behave, self.tls, self.secret, self.fields = behave, tls, None, {}
         self.batches, self.answers, self.news, self.progress = [], 0, threading.Condition(), ""
         self.bodies, self.numbers = {}, []  # what is read of the batches: by id, and the events of each
         witnesses.append(lambda: f"the receiver at {self.port}: {self.answers} requests, {self.progress}")
@@ -33,7 +33,8 @@ class Receiver:
                         receiver.batches.append((self.headers["webhook-id"], body))
                 with contextlib.suppress(OSError):
                     self.send_response(status)
-                    self.send_header("Content-Length", "2")
+                    for field in {"Content-Length": "2", **receiver.fields}.items():
+                        self.send_header(*field)
                     self.end_headers()
                     self.wfile.write(b"ok")
 
@@ -274,6 +275,153 @@ def operation():
     serve.stop()
 
 
+def findings(serve):
+    return {one["where"]: one for one in Door(serve, control=True).ask("GET", "/v1/findings").json["findings"]
+            if one["code"] == "webhook"}
+
+
+def events_of(receiver):
+    return [event for _, body in receiver.batches for event in json.loads(body)]
+
+
+def replace(path, text):
+    with open(path, "r+") as file:
+        old = file.read()
+        file.seek(0)
+        file.truncate()
+        file.write(text)
+    return old
+
+
+def refused():
+    """A reload applies each webhook by itself: one whose secret cannot be used goes on as before and is a finding, while
+    another one is changed or removed."""
+    scene = Scene()
+    a, b, c = Receiver(), Receiver(), Receiver()
+    add(scene, "a", a.url(), a)
+    add(scene, "b", b.url(), b)
+    serve = scene.serve()
+    good = replace(scene.path("b.hook"), "whsec_broken\n")
+    scene.more["webhooks"]["a"]["prefixes"] = ["device/"]
+    scene.more["webhooks"]["b"]["prefixes"] = ["message/"]
+    serve.reload()
+    shown = states(serve)
+    assert (shown["a"]["prefixes"], shown["b"]["prefixes"]) == (["device/"], ["delivery/shop/"]), shown
+    (finding,) = findings(serve).values()
+    assert finding["where"] == "webhook b" and "secret_file" in finding["what"], finding
+    assert "earlier settings" in finding["what"] and "broken" not in finding["what"], finding
+    assert finding["what"] in serve.verb("doctor", "--json", code=1), "doctor does not say it"
+    assert serve.said("configuration.refused", "webhooks.b.secret_file"), serve.lines[-5:]
+
+    # It is removed, although b cannot be read, and nothing more is sent to it.
+    scene.more["webhooks"].pop("a")
+    add(scene, "c", c.url(), c)
+    secret = replace(scene.path("c.hook"), "junk\n")
+    serve.reload()
+    assert list(states(serve)) == ["b"], states(serve)
+    assert "has not begun" in findings(serve)["webhook c"]["what"], findings(serve)
+    before = a.answers
+    serve.verb("devices", "add", "shop", token(77))
+    push(Producer(serve), 0, 3)
+    monitor = Monitor(serve, "", since=0)
+    monitor.wait("device/registered")
+    monitor.wait("delivery/sent", count=3)
+    until(lambda: len(events_of(b)) == 3)
+    assert a.answers == before and not c.answers, "a webhook that is removed got events"
+
+    replace(scene.path("b.hook"), good)
+    replace(scene.path("c.hook"), secret)
+    serve.reload()
+    shown = states(serve)
+    assert list(shown) == ["b", "c"] and shown["b"]["prefixes"] == ["message/"], shown
+    assert not findings(serve), findings(serve)
+    serve.stop()
+
+
+def changed():
+    """A receiver that takes the place of another one gets only what it is configured for, at once, and what the earlier
+    one answers has no effect."""
+    scene = Scene()
+    refuses, wanted = Receiver(lambda number: 503), Receiver()
+    gate, mended = threading.Event(), threading.Event()
+    repaired = Receiver(lambda number: 200 if mended.is_set() else 503)
+    refuses.fields = repaired.fields = {"Retry-After": "3600"}
+    leaves, stays = Receiver(lambda number: 410 if gate.wait() else 500), Receiver()
+    add(scene, "filter", refuses.url(), refuses)
+    add(scene, "repaired", repaired.url(), repaired)
+    add(scene, "moved", leaves.url(), leaves, **{"timeout": "5m"})
+    serve = scene.serve()
+    push(Producer(serve), 0, 3)
+    until(lambda: {name: one["state"] for name, one in states(serve).items()} == {
+        "filter": "backing_off", "repaired": "backing_off", "moved": "sending"})
+    settings = scene.more["webhooks"]
+    settings["filter"].update(url=wanted.url(), prefixes=["device/"])
+    settings["moved"]["url"] = stays.url()
+    wanted.secret, stays.secret = refuses.secret, leaves.secret
+    verb("keys", "webhook", scene.path("new.hook"))
+    os.replace(scene.path("new.hook"), settings["repaired"]["secret_file"])
+    with open(settings["repaired"]["secret_file"]) as lines:
+        repaired.secret = lines.read().strip()
+    mended.set()
+    serve.reload()
+    shown = states(serve)["filter"]
+    assert shown["state"] != "backing_off" and shown["failures"] == 0 and "next_attempt_at" not in shown, shown
+    gate.set()
+    serve.verb("devices", "add", "shop", token(77))
+    until(lambda: (len(events_of(wanted)), len(events_of(stays)), len(events_of(repaired))) == (1, 3, 3))
+    assert [(event["family"], event["kind"]) for event in events_of(wanted)] == [("device", "registered")]
+    assert states(serve)["moved"]["state"] != "disabled", states(serve)
+    assert not Monitor(serve, "webhook/", since=0).events
+    serve.stop()
+
+
+def damaged():
+    """A webhook whose position cannot be read says so, and resume sends everything that is kept."""
+    scene = Scene()
+    receiver = Receiver()
+    add(scene, "billing", receiver.url(), receiver)
+    serve = scene.serve()
+    push(Producer(serve), 0, 3)
+    until(lambda: len(events_of(receiver)) == 3)
+    serve.kill()
+    path = os.path.join(scene.data, "webhook-billing.json")
+    replace(path, "{")
+    lags = []
+    for life in (1, 2):
+        serve = scene.serve()
+        (disabled,) = Monitor(serve, "", since=0).wait("webhook/disabled", count=life)[life - 1:]
+        assert (disabled["webhook"], disabled["reason"]) == ("billing", "damaged"), disabled
+        push(Producer(serve), life, 3)
+        monitor = Monitor(serve, "", since=0)
+        monitor.wait("delivery/sent", count=3 + 3 * life)
+        shown = states(serve)["billing"]
+        assert (shown["state"], shown["reason"], shown["position"]) == ("disabled", "damaged", 0), shown
+        newest = max(event["seq"] for event in monitor.events)
+        assert shown["lag"] >= newest, (shown, newest)
+        lags.append(shown["lag"])
+        finding = findings(serve)["webhook billing"]
+        assert "410" not in finding["what"] and "position" in finding["what"], finding
+        serve.kill()
+        with open(path) as file:
+            assert file.read() == "{", "a file that nobody could read was written"
+    assert lags[0] < lags[1], lags
+    serve = scene.serve()
+    monitor = Monitor(serve, "delivery/shop/", since=0)
+    monitor.wait("delivery/sent", count=9)
+    # Where an operator puts it is kept, and why it is disabled.
+    serve.verb("webhooks", "billing", "seek", "0")
+    serve.kill()
+    serve = scene.serve()
+    assert states(serve)["billing"]["reason"] == "damaged", states(serve)
+    assert len(Monitor(serve, "webhook/", since=0).events) == 3
+    first = len(receiver.batches)
+    serve.verb("webhooks", "billing", "resume")
+    wanted = sorted(event["seq"] for event in monitor.events)
+    until(lambda: [e["seq"] for _, body in receiver.batches[first:] for e in json.loads(body)] == wanted)
+    assert not findings(serve) and "reason" not in states(serve)["billing"], states(serve)
+    serve.stop()
+
+
 def kept():
     """What an operator was answered is on disk, also while the receiver keeps a request waiting."""
     scene = Scene()
@@ -349,6 +497,11 @@ def hostile():
         while True:
             connection.sendall(b"HTTP/1.1 102 Processing\r\n\r\n")
 
+    def hints(connection):
+        reads(connection)
+        connection.sendall(b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n")
+        connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 0 \r\n\r\n")
+
     inside = Receiver()
     inside.secret = "whsec_" + base64.b64encode(bytes(32)).decode()
 
@@ -362,7 +515,8 @@ def hostile():
         "long": (endless(b"HTTP/1.1 200 OK\r\nContent-Length: 10737418240\r\n\r\n"), 200, None),
         "header": (endless(b"HTTP/1.1 200 OK\r\nX: "), None, "the header has no end"),
         "garbage": (endless(b"\x16\x03\x01 what is this\r\n\r\n"), None, "not an HTTP response"),
-        "1xx": (informational, None, "not an HTTP response"), "redirect": (redirect, 307, None)}
+        "1xx": (informational, None, "too many interim responses"), "hints": (hints, 200, None),
+        "redirect": (redirect, 307, None)}
     for name, (talk, _, _) in kinds.items():
         add(scene, name, f"http://127.0.0.1:{socket_server(talk)}/", **{"timeout": "2s"})
     add(scene, "private", f"http://localhost:{inside.port}/", private_networks=[])
@@ -390,4 +544,5 @@ def hostile():
 
 
 if __name__ == "__main__":
-    main({"deliveries": deliveries, "operation": operation, "kept": kept, "hostile": hostile})
+    main({"deliveries": deliveries, "operation": operation, "refused": refused, "changed": changed, "damaged": damaged,
+          "kept": kept, "hostile": hostile})
