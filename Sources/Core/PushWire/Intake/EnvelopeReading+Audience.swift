@@ -133,7 +133,11 @@ extension EnvelopeReading {
     }
 
     private func users(_ list: IndexedJSON.Position) throws(Rejection) -> [String] {
-        try names(list, of: "user", limit: Self.maxUserLength)
+        let users = try names(list, of: "user", limit: Self.maxUserLength)
+        guard !users.contains(where: { DotSteps.occur(in: $0.utf8) }) else {
+            throw bad("a user has a step . or .. of a path, which no registered user has")
+        }
+        return users
     }
 
     private func names(

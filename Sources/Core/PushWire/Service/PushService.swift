@@ -73,6 +73,8 @@ package struct CredentialFileDescription: Sendable {
 
     /// Returns a path as a string literal for the configuration.
     package static func quoted(_ path: String) -> String {
-        "\"" + path.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"") + "\""
+        var quoted: [UInt8] = []
+        JSONText.appendQuoted(path, to: &quoted)
+        return String(decoding: quoted, as: UTF8.self)
     }
 }

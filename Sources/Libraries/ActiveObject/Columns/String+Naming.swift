@@ -31,6 +31,12 @@ extension String {
     /// The string as a quoted name in SQL.
     var quotedName: String {
         guard utf8.contains(UInt8(ascii: "\"")) else { return "\"" + self + "\"" }
-        return "\"" + split(separator: "\"", omittingEmptySubsequences: false).joined(separator: "\"\"") + "\""
+        return quoted(in: UInt8(ascii: "\""))
+    }
+
+    /// Returns the string between two of a mark, with those within it doubled. A mark may be a part of a character, together
+    /// with the accents after it.
+    func quoted(in mark: UInt8) -> String {
+        String(decoding: [mark] + utf8.flatMap { $0 == mark ? [mark, mark] : [$0] } + [mark], as: UTF8.self)
     }
 }

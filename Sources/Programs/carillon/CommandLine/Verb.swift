@@ -67,7 +67,7 @@ struct Verb: Sendable {
         if !verbs.isEmpty, let first = words.first, !first.hasPrefix("-"), !runs || verb(first) != nil {
             return await startBelow(first, with: Array(words.dropFirst()))
         }
-        if words.contains("--help") || words.contains("-h") {
+        if words.prefix(while: { $0 != "--" }).contains(where: { $0 == "--help" || $0 == "-h" }) {
             Terminal.output.write(help)
             return .done
         }
@@ -222,13 +222,17 @@ struct Arguments: Sendable {
     init(_ given: [String], of verb: Verb) throws {
         var wanted = verb.words[...]
         var rest = given[...]
-        while let word = rest.popFirst() {
+        while let word = rest.popFirst(), word != "--" {
             if word.hasPrefix("--") {
                 try take(option: word, of: verb, from: &rest)
+            } else if word.hasPrefix("-"), word != "-" {
+                throw Failure(.usage, "'\(word)' is not an option; 'carillon \(verb.name) --help' lists them")
             } else {
                 try take(word, of: verb, as: &wanted)
             }
         }
+        // What follows -- are words, also if they begin with a hyphen.
+        for word in rest { try take(word, of: verb, as: &wanted) }
         if let missing = wanted.first, !missing.isOptional {
             throw Failure(
                 .usage, "\(missing.name) is missing: \(missing.about); 'carillon \(verb.name) --help' shows examples")
@@ -236,9 +240,6 @@ struct Arguments: Sendable {
     }
 
     private mutating func take(_ word: String, of verb: Verb, as wanted: inout ArraySlice<Word>) throws {
-        guard !word.hasPrefix("-") || word == "-" else {
-            throw Failure(.usage, "'\(word)' is not an option; 'carillon \(verb.name) --help' lists them")
-        }
         let repeated = verb.words.last.flatMap { $0.mayRepeat && wanted.isEmpty ? $0 : nil }
         guard let expected = wanted.popFirst() ?? repeated else {
             throw Failure(

@@ -59,10 +59,8 @@ struct DeviceFileReader {
                 throw DeviceFault("duplicate key \"\(PlainText.line(document.string(key) ?? "", limit: 60))\"")
             }
             let input = try DeviceInput(document, at: document.root, ignoring: DeviceFormat.ignoredColumns)
-            if document.value("active", in: document.root).flatMap({ document.bool($0) }) == false {
-                return .inactive(line: line)
-            }
-            return .device(line: line, named(input))
+            let isActive = try Self.isActive(document.value("active", in: document.root), in: document)
+            return isActive ? .device(line: line, named(input)) : .inactive(line: line)
         } catch let error as JSONError {
             return .refused(line: line, "invalid JSON: \(error)")
         } catch {
@@ -89,7 +87,10 @@ struct DeviceFileReader {
                     if column == "tags" {
                         input.tags = TagColumn.tags(field)
                     } else if column == "active" {
-                        guard field == "true" else { return .inactive(line: line) }
+                        guard let isActive = Self.isActive(field) else {
+                            return .refused(line: line, Self.wrongActive)
+                        }
+                        guard isActive else { return .inactive(line: line) }
                     } else if !DeviceFormat.ignoredColumns.contains(column) {
                         input.set(column, to: field)
                     }
@@ -98,6 +99,26 @@ struct DeviceFileReader {
             }
         }
         return nil
+    }
+
+    // It does not repeat the text, which may be a token in the wrong column.
+    private static let wrongActive = "active is neither true nor false"
+
+    /// Returns whether a device is active in the file; nil if the text does not say it.
+    private static func isActive(_ text: String) -> Bool? {
+        switch text.lowercased() {
+        case "true": true
+        case "false": false
+        default: nil
+        }
+    }
+
+    private static func isActive(
+        _ value: JSONDocument.Position?, in document: JSONDocument
+    ) throws(DeviceFault) -> Bool {
+        guard let value, document.kind(value) != .null else { return true }
+        if let isActive = document.bool(value) ?? document.string(value).flatMap({ isActive($0) }) { return isActive }
+        throw DeviceFault(wrongActive)
     }
 
     private static func heading(_ fields: [String], line: Int, app: String?) throws(Failure) -> [String] {

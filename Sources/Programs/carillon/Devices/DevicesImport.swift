@@ -19,7 +19,7 @@ enum DevicesImport {
                     + "\(DeviceInput.keys.joined(separator: ", ")). "
                     + "Empty values change nothing. In a CSV file, semicolons separate tags. Invalid lines are "
                     + "rejected, and the others are imported. Devices that are inactive in an export are left "
-                    + "out, because registering them would reactivate them"),
+                    + "out, because registering them would reactivate them: active is true or false, in any case"),
             Option("app", value: "APP", about: "the app of lines that do not name one"),
             Option("dry-run", about: "show the result, and register nothing"),
         ] + DevicesVerb.options,

@@ -115,6 +115,8 @@ import Testing
         (#"{"users":["\#(String(repeating: "u", count: 256))"]}"#, "256 bytes"),
         (#"{"users":["a","b\u0000"]}"#, "user 2 of 2 has a control character"),
         (#"{"users":["a\u009bb"]}"#, "user 1 of 1 has a control character"),
+        (#"{"users":["a",".."]}"#, "a user has a step . or .. of a path"),
+        (#"{"users":["a","b\\.\\c"]}"#, "a user has a step . or .. of a path"),
         (#"{"tags":"a\u007f"}"#, "a tag has a control character"),
         (#"{"tags":{"not":{"any":["a","\u0085"]}}}"#, "a tag has a control character"),
         (#"{"tags":[]}"#, "an array is not a tag expression"), (#"{"tags":1}"#, "a number"),

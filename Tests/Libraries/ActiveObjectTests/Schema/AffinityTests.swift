@@ -35,7 +35,7 @@ import Testing
     @Test(arguments: [
         SQLValue.null, 0, .integer(.min), .integer(.max), 1.5, .real(-.infinity), .real(.infinity),
         .real(.leastNonzeroMagnitude), "",
-        "it's", "🦉\n\"", .blob(Data()), .blob(Data([0, 0x7f, 0xff])),
+        "it's", "it'\u{301}s", "🦉\n\"", .blob(Data()), .blob(Data([0, 0x7f, 0xff])),
     ])
     func `The SQL literal of a default has the same value`(value: SQLValue) throws {
         let connection = try Connection(path: ":memory:", mode: .readWrite(creates: true))

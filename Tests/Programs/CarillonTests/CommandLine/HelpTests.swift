@@ -65,6 +65,21 @@ import Testing
         #expect(!export.help.contains("--to "))
     }
 
+    @Test func `What follows two hyphens is no option`() async throws {
+        let erase = try #require(Carillon.verbs.first { $0.name == "users" }?.verb("erase"))
+        for name in ["-ada", "--ada", "-h", "--help", "--"] {
+            let arguments = try Arguments(["--app", "shop", "--", name], of: erase)
+            #expect(arguments.word("USER") == name && arguments.text("app") == "shop")
+        }
+        #expect(throws: Failure.self) { _ = try Arguments(["-ada"], of: erase) }
+        #expect(throws: Failure.self) { _ = try Arguments(["--"], of: erase) }
+        #expect(throws: Failure.self) { _ = try Arguments(["--", "a", "--json"], of: erase) }
+        // No Carillon runs there.
+        let ended = try await ChildProcess.run(
+            ChildProcess.carillon, ["users", "erase", "--config", "/none.json5", "--", "-h"])
+        #expect(ended.status != 0 && !ended.output.contains("usage:"))
+    }
+
     private static func all(_ verbs: [Verb]) -> [Verb] { verbs.flatMap { [$0] + all($0.verbs) } }
 
     /// An option whose value is an unset variable must not select everything.

@@ -1,5 +1,6 @@
 import APNs
 import FCM
+import FoundationEssentials
 import PushModel
 import PushWire
 import TestSupport
@@ -26,6 +27,10 @@ import Testing
     static func request(_ members: String, tokens: String = token, door: GorushApps = door) throws -> GorushRequest {
         let body = #"{"notifications":[{"tokens":["\#(tokens)"],\#(members)}]}"#
         return try GorushRequest(Array(body.utf8), door: door, key: nil)
+    }
+
+    private static func answer(_ log: GorushLog, counts: Int = 0) throws -> GorushAnswer {
+        try JSONDecoder().decode(GorushAnswer.self, from: Data(log.answer(counts: counts).body))
     }
 
     private static func envelope(_ members: String) throws -> JSONValue {
@@ -200,8 +205,9 @@ import Testing
         let request = try Self.request(#""platform":1,"message":"m","notif_id":"n","to":"x""#, tokens: text)
         #expect(request.count == 5)
         #expect(request.pushes.map { $0.tokens.map(\.text) } == [[Self.token, Self.token.uppercased()]])
-        #expect(request.logs.map(\.token) == ["zz", "", "x"])
-        #expect(request.logs.allSatisfy { $0.type == .failed && $0.notifID == "n" && $0.message == "m" })
+        let logs = try Self.answer(request.log).logs
+        #expect(logs.map(\.token) == ["zz", "", "x"])
+        #expect(logs.allSatisfy { $0.type == .failed && $0.notifID == "n" && $0.message == "m" })
         let nobody = try Self.request(#""platform":1,"message":"m""#, tokens: "zz")
         #expect(nobody.pushes.isEmpty && nobody.count == 1)
     }
@@ -211,8 +217,70 @@ import Testing
         let request = try Self.request(
             #""platform":2,"message":"m","retry":3,"badge":5,"dismissal-date":0,"alert":{},"category":"","dry_run":true,"#
                 + #""notification":{"icon":"x"},"collapse_key":null"#)
-        #expect(request.logs.map(\.type) == [.ignored])
-        #expect(request.logs[0].error == "these keys have no effect: retry, badge, dry_run, notification.icon")
+        let logs = try Self.answer(request.log).logs
+        #expect(logs.map(\.type) == [.ignored])
+        #expect(logs[0].error == "these keys have no effect: retry, badge, dry_run, notification.icon")
+    }
+
+    @Test("Of many keys without effect, as many as an answer names are noted")
+    func manyIgnored() throws {
+        let keys = (0..<60_000).map { #""k\#($0)":1"# }.joined(separator: ",")
+        let document = try JSONDocument(Array(#"{"platform":2,"retry":3,"notification":{\#(keys)}}"#.utf8))
+        var notification = try GorushNotification(document.root, number: 0, in: document)
+        var writer = JSONWriter()
+        try notification.writeGoogle(to: &writer)
+        #expect(notification.ignored.count == 40 && notification.ignored.first == "retry")
+        // A key of one character, of many bytes.
+        let long = "a" + String(repeating: "\u{301}", count: 100_000)
+        let request = try Self.request(#""platform":2,"message":"m","notification":{"\#(long)":1}"#)
+        #expect(request.log.answer(counts: 0).body.count < 1000)
+    }
+
+    // MARK: The size of answers
+
+    @Test("An answer repeats the beginning of texts, and names so many of the texts that are no tokens")
+    func largeRefusals() throws {
+        let (message, name) = (String(repeating: "日", count: 33_333), String(repeating: "n", count: 1000))
+        let tokens = Array(repeating: "x", count: 5000).joined(separator: #"",""#)
+        let request = try Self.request(
+            #""platform":1,"message":"\#(message)","notif_id":"\#(name)","image":"i""#, tokens: tokens)
+        let body = request.log.answer(counts: request.count).body
+        let answer = try Self.answer(request.log, counts: request.count)
+        #expect(answer.counts == 5000 && answer.success == "ok" && body.count < 1 << 20)
+        #expect(answer.logs.map(\.type) == Array(repeating: .failed, count: 1000) + [.ignored, .leftOut])
+        #expect(answer.logs[0].message == String(repeating: "日", count: 66))
+        #expect(answer.logs[0].notifID == String(repeating: "n", count: 200))
+        #expect(answer.logs.last?.error == "there is no room for more entries: 4000 failed-push")
+    }
+
+    @Test("An answer has the same bound whatever its entries are, and says what is left out")
+    func largeAnswers() throws {
+        var log = GorushLog()
+        for number in 0..<20_000 {
+            let type: GorushAnswer.Entry.Kind = number % 2 == 0 ? .duplicate : .pending
+            log.append(
+                GorushAnswer.Entry(
+                    notifID: String(repeating: "\u{1}", count: 200), type: type, platform: "ios",
+                    token: Self.token, message: String(repeating: "\"", count: 200), error: "e"))
+        }
+        let body = log.answer(counts: .max).body
+        let logs = try Self.answer(log, counts: .max).logs
+        let named = logs.count - 1
+        #expect((GorushLog.maxAnswer - 4096...GorushLog.maxAnswer).contains(body.count) && named > 1000)
+        let (duplicates, pending) = (10_000 - (named + 1) / 2, 10_000 - named / 2)
+        #expect(logs.last?.type == .leftOut)
+        #expect(
+            logs.last?.error == "there is no room for more entries: \(duplicates) duplicate, \(pending) pending-push")
+    }
+
+    @Test("A text is cut between characters", arguments: ["", "n", "é", "日", "🦉", "e\u{301}"])
+    func cuts(_ character: String) {
+        for count in [1, 50, 66, 67, 100, 101, 200, 201, 300] {
+            let text = "a" + String(repeating: character, count: count)
+            let cut = GorushLog.cut(text)
+            #expect(cut.utf8.count <= 200 && text.utf8.starts(with: cut.utf8) && !cut.contains("\u{fffd}"))
+            #expect(text.utf8.count > 200 ? cut.utf8.count > 196 : cut == text)
+        }
     }
 
     @Test("Changed bytes are either refused, or become envelopes that are JSON without a line end")

@@ -124,7 +124,7 @@ extension SQLValue {
             return "\(value)"
         case .text(let value):
             guard !value.utf8.contains(0) else { return nil }
-            return "'" + value.split(separator: "'", omittingEmptySubsequences: false).joined(separator: "''") + "'"
+            return value.quoted(in: UInt8(ascii: "'"))
         case .blob(let value):
             let digits = Array("0123456789abcdef")
             return "x'" + String(value.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }) + "'"

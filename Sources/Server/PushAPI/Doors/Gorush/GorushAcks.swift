@@ -21,29 +21,32 @@ struct GorushAcks {
         return Set(zip(ids, acks).filter { Self.member("status", of: $1) == "accepted" }.map(\.0))
     }
 
-    /// Returns the entries of tokens that get nothing new, and the messages that are carried out.
+    /// Adds the entries of tokens that get nothing new, and returns the messages that are carried out.
     ///
     /// - Throws: What is wrong with the request as a whole.
-    func settled() throws(GorushFault) -> (logs: [GorushAnswer.Entry], sent: [GorushOutcomes.Sent]) {
+    func settle(in log: inout GorushLog) throws(GorushFault) -> [GorushOutcomes.Sent] {
         guard case .lines = said.outcome else { throw fault }
-        var logs: [GorushAnswer.Entry] = []
         var sent: [GorushOutcomes.Sent] = []
         for ((push, id), ack) in zip(zip(read.pushes, ids), acks) {
             let (status, reason) = (Self.member("status", of: ack), Self.member("reason", of: ack))
             switch status {
             case "accepted": sent.append(GorushOutcomes.Sent(push: push, id: id))
             case "duplicate":
-                logs += push.tokens.map { push.entry(.duplicate, token: $0.text, error: "it was handed in before") }
+                for token in push.tokens {
+                    log.append(push.entry(.duplicate, token: token.text, error: "it was handed in before"))
+                }
                 sent.append(GorushOutcomes.Sent(push: push, id: id))
             case "rejected" where reason == RejectionReason.expired.rawValue:
-                logs += push.tokens.map { push.entry(.failed, token: $0.text, error: "expiration has passed") }
+                for token in push.tokens {
+                    log.append(push.entry(.failed, token: token.text, error: "expiration has passed"))
+                }
             case "rejected" where reason == RejectionReason.idConflict.rawValue:
                 throw GorushFault("the Idempotency-Key was used for another request", status: 409)
             case "rejected": throw GorushFault(Self.member("detail", of: ack) ?? "it is rejected")
             default: throw GorushFault("the disk takes nothing now; send the same request again", status: 503)
             }
         }
-        return (logs, sent)
+        return sent
     }
 
     /// What is wrong with the request as a whole.

@@ -1,4 +1,4 @@
-/// The answer to a request that is carried out, as gorush has it.
+/// The answer to a request that is carried out, as gorush has it. ``GorushLog`` writes it.
 package struct GorushAnswer: JSONAnswer, Equatable {
     package let success: String
     /// The number of tokens.
@@ -22,6 +22,8 @@ package struct GorushAnswer: JSONAnswer, Equatable {
             case duplicate
             /// Keys of the request that have no effect.
             case ignored = "ignored-keys"
+            /// Entries for which the answer has no room.
+            case leftOut = "left-out"
         }
 
         package var notifID: String?
@@ -35,11 +37,5 @@ package struct GorushAnswer: JSONAnswer, Equatable {
             case notifID = "notif_id"
             case type, platform, token, message, error
         }
-    }
-
-    init(counts: Int, logs: [Entry]) {
-        success = "ok"
-        self.counts = counts
-        self.logs = logs
     }
 }

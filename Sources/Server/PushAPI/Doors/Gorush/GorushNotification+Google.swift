@@ -1,3 +1,4 @@
+import PushText
 import PushWire
 
 /// What a notification of platform 2 is as a message to FCM.
@@ -40,7 +41,7 @@ extension GorushNotification {
         for (name, value) in object(.notification).sorted(by: { $0.key < $1.key }) {
             guard ["title", "body", "image"].contains(name) else {
                 // Only gorush's README has the others.
-                ignore("notification.\(name.prefix(40))")
+                ignore("notification.\(PlainText.line(name, limit: 40))")
                 continue
             }
             guard case .string(let text) = value else { throw fault("notification.\(name)", "must be a string") }

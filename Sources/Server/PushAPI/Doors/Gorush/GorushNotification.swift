@@ -7,8 +7,9 @@ struct GorushNotification {
     let document: JSONDocument
     let root: JSONDocument.Position
     let platform: GorushPlatform
-    /// The keys that have no effect.
+    /// The keys that have no effect: as many as an answer names.
     private(set) var ignored: [String] = []
+    static let maxIgnored = 40
     private var values: [GorushKey: JSONDocument.Position] = [:]
     /// Where it is in the request, for messages.
     private let place: String
@@ -52,7 +53,7 @@ struct GorushNotification {
         guard has(member.value, form: key.form) else { throw fault(key, "must be \(key.form.rawValue)") }
         switch key.use(on: platform) {
         case .taken: values[key] = member.value
-        case .ignored: if !isEmpty(member.value) { ignored.append(name) }
+        case .ignored: if !isEmpty(member.value) { ignore(name) }
         case .refused:
             if !isEmpty(member.value) {
                 throw fault(key, "is refused: Carillon sends to tokens, not to topics and conditions of FCM")
@@ -85,8 +86,12 @@ struct GorushNotification {
         }
     }
 
-    /// Notes a key within the value of another that has no effect.
-    mutating func ignore(_ name: String) { ignored.append(name) }
+    /// Notes a key that has no effect.
+    mutating func ignore(_ name: @autoclosure () -> String) {
+        guard ignored.count < Self.maxIgnored else { return }
+        let name = name()
+        if !ignored.contains(name) { ignored.append(name) }
+    }
 
     // MARK: Values
 

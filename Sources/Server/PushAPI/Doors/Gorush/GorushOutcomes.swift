@@ -1,3 +1,4 @@
+import PushLoop
 import PushModel
 import PushStore
 import PushTime
@@ -23,15 +24,34 @@ struct GorushOutcomes: Sendable {
     let identities: Identities
     let wait: Duration
 
+    /// The largest number of requests that wait.
+    static let maxWaiting = 64
+    private let waits = Locked(0)
+    /// Many looks at once would take the time of those who push.
+    private let looks = SearchQueue(1, maxWaiting: maxWaiting)
+
     /// The least time between two looks at the events of a message, however many others are written.
     private static let pace: Duration = .milliseconds(20)
     /// The events of other nodes do not end a wait.
     private static let poll: Duration = .milliseconds(250)
 
-    /// Returns the entries of the tokens that are not reached, and of those without an outcome when the time is over.
-    func logs(of sent: [Sent]) async -> [GorushAnswer.Entry] {
+    /// The number of requests that wait.
+    var waitingCount: Int { waits.withLock { $0 } }
+
+    /// Adds the entries of the tokens that are not reached, and of those without an outcome when the time is over.
+    func completed(_ log: GorushLog, with sent: [Sent]) async -> GorushLog {
         let deadline = MonotonicTime.current() + wait
-        var logs: [GorushAnswer.Entry] = []
+        var entries = log
+        guard begin() else {
+            for one in sent {
+                for token in one.push.tokens {
+                    entries.append(
+                        one.push.entry(.pending, token: token.text, error: "too many requests wait for outcomes"))
+                }
+            }
+            return entries
+        }
+        defer { waits.withLock { $0 -= 1 } }
         var open = sent.map { one in
             Open(
                 sent: one,
@@ -42,19 +62,28 @@ struct GorushOutcomes: Sendable {
         while true {
             // An event after this place may be one that the look has missed.
             let place = await newest()
-            for index in open.indices { await look(at: &open[index], logs: &logs) }
+            // It throws if the client has gone.
+            try? await looks.run { await look(at: &open, until: deadline, adding: &entries) }
             open.removeAll { $0.tokens.isEmpty }
             let left = deadline - MonotonicTime.current()
             guard !open.isEmpty, left > .zero, !Task.isCancelled else { break }
-            await waiting.waitForEvents(after: place, for: log.partCount == 1 ? left : min(left, Self.poll))
+            await waiting.waitForEvents(after: place, for: self.log.partCount == 1 ? left : min(left, Self.poll))
             try? await Task.sleep(for: min(left, Self.pace))
         }
         for one in open {
-            logs += one.tokens.values.sorted().map {
-                one.sent.push.entry(.pending, token: $0, error: "it has no outcome yet")
+            for token in one.tokens.values.sorted() {
+                entries.append(one.sent.push.entry(.pending, token: token, error: "it has no outcome yet"))
             }
         }
-        return logs
+        return entries
+    }
+
+    private func begin() -> Bool {
+        waits.withLock { count in
+            guard count < Self.maxWaiting else { return false }
+            count += 1
+            return true
+        }
     }
 
     private func newest() async -> LogPosition {
@@ -64,15 +93,24 @@ struct GorushOutcomes: Sendable {
         return place
     }
 
-    private func look(at open: inout Open, logs: inout [GorushAnswer.Entry]) async {
+    private func look(at all: inout [Open], until deadline: MonotonicTime, adding entries: inout GorushLog) async {
+        let begun = MonotonicTime.current()
+        for index in all.indices { await look(at: &all[index], until: deadline, adding: &entries) }
+        let now = MonotonicTime.current()
+        try? await Task.sleep(for: max(.zero, min(now - begun, deadline - now)))
+    }
+
+    private func look(at open: inout Open, until deadline: MonotonicTime, adding entries: inout GorushLog) async {
         let (history, push) = (DeliveryHistory(log: log), open.sent.push)
-        while let page = try? await history.list(open.sent.id, app: push.app, after: open.after, limit: 1000) {
+        while MonotonicTime.current() < deadline, !Task.isCancelled,
+            let page = try? await history.list(open.sent.id, app: push.app, after: open.after, limit: 1000)
+        {
             for one in page.deliveries {
                 open.after = one.seq
                 guard let token = one.device.flatMap({ open.tokens.removeValue(forKey: $0) }),
                     one.kind != .deliverySent
                 else { continue }
-                logs.append(push.entry(.failed, token: token, error: one.reason ?? "\(one.kind.name)"))
+                entries.append(push.entry(.failed, token: token, error: one.reason ?? "\(one.kind.name)"))
             }
             guard let next = page.next else { return }
             open.after = next

@@ -75,7 +75,7 @@ package struct GorushPush: RespondingEndpoint {
                 throw GorushFault("Idempotency-Key is given twice")
             }
             // Two clients that choose the same key do not mean the same request.
-            let key = request.headers["Idempotency-Key"].map { "\(caller.name)\0\($0)" }
+            let key = request.headers["Idempotency-Key"].flatMap { $0.isEmpty ? nil : "\(caller.name)\0\($0)" }
             read = try GorushRequest(request.body, door: door, key: key)
         } catch {
             return error.answer.send(to: responder)
@@ -83,7 +83,7 @@ package struct GorushPush: RespondingEndpoint {
         let sender = DirectSender(name: caller == .local ? nil : caller.name, apps: caller.apps)
         let bound = LoopBound(responder, on: intake.loop)
         guard !read.pushes.isEmpty else {
-            return answer(read, with: read.logs, to: bound)
+            return answer(read, with: read.log, to: bound)
         }
         let now = WallTime.current()
         let times = read.pushes.map { push in
@@ -150,25 +150,24 @@ package struct GorushPush: RespondingEndpoint {
     ) {
         let acks = GorushAcks(said, to: read, ids: ids)
         end(read, accepted: acks.accepted, ids: ids)
-        let settled: (logs: [GorushAnswer.Entry], sent: [GorushOutcomes.Sent])
+        var log = read.log
+        let sent: [GorushOutcomes.Sent]
         do throws(GorushFault) {
-            settled = try acks.settled()
+            sent = try acks.settle(in: &log)
         } catch {
             return error.answer.send(to: bound.wrapped)
         }
-        guard let outcomes, !settled.sent.isEmpty else {
-            return answer(read, with: read.logs + settled.logs, to: bound)
-        }
-        let task = Task { [self] in
-            let logs = await outcomes.logs(of: settled.sent)
-            onLoop { answer(read, with: read.logs + settled.logs + logs, to: bound) }
+        guard let outcomes, !sent.isEmpty else { return answer(read, with: log, to: bound) }
+        let task = Task { [self, log] in
+            let log = await outcomes.completed(log, with: sent)
+            onLoop { answer(read, with: log, to: bound) }
         }
         // The pushes are carried out even if nobody reads the answer.
         bound.wrapped.onClose = { task.cancel() }
     }
 
-    private func answer(_ read: GorushRequest, with logs: [GorushAnswer.Entry], to bound: LoopBound<HTTP1Responder>) {
+    private func answer(_ read: GorushRequest, with log: GorushLog, to bound: LoopBound<HTTP1Responder>) {
         counts.add(tokens: read.count, notifications: read.pushes.count)
-        APIAnswer.json(GorushAnswer(counts: read.count, logs: logs)).send(to: bound.wrapped)
+        log.answer(counts: read.count).send(to: bound.wrapped)
     }
 }

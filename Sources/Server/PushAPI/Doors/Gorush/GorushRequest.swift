@@ -10,6 +10,7 @@ struct GorushRequest: Sendable {
     struct Push: Sendable {
         let app: AppID
         let platform: GorushPlatform
+        /// They are cut, as entries have them.
         let notifID: String?
         let message: String
         /// The tokens that are ones, as they were given, with their addresses.
@@ -29,7 +30,7 @@ struct GorushRequest: Sendable {
     private(set) var count = 0
     private(set) var pushes: [Push] = []
     /// What is known about tokens and keys before anything is handed in.
-    private(set) var logs: [GorushAnswer.Entry] = []
+    private(set) var log = GorushLog()
 
     /// Reads a body.
     ///
@@ -42,11 +43,12 @@ struct GorushRequest: Sendable {
         for (number, root) in try Self.notifications(in: document).enumerated() {
             var notification = try GorushNotification(root, number: number, in: document)
             try add(&notification, number: number, door: door, key: key)
-            for name in notification.ignored where !ignored.contains(name) { ignored.append(name) }
+            for name in notification.ignored
+            where ignored.count < GorushNotification.maxIgnored && !ignored.contains(name) { ignored.append(name) }
         }
         guard !ignored.isEmpty else { return }
-        let names = ignored.prefix(40).joined(separator: ", ")
-        logs.append(
+        let names = ignored.joined(separator: ", ")
+        log.append(
             GorushAnswer.Entry(
                 type: .ignored, platform: "", token: "", message: "", error: "these keys have no effect: \(names)"))
     }
@@ -87,7 +89,8 @@ struct GorushRequest: Sendable {
         var writer = JSONWriter(capacity: 1024)
         writer.beginObject()
         writer.member("app", value: app.name)
-        let (notifID, message) = (notification.text(.notifID), notification.text(.message) ?? "")
+        let named = notification.text(.notifID)
+        let (notifID, message) = (named.map(GorushLog.cut), GorushLog.cut(notification.text(.message) ?? ""))
         let codec = door.catalog.codec(of: app)
         let tokens = read(notification, codec: codec, notifID: notifID, message: message)
         writer.key(plain: "to")
@@ -105,21 +108,21 @@ struct GorushRequest: Sendable {
         pushes.append(
             Push(
                 app: app, platform: platform, notifID: notifID, message: message, tokens: tokens,
-                identity: GorushIdentity(of: text, for: app, notifID: notifID, key: key.map { ($0, number) }),
+                identity: GorushIdentity(of: text, for: app, notifID: named, key: key.map { ($0, number) }),
                 envelope: Array(writer.bytes.dropFirst())))
     }
 
-    /// Returns the tokens that are ones; the others become entries of `logs`.
+    /// Returns the tokens that are ones; the others become entries of the answer.
     private mutating func read(
         _ notification: GorushNotification, codec: any ServiceCodec, notifID: String?, message: String
     ) -> [(text: String, address: Address)] {
         let tokens = notification.tokens
         count += tokens.count
-        func refuse(_ token: String, because problem: String) {
-            logs.append(
+        func refuse(_ token: String, because problem: @autoclosure () -> String) {
+            log.refuse(
                 GorushAnswer.Entry(
                     notifID: notifID, type: .failed, platform: notification.platform.word, token: token,
-                    message: message, error: problem))
+                    message: message, error: problem()))
         }
         if tokens.isEmpty { refuse("", because: "the notification has no token") }
         return tokens.compactMap { token in

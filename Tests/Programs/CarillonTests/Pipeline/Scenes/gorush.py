@@ -197,6 +197,10 @@ def once():
     assert other.status == 409 and other.json["code"] == 409, other
     other = push(serve, key, [{"tokens": [A], "platform": 1, "message": "other", "notif_id": "order-0"}])
     assert other.status == 200 and kinds(other) == [], other
+    # An empty key is none.
+    for text in ("first of two", "second of two"):
+        other = push(serve, key, [{"tokens": [A], "platform": 1, "message": text}], {"Idempotency-Key": ""})
+        assert other.status == 200 and kinds(other) == [], other
     # All or nothing: the second is too large.
     before = count()
     large = push(serve, key, [{"tokens": [A], "platform": 1, "message": "first"},
@@ -300,6 +304,16 @@ def hostile():
         assert len(answer.body) < 1000 and A not in answer.body.decode(), answer
     assert ask(b" " * ((1 << 20) + 1)).status == 413
     assert ask(json.dumps({"notifications": [{**good, "tokens": ["z" * 40] * 20_000}]}).encode()).status == 200
+    # What repeats in each entry is cut, and the entries are bounded.
+    answer = push(serve, key, [{**good, "tokens": ["x"] * 5000, "message": "M" * 100_000}])
+    assert answer.status == 200 and len(answer.body) < 1 << 20, (answer.status, len(answer.body))
+    assert kinds(answer) == ["failed-push"] * 1000 + ["left-out"] and answer.json["counts"] == 5000
+    many = [{**good, "tokens": [token(n) for n in range(7000)], "message": "m" * 3900}]
+    assert push(serve, key, many).status == 200
+    answer = push(serve, key, many)
+    assert kinds(answer) == ["duplicate"] * 7000 and len(answer.body) < 8 << 20, len(answer.body)
+    answer = push(serve, key, [{"tokens": [FCM], "platform": 2, "notification": {f"k{n}": "" for n in range(60_000)}}])
+    assert answer.status == 200 and kinds(answer) == ["ignored-keys"] and len(answer.body) < 2000, answer
     # A key that is limited to another app has no right here; a key without the role has none at all.
     limited = make_key(serve, "limited", "push", apps=["android"])
     answer = push(serve, limited, [good])
