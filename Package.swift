@@ -339,7 +339,7 @@ let rooms: KeyValuePairs<String, [Target]> = [
         .testTarget(
             name: "CarillonTests",
             dependencies: [
-                "carillon", "APNs", "PushServer", "PushAPI", "PushConfiguration", "PushPipeline", "PushStore",
+                "carillon", "APNs", "FCM", "PushServer", "PushAPI", "PushConfiguration", "PushPipeline", "PushStore",
                 "PushWire", "PushModel", "PushTime", "PushText", "PushSimulator", "PushTransport", "PushLoop", "JSON5",
                 "TestSupport", "TestTraits", "ServerTestSupport", "Receipts", "PushPostgreSQL", "PushGateways",
             ],

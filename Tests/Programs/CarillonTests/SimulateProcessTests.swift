@@ -202,7 +202,7 @@ import Testing
                 ChildProcess.carillon,
                 [
                     "simulate", "--port", "0", "--binary-port", "0", "--feedback-port", "0", "--control-port", "0",
-                    "--data", "\(directory.path)/kept",
+                    "--fcm-port", "0", "--data", "\(directory.path)/kept",
                 ])
             var words = ""
             while !words.contains("client certificate"), let line = try await process.line() { words += line + "\n" }
@@ -211,7 +211,11 @@ import Testing
             #expect(ended.status == 0)
             return words + ended.output
         }
-        #expect(try await start().contains("Created: ca.pem"))
+        let created = try #require(try await start().split(separator: "\n").last { $0.hasPrefix("Created: ") })
+        let files = try await ChildProcess.run("ls", [directory.path + "/kept"])
+        #expect(
+            created.dropFirst("Created: ".count).dropLast().split(separator: ", ").sorted()
+                == files.output.split(separator: "\n").sorted())
         #expect(try await !start().contains("Created: "))
         // Only the owner may read the keys.
         let modes = try await ChildProcess.run(

@@ -44,7 +44,7 @@ import Testing
                 $0.statistics.apps = [
                     app { ($0.oldestWaitingMilliseconds, $0.oldestUnansweredMilliseconds) = (300_000, 15_000) }
                 ]
-                ($0.lastMinute.sent, $0.lastMinute.rejected, $0.lastMinute.unknown) = (1000, 50, 0.9)
+                ($0.lastMinute.sent, $0.lastMinute.rejected, $0.lastMinute.lostAnswers) = (1000, 50, 0)
                 $0.gateways = [gateway()]
                 $0.credentials = [credential(.inUse)]
             } == [])
@@ -185,13 +185,25 @@ import Testing
     @Test func `The last minute is judged`() {
         #expect(codes { ($0.lastMinute.sent, $0.lastMinute.rejected) = (94, 6) } == ["warning rejections"])
         #expect(codes { ($0.lastMinute.sent, $0.lastMinute.rejected) = (0, 4) } == [])
-        #expect(codes { $0.lastMinute.unknown = 1 } == ["warning unknown_outcomes"])
+        let lost = findings { $0.lastMinute.lostAnswers = 1 }
+        #expect(lost.map(\.code) == [.unknownOutcomes])
+        #expect(lost.first?.what == "1 attempt in the last minute got no answer")
+        #expect(findings { $0.lastMinute.lostAnswers = 2 }.first?.what == "2 attempts in the last minute got no answer")
         #expect(codes { $0.lastMinute.deferred = 10 } == ["warning deferrals"])
         #expect(codes { $0.lastMinute.deferred = 9 } == [])
         #expect(codes { ($0.lastMinute.deferred, $0.lastMinute.sent) = (100, 1) } == [])
         #expect(codes { ($0.lastMinute.deferred, $0.statistics.ready) = (100, false) } == [])
         #expect(codes { ($0.lastMinute.deferred, $0.openBreakers) = (100, ["shop"]) } == ["warning breaker"])
-        #expect(codes { $0.lastMinute.busy = 1 } == ["warning intake_full"])
+        let busy = findings { $0.lastMinute.busy = 1 }
+        #expect(busy.map(\.code) == [.intakeFull])
+        #expect(busy.first?.advice?.contains("carillon scale") == true)
+        let full = findings {
+            $0.lastMinute.busy = 1
+            var ledger = StatsAnswer.Ledger()
+            ledger.fault = "the disk is full"
+            $0.statistics.ledger = ledger
+        }
+        #expect(full.first { $0.code == .intakeFull }?.advice == "the ledger cannot write: 'carillon stats' says why")
     }
 
     @Test func `A webhook that is halted, or fails for long, is reported`() {

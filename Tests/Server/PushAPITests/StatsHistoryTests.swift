@@ -18,11 +18,13 @@ import Testing
         for index in 0...40 {
             var sample = sample(Int64(index) * 2000, sent: UInt64(index) * 10)
             sample.deferred = UInt64(index) * 3
+            (sample.lostAnswers, sample.unknown) = (UInt64(index) * 2, UInt64(index))
             history.add(sample)
         }
         #expect(history.lastMinute.sent == 300)
         #expect(history.lastMinute.rejected == 0)
-        #expect(history.lastMinute.deferred == 90)
+        #expect(history.lastMinute.deferred == 90 && history.lastMinute.lostAnswers == 60)
+        #expect(history.points.last?.unknown == 0.5)
     }
 
     @Test func `A point has the rates since the sample before, and the levels`() throws {

@@ -12,7 +12,7 @@ import Testing
         answer.backlog = .init(
             waiting: 5, scheduled: 1, nextDue: WallTime(milliseconds: start), oldestWaitingMilliseconds: start)
         var app = StatsAnswer.App(app: "shop", state: state)
-        (app.sent, app.connections, app.isBrakeOn) = (sent, 2, state != "up")
+        (app.sent, app.connections, app.isBrakeOn, app.lostAnswers) = (sent, 2, state != "up", 4)
         if app.isBrakeOn == true { (app.brakeAdvice, app.brakeReason) = ("check the topic", "BadDeviceToken") }
         app.latency = Latency(bounds: [1, 2], counts: [sent, 0, 1])
         app.oldestWaitingMilliseconds = start
@@ -40,6 +40,7 @@ import Testing
                     waiting: 10, scheduled: 2, nextDue: WallTime(milliseconds: 2), oldestWaitingMilliseconds: 7))
         let app = try #require(sum.apps.first)
         #expect(sum.apps.count == 1 && app.sent == 40 && app.connections == 4 && app.isBrakeOn == true)
+        #expect(app.lostAnswers == 8)
         #expect(app.brakeAdvice == "check the topic" && app.brakeReason == "BadDeviceToken")
         #expect(app.state == "on node a: halted: x" && app.oldestWaitingMilliseconds == 7)
         #expect(app.latency == Latency(bounds: [1, 2], counts: [40, 0, 2]))

@@ -30,7 +30,7 @@ import Testing
             ("{ shop: [\"ios\", \"web\"] }", "families.shop[1]", "there is no app \"web\""),
             ("{ shop: [\"ios\", \"ios\"] }", "families.shop[1]", "is named twice"),
             ("{ \"a b\": [\"ios\"] }", "families.a b", "name has 1 to 64"),
-            ("{ shop: { a: 1 } }", "families.shop", ""),
+            ("{ shop: { a: 1 } }", "families.shop", "must be a list of strings"),
             ("[]", "families", "must be an object"),
         ])
     func `A fault names its place`(families: String, path: String, text: String) throws {

@@ -21,4 +21,13 @@ import Testing
         #expect(other !== first && certified !== first)
         #expect(throws: (any Error).self) { try TLSContexts().client(.file(path), alpn: ["h2"]) }
     }
+
+    @Test func `An error about the roots of an endpoint names the setting, the file and what to do`() throws {
+        let path = try TemporaryDirectory().path + "/none.pem"
+        let endpoint = Configuration.Endpoint(host: "127.0.0.1", port: 1, trust: .file(path))
+        let error = #expect(throws: StartError.self) { try TLSContexts().client(at: endpoint, alpn: ["h2"]) }
+        let text = try #require(error?.description)
+        #expect(text.hasPrefix("endpoint.trust cannot be used: ") && text.contains(path), "\(text)")
+        #expect(text.hasSuffix("; check the path and its permissions"), "\(text)")
+    }
 }

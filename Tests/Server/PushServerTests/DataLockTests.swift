@@ -1,5 +1,6 @@
 import Glibc
 import PushConfiguration
+import PushLoop
 import TestSupport
 import TestTraits
 import Testing
@@ -8,6 +9,11 @@ import Testing
 
 /// Tests of the lock, also with manipulated data directories and lock files.
 @Suite(.waits) struct DataLockTests {
+    @Test func `The advice about a directory that cannot be written names the cause`() {
+        #expect(StartCheck.advice(SystemError(number: EROFS)) == "mount the file system for writing")
+        #expect(StartCheck.advice(SystemError(number: EACCES)) == "use an account that may write there")
+    }
+
     private func refusal(of directory: String) -> StartError? {
         do {
             _ = try DataLock(directory: directory)

@@ -53,7 +53,7 @@ struct CheckReport: Sendable {
                 "\(name): \(terminal.colored(passed ? "passed" : "failed", in: verdict.color)): \(answer)\(verdict.meaning)"
                     + (verdict.advice.map { "; \(PlainText.line($0, limit: 1000))" } ?? ""))
         }
-        return lines.isEmpty ? "" : "\n" + lines.joined(separator: "\n") + "\n"
+        return lines.isEmpty ? "" : "\n" + lines.map { terminal.hanging($0, indent: 2) + "\n" }.joined()
     }
 
     var json: String {

@@ -35,6 +35,20 @@ struct ControlClient: Sendable {
         }
     }
 
+    /// Whether no Carillon runs on the data directory. It is false if that cannot be found out.
+    var isAlone: Bool {
+        get async {
+            do {
+                _ = try await client.send("GET", to: "/healthz")
+                return false
+            } catch let error as APIClientError {
+                return error.code == .notRunning
+            } catch {
+                return false
+            }
+        }
+    }
+
     /// Returns the page of events that was parsed from a response; nil if the response is malformed.
     static func page(_ page: EventPage?) throws(Failure) -> EventPage {
         guard let page else {

@@ -202,7 +202,7 @@ struct MessageTable {
                 counts.total == 0 && message.state != .completed ? "nothing" : EventDescription.counts(outcomes)
             ))
         if message.retries > 0 {
-            rows.append(("deferred", EventDescription.count(Int64(clamping: message.retries), of: "time")))
+            rows.append(("tried again", EventDescription.count(Int64(clamping: message.retries), of: "time")))
         }
         if let client = message.cancelledBy {
             rows.append(("cancelled by", "the client \(PlainText.line(client, limit: 64))"))

@@ -138,18 +138,18 @@ enum ReceiptReport {
         switch self {
         case .signedData(let data):
             MachineLine.text([
-                "ok": true, "kind": .string(data.kind.rawValue),
+                "valid": true, "kind": .string(data.kind.rawValue),
                 "signed_at": .integer(data.signed.signedAt.milliseconds), "revocation": Self.word(data.revocation),
-                "payload": JSONValue(data.signed.json),
+                "claims": JSONValue(data.signed.json),
             ])
         case .oldReceipt(let receipt):
             MachineLine.text([
-                "ok": true, "kind": "receipt", "environment": .string(receipt.environment.rawValue),
-                "bundle_id": .string(receipt.bundleID), "payload": JSONValue(receipt.json),
+                "valid": true, "kind": "receipt", "environment": .string(receipt.environment.rawValue),
+                "bundle_id": .string(receipt.bundleID), "claims": JSONValue(receipt.json),
             ])
         case .refused(let refusal):
             MachineLine.text([
-                "ok": false, "code": .string(refusal.code.rawValue), "detail": .string(refusal.sentence),
+                "valid": false, "code": .string(refusal.code.rawValue), "detail": .string(refusal.sentence),
                 "retryable": .bool(refusal.isRetryable), "exit_code": .integer(Int64(code.rawValue)),
             ])
         }
@@ -157,7 +157,7 @@ enum ReceiptReport {
 
     static func json(_ failure: Failure) -> String {
         MachineLine.text([
-            "ok": false, "detail": .string(failure.description), "exit_code": .integer(Int64(failure.code.rawValue)),
+            "valid": false, "detail": .string(failure.description), "exit_code": .integer(Int64(failure.code.rawValue)),
         ])
     }
 

@@ -33,7 +33,7 @@ struct ReceiptsVerifyVerb {
                 "verify offline, without a configuration"
             ),
             (
-                "curl -sS $URL | carillon receipts verify - --json | jq .payload",
+                "curl -sS $URL | carillon receipts verify - --json | jq .claims",
                 "print the verified claims"
             ),
         ],

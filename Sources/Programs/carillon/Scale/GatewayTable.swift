@@ -23,6 +23,7 @@ struct GatewayTable {
                 wereScaled
                 ? "now \(scale) \(scale == "1" ? "connection" : "connections")"
                 : "\(scale) \(scale == "1" ? "connection" : "connections")"
+            let environment = gateway.environment.map { " (\(PlainText.line($0, limit: 80)))" } ?? ""
             let place = gateway.node.map { " on node \(PlainText.line($0, limit: 64))" } ?? ""
             let all =
                 gateway.clusterScale.map { scale in
@@ -30,8 +31,8 @@ struct GatewayTable {
                 } ?? ""
             let (state, reason) = Self.parts(of: gateway.state)
             let head =
-                "\(terminal.colored(PlainText.line(gateway.app, limit: 80), in: .bold)) "
-                + "(\(PlainText.line(gateway.environment, limit: 80)))\(place): \(PlainText.line(state, limit: 80)), "
+                "\(terminal.colored(PlainText.line(gateway.app, limit: 80), in: .bold))"
+                + "\(environment)\(place): \(PlainText.line(state, limit: 80)), "
                 + "\(allowed)\(all), \(gateway.queue) queued, room for \(gateway.credit)"
             let first = terminal.hanging(head, indent: 2) + "\n"
             let sentences = [reason.map { PlainText.line($0, limit: 400) }, gateway.fault.map { Self.sentence($0) }]

@@ -48,6 +48,9 @@ struct AudienceHints: Sendable {
         return notes
     }
 
+    /// Whether no Carillon runs on the data directory. It is false if that cannot be found out.
+    var isAlone: Bool { get async { await client.isAlone } }
+
     /// Returns how many devices the audience of an envelope has now; nil if that cannot be found out.
     func count(_ members: [String: JSONValue]) async -> AudienceAnswer? {
         let question = members.filter { ["app", "to", "push_type", "live_activity", "prefer"].contains($0.key) }

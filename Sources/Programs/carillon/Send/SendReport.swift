@@ -91,11 +91,13 @@ struct SendPreview {
         self.request = request
     }
 
+    private var payload: [UInt8] { request.payload ?? order.message.payload }
+
     func text(on terminal: Terminal) -> String {
-        let payload = PlainText.line(String(decoding: order.message.payload, as: UTF8.self), limit: 8192)
+        let text = PlainText.line(String(decoding: payload, as: UTF8.self), limit: 8192)
         return "Nothing was sent. The request would be:\n\n\(terminal.colored(request.line, in: .bold))\n"
             + PlainText.rows(request.fields.map { ($0.name, PlainText.line($0.text)) }, on: terminal)
-            + "\npayload, \(order.message.payload.count) bytes:\n  \(payload)\n"
+            + "\npayload, \(payload.count) bytes:\n  \(text)\n"
     }
 
     var json: String {
@@ -103,7 +105,7 @@ struct SendPreview {
             "outcome": "dry_run", "request": .string(request.line),
             "headers": .object(
                 Dictionary(request.fields.map { ($0.name, .string($0.text)) }, uniquingKeysWith: { $1 })),
-            "payload": .string(String(decoding: order.message.payload, as: UTF8.self)),
+            "payload": .string(String(decoding: payload, as: UTF8.self)),
             "findings": order.findingsValue,
         ])
     }

@@ -7,6 +7,8 @@ struct SendTarget {
     let security: ZMQSecurity
     /// The data directory of the target Carillon; nil if it is not the Carillon of the configuration.
     let directory: String?
+    /// Whether the target is the Carillon of the configuration because nothing else is named.
+    let isOwn: Bool
 
     init(_ arguments: Arguments) throws(Failure) {
         if let endpoint = arguments.text("via") {
@@ -18,6 +20,7 @@ struct SendTarget {
             security = try Self.security(arguments, serverKey: nil)
             // The endpoint may be that of the Carillon of the configuration.
             let here = (try? Configuration.load(file: nil))?.parsed.configuration
+            isOwn = false
             directory = here.flatMap { (try? Self.endpoint(of: $0)) == endpoint ? $0.data : nil }
             return
         }
@@ -28,6 +31,7 @@ struct SendTarget {
         }
         endpoint = try Self.endpoint(of: configuration)
         directory = configuration.data
+        isOwn = true
         var serverKey: String?
         if let curve = configuration.security.curve, case .tcp = configuration.intake.router {
             guard arguments.has("key-file") else {

@@ -80,6 +80,9 @@ struct SendVia {
     private let endpoint: String
     /// Checks whether the audience has devices; nil if the target is not the Carillon of the configuration.
     private let audience: AudienceHints?
+    /// The data directory if the message goes to the Carillon of the configuration, which must run. Another one may be
+    /// starting.
+    private let ownDirectory: String?
     private let id: MessageID
     private let app: AppID
     /// The members of the envelope, of which those of the audience are counted; nil for tokens.
@@ -114,7 +117,7 @@ struct SendVia {
             tokens.isEmpty
             ? try Self.audience(kind, from: arguments) : ["tokens": .texts(tokens.map(\.text))]
         let target = try SendTarget(arguments)
-        endpoint = target.endpoint
+        (endpoint, ownDirectory) = (target.endpoint, target.isOwn ? target.directory : nil)
         audience = target.directory.map { AudienceHints(arguments, app: app, dataDirectory: $0) }
         guard let id = MessageID(arguments.text("id") ?? "send-\(Hex.encode(SendOrder.random()))") else {
             throw Failure(.badInput, "'--id' is not a message id: 1 to 128 bytes without control characters")
@@ -146,6 +149,12 @@ struct SendVia {
 
     func run() async throws -> ExitCode {
         if isDryRun { return await preview() }
+        if let ownDirectory, await audience?.isAlone == true {
+            throw Failure(
+                .tryAgain,
+                "nothing was sent: no Carillon runs on the data directory \(ownDirectory); start it with 'carillon "
+                    + "serve', or name the intake of another one with --via")
+        }
         let loop = EventLoop(name: "producer")
         let context: ZMQContext
         do {

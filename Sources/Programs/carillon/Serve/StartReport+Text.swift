@@ -11,7 +11,10 @@ extension StartReport {
             ["events, replay", replay ?? "off"],
         ]
         let rows = apps.map { app in
-            [app.app, app.topic, app.environment, app.protocol, app.service, app.fault == nil ? "ok" : "unusable"]
+            [
+                app.app, app.topic ?? "-", app.environment ?? "-", app.protocol, app.service,
+                app.fault == nil ? "ok" : "unusable",
+            ]
         }
         let faults = apps.compactMap { app in
             app.fault.map { "  \(terminal.hanging("\(app.app): \(PlainText.line($0, limit: 1000))", indent: 4))\n" }

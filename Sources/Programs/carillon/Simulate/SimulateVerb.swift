@@ -68,7 +68,7 @@ struct SimulateVerb {
     private let arguments: Arguments
 
     private func run() async throws -> ExitCode {
-        let files = try SimulatorFiles(directory: arguments.text("data") ?? "simulator")
+        var files = try SimulatorFiles(directory: arguments.text("data") ?? "simulator")
         let script = try Self.script(arguments.text("faults"))
 
         let lookUps = BlockingPool(name: "look-ups", threadCount: 1, queueLimit: 64)
@@ -76,6 +76,7 @@ struct SimulateVerb {
         let loop = EventLoop(name: "simulator")
         let stop = Latch()
         let fcm = try Self.fcm(arguments, files: files, host: options.host)
+        if fcm?.account.isNew == true { files.made.append(SimulatorAccount.name) }
         let webPush = try Self.webPush(arguments, files: files, host: options.host)
         let service: LoopBound<SimulatorService>
         do {

@@ -13,6 +13,8 @@ struct SimulatorAccount: Sendable {
     private static let keyID = "simulator1"
 
     let path: String
+    /// Whether this start makes it.
+    let isNew: Bool
     private let key: RS256PrivateKey
 
     init(directory: String) throws {
@@ -21,8 +23,10 @@ struct SimulatorAccount: Sendable {
             let pem = json.value("private_key", in: json.root).flatMap({ json.string($0) })
         {
             key = try RS256PrivateKey(pem: .text(pem))
+            isNew = false
         } else {
             key = try RS256PrivateKey.generate()
+            isNew = true
         }
     }
 

@@ -21,7 +21,7 @@ struct SimulatorFiles {
     let expired: TLSIdentity
     let providerKey: ES256PrivateKey
     /// The names of the files that were created by this start.
-    let made: [String]
+    var made: [String]
 
     var authorityPath: String { "\(directory)/ca.pem" }
     var providerKeyPath: String { "\(directory)/\(Self.providerKeyName)" }
@@ -71,7 +71,7 @@ struct SimulatorFiles {
         let authority = try CertificateAuthority(commonName: "Carillon Simulator Root")
         try store.write("ca.key", text: authority.privateKeyPEM)
         try store.write("ca.pem", text: authority.certificatePEM, isSecret: false)
-        made += ["ca.pem"]
+        made += ["ca.key", "ca.pem"]
         // Certificates of an earlier root are no longer valid.
         for name in ["server.pem", "push.pem"] { store.remove(name) }
         return authority

@@ -41,7 +41,8 @@ package struct GatewayAnswer: JSONAnswer, Equatable {
     }
 
     package var app: String
-    package var environment: String
+    /// Left out for push services without environments.
+    package var environment: String?
     /// `up` if a connection accepts deliveries; otherwise `connecting`, `draining`, `stopped`, or the obstacle. It begins
     /// with `paused by an operator` if it is.
     package var state: String
@@ -72,7 +73,7 @@ package struct GatewayAnswer: JSONAnswer, Equatable {
 
     package init(
         app: String,
-        environment: String,
+        environment: String?,
         state: String,
         scale: Scale,
         queue: Int,

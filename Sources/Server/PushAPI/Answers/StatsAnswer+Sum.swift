@@ -176,6 +176,7 @@ extension StatsAnswer.App {
         StatsAnswer.add(other.opened, to: &opened)
         StatsAnswer.add(other.retries, to: &retries)
         StatsAnswer.add(other.unknown, to: &unknown)
+        StatsAnswer.add(other.lostAnswers, to: &lostAnswers)
         StatsAnswer.add(other.waiting, to: &waiting)
         StatsAnswer.add(other.scheduled, to: &scheduled)
         oldestWaitingMilliseconds = StatsAnswer.larger(oldestWaitingMilliseconds, than: other.oldestWaitingMilliseconds)

@@ -85,7 +85,7 @@ package struct StatsAnswer: JSONAnswer, Equatable {
         }
     }
 
-    package struct App: Codable, Sendable, Equatable {
+    package struct App: JSONAnswer, Equatable {
         package var app: String
         package var environment: String?
         /// The state, as in ``GatewayAnswer/state``.
@@ -104,9 +104,11 @@ package struct StatsAnswer: JSONAnswer, Equatable {
         /// The deliveries that apps have reported as displayed and as opened.
         package var displayed: UInt64?
         package var opened: UInt64?
-        /// The attempts that were repeated; `unknown` counts those that were never answered.
-        package var retries: UInt64?
+        /// The deliveries that ended without an answer.
         package var unknown: UInt64?
+        /// The attempts that were repeated, and those without an answer, whether they were repeated or not.
+        package var retries: UInt64?
+        package var lostAnswers: UInt64?
         /// The time from the acceptance of a message to the provider's response.
         package var latency: Latency?
         /// The messages of the app that are not completed, as in ``Backlog``.
@@ -129,11 +131,20 @@ package struct StatsAnswer: JSONAnswer, Equatable {
             (self.app, self.state) = (app, state)
         }
 
+        package static var about: [String: String] {
+            [
+                "unknown": "The deliveries that ended without an answer, as in the counts of messages.",
+                "retries": "The attempts that were repeated, as in messages: deferred or without an answer.",
+                "lost_answers": "The attempts without an answer, whether they were repeated or not.",
+            ]
+        }
+
         package enum CodingKeys: String, CodingKey {
             case app, environment, state, connections, credit, queue, sent, rejected, expired, suppressed, superseded,
                 retries
             case unknown, latency, waiting, scheduled, cancelled, displayed, opened
             case inFlight = "in_flight"
+            case lostAnswers = "lost_answers"
             case isBrakeOn = "brake_on"
             case brakeDeactivated = "brake_deactivated"
             case brakeDeactivatedSince = "brake_first_deactivated_at"

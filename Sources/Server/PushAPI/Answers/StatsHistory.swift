@@ -13,6 +13,7 @@ package struct StatsHistory: Sendable {
         package var rejected: UInt64 = 0
         package var unknown: UInt64 = 0
         package var deferred: UInt64 = 0
+        package var lostAnswers: UInt64 = 0
         package var latency: Latency
         package var waiting: UInt64 = 0
         package var oldestWaitingMilliseconds: Int64 = 0
@@ -29,7 +30,8 @@ package struct StatsHistory: Sendable {
     package struct Minute: Sendable {
         package var sent = 0.0
         package var rejected = 0.0
-        package var unknown = 0.0
+        /// The attempts without an answer.
+        package var lostAnswers = 0.0
         /// The attempts that are repeated later, as the push service asked.
         package var deferred = 0.0
         /// The answers that asked producers to come again.
@@ -39,8 +41,8 @@ package struct StatsHistory: Sendable {
     }
 
     package private(set) var points: [StatsAnswer.Point] = []
-    /// The deferred attempts between the samples of the last minute. They are not part of the points.
-    private var deferred: [(at: WallTime, count: UInt64)] = []
+    /// The attempts that were in vain between the samples of the last minute. They are not part of the points.
+    private var attempts: [(at: WallTime, deferred: UInt64, lostAnswers: UInt64)] = []
     private var last: Sample?
 
     package init() {}
@@ -51,11 +53,15 @@ package struct StatsHistory: Sendable {
         defer { last = sample }
         guard let last, sample.at > last.at else { return }
         let seconds = Double(sample.at.milliseconds(since: last.at)) / 1000
-        if sample.deferred > last.deferred { deferred.append((sample.at, sample.deferred - last.deferred)) }
-        deferred.removeAll { sample.at.milliseconds(since: $0.at) >= 60_000 }
-        func rate(_ counter: KeyPath<Sample, UInt64>) -> Double {
+        func grown(_ counter: KeyPath<Sample, UInt64>) -> UInt64 {
             let (now, before) = (sample[keyPath: counter], last[keyPath: counter])
-            return now > before ? Self.rounded(Double(now - before) / seconds) : 0
+            return now > before ? now - before : 0
+        }
+        let (deferred, lost) = (grown(\.deferred), grown(\.lostAnswers))
+        if deferred > 0 || lost > 0 { attempts.append((sample.at, deferred, lost)) }
+        attempts.removeAll { sample.at.milliseconds(since: $0.at) >= 60_000 }
+        func rate(_ counter: KeyPath<Sample, UInt64>) -> Double {
+            Self.rounded(Double(grown(counter)) / seconds)
         }
         let latency = sample.latency.since(last.latency)
         if points.count == Self.maxPoints { points.removeFirst() }
@@ -71,13 +77,13 @@ package struct StatsHistory: Sendable {
     package var lastMinute: Minute {
         var minute = Minute()
         guard let newest = points.last?.at else { return minute }
-        minute.deferred = Double(deferred.reduce(0) { $0 + $1.count })
+        minute.deferred = Double(attempts.reduce(0) { $0 + $1.deferred })
+        minute.lostAnswers = Double(attempts.reduce(0) { $0 + $1.lostAnswers })
         let seconds = Double(Self.interval.components.seconds)
         for point in points.reversed() {
             guard newest.milliseconds(since: point.at) < 60_000 else { break }
             minute.sent += point.sent * seconds
             minute.rejected += point.rejected * seconds
-            minute.unknown += point.unknown * seconds
             minute.busy += point.busy * seconds
         }
         return minute

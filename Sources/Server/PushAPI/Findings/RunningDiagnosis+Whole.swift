@@ -23,20 +23,21 @@ extension RunningDiagnosis {
                     advice: "'carillon events --prefix delivery/' names the reasons; old tokens are normal, and "
                         + "rejections for any other reason are not"))
         }
-        if minute.unknown >= 1 {
+        if minute.lostAnswers >= 1 {
             found.append(
                 Finding(
                     .warning, .unknownOutcomes,
-                    "connections ended in the last minute before \(Self.whole(minute.unknown)) notifications were "
-                        + "answered",
-                    advice: "they are sent again, unless their message says on_unknown: drop"))
+                    "\(Self.count(Self.whole(minute.lostAnswers), of: "attempt")) in the last minute got no answer",
+                    advice: "what was not answered is sent again, unless its message says on_unknown: drop"))
         }
         if minute.busy >= 1 {
             found.append(
                 Finding(
                     .warning, .intakeFull,
-                    "producers were asked \(Self.whole(minute.busy)) times in the last minute to come again",
-                    advice: "a gateway may be too slow for the load: see 'carillon scale'"))
+                    "producers were asked \(Self.count(Self.whole(minute.busy), of: "time")) in the last minute to come again",
+                    advice: facts.statistics.ledger?.fault == nil
+                        ? "a gateway may be too slow for the load: see 'carillon scale'"
+                        : "the ledger cannot write: 'carillon stats' says why"))
         }
         return found
     }
@@ -110,27 +111,32 @@ extension RunningDiagnosis {
             found.append(
                 Finding(
                     .warning, .eventsLost,
-                    "\(losses.events) events were lost since the start, because the ledger could not write them",
-                    advice: "check the disk; what these events reported is not in any record"))
+                    "since the start, the ledger could not write \(Self.count("\(losses.events)", of: "event"))",
+                    advice: "check the disk; what was not written is not in any record"))
         }
         if losses.published > 0 {
             found.append(
                 Finding(
                     .warning, .deafSubscribers,
-                    "\(losses.published) events were not published since the start, because subscribers did not read",
+                    "since the start, subscribers that did not read missed \(Self.count("\(losses.published)", of: "event"))",
                     advice: "find the slow monitor; it can replay what it missed"))
         }
         if losses.acks > 0 {
             found.append(
                 Finding(
                     .note, .deafSubscribers,
-                    "\(losses.acks) acknowledgments were dropped since the start, because producers had disconnected or "
-                        + "did not read", advice: "producers send such messages again, which is safe"))
+                    "since the start, \(Self.count("\(losses.acks)", of: "acknowledgment")) did not reach producers, which "
+                        + "had disconnected or did not read",
+                    advice: "producers send such messages again, which is safe"))
         }
         return found
     }
 
     private static func whole(_ number: Double) -> String { Int64(exactly: number.rounded()).map { "\($0)" } ?? "many" }
+
+    private static func count(_ number: String, of word: String) -> String {
+        "\(number) \(word)\(number == "1" ? "" : "s")"
+    }
 
     private static func list(_ paths: [String]) -> String {
         paths.prefix(5).joined(separator: ", ") + (paths.count > 5 ? " and \(paths.count - 5) more" : "")

@@ -17,7 +17,7 @@ package struct AppGateway: Sendable {
         self.app = app
         service = try LoadedService(app, contexts: contexts)
         let connector = service.connector
-        tls = try contexts.client(app.endpoint.trust, alpn: connector.alpn, identity: connector.identity)
+        tls = try contexts.client(at: app.endpoint, alpn: connector.alpn, identity: connector.identity)
     }
 
     package var hostPort: HostPort { app.endpoint.address }

@@ -20,14 +20,14 @@ package enum LoadedService: Sendable {
             self = .fcm(
                 try LoadedFCM(settings) { host in
                     // Google's tokens come from Google, also if messages go to another host.
-                    let trust = FCMSettings.isHostOfGoogle(host) ? .system : app.endpoint.trust
-                    return try contexts.client(trust, alpn: [])
+                    try FCMSettings.isHostOfGoogle(host)
+                        ? contexts.client(.system, alpn: []) : contexts.client(at: app.endpoint, alpn: [])
                 })
         case .webPush(let settings):
             self = .webPush(
                 try LoadedWebPush(
                     settings, tls: { try contexts.client(.system, alpn: $0) },
-                    endpointTLS: { try contexts.client(app.endpoint.trust, alpn: $0) }))
+                    endpointTLS: { try contexts.client(at: app.endpoint, alpn: $0) }))
         }
     }
 

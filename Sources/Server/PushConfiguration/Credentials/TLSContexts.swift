@@ -18,21 +18,44 @@ package final class TLSContexts: Sendable {
 
     package init() {}
 
+    /// Returns the context for the endpoint of an app.
+    ///
+    /// - Throws: an error that names the setting, if the file of `endpoint.trust` cannot be used.
+    func client(
+        at endpoint: Configuration.Endpoint, alpn: [String], identity: TLSIdentity? = nil
+    ) throws -> TLSContext {
+        do {
+            _ = try roots(endpoint.trust)
+        } catch {
+            throw StartError(
+                .configuration, "endpoint.trust cannot be used: \(error); check the path and its permissions")
+        }
+        return try client(endpoint.trust, alpn: alpn, identity: identity)
+    }
+
     /// Returns the context for these roots and protocols, shared if it needs no certificate of the client. It blocks,
     /// so do not call it on an event loop.
     package func client(
         _ trust: Configuration.Endpoint.Trust, alpn: [String], identity: TLSIdentity? = nil
     ) throws -> TLSContext {
         let file: String? = if case .file(let path) = trust { path } else { nil }
+        let roots = try roots(trust)
         return try shared.withLock { shared in
             let key = Key(file: file, alpn: alpn)
             if identity == nil, let known = shared.contexts[key] { return known }
-            let roots = try shared.roots[file] ?? trust.forTLS.roots()
-            shared.roots[file] = roots
             let context = try TLSContext.client(
                 TLSClientConfiguration(trust: .shared(roots), identity: identity, alpn: alpn))
             if identity == nil { shared.contexts[key] = context }
             return context
+        }
+    }
+
+    private func roots(_ trust: Configuration.Endpoint.Trust) throws -> TLSRoots {
+        let file: String? = if case .file(let path) = trust { path } else { nil }
+        return try shared.withLock { shared in
+            let roots = try shared.roots[file] ?? trust.forTLS.roots()
+            shared.roots[file] = roots
+            return roots
         }
     }
 }

@@ -44,13 +44,13 @@ extension Intake {
         unanswered.count -= 1
         unanswered.bytes -= size
         let apps = request.family.map { AckText.apps(of: $0, statuses: results.map(\.word)) } ?? []
-        switch Cancellation(of: results) {
+        let cancellation = Cancellation(of: results)
+        tally.count(cancellation)
+        switch cancellation {
         case .cancelled(let counts):
-            tally.cancelled += 1
             AckText.cancelled(id: request.id, counts, apps: apps, to: &answer)
             send(to: identity, via: route)
         case .tooLate:
-            tally.tooLate += 1
             AckText.tooLate(id: request.id, apps: apps, to: &answer)
             send(to: identity, via: route)
         case .unknown:
@@ -59,11 +59,9 @@ extension Intake {
                 detail:
                     "no message of \(request.app) with this id is remembered: it was never accepted, or it is older "
                     + "than dedupe.window")
-            refuseCancel(
-                EnvelopeFault(id: request.id.text, rejection: rejection, app: request.app), to: identity, via: route)
+            AckText.rejected(id: request.id.text, rejection, to: &answer)
+            send(to: identity, via: route)
         case .failed:
-            tally.busy += 1
-            tally.failed += 1
             AckText.busy(
                 id: request.id.text, retryAfterMS: Self.retryAfterFault.wholeMilliseconds, to: &answer)
             send(to: identity, via: route)
@@ -74,7 +72,7 @@ extension Intake {
 
     /// Answers `rejected`. There is no `message.rejected` event, because the message itself is not rejected.
     private func refuseCancel(_ fault: EnvelopeFault, to identity: [UInt8], via route: AnswerRoute) {
-        tally.count(fault.rejection)
+        tally.count(fault.rejection.reason)
         AckText.rejected(id: fault.id, fault.rejection, to: &answer)
         send(to: identity, via: route)
     }

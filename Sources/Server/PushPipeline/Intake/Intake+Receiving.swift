@@ -298,7 +298,7 @@ extension Intake {
     ///
     /// - Parameter client: the client's configured name; nil without CURVE, and for a key that was removed.
     func reportRejection(_ fault: EnvelopeFault, of client: String?) {
-        tally.count(fault.rejection)
+        tally.count(fault.rejection.reason)
         let (skipped, isAllowed) = budgets.take(client: client, app: fault.app, now: loop.now)
         guard isAllowed else {
             tally.skippedEvents += 1

@@ -114,6 +114,11 @@ package actor Intake {
         }
     }
 
+    /// Counts a cancellation that did not come over a socket of intake.
+    package nonisolated func count(_ cancellation: Cancellation) {
+        enter { $0.tally.count(cancellation) }
+    }
+
     /// Replaces the limits of apps. They apply to the next message.
     package nonisolated func update(limits: [AppID: AppLimits], window: Duration) {
         enter {

@@ -65,9 +65,20 @@ package struct IntakeCounts: Sendable, Equatable {
     /// The sum of `rejected`. It is stored because it is compared for each message.
     private var rejectedTotal: UInt64 = 0
 
-    mutating func count(_ rejection: Rejection) {
-        rejected[rejection.reason, default: 0] += 1
+    mutating func count(_ reason: RejectionReason) {
+        rejected[reason, default: 0] += 1
         rejectedTotal += 1
+    }
+
+    mutating func count(_ cancellation: Cancellation) {
+        switch cancellation {
+        case .cancelled: cancelled += 1
+        case .tooLate: tooLate += 1
+        case .unknown: count(.unknownMessage)
+        case .failed:
+            busy += 1
+            failed += 1
+        }
     }
 
     var totals: Totals {

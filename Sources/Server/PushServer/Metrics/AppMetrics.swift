@@ -116,7 +116,7 @@ final class AppMetrics: Sendable {
 
     private func counter(of label: OutcomeLabel) -> Counter? {
         counter(
-            "carillon_deliveries_total", help: "Deliveries reported by the gateway, by outcome.",
+            "carillon_deliveries_total", help: "Attempts reported by the gateway, by result.",
             labels: ["app": app.name, "kind": label.rawValue], kept: \.outcomes, key: label)
     }
 

@@ -7,7 +7,11 @@ final class OutcomeCounts: Sendable {
     struct Counts: Sendable {
         var sent: UInt64 = 0
         var rejected: UInt64 = 0
-        var retries: UInt64 = 0
+        /// Attempts that the push service deferred.
+        var deferred: UInt64 = 0
+        /// Attempts without an answer that were repeated.
+        var resent: UInt64 = 0
+        /// Deliveries that ended without an answer.
         var unknown: UInt64 = 0
         var expired: UInt64 = 0
         var suppressed: UInt64 = 0
@@ -16,6 +20,11 @@ final class OutcomeCounts: Sendable {
         var cancelled: UInt64 = 0
         /// The histogram of the times from acceptance to response, with the buckets of ``OutcomeCounts/bounds``.
         var latencies = Array(repeating: UInt64(0), count: OutcomeCounts.bounds.count + 1)
+
+        /// The attempts that were repeated, as messages count them.
+        var retries: UInt64 { deferred + resent }
+        /// The attempts without an answer.
+        var lostAnswers: UInt64 { resent + unknown }
     }
 
     /// The upper bounds of the buckets in milliseconds.
@@ -51,7 +60,8 @@ final class OutcomeCounts: Sendable {
                 sum.sent += app.sent
                 sum.rejected += app.rejected
                 sum.unknown += app.unknown
-                sum.retries += app.retries
+                sum.deferred += app.deferred
+                sum.resent += app.resent
                 for bucket in sum.latencies.indices { sum.latencies[bucket] += app.latencies[bucket] }
             }
             return sum
@@ -90,8 +100,9 @@ extension OutcomeCounts.App {
             case .rejected(let refusal, _):
                 counts.rejected += 1
                 if refusal.isAnswer { measure(records[index], at: now, into: times) }
-            case .retry: counts.retries += 1
-            case .unknown: counts.unknown += 1
+            case .retry: counts.deferred += 1
+            case .unknown(_, isFinal: false): counts.resent += 1
+            case .unknown(_, isFinal: true): counts.unknown += 1
             case .expired, .expiredBecause: counts.expired += 1
             case .suppressed: counts.suppressed += 1
             case .superseded: counts.superseded += 1

@@ -103,7 +103,7 @@ extension GatewayAnswer {
     init(_ served: ServedStatus) {
         let gateway = served.gateway
         self.init(
-            app: served.app.id.name, environment: served.app.identity("environment") ?? "", state: served.state,
+            app: served.app.id.name, environment: served.app.identity("environment"), state: served.state,
             scale: Scale(gateway.map { $0.minimum...$0.maximum } ?? served.connections), queue: gateway?.queue ?? 0,
             credit: gateway?.credit ?? 0, connections: gateway?.connections.map(Connection.init) ?? [],
             fault: served.connectionFault.map(Fault.init), pausedAt: served.pausedAt)

@@ -267,9 +267,11 @@ final class Pipeline: Sendable {
     /// Cancels a message, or those with one id in the apps of a family. Returns when the cancellations and their counts are
     /// on disk.
     func cancel(_ requests: [CancelRequest]) async -> [Cancellation] {
-        await withCheckedContinuation { continuation in
+        let results = await withCheckedContinuation { continuation in
             intakeLedger.cancel(requests) { continuation.resume(returning: $0) }
         }
+        intake.count(Cancellation(of: results))
+        return results
     }
 
     /// Releases the brake of an app. Returns whether it was on.

@@ -4,8 +4,9 @@ import PushAPI
 package struct StartReport: Codable, Sendable {
     package struct App: Codable, Sendable {
         package let app: String
-        package let environment: String
-        package let topic: String
+        /// Left out for push services without them.
+        package let environment: String?
+        package let topic: String?
         package let `protocol`: String
         package let service: String
         /// The reason why nothing is sent for the app; left out if there is none.
@@ -34,9 +35,8 @@ package struct StartReport: Codable, Sendable {
         self.http = http
         self.apps = apps.map { served in
             App(
-                app: served.app.id.name, environment: served.app.identity("environment") ?? "",
-                topic: served.app.identity("topic") ?? "",
-                protocol: served.app.wireProtocol,
+                app: served.app.id.name, environment: served.app.identity("environment"),
+                topic: served.app.identity("topic"), protocol: served.app.wireProtocol,
                 service: "\(served.app.endpoint.host):\(served.app.endpoint.port)", fault: served.fault)
         }
     }

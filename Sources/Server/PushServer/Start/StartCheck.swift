@@ -100,10 +100,15 @@ package struct StartCheck: Sendable {
     }
 
     private func cannotUse(_ name: String, at path: String) -> StartError {
-        StartError(
+        let error = SystemError.current
+        return StartError(
             .notPermitted,
-            "cannot use \(name): \(SystemError.current) at \(path); use an account that may write there, or name "
-                + "another directory with data in the configuration or --data")
+            "cannot use \(name): \(error) at \(path); \(Self.advice(error)), or name another directory with data in "
+                + "the configuration or --data")
+    }
+
+    static func advice(_ error: SystemError) -> String {
+        error.number == EROFS ? "mount the file system for writing" : "use an account that may write there"
     }
 
     static func parent(of path: String) -> String? {

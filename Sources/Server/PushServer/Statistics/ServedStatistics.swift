@@ -42,7 +42,7 @@ struct ServedStatistics: PipelineStatistics {
             at: now, latency: Latency(bounds: OutcomeCounts.bounds, counts: counts.latencies))
         (sample.accepted, sample.refused, sample.busy) = (intake.accepted, intake.rejections, intake.busy)
         (sample.sent, sample.rejected, sample.unknown) = (counts.sent, counts.rejected, counts.unknown)
-        sample.deferred = counts.retries
+        (sample.deferred, sample.lostAnswers) = (counts.deferred, counts.lostAnswers)
         sample.waiting = UInt64(pipeline.ledger.latest.waiting)
         sample.oldestWaitingMilliseconds = waits.map { $0.messages.age(at: now).wholeMilliseconds }.max() ?? 0
         return sample
@@ -180,6 +180,7 @@ struct ServedStatistics: PipelineStatistics {
         (app.displayed, app.opened) = (seen.displayed, seen.opened)
         app.retries = counts.retries
         app.unknown = counts.unknown
+        app.lostAnswers = counts.lostAnswers
         app.latency = Latency(bounds: OutcomeCounts.bounds, counts: counts.latencies)
         return app
     }

@@ -66,6 +66,8 @@ package struct EventDetails {
         counts.superseded = count("superseded")
         counts.unknown = count("unknown")
         counts.cancelled = count("cancelled")
+        let preferred = count("preferred")
+        counts.preferred = preferred > 0 ? preferred : nil
         return counts
     }
 }

@@ -27,11 +27,14 @@ package struct MessageSummary: Codable, Sendable, Equatable {
         package var superseded: UInt64 = 0
         /// The deliveries that were not sent because the message was cancelled.
         package var cancelled: UInt64 = 0
+        /// Those among `suppressed` whose users get the message in an app of its family that comes first; left out if
+        /// there are none.
+        package var preferred: UInt64?
         /// The deliveries that apps have reported as displayed and as opened; left out if there are none.
         package var displayed: UInt64?
         package var opened: UInt64?
 
-        /// The deliveries that have ended. Those that were displayed or opened are among the sent ones.
+        /// The deliveries that have ended. Preferred ones are among the suppressed, and displayed or opened ones among the sent.
         package var total: UInt64 { sent &+ rejected &+ expired &+ suppressed &+ unknown &+ superseded &+ cancelled }
 
         static func += (left: inout Counts, right: Counts) {
@@ -42,6 +45,7 @@ package struct MessageSummary: Codable, Sendable, Equatable {
             left.unknown &+= right.unknown
             left.superseded &+= right.superseded
             left.cancelled &+= right.cancelled
+            left.preferred = sum(left.preferred, right.preferred)
             left.displayed = sum(left.displayed, right.displayed)
             left.opened = sum(left.opened, right.opened)
         }

@@ -24,6 +24,8 @@ enum RegistrySchema {
                 .newerVersion,
                 "\(path) was written by a newer Carillon (\(error.message)); start the newer version, or restore a backup "
                     + "that this version made")
+        } catch let error as ActiveObjectError where error.code == .corrupt {
+            throw StoreError(.damaged, "\(path) is damaged, or is not a database; restore it from a backup")
         } catch let error as ActiveObjectError {
             throw StoreError(StoreError.Code(opening: error.code), error.description)
         }

@@ -28,7 +28,8 @@ package struct ServiceAccount: Hashable, Sendable, CustomStringConvertible {
         do {
             bytes = try BoundedFile.read(path, limit: Self.maxSize)
         } catch {
-            throw ServiceAccountError("\(error)")
+            throw ServiceAccountError(
+                "credential.service_account: \(error); check the path and its permissions, or \(Self.advice)")
         }
         defer { wipe(&bytes) }
         guard bytes.count <= Self.maxSize else {

@@ -153,30 +153,55 @@ struct MessageRules {
 
     // MARK: Warnings
 
-    /// The options of the envelope that the payload does not repeat. FCM has them in the message, and a payload is sent as
-    /// it is.
+    /// The options of the envelope that the payload does not repeat, and a priority that Google reserves for what is
+    /// shown. FCM has the options in the message, and a payload is sent as it is.
     private func warnings() -> [UInt8] {
         let android = json.member("android", of: root)
         let has = { (name: StaticString) in android.map { json.member(name, of: $0) != nil } ?? false }
-        var all: [(path: String, detail: String)] = []
+        var all: [FCMFinding] = []
         if options.expiry != .unlimited, !has("ttl") {
-            all.append(("android.ttl", "it is missing, so that FCM keeps the message for four weeks after it took it"))
+            all.append(
+                FCMFinding(
+                    .notInPayload, "android.ttl",
+                    "it is missing, so that FCM keeps the message for four weeks after it took it"))
         }
         if options.collapseID != nil, !has("collapse_key"), !has("collapseKey") {
-            all.append(("android.collapse_key", "it is missing, so that collapse_id has no effect"))
+            all.append(
+                FCMFinding(
+                    .notInPayload, "android.collapse_key", "it is missing, so that collapse_id has no effect"))
+        }
+        if options.type == .alert, showsNothing, !has("notification"), isHigh(android) {
+            all.append(
+                FCMFinding(
+                    .onlyForBackground, "android.priority",
+                    "it is high, and the message shows nothing by itself; send it with push type background"))
         }
         guard !all.isEmpty else { return [] }
         var writer = JSONWriter()
         writer.array { writer in
-            for (path, detail) in all {
+            for finding in all {
                 writer.object { writer in
-                    writer.member("code", value: "not_in_payload")
-                    writer.member("path", value: path)
-                    writer.member("detail", value: detail)
+                    writer.member("code", value: finding.code.rawValue)
+                    writer.member("path", value: finding.path)
+                    writer.member("detail", value: finding.detail)
                 }
             }
         }
         return writer.bytes
+    }
+
+    /// Whether no member but the block of Android may show something.
+    private var showsNothing: Bool {
+        for name: StaticString in ["notification", "apns", "webpush", "android_v2", "androidV2"]
+        where json.member(name, of: root) != nil {
+            return false
+        }
+        return true
+    }
+
+    private func isHigh(_ android: IndexedJSON.Position?) -> Bool {
+        let priority = android.flatMap { json.member("priority", of: $0) }
+        return priority.flatMap { json.string($0) }?.uppercased() == "HIGH"
     }
 
     // MARK: Values

@@ -13,6 +13,7 @@ struct PreparedBody {
     private let headLength: Int
     private let takesAddress: Bool
 
+    private static let start = Array(#"{"message":"#.utf8)
     private static let tokenKey = Array(#""token":""#.utf8)
     private static let installationKey = Array(#""fid":""#.utf8)
     private static let end = Array(#""}}"#.utf8)
@@ -28,10 +29,17 @@ struct PreparedBody {
         headLength = text.count
     }
 
+    /// Returns the payload with its places filled in, for people.
+    static func payload(of message: Message, at now: Int64) -> [UInt8] {
+        var text = Array(head(message, at: now).dropFirst(start.count))
+        if text.last == UInt8(ascii: ",") { text.removeLast() }
+        return text + [UInt8(ascii: "}")]
+    }
+
     private static func head(_ message: Message, at now: Int64) -> [UInt8] {
         let payload = message.payload
         let slots = MessageSlots(payload)
-        var head = Array(#"{"message":"#.utf8)
+        var head = start
         head.reserveCapacity(payload.count + message.id.text.utf8.count + roomForAddress)
         var copied = 0
         if let place = slots.timeToLive {

@@ -1,6 +1,7 @@
 package import PushGateways
 import PushLoop
 package import PushModel
+import PushTime
 package import PushTransport
 
 /// The credential of an app at FCM, read and checked.
@@ -57,6 +58,6 @@ package struct LoadedFCM: ServiceConnector {
             fields: [
                 ("authorization", "Bearer <redacted: an access token of \(account.email)>"),
                 ("content-type", "application/json"), ("(address)", size),
-            ])
+            ], payload: PreparedBody.payload(of: message, at: WallTime.current().seconds))
     }
 }

@@ -4,8 +4,12 @@ package struct RequestPreview: Sendable {
     package let line: String
     package let fields: [(name: String, text: String)]
 
-    package init(_ line: String, fields: [(name: String, text: String)]) {
+    /// What is sent of the payload; nil if it is sent as it is.
+    package let payload: [UInt8]?
+
+    package init(_ line: String, fields: [(name: String, text: String)], payload: [UInt8]? = nil) {
         self.line = line
         self.fields = fields
+        self.payload = payload
     }
 }

@@ -111,7 +111,7 @@ enum ErrorsPage {
     private static let sources: [(place: String, words: [String])] = [
         ("[`carillon doctor`](Doctor.md)", Finding.Code.allCases.map(\.rawValue)),
         ("[the end of a connection](Protocol.md#connectiondown)", ConnectionFault.Code.allCases.map(\.rawValue)),
-        ("[a finding of an ack](Protocol.md#findings)", findings),
+        ("[a finding of an ack](Protocol.md#findings)", Array(ProtocolPageTests.inAck)),
         ("[a fault in the input over HTTP](HTTP.md#errors)", InputFault.Code.allCases.map(\.rawValue)),
         (
             "[the log of refused HTTP requests](Keys.md#why-was-a-request-refused)",
@@ -120,11 +120,6 @@ enum ErrorsPage {
         ("[the obstacle of a message](HTTP.md#get-v1messagesid)", MessageObstacle.Code.allCases.map(\.rawValue)),
         ("[`carillon receipts`](Receipts.md#what-is-checked)", ReceiptRefusal.Code.allCases.map(\.rawValue)),
     ]
-
-    /// The findings that an ack can have. Intake rejects a payload for the others, or never looks for them.
-    private static var findings: [String] {
-        PayloadFinding.Code.allCases.filter { !ProtocolPageTests.neverInAck.contains($0) }.map(\.word)
-    }
 
     private static func effect(of disposition: Disposition) -> String {
         switch disposition {

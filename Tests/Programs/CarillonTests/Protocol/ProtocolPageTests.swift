@@ -1,3 +1,4 @@
+import FCM
 import PushModel
 import PushPipeline
 import TestTraits
@@ -60,15 +61,20 @@ import Testing
     }
 
     /// The findings for which intake rejects a payload, or which it never looks for.
-    static let neverInAck: Set<PayloadFinding.Code> = [
+    private static let neverInAck: Set<PayloadFinding.Code> = [
         .empty, .tooLarge, .notJSON, .notObject, .apsNotObject, .notContentAvailable, .visibleInBackground,
         .contentNotChanged, .missingKey, .broadcastStart, .badPriority, .badCollapseID, .wrongTopic, .badExpiration,
         .expirationTooLate, .expirationPast,
     ]
 
+    /// The codes of the findings that an ack can have, of all push services.
+    static var inAck: Set<String> {
+        Set(PayloadFinding.Code.allCases.filter { !neverInAck.contains($0) }.map(\.word))
+            .union(FCMFinding.Code.allCases.map(\.rawValue))
+    }
+
     @Test func `The page lists the codes of findings`() throws {
-        let codes = PayloadFinding.Code.allCases.filter { !Self.neverInAck.contains($0) }
-        #expect(try page.table(under: "Findings").words.sorted() == codes.map(\.word).sorted())
+        #expect(try page.table(under: "Findings").words.sorted() == Self.inAck.sorted())
     }
 
     // MARK: Words

@@ -45,8 +45,8 @@ import Testing
         let machine = try await verify(offline + ["--json"], input: text)
         #expect(machine.status == 0)
         let tree = try json(machine)
-        #expect(tree["ok"]?.boolean == true && tree["kind"]?.string == "transaction")
-        #expect(tree["payload"]?["transactionId"]?.string == "2000")
+        #expect(tree["valid"]?.boolean == true && tree["kind"]?.string == "transaction")
+        #expect(tree["claims"]?["transactionId"]?.string == "2000")
         #expect(tree["revocation"]?.string == "not_checked")
     }
 
@@ -90,7 +90,7 @@ import Testing
             let ended = try await verify(offline + ["--json"], input: input)
             #expect(ended.status == status, "\(ended.output)")
             let tree = try json(ended)
-            #expect(tree["ok"]?.boolean == false && tree["code"]?.string == code)
+            #expect(tree["valid"]?.boolean == false && tree["code"]?.string == code)
             #expect(tree["detail"]?.string?.hasSuffix(".") == true)
             #expect(tree["exit_code"]?.integer == Int64(status))
             let people = try await verify(offline, input: input)

@@ -1,3 +1,4 @@
+import PushAPI
 import PushText
 import ServerTestSupport
 import TestSupport
@@ -31,6 +32,14 @@ import Testing
                     """)
             #expect(ended.status == 0)
         }
+    }
+
+    @Test func `A gateway of a push service without environments has none, in text and in JSON`() {
+        let gateway = GatewayAnswer(
+            app: "web", environment: nil, state: "up", scale: .init(1...1), queue: 0, credit: 5, connections: [])
+        let text = GatewayTable(Terminal(descriptor: -1)).text([gateway])
+        #expect(text.hasPrefix("web: up, 1 connection, 0 queued, room for 5\n"), "\(text)")
+        #expect(!String(decoding: APIAnswer.json(gateway).body, as: UTF8.self).contains("environment"))
     }
 
     @Test func `A gateway is scaled, and the new scale is shown`() async throws {

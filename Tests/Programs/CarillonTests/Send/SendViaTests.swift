@@ -37,6 +37,17 @@ import Testing
         }
     }
 
+    @Test func `Without a server, a message to the Carillon of the configuration fails at once`() async throws {
+        let directory = try TemporaryDirectory()
+        _ = try directory.write("carillon.json5", containing: #"{ data: "data", apps: {} }"#)
+        let call = ["--app", "shop", "--user", "ada", "--title", "x", "--timeout", "10m"]
+        let ended = try await send(call, directory: directory)
+        #expect(ended.status == 75 && ended.output.isEmpty, "\(ended.output)\(ended.errors)")
+        #expect(ended.errors.contains("nothing was sent: no Carillon runs on the data directory "))
+        let said = try object(try await send(call + ["--json"], directory: directory))
+        #expect(said["exit_code"]?.integer == 75)
+    }
+
     @Test func `All kinds of audience and all options reach the intake`() async throws {
         try await IntakeGround.run { ground in
             let device = "000102030405060708090a0b0c0d0e0f"

@@ -82,6 +82,27 @@ import Testing
         #expect(try codec.judge(Array(whole.utf8), for: options).isEmpty)
     }
 
+    @Test func `A message of high priority that shows nothing has a finding, in each form`() throws {
+        let fields = try codec.payload(fromFields: Array(#"{"custom":{"a":"1"}}"#.utf8), for: MessageOptions())
+        for payload in [
+            fields, Array(#"{"android":{"priority":"HIGH"},"data":{"a":"1"}}"#.utf8),
+            Array(#"{"android":{"priority":"high","data":{"a":"1"}}}"#.utf8),
+        ] {
+            let findings = String(decoding: try codec.judge(payload, for: MessageOptions()), as: UTF8.self)
+            #expect(findings.hasPrefix(#"[{"code":"only_for_background","path":"android.priority","detail":""#))
+        }
+        let background = MessageOptions(type: .background, priority: .ten)
+        #expect(try codec.judge(fields, for: background).isEmpty)
+        for payload in [
+            #"{"android":{"priority":"normal"},"data":{"a":"1"}}"#,
+            #"{"android":{"priority":"high","notification":{"tag":"x"}},"data":{"a":"1"}}"#,
+            #"{"android":{"priority":"high"},"notification":{"body":"x"}}"#,
+            #"{"android":{"priority":"high"},"apns":{"payload":{"aps":{}}}}"#,
+        ] {
+            #expect(try codec.judge(Array(payload.utf8), for: MessageOptions()).isEmpty, "\(payload)")
+        }
+    }
+
     @Test func `No prefix and no changed byte of a payload traps`() {
         let payload = Array(
             #"{"android":{"ttl":"","notification":{"tag":"","x":["\u00e4",1e3]}},"data":{"a":"1"}}"#.utf8)

@@ -27,6 +27,7 @@ import Testing
                 == "{\"message\":{ \"data\" : {\"a\":\"\\u0031\"} \n,\"token\":\"token-1\"}}")
         #expect(try body(message("{}"), to: "token-1") == #"{"message":{"token":"token-1"}}"#)
         #expect(try body(message("{ }"), to: "token-1") == #"{"message":{ "token":"token-1"}}"#)
+        #expect(PreparedBody.payload(of: try message("{}"), at: 0) == Array("{}".utf8))
     }
 
     @Test func `An installation id has a member of its own`() throws {
@@ -58,8 +59,10 @@ import Testing
             for expiresAt in [nil, 0, 2000] as [Int64?] {
                 let options = MessageOptions(expiry: Expiry(expiresAt: expiresAt))
                 let payload = try codec.payload(fromFields: Array(fields.utf8), for: options)
-                let text = try body(
-                    message(String(decoding: payload, as: UTF8.self), expiresAt: expiresAt), to: "t")
+                let message = try message(String(decoding: payload, as: UTF8.self), expiresAt: expiresAt)
+                let text = try body(message, to: "t")
+                let shown = String(decoding: PreparedBody.payload(of: message, at: 1000), as: UTF8.self)
+                #expect(text == #"{"message":\#(shown.dropLast()),"token":"t"}}"#, "what is shown is what is sent")
                 #expect(!text.contains(#""""#), "\(text)")
                 #expect(text.contains(#""ttl":"#) == (expiresAt != nil))
                 #expect((try? JSONDocument(Array(text.utf8))) != nil)

@@ -15,6 +15,7 @@ import Testing
 @Suite(.waits) struct OriginSocketTests {
     private static let bad: Range<UInt64> = 0..<300
     private static let good: Range<UInt64> = 10_000..<10_300
+    private static let later: Range<UInt64> = 20_000..<20_100
 
     /// Hands over deliveries to two origins, of which the first has faults, and waits until all are accepted.
     private func play(

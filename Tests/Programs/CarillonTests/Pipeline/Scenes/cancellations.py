@@ -274,7 +274,18 @@ def invalid_requests():
             peer.send(*frames)
             _, (status,) = peer.answer()
             assert status["status"] == "rejected" and status["reason"] == reason, (frames, status)
-    assert "carillon_intake_rejections_total{reason=\"unknown_message\"} 2" in http(serve.places["http"] + "/metrics")[1]
+    def counted(metric, number):
+        return f"carillon_intake_{metric} {number}" in http(serve.places["http"] + "/metrics")[1]
+    assert counted('rejections_total{reason="unknown_message"}', 2)
+    # Those over HTTP count, too.
+    monitor = Monitor(serve, since=0)
+    producer.push({**note("later", token(1)), "not_before": int(time.time()) + 86400})
+    monitor.completed("known")
+    for name, status in (("never", 404), ("known", 409), ("later", 200)):
+        assert control(serve, "POST", f"/v1/apps/shop/messages/{name}/cancel", None)[0] == status, name
+    until(lambda: counted('rejections_total{reason="unknown_message"}', 3)
+          and counted('requests_total{status="too_late"}', 1)
+          and counted('requests_total{status="cancelled"}', 1))
     serve.stop()
 
 

@@ -132,6 +132,11 @@ def narrow_terminal():
             ("check", ["a-rather-long-name-for-an-app", "connections", "credential"])):
         page = "\n".join(shown[words])
         assert all(part in page for part in whole), (words, page)
+    # The sentence about each app is wrapped between words.
+    lines = on_terminal(CARILLON, "check", "--connect", "--config", serve.file)
+    said = " ".join(lines)
+    assert all(f"{name}: passed: " in said for name in scene.apps), lines
+    assert any(line.startswith("  ") for line in lines[-3:]) and all(len(line) <= 80 for line in lines[-5:]), lines
     # Commands are not wrapped, so that they can be copied.
     for words in (["help"], ["help", "send"], ["help", "trace"], ["help", "serve"], ["help", "devices", "add"], ["help", "bench"]):
         lines = on_terminal(CARILLON, *words)

@@ -1,6 +1,6 @@
 """Families: one message for the apps of a product on all platforms, at simulated push services."""
 import json, time
-from harness import main, Monitor, Producer, ROOM, Scene, SIZE, until
+from harness import control, main, Monitor, Producer, ROOM, Scene, SIZE, until
 from http_requests import Door
 from raw_http import make_key
 
@@ -73,6 +73,9 @@ def life():
     assert not suppressed, suppressed
     assert {e["app"]: e["counts"].get("preferred") for e in monitor.of("message/completed", "once")} == {
         "shop": 1, "tablet": 2, "android": None}
+    counts = control(serve, "GET", "/v1/messages/once?app=all", None)[1]
+    assert (counts["counts"]["preferred"], counts["counts"]["suppressed"]) == (3, 3), counts
+    assert [one["counts"].get("preferred") for one in counts["members"]] == [1, 2, None], counts
     assert producer.push(envelope("users", {"users": ["ada", "cleo"]}, prefer=["tablet"]))["status"] == "accepted"
     assert completed(monitor, "users") == {"shop": (0, 2), "tablet": (2, 0), "android": (0, 1)}
     refused = producer.push(envelope("bad", subtitle="no"))

@@ -3,6 +3,8 @@ import json, os, socket
 from harness import (
     all_delivered, apns_id, control, http, main, Monitor, note, pick, Producer, replay, Scene, Simulator, SIZE, token,
     until)
+from http_requests import Door
+from raw_http import make_key
 
 
 def rate_limit():
@@ -56,14 +58,18 @@ def outage():
 
 def reset_streams():
     """A push service that takes each request and resets its stream: the circuit breaker opens, and the notifications are
-    sent again after pauses, until they are answered."""
+    sent again after pauses, until they are answered. The statistics are the sums of the messages, also by the door of
+    gorush."""
     scene = Scene()
+    scene.more["doors"] = {"gorush": {"apps": {"ios": "shop"}}}
     serve = scene.serve()
     producer, monitor = Producer(serve), Monitor(serve)
     producer.push(note("first", token(1)))
     monitor.completed("first")
     scene.simulator.faults({"match": {"token": "aa*"}, "reset": "INTERNAL_ERROR"})
     names = [f"m{n}" for n in range(30)]
+    producer.push({**note("dropped", token(30, "aa")), "on_unknown": "drop"})
+    monitor.completed("dropped")
     producer.batch([note(name, token(n, "aa")) for n, name in enumerate(names)])
     assert "of the last" in serve.line("breaker.opened")
     scene.simulator.faults()
@@ -72,7 +78,17 @@ def reset_streams():
     # Each was sent once, and few of them again before the breaker opened or to find out whether it may close.
     lost = replay(serve, prefix="delivery/shop/unknown")[0]
     assert lost and len(lost) <= 3 * len(names), len(lost)
-    assert {e["reason"] for e in lost} == {"reset"} and all(e["resend"] for e in lost), lost[:3]
+    assert {e["reason"] for e in lost} == {"reset"}, lost[:3]
+    assert [e["message_id"] for e in lost if not e["resend"]] == ["dropped"], lost[:3]
+    (stats,) = control(serve, "GET", "/v1/stats", None)[1]["apps"]
+    messages = control(serve, "GET", "/v1/messages", None)[1]["messages"]
+    for name in ("sent", "rejected", "expired", "suppressed", "superseded", "cancelled", "unknown"):
+        assert stats[name] == sum(m["counts"][name] for m in messages), (name, stats, messages)
+    assert stats["retries"] == sum(m["retries"] for m in messages) >= len(names), (stats, messages)
+    assert (stats["unknown"], stats["lost_answers"]) == (1, len(lost)), stats
+    key = make_key(serve, "gorush", "push")
+    door = Door(serve).ask("GET", "/api/stat/app", headers={"X-API-Key": f"{key.id}.{key.secret}"}).json
+    assert (door["ios"], door["failure_tasks"]) == ({"push_success": 31, "push_error": 1}, 1), door
     serve.stop()
 
 
