@@ -7,6 +7,7 @@ extension GatewayMachine {
 
     /// Takes a provider token. New connections get it from the shell.
     package mutating func tokenArrived(_ generation: UInt64, now: MonotonicTime) -> [Action] {
+        if tokens.failure != nil, mode == .running { actions.append(.raise(.credentialRotated)) }
         tokens.arrived(generation)
         for index in slots.indices
         where slots[index].isLive && slots[index].epoch == epoch && slots[index].token < generation {
@@ -25,10 +26,26 @@ extension GatewayMachine {
         return settle(now)
     }
 
-    /// Takes the failure to get a provider token. A token that is still accepted remains in use.
+    /// Takes the failure to get a provider token. A token that is still accepted remains in use, also that of the
+    /// credential before, while it has connections.
     package mutating func tokenFailed(_ message: String, now: MonotonicTime) -> [Action] {
-        if tokens.isUsed, !tokens.isReady { stop(GatewayHalt(.providerToken, message: message), now: now) }
+        if tokens.isUsed, !tokens.isReady {
+            let halt = GatewayHalt(.providerToken, message: message)
+            if !hasEarlierCredential {
+                stop(halt, now: now)
+            } else if tokens.failed(halt) {
+                actions.append(.raise(.tokenFailed(halt)))
+            }
+        }
         return settle(now)
+    }
+
+    private var hasEarlierCredential: Bool { slots.contains { $0.phase == .open && $0.epoch != epoch } }
+
+    /// Halts if there is no token, and the last connection with an earlier credential is gone.
+    mutating func stopWithoutToken(now: MonotonicTime) {
+        guard let halt = tokens.failure, !hasEarlierCredential, mode == .running || mode.isFinishing else { return }
+        stop(halt, now: now)
     }
 
     /// Changes the credential. A halted gateway resumes, new connections use the new credential, and each old

@@ -6,6 +6,7 @@ extension GatewayMachine {
     /// Finishes an input: adjusts the number of connections and returns the actions.
     mutating func settle(_ now: MonotonicTime) -> [Action] {
         if isFinished { end(now, atOnce: false) }
+        stopWithoutToken(now: now)
         if mode != .ending {
             replaceStale(now)
             drainSurplus(now)

@@ -8,6 +8,8 @@ struct TokenState {
     /// The newest token that the provider refused.
     private(set) var refused: UInt64?
     private(set) var awaitedUntil: MonotonicTime?
+    /// Why there is no token, while connections with an earlier credential still send.
+    private(set) var failure: GatewayHalt?
     /// The number of connections that ended because the provider rejected the token as invalid, since a delivery was
     /// last accepted.
     var rejectedConnections = 0
@@ -32,7 +34,14 @@ struct TokenState {
 
     mutating func arrived(_ generation: UInt64) {
         current = max(current ?? 0, generation)
+        failure = nil
         if isReady { awaitedUntil = nil }
+    }
+
+    /// Records why there is no token. Returns whether that is not known yet.
+    mutating func failed(_ halt: GatewayHalt) -> Bool {
+        defer { failure = halt }
+        return failure != halt
     }
 
     /// Records that the provider accepts the current token again.

@@ -23,6 +23,8 @@ package enum GatewayEvent: Sendable, Equatable {
     /// An answer of the push service concerns the credential. If a fresh provider token does not help,
     /// ``credentialFailed(_:)`` follows.
     case credentialRefused(ConnectionFault)
+    /// There is no token for a new credential. Connections with the one before still send.
+    case tokenFailed(GatewayHalt)
     /// Sending stopped. The queue is kept, and single deliveries try whether the credential is accepted again.
     case credentialFailed(GatewayHalt)
     /// The push service accepted a delivery with a credential that it had refused. Sending continues.

@@ -36,7 +36,7 @@ struct GatewayBench: Sendable {
         let tls = try TLSContext.client(TLSClientConfiguration(trust: .only([.file(trust)]), alpn: ["h2"]))
         let pool = BlockingPool(name: "resolve", threadCount: 1, queueLimit: 16)
         let resolver = NameResolver(pool: pool)
-        let connection = GatewayConnection.Settings(tls: tls, resolver: resolver) {
+        let connection = GatewayConnection.Settings(tls: tls, resolver: resolver, wallClock: WallTime.current) {
             [authority = endpoint.description] in
             APNsWriter(authority: authority, topic: "com.example.shop", token: $0)
         }

@@ -1,5 +1,6 @@
 import PushConfiguration
 import PushGateways
+import PushLoop
 import PushModel
 
 extension AppGateway {
@@ -23,8 +24,9 @@ extension AppGateway {
     /// - Parameter delivery: The notification; without one, a connection is opened only.
     func trial(_ delivery: Delivery?, timeout: Duration, on dependencies: TrialDependencies) -> Trial {
         Trial(
-            settings(resolver: dependencies.resolver), tokens: tokens(from: dependencies.tokens), delivery: delivery,
-            timeout: timeout, connectTimeout: app.gateway.connectTimeout)
+            settings(resolver: dependencies.resolver, wallClock: WallTime.current),
+            tokens: tokens(from: dependencies.tokens), delivery: delivery, timeout: timeout,
+            connectTimeout: app.gateway.connectTimeout)
     }
 }
 

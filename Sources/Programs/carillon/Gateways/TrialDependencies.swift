@@ -14,7 +14,7 @@ struct TrialDependencies: Sendable {
     init(lookUps: Int = 1) {
         loop = EventLoop(name: "trial")
         pool = BlockingPool(name: "resolve", threadCount: lookUps, queueLimit: 4096)
-        tokens = ServiceTokens(on: loop, resolver: NameResolver(pool: pool))
+        tokens = ServiceTokens(on: loop, resolver: NameResolver(pool: pool), wallClock: WallTime.current)
     }
 
     var resolver: NameResolver { NameResolver(pool: pool) }

@@ -30,11 +30,15 @@ package struct AppGateway: Sendable {
 
     /// Returns the closure that makes the app's connections. A rotation of the credential replaces this closure.
     ///
-    /// - Parameter permit: The right to send, if it can end.
-    package func connect(resolver: NameResolver, permit: SendingPermit? = nil) -> GatewaySettings.Connect {
+    /// - Parameters:
+    ///   - permit: The right to send, if it can end.
+    ///   - wallClock: The time by which messages expire and tokens are signed.
+    package func connect(
+        resolver: NameResolver, permit: SendingPermit? = nil, wallClock: @escaping @Sendable () -> WallTime
+    ) -> GatewaySettings.Connect {
         service.connector.connect(
             ConnectionSettings(
-                endpoint: hostPort, tls: tls, resolver: resolver, permit: permit,
+                endpoint: hostPort, tls: tls, resolver: resolver, permit: permit, wallClock: wallClock,
                 connectTimeout: app.gateway.connectTimeout, answerTimeout: app.gateway.answerTimeout,
                 pingAfter: app.gateway.pingAfter, pingTimeout: app.gateway.pingTimeout))
     }
@@ -65,10 +69,13 @@ package struct AppGateway: Sendable {
     /// The end of the credential; nil if it does not expire.
     package var credentialEnd: WallTime? { credential.notAfter }
 
-    package func settings(resolver: NameResolver, permit: SendingPermit? = nil) -> GatewaySettings {
+    package func settings(
+        resolver: NameResolver, permit: SendingPermit? = nil, wallClock: @escaping @Sendable () -> WallTime
+    ) -> GatewaySettings {
         var settings = GatewaySettings(
             app: app.id, endpoint: hostPort, reasons: app.reasons, resolver: resolver,
-            connect: connect(resolver: resolver, permit: permit))
+            connect: connect(resolver: resolver, permit: permit, wallClock: wallClock))
+        settings.wallClock = wallClock
         if let lookUp = service.connector.lookUp { settings.lookUp = lookUp }
         settings.permit = permit
         settings.deliveriesPerMinute = app.deliveriesPerMinute
@@ -83,14 +90,5 @@ package struct AppGateway: Sendable {
     /// limit only keeps the push service from taking frequent connecting for an attack.
     package var connectsPerMinute: Int? {
         SocketAddress(ip: hostPort.host, port: 0)?.isLoopback == true ? nil : app.gateway.connectsPerMinute
-    }
-
-    package func open(
-        on loop: EventLoop, connectionLoops: [EventLoop], tokens: ServiceTokens, resolver: NameResolver,
-        client: GatewayClient
-    ) -> Gateway {
-        Gateway(
-            on: loop, connectionLoops: connectionLoops, settings: settings(resolver: resolver), client: client,
-            tokens: self.tokens(from: tokens))
     }
 }

@@ -55,9 +55,7 @@ package struct ServiceTokens: Sendable {
     package let apns: ProviderTokens
     package let fcm: AccessTokens
 
-    package init(
-        on loop: EventLoop, resolver: NameResolver, wallClock: @escaping @Sendable () -> WallTime = WallTime.current
-    ) {
+    package init(on loop: EventLoop, resolver: NameResolver, wallClock: @escaping @Sendable () -> WallTime) {
         apns = ProviderTokens(on: loop, wallClock: wallClock)
         fcm = AccessTokens(on: loop, resolver: resolver, wallClock: wallClock)
     }

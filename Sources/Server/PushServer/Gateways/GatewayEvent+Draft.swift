@@ -33,7 +33,7 @@ extension GatewayEvent {
             draft.add("min", number: Int64(minimum))
             draft.add("max", number: Int64(maximum))
             return draft
-        case .credentialFailed(let halt):
+        case .credentialFailed(let halt), .tokenFailed(let halt):
             var draft = EventDraft(.credentialFailed, app: app)
             draft.reason = halt.reason?.rawValue ?? halt.kind.rawValue
             draft.add("message", text: halt.message)

@@ -31,7 +31,7 @@ final class GatewayJournal: Sendable {
         // A key that cannot sign says nothing about the push service.
         case .credentialFailed(let halt): found.withLock { $0 = halt.reason == nil ? nil : .refused }
         case .breakerClosed, .credentialRotated, .credentialAccepted: found.withLock { $0 = nil }
-        case .up, .down, .goAway, .scaled, .credentialRefused: break
+        case .up, .down, .goAway, .scaled, .credentialRefused, .tokenFailed: break
         }
     }
 
@@ -65,8 +65,8 @@ final class GatewayJournal: Sendable {
                     .event: "connection.scaled", .reason: cause.rawValue, .connections: connections,
                     .minimum: minimum, .maximum: maximum,
                 ])
-        case .breakerOpened, .breakerClosed, .credentialRefused, .credentialFailed, .credentialRotated,
-            .credentialAccepted:
+        case .breakerOpened, .breakerClosed, .credentialRefused, .tokenFailed, .credentialFailed,
+            .credentialRotated, .credentialAccepted:
             writeState(event)
         }
     }
@@ -84,6 +84,10 @@ final class GatewayJournal: Sendable {
             log.warning(
                 "credential refused by the push service",
                 [.event: "credential.refused", .code: fault.code.rawValue, .reason: fault.sentence])
+        case .tokenFailed(let halt):
+            log.error(
+                "the new credential has no token yet, connections with the one before still send",
+                [.event: "credential.failed", .reason: halt.message])
         case .credentialFailed(let halt):
             log.error(
                 "sending halted, the credential is unusable; it is tried again at least once a minute",

@@ -130,7 +130,7 @@ actor ServedGateways {
         } else if status.isHalted || !loaded.connectsLike(old) {
             gateway.credentialChanged(
                 connect: loaded.gateway.connect(
-                    resolver: dependencies.resolver, permit: dependencies.pipeline.permit),
+                    resolver: dependencies.resolver, permit: dependencies.pipeline.permit, wallClock: wallClock),
                 tokens: tokens(loaded, reportingTo: served.journal),
                 endpoint: loaded.gateway.hostPort)
             dependencies.log.notice(
@@ -149,6 +149,9 @@ actor ServedGateways {
         watch(loaded, reportingTo: served.journal)
     }
 
+    /// The time by which messages expire and tokens are signed.
+    private var wallClock: @Sendable () -> WallTime { { [clock = dependencies.pipeline.clock] in clock.now } }
+
     private func open(_ loaded: LoadedApp, connections: ClosedRange<Int>, journal known: GatewayJournal?) {
         let app = loaded.app
         let journal = known ?? makeJournal(app)
@@ -159,8 +162,7 @@ actor ServedGateways {
         }
         let own = dependencies.loops.next()
         var settings = loaded.gateway.settings(
-            resolver: dependencies.resolver, permit: dependencies.pipeline.permit)
-        settings.wallClock = { [clock = dependencies.pipeline.clock] in clock.now }
+            resolver: dependencies.resolver, permit: dependencies.pipeline.permit, wallClock: wallClock)
         if loaded.gateway.service.connector.lookUp == nil { settings.lookUp = lookUps.lookUp }
         settings.policy.minimum = connections.lowerBound
         settings.policy.maximum = connections.upperBound

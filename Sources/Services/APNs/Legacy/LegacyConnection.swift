@@ -2,6 +2,7 @@ package import PushGateways
 import PushLogic
 package import PushLoop
 package import PushModel
+package import PushTime
 package import PushTransport
 import PushWire
 
@@ -16,6 +17,7 @@ package actor LegacyConnection: PushConnection {
         package var tls: TLSContext
         package var serverName: String
         package var resolver: NameResolver
+        package var wallClock: @Sendable () -> WallTime
         package var command = LegacyCommand.modern
         /// See `LegacyMachine.Options`; the same applies to the following settings.
         package var settleAfter: Duration = .seconds(2)
@@ -30,10 +32,14 @@ package actor LegacyConnection: PushConnection {
         package var connectTimeout: Duration = .seconds(10)
 
         /// - Parameter tls: presents the push certificate and offers no ALPN protocol.
-        package init(tls: TLSContext, serverName: String, resolver: NameResolver) {
+        package init(
+            tls: TLSContext, serverName: String, resolver: NameResolver,
+            wallClock: @escaping @Sendable () -> WallTime
+        ) {
             self.tls = tls
             self.serverName = serverName
             self.resolver = resolver
+            self.wallClock = wallClock
         }
 
         fileprivate var machineOptions: LegacyMachine.Options {
@@ -177,7 +183,7 @@ package actor LegacyConnection: PushConnection {
 
     private func fill() {
         guard let channel, !isEnded else { return }
-        let time = WallTime.current()
+        let time = settings.wallClock()
         var unsent: [AttemptReport] = []
         while !channel.isCongested {
             gathered.removeAll(keepingCapacity: true)

@@ -37,7 +37,8 @@ package struct LoadedAPNs: ServiceConnector {
             return { GatewayConnection($0, settings: http2) }
         case .binary:
             var legacy = LegacyConnection.Settings(
-                tls: connections.tls, serverName: connections.endpoint.host, resolver: connections.resolver)
+                tls: connections.tls, serverName: connections.endpoint.host, resolver: connections.resolver,
+                wallClock: connections.wallClock)
             legacy.connectTimeout = connections.connectTimeout
             legacy.stallAfter = connections.answerTimeout
             legacy.permit = connections.permit

@@ -8,6 +8,8 @@ struct AccessTokenMachine {
     struct Settings: Sendable {
         /// How long before its end a token is replaced.
         var early: Duration = .seconds(300)
+        /// A token that is said to live for less is used this long.
+        var minLife: Duration = .seconds(10)
         /// The shortest time between two tokens that are asked for because the former one was refused.
         var minInterval: Duration = .seconds(60)
         /// The first and the longest pause after a failed request.
@@ -77,6 +79,7 @@ struct AccessTokenMachine {
             failures = 0
             notBefore = .distantPast
             // A token with a short life is replaced in the middle of it.
+            let lifetime = max(lifetime, settings.minLife)
             let age = max(lifetime - settings.early, lifetime / 2)
             token = Token(generation: generation, replaceAt: now + age, endsAt: now + lifetime)
             return .keep

@@ -23,7 +23,7 @@ final class FCMWriter: RequestWriter {
     /// - Parameter authority: The value of `:authority`: the host name, with the port if it is not 443.
     init(
         authority: String, project: ProjectID, token: ProviderToken?,
-        wallClock: @escaping @Sendable () -> WallTime = { .current() }
+        wallClock: @escaping @Sendable () -> WallTime
     ) {
         self.authority = authority
         path = Self.path(of: project)

@@ -33,7 +33,8 @@ package struct LoadedFCM: ServiceConnector {
 
     package func connect(_ settings: ConnectionSettings) -> GatewaySettings.Connect {
         let http2 = settings.http2 { [project = account.project] token in
-            FCMWriter(authority: settings.authority, project: project, token: token)
+            FCMWriter(
+                authority: settings.authority, project: project, token: token, wallClock: settings.wallClock)
         }
         return { GatewayConnection($0, settings: http2) }
     }

@@ -1,6 +1,7 @@
 package import PushLogic
 import PushLoop
 package import PushModel
+package import PushTime
 package import PushTransport
 
 /// One HTTP/2 session with TLS to the push service: an actor on a loop around a `ConnectionMachine`.
@@ -12,15 +13,18 @@ package actor GatewayConnection: PushConnection {
         package var writer: @Sendable (ProviderToken?) -> any RequestWriter
         package var tls: TLSContext
         package var resolver: NameResolver
+        package var wallClock: @Sendable () -> WallTime
         package var machine = ConnectionMachine.Settings()
         package var http2 = HTTP2ClientConnection.Options()
 
         package init(
-            tls: TLSContext, resolver: NameResolver, writer: @escaping @Sendable (ProviderToken?) -> any RequestWriter
+            tls: TLSContext, resolver: NameResolver, wallClock: @escaping @Sendable () -> WallTime,
+            writer: @escaping @Sendable (ProviderToken?) -> any RequestWriter
         ) {
             self.writer = writer
             self.tls = tls
             self.resolver = resolver
+            self.wallClock = wallClock
         }
     }
 

@@ -1,6 +1,7 @@
 import PushLogic
 import PushLoop
 import PushModel
+import PushTime
 import PushTransport
 
 /// The state of a ``GatewayConnection``: the machine, the HTTP/2 connection, and the timer. Used on the loop only.
@@ -9,6 +10,7 @@ final class GatewaySession: HTTP2ClientConnectionDelegate {
     private let loop: EventLoop
     private let outlet: ConnectionOutlet
     private let permit: SendingPermit?
+    private let wallClock: @Sendable () -> WallTime
     private let begunAt: MonotonicTime
     private var machine: ConnectionMachine
     private let writer: any RequestWriter
@@ -24,6 +26,7 @@ final class GatewaySession: HTTP2ClientConnectionDelegate {
         loop = request.loop
         outlet = request.outlet
         permit = settings.http2.permit
+        wallClock = settings.wallClock
         begunAt = request.loop.now
         address = request.address.description
         machine = ConnectionMachine(settings: settings.machine)
@@ -150,7 +153,7 @@ final class GatewaySession: HTTP2ClientConnectionDelegate {
             return
         }
         guard machine.waitingCount > 0 else { return }
-        let event = machine.send(now: loop.now, at: .current()) { delivery, tag in
+        let event = machine.send(now: loop.now, at: wallClock()) { delivery, tag in
             let request = writer.request(for: delivery)
             let submission = unsafe connection.submit(
                 request.fields, values: request.values, body: request.body, tag: tag)

@@ -1,5 +1,6 @@
 package import PushLoop
 package import PushModel
+package import PushTime
 package import PushTransport
 
 /// The credential of one app, read and checked, and the connections that its push service makes with it.
@@ -41,6 +42,8 @@ package struct ConnectionSettings: Sendable {
     package let resolver: NameResolver
     /// The right to send, if it can end.
     package var permit: SendingPermit?
+    /// The time by which messages expire. In a cluster, it is not that of the machine.
+    package var wallClock: @Sendable () -> WallTime
     package var connectTimeout: Duration
     package var answerTimeout: Duration
     package var pingAfter: Duration
@@ -48,12 +51,14 @@ package struct ConnectionSettings: Sendable {
 
     package init(
         endpoint: HostPort, tls: TLSContext, resolver: NameResolver, permit: SendingPermit?,
-        connectTimeout: Duration, answerTimeout: Duration, pingAfter: Duration, pingTimeout: Duration
+        wallClock: @escaping @Sendable () -> WallTime, connectTimeout: Duration, answerTimeout: Duration,
+        pingAfter: Duration, pingTimeout: Duration
     ) {
         self.endpoint = endpoint
         self.tls = tls
         self.resolver = resolver
         self.permit = permit
+        self.wallClock = wallClock
         self.connectTimeout = connectTimeout
         self.answerTimeout = answerTimeout
         self.pingAfter = pingAfter
@@ -67,7 +72,7 @@ package struct ConnectionSettings: Sendable {
     package func http2(
         writer: @escaping @Sendable (ProviderToken?) -> any RequestWriter
     ) -> GatewayConnection.Settings {
-        var settings = GatewayConnection.Settings(tls: tls, resolver: resolver, writer: writer)
+        var settings = GatewayConnection.Settings(tls: tls, resolver: resolver, wallClock: wallClock, writer: writer)
         settings.machine.answerTimeout = answerTimeout
         settings.http2.connectTimeout = connectTimeout
         settings.http2.pingAfter = pingAfter

@@ -171,7 +171,7 @@ private final class TrialRun {
             if let lastEnd { finish(.notConnected(lastEnd, inTime: true)) }
         case .credentialFailed(let halt):
             finish(.halted(halt))
-        case .scaled, .breakerClosed, .credentialRefused, .credentialRotated, .credentialAccepted:
+        case .scaled, .breakerClosed, .credentialRefused, .tokenFailed, .credentialRotated, .credentialAccepted:
             break
         }
     }

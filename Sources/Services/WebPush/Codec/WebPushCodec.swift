@@ -53,7 +53,10 @@ package struct WebPushCodec: ServiceCodec {
 
     private func address(of subscription: Subscription) throws(AddressFault) -> Address {
         if let fault = rules?.fault(of: subscription.origin) { throw fault }
-        guard let address = subscription.address else { throw AddressFault("is too long") }
+        guard let address = subscription.address else {
+            throw AddressFault(
+                "has an endpoint of more than \(EndpointText.maxLengthWithKeyID) bytes and an applicationServerKey")
+        }
         return address
     }
 

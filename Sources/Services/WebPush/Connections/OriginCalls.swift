@@ -15,6 +15,7 @@ actor OriginCalls: PushConnection {
         var tls: TLSContext
         var resolver: NameResolver
         var permit: SendingPermit?
+        var wallClock: @Sendable () -> WallTime
         /// The time from the attempt to connect to the answer.
         var timeout: Duration
         var writer: WebPushWriter.Make
@@ -154,7 +155,7 @@ actor OriginCalls: PushConnection {
     }
 
     private func begin(_ delivery: Delivery) {
-        guard delivery.mayBegin(at: .current()) else { return end(delivery, as: .notProcessed) }
+        guard delivery.mayBegin(at: settings.wallClock()) else { return end(delivery, as: .notProcessed) }
         guard var call = writer.call(for: delivery) else {
             return end(delivery, as: .refused(Refusal(status: 400, reason: nil)))
         }

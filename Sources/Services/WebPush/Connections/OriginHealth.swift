@@ -48,8 +48,13 @@ struct OriginHealth: Equatable {
         if let until = opensUntil, now >= until { state = .halfOpen }
     }
 
-    /// Takes an answer that shows that the origin works.
-    mutating func succeeded() { self = OriginHealth() }
+    /// Takes an answer that shows that the origin works. While the breaker is open, it is one to an earlier request, and
+    /// the pause goes on.
+    mutating func succeeded() {
+        guard isOpen else { return self = OriginHealth() }
+        connectFailures = 0
+        connectsAt = nil
+    }
 
     /// Takes a failure of the origin while it was connected.
     ///

@@ -26,7 +26,8 @@ extension OriginMachine {
 
     /// Takes the end of an attempt to connect to an origin that does not offer HTTP/2. The next one uses HTTP/1.1.
     mutating func closedWithoutHTTP2(_ id: ConnectionID, now: MonotonicTime) {
-        guard let (index, at) = find(id), slots[index].links[at].phase == .connecting, slots[index].http1Until == nil
+        guard let (index, at) = find(id), slots[index].links[at].phase == .connecting,
+            slots[index].http1Until.map({ now >= $0 }) ?? true
         else { return closed(id, .broken, now: now) }
         slots[index].http1Until = now + limits.http1
         slots[index].links.remove(at: at)
@@ -103,6 +104,7 @@ extension OriginMachine {
     private mutating func answered(link at: Int, of index: Int, now: MonotonicTime) {
         noteAnswer(link: at, of: index, now: now)
         slots[index].health.succeeded()
+        if slots[index].health.isOpen { return }
         slots[index].window = min(slots[index].window + 1, limits.streams * limits.connectionsOfOrigin)
     }
 

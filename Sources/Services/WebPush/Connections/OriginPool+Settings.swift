@@ -10,7 +10,7 @@ extension OriginPool {
         private let tls: OriginTLS
         private let endpointTLS: OriginTLS
         private let connection: ConnectionSettings
-        private let writer: WebPushWriter.Make
+        let writer: WebPushWriter.Make
         let resolver: NameResolver
         let rules: OriginRules
         /// Finds the addresses of a host. The pools of the app share a look-up that is under way.
@@ -18,7 +18,7 @@ extension OriginPool {
         /// The keys that the writers sign with; empty if that is not known.
         let keys: [VAPIDKeyID]
         var limits = OriginMachine.Limits()
-        var wallClock: @Sendable () -> WallTime = { .current() }
+        let wallClock: @Sendable () -> WallTime
 
         /// - Parameters:
         ///   - tls: The contexts for all origins.
@@ -37,6 +37,7 @@ extension OriginPool {
             self.keys = keys
             self.connection = connection
             self.writer = writer
+            wallClock = connection.wallClock
             lookUp = SharedLookUps(resolver).lookUp
         }
 
@@ -52,7 +53,7 @@ extension OriginPool {
         /// Returns the settings of requests to an origin without HTTP/2.
         func http1(to origin: Origin) -> OriginCalls.Settings {
             OriginCalls.Settings(
-                tls: contexts(for: origin).http1, resolver: resolver, permit: permit,
+                tls: contexts(for: origin).http1, resolver: resolver, permit: permit, wallClock: wallClock,
                 timeout: connection.answerTimeout, writer: writer)
         }
 

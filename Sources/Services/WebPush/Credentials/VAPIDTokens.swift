@@ -36,9 +36,7 @@ package final class VAPIDTokens: Sendable {
     private let tokens = Locked<[Origin: Token]>([:])
 
     /// - Parameter subject: The contact, a `mailto:` or `https:` URL.
-    package init(
-        key: VAPIDKey, subject: String, wallClock: @escaping @Sendable () -> WallTime = { .current() }
-    ) {
+    package init(key: VAPIDKey, subject: String, wallClock: @escaping @Sendable () -> WallTime) {
         self.key = key
         self.subject = subject
         self.wallClock = wallClock

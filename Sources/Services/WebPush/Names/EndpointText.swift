@@ -11,6 +11,8 @@ struct EndpointText {
 
     /// The largest length, so that the keys have room in an address.
     static let maxLength = Address.maxLength - Subscription.keysLength
+    /// The same for subscriptions that name the key of the app.
+    static let maxLengthWithKeyID = maxLength - VAPIDKeyID.length
 
     private static let scheme = Array("https://".utf8)
     /// What some browsers register instead of a subscription.

@@ -25,7 +25,7 @@ package final class WebPushWriter: RequestWriter {
     ///   which nobody says with which key they were made.
     package init(
         origin: Origin, tokens: VAPIDTokens, former: VAPIDTokens? = nil,
-        wallClock: @escaping @Sendable () -> WallTime = { .current() }
+        wallClock: @escaping @Sendable () -> WallTime
     ) {
         self.wallClock = wallClock
         shapes = WebPushShapes(origin: origin, tokens: tokens)

@@ -52,14 +52,19 @@ package struct LoadedWebPush: ServiceConnector {
     package var alpn: [String] { ["h2"] }
 
     package func connect(_ settings: ConnectionSettings) -> GatewaySettings.Connect {
+        let pool = pool(settings)
+        return { OriginPool($0, settings: pool) }
+    }
+
+    func pool(_ settings: ConnectionSettings) -> OriginPool.Settings {
+        let wallClock = settings.wallClock
         // All connections of the app share the tokens, so that an origin sees one.
-        let tokens = VAPIDTokens(key: key, subject: subject)
-        let former = former.map { VAPIDTokens(key: $0, subject: subject) }
-        let pool = OriginPool.Settings(
+        let tokens = VAPIDTokens(key: key, subject: subject, wallClock: wallClock)
+        let former = former.map { VAPIDTokens(key: $0, subject: subject, wallClock: wallClock) }
+        return OriginPool.Settings(
             tls: publicTLS, endpointTLS: endpointTLS, resolver: NameResolver(pool: Self.names), rules: rules,
             keys: [tokens.keyID] + (former.map { [$0.keyID] } ?? []), connection: settings,
-            writer: { origin in WebPushWriter(origin: origin, tokens: tokens, former: former) })
-        return { OriginPool($0, settings: pool) }
+            writer: { WebPushWriter(origin: $0, tokens: tokens, former: former, wallClock: wallClock) })
     }
 
     /// The connections look up the names of their origins themselves.

@@ -93,6 +93,56 @@ import Testing
         #expect(pool.bringUp().count == 1)
     }
 
+    private func rotate(_ pool: PoolScript) -> ConnectionID {
+        pool.input { $0.tokenArrived(1, now: $1) }
+        let old = pool.bringUp()[0]
+        _ = pool.take()
+        pool.input { $0.credentialChanged(usesTokens: true, now: $1) }
+        pool.input { $0.tokenFailed("503", now: $1) }
+        return old
+    }
+
+    @Test func `While a new credential has no token, the connections of the one before send`() {
+        let pool = PoolScript(usesTokens: true)
+        let old = rotate(pool)
+        #expect(pool.state == .running && pool.credit > 0)
+        let missing = GatewayHalt(.providerToken, message: "503")
+        #expect(pool.events == [.credentialRotated, .tokenFailed(missing)])
+        #expect(pool.take().drains == [])
+        pool.input { $0.tokenFailed("503", now: $1) }
+        #expect(pool.take().isEmpty)
+        #expect(pool.hand(5).map(\.connection) == [old])
+        pool.accept(5, on: old)
+        pool.input { $0.tokenArrived(2, now: $1) }
+        #expect(pool.events == [.credentialRotated])
+        let new = pool.bringUp()
+        #expect(new.count == 1 && pool.take().drains == [old])
+        #expect(pool.hand(5).map(\.connection) == new)
+        pool.close(old, .byUs)
+        #expect(pool.state == .running)
+    }
+
+    @Test(arguments: [true, false])
+    func `Without a token for the new credential, a gateway halts when the last connection of the one before is gone`(
+        isRefused: Bool
+    ) {
+        let pool = PoolScript(usesTokens: true)
+        let old = rotate(pool)
+        if isRefused {
+            pool.hand(1)
+            pool.end(old) {
+                $0.refused = 1
+                $0.refusedToken = 1
+                $0.asksForAnother = true
+            }
+        } else {
+            pool.close(old, .lost)
+        }
+        #expect(pool.state == .halted(GatewayHalt(.providerToken, message: "503")))
+        pool.input { $0.tokenArrived(2, now: $1) }
+        #expect(pool.state == .running && pool.bringUp().count == 1)
+    }
+
     @Test func `An expired token is renewed once, and its connections are replaced after that`() {
         let pool = PoolScript(usesTokens: true) { $0.minimum = 2 }
         pool.input { $0.tokenArrived(7, now: $1) }

@@ -74,6 +74,20 @@ import Testing
         #expect(machine.nextLook == start + .seconds(5))
     }
 
+    @Test func `Tokens that live for a second are asked for every few seconds`() {
+        var machine = AccessTokenMachine()
+        var (now, generation) = (start, UInt64(0))
+        while now < start + .seconds(60) {
+            if machine.input(.looked, now: now) == .mint {
+                generation += 1
+                #expect(machine.input(.minted(generation: generation, lifetime: .seconds(1)), now: now) == .keep)
+            }
+            #expect(machine.generation == generation)
+            now = max(machine.nextLook, now)
+        }
+        #expect(generation == 12)
+    }
+
     @Test func `In a walk, requests never overlap, and a token that has not ended is never dropped`() {
         var random = SeededRandom(seed: 31)
         for _ in 0..<200 {

@@ -64,6 +64,24 @@ import Testing
         }
     }
 
+    @Test func `After a change to an account that gets no token, messages go out with the token before`() async throws {
+        try await FCMScene.run { scene in
+            try await scene.openGateway(try await scene.credential())
+            #expect(await scene.push(Self.envelope("one", to: "a")).outcome == .accepted)
+            await scene.waitUntilDone()
+            let mints = await scene.service.with { $0.machine.mints }
+            let bad = try await scene.credential(key: 1)
+            scene.gateway.credentialChanged(
+                connect: try await scene.settings(bad).connect, tokens: bad.tokens(from: scene.tokens))
+            // The second request comes after the first has failed.
+            await wait(while: await scene.service.with { $0.machine.mints } < mints + 2)
+            #expect(await scene.push(Self.envelope("two", to: "b")).outcome == .accepted)
+            await scene.waitUntilDone()
+            #expect(await scene.gateway.status().state == .running)
+            #expect(await scene.service.with { $0.machine.records.map(\.message.target) } == ["a", "b"])
+        }
+    }
+
     @Test func `A wrong project halts the app and ends no device`() async throws {
         try await FCMScene.run { scene in
             try await scene.openGateway(try await scene.credential(project: "shop-2"))

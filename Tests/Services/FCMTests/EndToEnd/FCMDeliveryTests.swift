@@ -35,6 +35,22 @@ import Testing
         }
     }
 
+    @Test func `The time to live is what is left by the clock of the cluster`() async throws {
+        try await FCMScene.run { scene in
+            let ahead: @Sendable () -> WallTime = { .current() + .seconds(3600) }
+            scene.wallClock.withLock { $0 = ahead }
+            try await scene.openGateway(try await scene.credential())
+            let end = ahead().seconds + 600
+            let answer = await scene.push(
+                Self.envelope("one", to: ["token"], #""alert":"Hello","expires_at":\#(end)"#))
+            #expect(answer.outcome == .accepted)
+            await scene.waitUntilDone()
+            let records = await scene.service.with { $0.machine.records }
+            let text = try #require(records.first?.message.content["android"]?["ttl"]?.string)
+            #expect((1...600).contains(try #require(Int(text.dropLast()))), "\(text)")
+        }
+    }
+
     @Test func `A token and the installation id in it are one device, which gets one push`() async throws {
         try await FCMScene.run { scene in
             try await scene.openGateway(try await scene.credential())

@@ -28,6 +28,8 @@ final class FCMScene: Sendable {
     private let opened: Locked<PipelineParts?> = Locked(nil)
     private let gate: Locked<Gateway?> = Locked(nil)
     let tokens: AccessTokens
+    /// The clock of gateways that are opened from then on.
+    let wallClock: Locked<@Sendable () -> WallTime> = Locked(WallTime.current)
     /// Changes the settings of gateways that are opened from then on.
     let tuning: Locked<@Sendable (inout GatewaySettings) -> Void> = Locked({ _ in })
 
@@ -105,10 +107,11 @@ final class FCMScene: Sendable {
         let resolver = NameResolver(pool: pool)
         let connections = ConnectionSettings(
             endpoint: endpoint, tls: try TestCertificates.shared.clientContext(alpn: loaded.alpn), resolver: resolver,
-            permit: nil, connectTimeout: .seconds(600), answerTimeout: .seconds(600), pingAfter: .seconds(600),
-            pingTimeout: .seconds(600))
+            permit: nil, wallClock: wallClock.withLock { $0 }, connectTimeout: .seconds(600),
+            answerTimeout: .seconds(600), pingAfter: .seconds(600), pingTimeout: .seconds(600))
         var settings = GatewaySettings(
             app: Self.app, endpoint: endpoint, reasons: .fcm, resolver: resolver, connect: loaded.connect(connections))
+        settings.wallClock = connections.wallClock
         settings.policy.maximum = 2
         settings.policy.connects = .unlimited
         settings.policy.retry = Backoff(first: .milliseconds(10), maxDelay: .milliseconds(50))

@@ -53,7 +53,9 @@ import Testing
     }
 
     @Test func `A body that is still to be sent does not change with the next one`() throws {
-        let writer = FCMWriter(authority: "fcm.example", project: try #require(ProjectID("shop-1")), token: nil)
+        let writer = FCMWriter(
+            authority: "fcm.example", project: try #require(ProjectID("shop-1")), token: nil,
+            wallClock: WallTime.current)
         let message = Message(id: try #require(MessageID("one")), app: app, payload: Array("{}".utf8))
         let names = (1...3).map { String(repeating: "\($0)", count: 200 * $0) }
         let bodies = try names.map { name in

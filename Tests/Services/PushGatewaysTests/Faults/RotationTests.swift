@@ -73,7 +73,7 @@ import Testing
         let tls = try TLSContext.client(configuration)
         return (
             GatewayConnection.Settings(
-                tls: tls, resolver: apple.resolver,
+                tls: tls, resolver: apple.resolver, wallClock: WallTime.current,
                 writer: { [authority = apple.provider.description] in
                     APNsWriter(authority: authority, topic: SimulatedApple.topic, token: $0)
                 }),

@@ -55,6 +55,22 @@ struct GatewayServiceTests {
         }
     }
 
+    @Test func `What expires by the clock of the cluster is sent by a machine whose clock is ahead`() async throws {
+        try await withSimulatedApple { apple in
+            let behind: @Sendable () -> WallTime = { .current() - .seconds(3600) }
+            let deliveries = ConnectionOwner.deliveries(0..<100).map { delivery in
+                var delivery = delivery
+                delivery.deadline = UnixSeconds(behind().seconds + 100)
+                return delivery
+            }
+            let book = try await GatewayOwner.send(
+                deliveries, to: apple, connections: 1...1, change: { $0.wallClock = behind },
+                connection: { $0.wallClock = behind })
+            #expect(book.accepted == 100 && book.retries == 0)
+            #expect(try await Accounts(apple).faults(book, deliveries) == [])
+        }
+    }
+
     /// The right to send ends in the middle of the work, and is renewed later.
     @Test func `Nothing is sent without the right to send, and everything after it is renewed`() async throws {
         try await withSimulatedApple { settings in

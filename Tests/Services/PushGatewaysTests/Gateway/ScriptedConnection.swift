@@ -17,6 +17,10 @@ final class ScriptedWorld: @unchecked Sendable {
     var answerTime: () -> Duration = { .milliseconds(5) }
     /// The delay of a report on its way to the gateway.
     var reportTime: () -> Duration = { .zero }
+    /// The time by which connections judge what has expired.
+    var wallClock: () -> WallTime = { .distantPast }
+    /// The number of deliveries that connections were given, with repetitions.
+    fileprivate(set) var handOvers = 0
     private(set) var connections: [ScriptedConnection] = []
     var breaches: [String] = []
 
@@ -34,6 +38,7 @@ final class ScriptedWorld: @unchecked Sendable {
         answer = { _, _ in nil }
         answerTime = { .zero }
         reportTime = { .zero }
+        wallClock = { .distantPast }
     }
 
     func connect(_ request: ConnectionRequest) -> any PushConnection {
@@ -143,6 +148,7 @@ final class ScriptedConnection: PushConnection, @unchecked Sendable {
     // MARK: On the loop
 
     private func take(_ deliveries: [Delivery]) {
+        world.handOvers += deliveries.count
         if wasDrained { world.breaches.append("\(id) received deliveries after the drain command") }
         guard state == .open else {
             // The deliveries were on their way when the connection stopped taking any.
@@ -157,6 +163,10 @@ final class ScriptedConnection: PushConnection, @unchecked Sendable {
     private func send() {
         while inFlight.count < limit, !waiting.isEmpty {
             var delivery = waiting.removeFirst()
+            if delivery.isExpired(at: world.wallClock()) {
+                report([AttemptReport(of: delivery, .notProcessed, latency: .zero)])
+                continue
+            }
             delivery.attempt += 1
             inFlight[delivery.ticket] = delivery
             guard let ending = world.answer(delivery, request) else { continue }

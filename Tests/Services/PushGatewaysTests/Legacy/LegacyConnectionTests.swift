@@ -31,7 +31,8 @@ import Testing
             _ change: (inout LegacyConnection.Settings) -> Void = { _ in }
         ) throws {
             var settings = LegacyConnection.Settings(
-                tls: try LegacyApple.clientTLS(), serverName: "127.0.0.1", resolver: apple.resolver)
+                tls: try LegacyApple.clientTLS(), serverName: "127.0.0.1", resolver: apple.resolver,
+                wallClock: WallTime.current)
             // The times are long, so that nothing settles by itself on a busy machine.
             settings.settleAfter = .seconds(600)
             settings.drainFor = .seconds(600)
@@ -97,6 +98,23 @@ import Testing
             #expect(seen.dropLast().map(\.identifier) == expected)
             let last = await line.connection.status()
             #expect(last.state == .closed && last.answered == 1000)
+        }
+    }
+
+    @Test func `A connection judges what has expired by the clock that it is given`() async throws {
+        try await withLegacyApple { apple in
+            let behind: @Sendable () -> WallTime = { .current() - .seconds(3600) }
+            let line = try Line(apple) { $0.wallClock = behind }
+            var deliveries = Self.deliveries(1...2)
+            deliveries[0].deadline = UnixSeconds(behind().seconds + 100)
+            deliveries[1].deadline = UnixSeconds(behind().seconds)
+            line.connection.deliver(deliveries)
+            await line.untilSent()
+            line.connection.drain()
+            let (_, ended) = await line.untilClosed()
+            #expect(ended.map(\.result).contains(.accepted(providerID: nil)))
+            #expect(ended.filter { $0.result == .notProcessed }.map(\.delivery.ticket) == [2])
+            #expect(ended.count == 2)
         }
     }
 

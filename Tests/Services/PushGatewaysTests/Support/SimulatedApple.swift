@@ -57,6 +57,7 @@ struct SimulatedApple: Sendable {
     {
         var settings = GatewayConnection.Settings(
             tls: try TestCertificates.shared.clientContext(alpn: ["h2"]), resolver: resolver,
+            wallClock: WallTime.current,
             writer: { [authority = provider.description] in
                 APNsWriter(authority: authority, topic: Self.topic, token: $0)
             })

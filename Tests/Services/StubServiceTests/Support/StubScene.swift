@@ -118,7 +118,7 @@ final class StubScene: Sendable {
         let authority = "localhost:\(await server.with { $0.port })"
         var settings = GatewayConnection.Settings(
             tls: try TestCertificates.shared.clientContext(alpn: ["h2"]), resolver: NameResolver(pool: pool),
-            writer: { _ in StubWriter(authority: authority, key: key) })
+            wallClock: WallTime.current, writer: { _ in StubWriter(authority: authority, key: key) })
         // Time passes in steps, within which a slow machine cannot answer.
         settings.http2.connectTimeout = .seconds(1_000_000)
         settings.http2.pingTimeout = .seconds(1_000_000)

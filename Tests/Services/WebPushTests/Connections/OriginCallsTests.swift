@@ -51,6 +51,25 @@ import Testing
         }
     }
 
+    @Test(
+        "What expires by the clock of the cluster is sent by a machine whose clock is ahead", arguments: [true, false])
+    func clock(isHTTP1: Bool) async throws {
+        let behind: @Sendable () -> WallTime = { .current() - .seconds(3600) }
+        try await run(alpn: [], connection: { $0.wallClock = behind }) { scene, origin in
+            let deliveries =
+                isHTTP1
+                ? try await deliveries(scene, to: origin)
+                : try await scene.deliveries(Self.tickets.count, to: 0, from: Self.tickets.lowerBound)
+            scene.deliver(
+                deliveries.map { delivery in
+                    scene.delivery(delivery.ticket, to: delivery.token, expiresAt: behind().seconds + 100)
+                })
+            await scene.waitUntilAccepted(Self.tickets)
+            let records = isHTTP1 ? await origin.with { Array($0.machine.log.kept) } : await scene.records(of: 0)
+            #expect(records.allSatisfy { (1...100).contains($0.ttl ?? 0) } && records.count == Self.tickets.count)
+        }
+    }
+
     @Test("Refusals of such an origin have their effect, and a Retry-After is read")
     func refusals() async throws {
         try await run(alpn: []) { scene, origin in

@@ -44,6 +44,18 @@ import Testing
         #expect(health.opensUntil == at(pause))
     }
 
+    @Test("The answer to an earlier request does not end the pause that the origin has asked for")
+    func lateAnswer() {
+        var health = OriginHealth()
+        health.connectFailed(by: policy, now: at(0), random: 0)
+        health.failed(asked: 60, by: policy, now: at(0), random: 0)
+        health.succeeded()
+        #expect(health.opensUntil == at(60) && health.connectsAt == nil)
+        health.timePassed(now: at(60))
+        health.succeeded()
+        #expect(health.state == .closed(failures: 0) && !health.isTroubled)
+    }
+
     @Test("Attempts to connect wait longer after each failure, with jitter, and open the breaker in the end")
     func connecting() {
         var health = OriginHealth()

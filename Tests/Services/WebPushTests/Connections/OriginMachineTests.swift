@@ -313,4 +313,31 @@ import Testing
         play.machine.lookedUp(3, ["8.8.8.8"], now: play.now)
         #expect(play.turn() == ["connect 3 https://a.test 8.8.8.8"])
     }
+
+    @Test("An origin that still has no HTTP/2 after its hour is asked with HTTP/1.1 at once")
+    func withoutHTTP2AfterItsHour() {
+        let play = MachinePlay()
+        play.deliver(0..<1, to: "a.test")
+        _ = play.turn()
+        play.machine.lookedUp(1, ["8.8.8.8"], now: play.now)
+        _ = play.turn()
+        play.machine.closedWithoutHTTP2(ConnectionID(1), now: play.now)
+        _ = play.turn()
+        play.machine.lookedUp(2, ["8.8.8.8"], now: play.now)
+        _ = play.turn()
+        play.machine.ready(ConnectionID(2), limit: 4, now: play.now)
+        _ = play.turn()
+        play.end([0], on: 2, .accepted(providerID: nil))
+        play.machine.closed(ConnectionID(2), .goAway, now: play.now)
+        _ = play.ended()
+        play.now = play.now + .seconds(3600)
+        play.deliver(1..<2, to: "a.test")
+        #expect(play.turn() == ["look up 3 https://a.test"])
+        play.machine.lookedUp(3, ["8.8.8.8"], now: play.now)
+        #expect(play.turn() == ["connect 3 https://a.test 8.8.8.8"])
+        play.machine.closedWithoutHTTP2(ConnectionID(3), now: play.now)
+        #expect(play.turn() == ["look up 4 https://a.test"])
+        play.machine.lookedUp(4, ["8.8.8.8"], now: play.now)
+        #expect(play.turn() == ["connect 4 https://a.test 8.8.8.8 HTTP/1.1"])
+    }
 }

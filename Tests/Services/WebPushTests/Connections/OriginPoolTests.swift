@@ -29,7 +29,9 @@ import Testing
 
         let threads = BlockingPool(name: "unused", threadCount: 1, queueLimit: 0)
         let tls = try OriginTLS { try TestCertificates.shared.clientContext(alpn: $0) }
-        let tokens = VAPIDTokens(key: VAPIDKey(try ES256PrivateKey.generate()), subject: "mailto:ops@example.com")
+        let tokens = VAPIDTokens(
+            key: VAPIDKey(try ES256PrivateKey.generate()), subject: "mailto:ops@example.com",
+            wallClock: WallTime.current)
         var rules = OriginRules()
         rules.patterns = origins
         rules.privateNetworks = [try AddressRange("127.0.0.0/8")]
@@ -37,9 +39,9 @@ import Testing
             tls: tls, resolver: NameResolver(pool: threads), rules: rules,
             connection: ConnectionSettings(
                 endpoint: HostPort(host: "origins", port: 443), tls: tls.http2, resolver: NameResolver(pool: threads),
-                permit: nil, connectTimeout: .seconds(300), answerTimeout: .seconds(300), pingAfter: .seconds(300),
-                pingTimeout: .seconds(300)),
-            writer: { WebPushWriter(origin: $0, tokens: tokens) })
+                permit: nil, wallClock: WallTime.current, connectTimeout: .seconds(300), answerTimeout: .seconds(300),
+                pingAfter: .seconds(300), pingTimeout: .seconds(300)),
+            writer: { WebPushWriter(origin: $0, tokens: tokens, wallClock: WallTime.current) })
         settings.lookUp = { _, completion in completion(.success(["127.0.0.1"])) }
         let reports = EventRecorder<ConnectionReport>()
         let pool = OriginPool(

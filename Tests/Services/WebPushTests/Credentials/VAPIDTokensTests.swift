@@ -68,7 +68,9 @@ import Testing
 
     @Test("Origins have tokens of their own, and thousands of them do not stay in memory")
     func origins() throws {
-        let tokens = VAPIDTokens(key: VAPIDKey(try ES256PrivateKey.generate()), subject: "mailto:a@example.com")
+        let tokens = VAPIDTokens(
+            key: VAPIDKey(try ES256PrivateKey.generate()), subject: "mailto:a@example.com",
+            wallClock: WallTime.current)
         var seen: Set<String> = []
         for number in 0..<1000 {
             seen.insert(

@@ -123,6 +123,11 @@ import Testing
         #expect(longest.byteCount == Address.maxLength && longest.storedByteCount == Address.maxStoredLength)
         #expect(Address(storedBytes: longest.storedBytes) == longest)
         #expect(fault(Self.subscription(path(EndpointText.maxLength + 1)))?.contains("1967") == true)
+        let made = { (count: Int) in
+            String(Self.subscription(path(count)).dropLast()) + #","applicationServerKey":"\#(Self.publicKey)"}"#
+        }
+        #expect(try codec.address(made(EndpointText.maxLengthWithKeyID)).byteCount == Address.maxLength)
+        #expect(fault(made(EndpointText.maxLengthWithKeyID + 1))?.contains("1959") == true)
         #expect(fault(Self.subscription(path(1 << 20)))?.contains("6144") == true)
     }
 

@@ -88,13 +88,13 @@ final class OriginScene: Sendable {
         let tls = try OriginTLS { try TestCertificates.shared.clientContext(alpn: $0) }
         var own = ConnectionSettings(
             endpoint: HostPort(host: "origins", port: 443), tls: tls.http2, resolver: NameResolver(pool: threads),
-            permit: permit, connectTimeout: .seconds(300), answerTimeout: .seconds(300), pingAfter: .seconds(300),
-            pingTimeout: .seconds(300))
+            permit: permit, wallClock: WallTime.current, connectTimeout: .seconds(300), answerTimeout: .seconds(300),
+            pingAfter: .seconds(300), pingTimeout: .seconds(300))
         connection(&own)
-        let tokens = VAPIDTokens(key: key, subject: "mailto:ops@example.com")
+        let tokens = VAPIDTokens(key: key, subject: "mailto:ops@example.com", wallClock: own.wallClock)
         var settings = OriginPool.Settings(
             tls: tls, resolver: NameResolver(pool: threads), rules: rules, connection: own,
-            writer: { WebPushWriter(origin: $0, tokens: tokens) })
+            writer: { [own] in WebPushWriter(origin: $0, tokens: tokens, wallClock: own.wallClock) })
         settings.lookUp = { host, completion in
             completion(host.host.hasSuffix("127.0.0.1") ? .success(["127.0.0.1"]) : .failure(NoSuchName()))
         }
@@ -146,9 +146,9 @@ final class OriginScene: Sendable {
         }
     }
 
-    func delivery(_ ticket: UInt64, to address: Address) -> Delivery {
+    func delivery(_ ticket: UInt64, to address: Address, expiresAt: Int64? = nil) -> Delivery {
         let message = Message(
-            id: MessageID("m-\(ticket)")!, app: OriginDeliveries.app, expiry: .unlimited,
+            id: MessageID("m-\(ticket)")!, app: OriginDeliveries.app, expiry: Expiry(expiresAt: expiresAt),
             payload: Array(#"{"n":\#(ticket)}"#.utf8))
         return Delivery(
             ticket: ticket, message: message, token: address, deliveryID: DeliveryID(high: 0, low: ticket))
