@@ -50,7 +50,8 @@ import Testing
             record.standing = .disabled
             let open = try #require(ledger.openParts.first)
             let parts = Webhook.Dependencies(
-                ledger, CommittedEvents(), on: loop, files: files, log: Logger("webhook", to: LogOutput(level: .error))
+                ledger, CommittedEvents(), on: loop, files: files, log: Logger("webhook", to: LogOutput(level: .error)),
+                wallClock: WallTime.current
             ) { _ in }
             return Webhook(
                 loaded, machine: WebhookMachine(record, isStored: false),

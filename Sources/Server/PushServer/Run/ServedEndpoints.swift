@@ -37,7 +37,8 @@ struct ServedEndpoints {
         let counts = GorushCounts()
         let push = GorushPush(
             settings, intake: pipeline.intake, events: pipeline.ledger, waiting: pipeline.waiting,
-            identities: pipeline.ledger.identities, apps: apps, counts: counts)
+            identities: pipeline.ledger.identities, apps: apps, counts: counts,
+            wallClock: { [clock = pipeline.clock] in clock.now })
         return [
             AnyEndpoint(responding: push, as: GorushPush.operation.moved(to: settings.path)),
             AnyEndpoint(

@@ -22,15 +22,19 @@ extension Webhook {
         private let testing = Locked<Set<String>>([])
 
         init(_ pipeline: Pipeline, on loop: EventLoop, files: BlockingPool, log: Logger) {
-            self.init(pipeline.ledger, pipeline.waiting, on: loop, files: files, log: log) { pipeline.announce($0) }
+            self.init(
+                pipeline.ledger, pipeline.waiting, on: loop, files: files, log: log,
+                wallClock: { [clock = pipeline.clock] in clock.now }
+            ) { pipeline.announce($0) }
         }
 
         init(
             _ ledger: any LedgerEngine, _ waiting: CommittedEvents, on loop: EventLoop, files: BlockingPool,
-            log: Logger, announce: @escaping @Sendable (EventDraft) -> Void
+            log: Logger, wallClock: @escaping @Sendable () -> WallTime,
+            announce: @escaping @Sendable (EventDraft) -> Void
         ) {
             lookUps = BlockingPool(name: "webhooks", threadCount: 4, queueLimit: 256)
-            call = WebhookCall(loop: loop, resolver: NameResolver(pool: lookUps))
+            call = WebhookCall(loop: loop, resolver: NameResolver(pool: lookUps), wallClock: wallClock)
             events = EventReader(log: ledger)
             (self.waiting, self.files, self.log) = (waiting, files, log)
             partCount = ledger.partCount

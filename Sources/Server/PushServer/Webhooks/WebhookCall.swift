@@ -8,13 +8,15 @@ import PushTransport
 struct WebhookCall: Sendable {
     let loop: EventLoop
     let resolver: NameResolver
+    /// The time that is signed, by which receivers refuse old requests.
+    let wallClock: @Sendable () -> WallTime
 
     /// Returns the status of the receiver, and the pause that it asks for.
     func send(
         _ body: [UInt8], id: String, to webhook: LoadedWebhook
     ) async throws(HTTP1ClientFault) -> (status: Int, retryAfter: Duration?) {
         let settings = webhook.settings
-        let now = WallTime.current()
+        let now = wallClock()
         var request = HTTP1ClientRequest(post: body, to: settings.address, contentType: "application/json")
         request.fields = [
             ("Webhook-Id", id), ("Webhook-Timestamp", "\(now.seconds)"),

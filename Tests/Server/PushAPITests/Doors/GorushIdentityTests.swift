@@ -126,14 +126,14 @@ import Testing
 
     @Test("Equal notifications that are under way have one time, and leave nothing behind")
     func underWay() {
-        let stretches = GorushStretches(window: .seconds(60))
+        let stretches = GorushStretches(window: .seconds(60), at: 1_795_313_600_000)
         let (first, later): (WallTime, WallTime) = (1_795_313_600_000, 1_795_313_660_000)
         #expect(stretches.begin("h", at: first) == first)
         #expect(stretches.begin("h", at: later) == first)
         #expect(stretches.begin("other", at: later) == later)
-        stretches.end("h")
+        stretches.end("h", at: later)
         #expect(stretches.begin("h", at: later) == first)
-        for hash in ["h", "h", "other", "h", "unknown"] { stretches.end(hash) }
+        for hash in ["h", "h", "other", "h", "unknown"] { stretches.end(hash, at: later) }
         #expect(stretches.counts.begun == 0)
         #expect(stretches.begin("h", at: later) == later)
     }

@@ -42,16 +42,22 @@ package struct GorushPush: RespondingEndpoint {
     private let recall: Task<Void, Never>
     private let outcomes: GorushOutcomes?
     private let counts: GorushCounts
+    private let wallClock: @Sendable () -> WallTime
 
     /// Creates the endpoint. Its server must be on the loop of `intake`.
+    ///
+    /// - Parameter wallClock: The time that all nodes of a cluster have.
     package init(
         _ settings: Configuration.Doors.Gorush, intake: Intake, events: any EventLog, waiting: CommittedEvents,
-        identities: Identities, apps: AppCatalog, counts: GorushCounts
+        identities: Identities, apps: AppCatalog, counts: GorushCounts,
+        wallClock: @escaping @Sendable () -> WallTime
     ) {
         self.intake = intake
         door = GorushApps(ios: settings.ios, android: settings.android, catalog: apps)
         history = MessageHistory(log: events)
-        let (now, stretches) = (WallTime.current(), GorushStretches(window: settings.dedupe))
+        self.wallClock = wallClock
+        let now = wallClock()
+        let stretches = GorushStretches(window: settings.dedupe, at: now)
         self.stretches = stretches
         recall = Task {
             guard events.partCount == 1,
@@ -85,7 +91,7 @@ package struct GorushPush: RespondingEndpoint {
         guard !read.pushes.isEmpty else {
             return answer(read, with: read.log, to: bound)
         }
-        let now = WallTime.current()
+        let now = wallClock()
         let times = read.pushes.map { push in
             if case .content(let hash) = push.identity { stretches.begin(hash, at: now) } else { now }
         }
@@ -140,7 +146,7 @@ package struct GorushPush: RespondingEndpoint {
         for (index, push) in read.pushes.enumerated() {
             guard case .content(let hash) = push.identity else { continue }
             let id = index < ids.count ? ids[index] : nil
-            stretches.end(hash, acceptedAs: id.flatMap { accepted.contains($0) ? $0 : nil })
+            stretches.end(hash, acceptedAs: id.flatMap { accepted.contains($0) ? $0 : nil }, at: wallClock())
         }
     }
 

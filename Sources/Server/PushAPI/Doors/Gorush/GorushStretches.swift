@@ -38,7 +38,7 @@ final class GorushStretches: Sendable {
     private let state: Locked<State>
 
     /// - Parameter limit: The number of notifications of a generation. Above it all are forgotten, and looked up.
-    init(window: Duration, at now: WallTime = .current(), limit: Int = usualLimit) {
+    init(window: Duration, at now: WallTime, limit: Int = usualLimit) {
         self.window = window
         self.limit = limit
         state = Locked(State(turnedAt: now, completeSince: now))
@@ -58,7 +58,7 @@ final class GorushStretches: Sendable {
     /// Ends with a notification, when its answer is known.
     ///
     /// - Parameter id: Its id, if it was accepted now.
-    func end(_ hash: String, acceptedAs id: MessageID? = nil, at now: WallTime = .current()) {
+    func end(_ hash: String, acceptedAs id: MessageID? = nil, at now: WallTime) {
         state.withLock { state in
             if let id { remember(Accepted(id: id, at: now), for: hash, in: &state) }
             guard let one = state.begun[hash] else { return }
