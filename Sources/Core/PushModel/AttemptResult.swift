@@ -21,6 +21,14 @@ package enum UnknownCause: String, Sendable {
     case serverError = "server_error"
 }
 
+extension ReasonTable {
+    /// Whether a request without an answer shows that the service itself fails, where an answer with 500 would: after a
+    /// reset, the peer is there, has taken the request, and does not answer it.
+    package func isTroubleOfProvider(_ cause: UnknownCause) -> Bool {
+        cause == .reset && isTroubleOfProvider(Refusal(status: 500, reason: nil))
+    }
+}
+
 /// A finished attempt, as a connection reports it to its gateway.
 package struct AttemptReport: Sendable {
     package let delivery: Delivery

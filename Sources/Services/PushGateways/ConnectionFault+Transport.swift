@@ -28,6 +28,17 @@ extension ConnectionFault {
     package init(_ error: any Error) {
         self.init((error as? TCPError)?.code.fault ?? .local, sentence: "\(error)")
     }
+
+    /// Describes why a request of HTTP/1.1 has no answer.
+    package init(_ fault: HTTP1ClientFault, at endpoint: String) {
+        let code =
+            switch fault.cause {
+            case let error as TCPError: error.code.fault
+            case let closure as ChannelClosure: closure.code
+            default: Code.badProtocol
+            }
+        self.init(code, sentence: "\(endpoint): \(fault.reason)")
+    }
 }
 
 extension TCPError.Code {

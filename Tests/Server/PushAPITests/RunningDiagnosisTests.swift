@@ -126,6 +126,27 @@ import Testing
 
     // MARK: Apps
 
+    @Test func `Push services of browsers that fail are one finding of their app, with their causes`() throws {
+        let fault = ConnectionFault(.notTrusted, sentence: "the certificate of push.test is not trusted")
+        let failing = [FailingOrigin("push.test", fault: fault), FailingOrigin("*.other.test", fault: nil)]
+        let found = findings {
+            $0.failing = ["shop": failing]
+            $0.lastMinute.deferred = 100
+        }
+        let finding = try #require(found.first)
+        #expect(found.count == 1 && finding.code == .breaker && finding.severity == .warning && finding.app == "shop")
+        #expect(finding.what.contains("\(fault); *.other.test: the last requests"), "\(finding.what)")
+        #expect(finding.advice?.hasPrefix(try #require(fault.code.advice)) == true)
+        // Their backlog is not one of too few connections.
+        let backlog = findings {
+            $0.failing = ["shop": failing]
+            $0.statistics.apps = [app { ($0.waiting, $0.oldestWaitingMilliseconds) = (1, 301_000) }]
+        }.first { $0.code == .backlog }
+        #expect(backlog?.advice?.contains("more connections") == false)
+        let many = findings { $0.failing = ["shop": (0..<9).map { FailingOrigin("p\($0).test", fault: nil) }] }
+        #expect(many.first?.what.hasSuffix("and 6 more") == true)
+    }
+
     @Test func `Apps are judged by their statistics`() {
         #expect(codes { $0.statistics.apps = [app { $0.oldestWaitingMilliseconds = 300_001 }] } == ["warning backlog"])
         #expect(

@@ -46,6 +46,9 @@ package struct HTTP1ClientFault: Error, Sendable, CustomStringConvertible {
     package let reason: String
     /// Whether the server may have received the request.
     package let isSent: Bool
+    /// A ``TCPError`` or a ``ChannelClosure``, if the connection could not be made or has ended; nil for a response that
+    /// cannot be read.
+    package let cause: (any Error)?
 
     package var description: String { "\(address): \(reason)" }
 }
@@ -151,14 +154,15 @@ package final class HTTP1ClientCall {
         ) { [unowned self] result in connected(result) }
         timer = loop.schedule(at: deadline) { [unowned self] in
             timer = nil
-            fail("timed out: no complete response within \(time)")
+            let what = "timed out: no complete response within \(time)"
+            fail(what, because: ChannelClosure.timedOut(what))
         }
     }
 
     private func connected(_ result: consuming TCPConnectResult) {
         connector = nil
         switch consume result {
-        case .failed(let error): fail(error.message)
+        case .failed(let error): fail(error.message, because: error)
         case .connected(let socket, _):
             do throws(TLSError) {
                 var engine: TLSEngine?
@@ -170,18 +174,19 @@ package final class HTTP1ClientCall {
                 self.channel = channel
                 channel.start()
             } catch {
-                fail(error.message)
+                fail(error.message, because: ChannelClosure.tls(error))
             }
         }
     }
 
-    private func fail(_ why: String) {
+    private func fail(_ why: String, because cause: (any Error)? = nil) {
         if !request.readsBody, let response = machine.head { return end(.success(response)) }
-        end(.failure(HTTP1ClientFault(address: request.address, reason: why, isSent: isSent)))
+        let fault = HTTP1ClientFault(address: request.address, reason: why, isSent: isSent, cause: cause)
+        end(.failure(fault))
     }
 
     /// Ends the call, whose completion is called before this returns.
-    package func cancel() { fail("cancelled") }
+    package func cancel() { fail("cancelled", because: ChannelClosure.byUs) }
 
     private func end(_ result: Result<HTTP1Response, HTTP1ClientFault>) {
         guard retained != nil else { return }
@@ -198,7 +203,9 @@ package final class HTTP1ClientCall {
 
 extension HTTP1ClientCall: ChannelHandler {
     package func channelOpened(_ channel: Channel) {
-        guard request.permit?.isValid ?? true else { return fail("the right to send has ended") }
+        guard request.permit?.isValid ?? true else {
+            return fail("the right to send has ended", because: ChannelClosure.byUs)
+        }
         isSent = true
         channel.write(request.bytes)
     }
@@ -216,7 +223,7 @@ extension HTTP1ClientCall: ChannelHandler {
     package func channel(_ channel: Channel, closed reason: ChannelClosure) {
         // With TLS, only close_notify shows that a response without a length is complete.
         guard case .byPeer = reason else {
-            fail("\(reason)")
+            fail("\(reason)", because: reason)
             return
         }
         do throws(HTTP1ResponseMachine.Fault) {

@@ -38,6 +38,9 @@ package struct TCPError: Error, Sendable, CustomStringConvertible {
         switch error.number {
         case ECONNREFUSED:
             self.init(.refused, message: "cannot connect to \(endpoint): connection refused; nothing listens there")
+        case ECONNRESET:
+            self.init(
+                .refused, message: "cannot connect to \(endpoint): connection reset; what listens there refuses it")
         case ENETUNREACH, EHOSTUNREACH:
             self.init(
                 .unreachable, message: "cannot connect to \(endpoint): no route to host; check network and firewall")

@@ -28,9 +28,13 @@ extension GatewayMachine {
 
     /// Takes the failure to get a provider token. A token that is still accepted remains in use, also that of the
     /// credential before, while it has connections.
-    package mutating func tokenFailed(_ message: String, now: MonotonicTime) -> [Action] {
+    ///
+    /// - Parameter unreached: Why the service that gives tokens was not reached, if it is that.
+    package mutating func tokenFailed(
+        _ message: String, unreached: ConnectionFault.Code? = nil, now: MonotonicTime
+    ) -> [Action] {
         if tokens.isUsed, !tokens.isReady {
-            let halt = GatewayHalt(.providerToken, message: message)
+            let halt = GatewayHalt(.providerToken, message: message, unreached: unreached)
             if !hasEarlierCredential {
                 stop(halt, now: now)
             } else if tokens.failed(halt) {

@@ -13,4 +13,7 @@ package enum ConnectionEvent: Sendable, Equatable {
     /// The connection has given back the deliveries of cancelled messages that it had not sent.
     case recalled(UInt64)
     case closed(ConnectionEnd)
+    /// One of the push services that the connection leads to has failed several times in a row. Nothing is sent to it for
+    /// this long. In an outage not every time is reported.
+    case failing(FailingOrigin, for: Duration)
 }

@@ -10,7 +10,9 @@ extension ConnectionFault.Code {
         case .reset:
             "Carillon connects again by itself; if this repeats, check the network between here and the push service"
         case .closedByPeer: "Carillon connects again by itself; if this repeats, check the credential"
-        case .notTrusted: "check endpoint.trust: the certificate of the push service is not trusted"
+        case .notTrusted:
+            "check endpoint.trust, or the CA certificates of this machine without it: the certificate of the push service "
+                + "is not trusted"
         case .certificateRefused:
             "renew the certificate of the app, or check that it is one of this app; then reload"
         case .noCommonProtocol: "check that the endpoint is a push service, and that no proxy before it removes HTTP/2"

@@ -20,6 +20,8 @@ package struct ConnectionStatus: Sendable, Equatable {
     package var lastPing: Duration?
     /// The reason in the peer's GOAWAY, if there was one.
     package var goAwayReason: String?
+    /// Of the push services that it leads to, if it leads to several, those that nothing is sent to for now.
+    package var failing: [FailingOrigin] = []
 
     package init(id: ConnectionID, state: State, age: Duration) {
         self.id = id

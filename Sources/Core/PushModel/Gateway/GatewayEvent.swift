@@ -44,6 +44,8 @@ package enum BreakerCause: Sendable, Equatable {
     case failingForOthers(answers: Int, of: Int)
     /// The service asked for a pause with `retry-after`.
     case asked
+    /// One of several push services has failed several times in a row. The others are sent to.
+    case origin(FailingOrigin)
     /// The delivery that probed the service failed as well.
     case probeFailed
 }
@@ -64,10 +66,15 @@ package struct GatewayHalt: Sendable, Equatable {
     package let message: String
     /// The reason that the provider gave, if any.
     package let reason: ProviderReason?
+    /// Why the service that gives provider tokens was not reached; nil if it is not that.
+    package let unreached: ConnectionFault.Code?
 
-    package init(_ kind: Kind, message: String, reason: ProviderReason? = nil) {
+    package init(
+        _ kind: Kind, message: String, reason: ProviderReason? = nil, unreached: ConnectionFault.Code? = nil
+    ) {
         self.kind = kind
         self.message = message
         self.reason = reason
+        self.unreached = unreached
     }
 }

@@ -36,6 +36,15 @@ package struct GatewayStatus: Sendable, Equatable {
     package var counts: GatewayCounts
     package var connections: [ConnectionStatus]
 
+    /// The push services that nothing is sent to for now, of several, each once.
+    package var failing: [FailingOrigin] {
+        var found: [FailingOrigin] = []
+        for origin in connections.lazy.flatMap(\.failing) where !found.contains(where: { $0.name == origin.name }) {
+            found.append(origin)
+        }
+        return found
+    }
+
     package var isHalted: Bool { if case .halted = state { true } else { false } }
 
     package init(

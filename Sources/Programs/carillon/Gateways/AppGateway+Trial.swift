@@ -24,7 +24,7 @@ extension AppGateway {
     /// - Parameter delivery: The notification; without one, a connection is opened only.
     func trial(_ delivery: Delivery?, timeout: Duration, on dependencies: TrialDependencies) -> Trial {
         Trial(
-            settings(resolver: dependencies.resolver, wallClock: WallTime.current),
+            settings(resolver: dependencies.resolver, wallClock: WallTime.current, isProbe: delivery == nil),
             tokens: tokens(from: dependencies.tokens), delivery: delivery, timeout: timeout,
             connectTimeout: app.gateway.connectTimeout)
     }

@@ -1,4 +1,5 @@
 import PushLogic
+import PushModel
 import PushText
 package import PushTime
 
@@ -99,6 +100,9 @@ package struct RunningDiagnosis {
     private func advice(forBacklog count: UInt64, of app: String) -> String {
         let activities = facts.unaddressedActivities[app] ?? 0
         guard activities > 0, activities >= count / 2 else {
+            if facts.openBreakers.contains(app) || facts.failing[app] != nil {
+                return "the push service fails: see the finding breaker; messages are sent when it works again"
+            }
             return "see the state of the app in 'carillon scale \(app)'; more connections may help"
         }
         return (activities == 1 ? "1 Live Activity waits" : "\(activities) Live Activities wait")
@@ -137,7 +141,16 @@ package struct RunningDiagnosis {
             Finding(
                 .warning, .breaker, "the circuit breaker is open: connections to the push service fail", of: $0,
                 advice: "see 'carillon scale \($0)' for the reason; it retries by itself")
-        }
+        } + facts.failing.sorted { $0.key < $1.key }.map { failing(of: $0.key, $0.value) }
+    }
+
+    private func failing(of app: String, _ origins: [FailingOrigin]) -> Finding {
+        let shown = origins.prefix(3).map(\.sentence).joined(separator: "; ")
+        let more = origins.count > 3 ? "; and \(origins.count - 3) more" : ""
+        let advice = origins.lazy.compactMap { $0.fault?.code.advice }.first
+        return Finding(
+            .warning, .breaker, "the circuit breaker is open for push services of browsers: \(shown)\(more)", of: app,
+            advice: (advice.map { "\($0); " } ?? "") + "it retries by itself")
     }
 
     private var credentials: [Finding] {

@@ -1,3 +1,5 @@
+package import PushModel
+
 /// What a running Carillon knows about itself, from which ``RunningDiagnosis`` draws conclusions.
 package struct RunningFacts: Sendable {
     /// Of all nodes of a cluster, or of one.
@@ -11,6 +13,8 @@ package struct RunningFacts: Sendable {
     package var warnings: Set<String> = []
     /// The apps whose circuit breaker is open on this node.
     package var openBreakers: Set<String> = []
+    /// The push services of apps with several that this node sends nothing to for now.
+    package var failing: [String: [FailingOrigin]] = [:]
     /// The number of Live Activities of each app for which messages wait on this node, and of which the registry has no
     /// address.
     package var unaddressedActivities: [String: Int] = [:]

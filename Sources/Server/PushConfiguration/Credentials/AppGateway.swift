@@ -36,11 +36,16 @@ package struct AppGateway: Sendable {
     package func connect(
         resolver: NameResolver, permit: SendingPermit? = nil, wallClock: @escaping @Sendable () -> WallTime
     ) -> GatewaySettings.Connect {
-        service.connector.connect(
-            ConnectionSettings(
-                endpoint: hostPort, tls: tls, resolver: resolver, permit: permit, wallClock: wallClock,
-                connectTimeout: app.gateway.connectTimeout, answerTimeout: app.gateway.answerTimeout,
-                pingAfter: app.gateway.pingAfter, pingTimeout: app.gateway.pingTimeout))
+        service.connector.connect(connectionSettings(resolver: resolver, permit: permit, wallClock: wallClock))
+    }
+
+    private func connectionSettings(
+        resolver: NameResolver, permit: SendingPermit?, wallClock: @escaping @Sendable () -> WallTime
+    ) -> ConnectionSettings {
+        ConnectionSettings(
+            endpoint: hostPort, tls: tls, resolver: resolver, permit: permit, wallClock: wallClock,
+            connectTimeout: app.gateway.connectTimeout, answerTimeout: app.gateway.answerTimeout,
+            pingAfter: app.gateway.pingAfter, pingTimeout: app.gateway.pingTimeout)
     }
 
     /// Returns the source of the tokens that requests carry; nil if they need none.
@@ -69,14 +74,18 @@ package struct AppGateway: Sendable {
     /// The end of the credential; nil if it does not expire.
     package var credentialEnd: WallTime? { credential.notAfter }
 
+    /// - Parameter isProbe: Whether nothing is sent, and the endpoint of the app is looked at.
     package func settings(
-        resolver: NameResolver, permit: SendingPermit? = nil, wallClock: @escaping @Sendable () -> WallTime
+        resolver: NameResolver, permit: SendingPermit? = nil, wallClock: @escaping @Sendable () -> WallTime,
+        isProbe: Bool = false
     ) -> GatewaySettings {
+        let own = connectionSettings(resolver: resolver, permit: permit, wallClock: wallClock)
+        let probe = isProbe ? service.connector.probe(own) : nil
         var settings = GatewaySettings(
             app: app.id, endpoint: hostPort, reasons: app.reasons, resolver: resolver,
-            connect: connect(resolver: resolver, permit: permit, wallClock: wallClock))
+            connect: probe ?? service.connector.connect(own))
         settings.wallClock = wallClock
-        if let lookUp = service.connector.lookUp { settings.lookUp = lookUp }
+        if probe == nil, let lookUp = service.connector.lookUp { settings.lookUp = lookUp }
         settings.permit = permit
         settings.deliveriesPerMinute = app.deliveriesPerMinute
         settings.policy.minimum = app.gateway.connections.lowerBound

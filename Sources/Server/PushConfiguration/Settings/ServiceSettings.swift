@@ -102,7 +102,7 @@ extension Configuration.App {
         switch service {
         case .apns(let settings): settings.probe(of: id, at: endpoint.host)
         case .fcm: .fcm(of: id)
-        case .webPush: .webPush
+        case .webPush(let settings): .webPush(hasEndpoint: settings.origins.endpoint != nil)
         }
     }
 

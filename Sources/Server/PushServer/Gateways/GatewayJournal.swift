@@ -27,6 +27,8 @@ final class GatewayJournal: Sendable {
 
     private func note(_ event: GatewayEvent) {
         switch event {
+        // Other push services of the app are sent to.
+        case .breakerOpened(_, .origin): break
         case .breakerOpened: found.withLock { $0 = .failing }
         // A key that cannot sign says nothing about the push service.
         case .credentialFailed(let halt): found.withLock { $0 = halt.reason == nil ? nil : .refused }
@@ -74,6 +76,10 @@ final class GatewayJournal: Sendable {
     /// Writes an event that is not about one connection.
     private func writeState(_ event: GatewayEvent) {
         switch event {
+        case .breakerOpened(let pause, .origin(let origin)):
+            log.warning(
+                "circuit breaker opened, nothing is sent to this push service",
+                [.event: "breaker.opened", .address: origin.name, .duration: pause, .reason: origin.sentence])
         case .breakerOpened(let pause, let cause):
             log.warning(
                 "circuit breaker opened, sending paused",

@@ -35,6 +35,11 @@ final class GatewayMetrics: Sendable {
                 "carillon_breaker_open", "1 while the circuit breaker is open or half-open.",
                 { $0.isLetAlone ? 1 : 0 }
             ),
+            (
+                "carillon_failing_origins",
+                "Push services of browsers, of several, whose circuit breaker is open or half-open.",
+                { $0.failing.count }
+            ),
         ]
         for (name, help, read) in numbers {
             gauges(registry, named: name, help: help) { Double($0.status.gateway.map(read) ?? 0) }

@@ -106,7 +106,8 @@ extension GatewayAnswer {
             app: served.app.id.name, environment: served.app.identity("environment"), state: served.state,
             scale: Scale(gateway.map { $0.minimum...$0.maximum } ?? served.connections), queue: gateway?.queue ?? 0,
             credit: gateway?.credit ?? 0, connections: gateway?.connections.map(Connection.init) ?? [],
-            fault: served.connectionFault.map(Fault.init), pausedAt: served.pausedAt)
+            fault: (served.connectionFault ?? gateway?.failing.lazy.compactMap(\.fault).first).map(Fault.init),
+            pausedAt: served.pausedAt)
     }
 }
 
@@ -134,6 +135,7 @@ extension BreakerCause {
                 + "another node reports the same"
         case .asked: "the push service asked for a pause"
         case .probeFailed: "the probe failed"
+        case .origin(let origin): origin.sentence
         }
     }
 }

@@ -16,8 +16,11 @@ struct ServedFindings: FindingSource {
         let settings = await configuration.configuration()
         (facts.file, facts.differences) = (settings?.file, settings?.differences ?? [])
         facts.warnings = Set(pipeline.troubles.warnings)
-        facts.openBreakers = Set(
-            await gateways.statuses().filter { $0.gateway?.isLetAlone ?? false }.map(\.app.id.name))
+        for status in await gateways.statuses() {
+            guard let gateway = status.gateway else { continue }
+            if gateway.isLetAlone { facts.openBreakers.insert(status.app.id.name) }
+            if !gateway.failing.isEmpty { facts.failing[status.app.id.name] = gateway.failing }
+        }
         for app in facts.statistics.apps.compactMap({ AppID($0.app) }) {
             facts.unaddressedActivities[app.name] = pipeline.ledger.activityWaits.load(of: app).count
         }

@@ -1,5 +1,6 @@
 package import PushGateways
 package import PushLoop
+package import PushModel
 package import PushTime
 package import PushTransport
 
@@ -145,7 +146,8 @@ package actor AccessTokens {
     private func answered(_ result: Result<HTTP1Response, HTTP1ClientFault>, for account: ServiceAccount) {
         switch result {
         case .failure(let fault):
-            failed("cannot ask for an access token: \(fault)", for: account)
+            let code = ConnectionFault(fault, at: fault.address.description).code
+            failed("cannot ask for an access token: \(fault)", unreached: code, for: account)
         case .success(let response):
             switch TokenAnswer(status: response.status, body: response.body) {
             case .token(let text, let lifetime): minted(text, lifetime: lifetime, for: account)
@@ -168,9 +170,9 @@ package actor AccessTokens {
         schedule(account)
     }
 
-    private func failed(_ message: String, for account: ServiceAccount) {
+    private func failed(_ message: String, unreached: ConnectionFault.Code? = nil, for account: ServiceAccount) {
         guard var entry = entries[account] else { return }
-        let failure = AccessTokenError(message)
+        let failure = AccessTokenError(message, unreached: unreached)
         entry.failure = failure
         entries[account] = entry
         for subscription in entry.subscriptions { subscription.deliver(.failure(failure)) }
@@ -202,10 +204,12 @@ package actor AccessTokens {
 }
 
 /// Why there is no access token. The message describes what is wrong, where, and what to do.
-package struct AccessTokenError: Error, Hashable, Sendable, CustomStringConvertible {
+package struct AccessTokenError: TokenFailure, Hashable, Sendable, CustomStringConvertible {
     package let description: String
+    package let unreached: ConnectionFault.Code?
 
-    init(_ description: String) {
+    init(_ description: String, unreached: ConnectionFault.Code? = nil) {
         self.description = description
+        self.unreached = unreached
     }
 }

@@ -53,6 +53,12 @@ extension Gateway {
         case .closed(let end):
             held.removeAll { $0.id == id }
             run(machine.closed(id, end: end, disposition: disposition(ofEnd: end.reason), now: now))
+        case .failing(let origin, let pause):
+            if let fault = origin.fault {
+                let end = ConnectionEnd(.unreachable, fault: fault)
+                events.append(.down(id, address: origin.name, end, age: .zero, answered: 0))
+            }
+            events.append(.breakerOpened(for: pause, .origin(origin)))
         }
     }
 
@@ -70,8 +76,7 @@ extension Gateway {
             tally.accepted += 1
             report(delivery, as: .sent(providerID: providerID), latency: ended.latency)
         case .unknown(let cause):
-            if cause == .reset {
-                // The peer is there, has taken the request, and does not answer it: the service itself fails.
+            if settings.reasons.isTroubleOfProvider(cause) {
                 tally.failed += 1
                 tally.failedDevices.note(delivery.token)
             } else {

@@ -69,7 +69,7 @@ package actor Gateway: DeliveryGate {
 
     // These are sent to the owner at the end of the tick.
     var reports: [DeliveryReport] = []
-    private var events: [GatewayEvent] = []
+    var events: [GatewayEvent] = []
     private var lastWindow: UInt64?
     /// The last recall that the owner has asked for, and the last one that was reported as done.
     private var recalls: (asked: UInt64, reported: UInt64) = (0, 0)
@@ -257,7 +257,8 @@ package actor Gateway: DeliveryGate {
             if token.generation > subscription.token?.generation ?? 0 { subscription.token = token }
             run(machine.tokenArrived(token.generation, now: loop.now))
         case .failure(let error):
-            run(machine.tokenFailed("\(error)", now: loop.now))
+            let unreached = (error as? any TokenFailure)?.unreached
+            run(machine.tokenFailed("\(error)", unreached: unreached, now: loop.now))
         }
         askForFlush()
     }

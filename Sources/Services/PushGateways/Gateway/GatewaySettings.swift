@@ -28,6 +28,12 @@ package struct ConnectionRequest: Sendable {
     }
 }
 
+/// Why there is no provider token, if a service gives them.
+package protocol TokenFailure: Error {
+    /// Why the service was not reached; nil if it answered.
+    var unreached: ConnectionFault.Code? { get }
+}
+
 /// The source of a gateway's provider tokens. None of the closures blocks.
 package struct TokenSource: Sendable {
     package typealias Take = @Sendable (Result<ProviderToken, any Error>) -> Void

@@ -17,6 +17,10 @@ package protocol ServiceConnector: Sendable {
     /// Returns the closure that makes the app's connections.
     func connect(_ settings: ConnectionSettings) -> GatewaySettings.Connect
 
+    /// Returns the closure that makes a connection to the endpoint of the app for a look at it; nil if other connections
+    /// lead there, too.
+    func probe(_ settings: ConnectionSettings) -> GatewaySettings.Connect?
+
     /// How a gateway finds the addresses of the push service; nil for the addresses of its host. A service whose
     /// connections lead to many hosts answers by itself.
     var lookUp: GatewaySettings.LookUp? { get }
@@ -33,6 +37,8 @@ package protocol ServiceConnector: Sendable {
 
 extension ServiceConnector {
     package var lookUp: GatewaySettings.LookUp? { nil }
+
+    package func probe(_ settings: ConnectionSettings) -> GatewaySettings.Connect? { nil }
 }
 
 /// What the connections of every push service need, besides what belongs to the service.

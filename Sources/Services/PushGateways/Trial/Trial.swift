@@ -143,6 +143,8 @@ private final class TrialRun {
                 // A status of 0 means that there was no response: the notification was returned too often, or the gateway
                 // of the service itself has refused it for a reason of its own.
                 let isReturned = refusal.status == 0 && trial.settings.reasons.known(refusal.reason) == nil
+                // An event says more about it.
+                if refusal.status == 0 { for event in report.events { happened(event) } }
                 finish(isReturned ? .dismissed(goAway) : .refused(refusal), latency: one.latency)
             case .unknown(let cause, _): finish(.unknown(cause))
             case .expired: finish(.expired)
@@ -177,7 +179,7 @@ private final class TrialRun {
     }
 
     private func wentDown(_ id: ConnectionID, at address: String?, because end: ConnectionEnd, after age: Duration) {
-        if let address { self.address = hostPort(of: address) }
+        if let found = address.flatMap(hostPort) { self.address = found }
         // A credential fault is reported by the halt that follows, and a GOAWAY already has a note.
         if end.kind == .credential { return }
         lastEnd = end
@@ -195,8 +197,9 @@ private final class TrialRun {
         finish(.notConnected(end, inTime: age < trial.connectTimeout))
     }
 
-    private func hostPort(of address: String) -> String {
-        HostPort(host: address, port: trial.settings.endpoint.port).description
+    /// Returns nil for a connection to many hosts, which has no address.
+    private func hostPort(of address: String) -> String? {
+        IPAddress(address).map { _ in HostPort(host: address, port: trial.settings.endpoint.port).description }
     }
 
     private func timeIsUp() {

@@ -40,6 +40,8 @@ extension Verdict {
         let kind: Kind =
             switch refusal.status {
             case 429, 500...: .tryAgain
+            // The gateway of the service has not reached it.
+            case 0 where disposition == .retry: .unreachable
             case _ where disposition == .reconnect: .tryAgain
             default: reasons.refusesCredential(refusal) ? .credentialRefused : .rejected
             }
@@ -113,6 +115,8 @@ extension Verdict {
                 advice:
                     "check with 'carillon keys show' that the certificate is valid and for this service, and that the app "
                     + "has one if the service requires it")
+        case .providerToken where halt.unreached != nil:
+            self.init(.unreachable, halt.message, advice: halt.unreached?.advice)
         case .providerToken:
             self.init(.configuration, halt.message, advice: "check the key with 'carillon keys show'")
         }

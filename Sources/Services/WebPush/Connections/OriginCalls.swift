@@ -86,11 +86,11 @@ actor OriginCalls: PushConnection {
     /// Has no effect: the writer has the tokens.
     nonisolated func use(_ token: ProviderToken) {}
 
-    nonisolated func drain() { onLoop { $0.finish(.byUs, "drained") } }
+    nonisolated func drain() { onLoop { $0.finishByUs("drained") } }
 
     nonisolated func close() {
         onLoop { calls in
-            calls.finish(.byUs, "closed")
+            calls.finishByUs("closed")
             for one in calls.running { one.call?.cancel() }
         }
     }
@@ -137,7 +137,7 @@ actor OriginCalls: PushConnection {
     /// Begins the requests for which there is room, and reports what has ended.
     private func settle() {
         if case .open = phase, let permit = settings.permit, !permit.isValid, waiting.count > 0 {
-            finish(.byUs, "the right to send has ended")
+            finishByUs("the right to send has ended")
         }
         while case .open = phase, running.count < Self.limit, let delivery = waiting.popFirst() { begin(delivery) }
         if case .ending(let end) = phase, running.isEmpty {
@@ -186,18 +186,22 @@ actor OriginCalls: PushConnection {
             let cause: UnknownCause = latency >= settings.timeout ? .timeout : .connectionLost
             ended.append(
                 AttemptReport(of: one.delivery, fault.isSent ? .unknown(cause) : .notProcessed, latency: latency))
-            finish(fault.isSent ? .lost : .unreachable, fault.reason)
+            finish(fault.isSent ? .lost : .unreachable, ConnectionFault(fault, at: request.address.description))
         }
         // The call is over when this returns.
         loop.execute { self.assumeIsolated { $0.settle() } }
     }
 
     /// Takes no more deliveries, and gives back those that wait.
-    private func finish(_ kind: ConnectionEnd.Kind, _ reason: String) {
+    private func finish(_ kind: ConnectionEnd.Kind, _ fault: ConnectionFault) {
         guard case .open = phase else { return }
-        phase = .ending(ConnectionEnd(kind, message: "\(request.address): \(reason)"))
+        phase = .ending(ConnectionEnd(kind, fault: fault))
         returnWaiting()
         if kind != .byUs { report(.retiring) }
+    }
+
+    private func finishByUs(_ reason: String) {
+        finish(.byUs, ConnectionFault(.closed, sentence: "\(request.address): \(reason)"))
     }
 
     private func returnWaiting() {

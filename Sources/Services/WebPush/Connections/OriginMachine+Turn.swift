@@ -66,7 +66,10 @@ extension OriginMachine {
         if let lookUp = slots[index].lookUp, lookUp.until <= now {
             slots[index].lookUp = nil
             shared.places -= 1
-            connectFailed(index, now: now)
+            let host = slots[index].origin.host
+            let fault = ConnectionFault(
+                .timedOut, sentence: "timed out: \(host) was not looked up within \(limits.lookUpTimeout)")
+            connectFailed(index, because: fault, now: now)
         }
         returnSurplus(index, now: now, at: time)
         handOut(index, at: time)
@@ -87,15 +90,15 @@ extension OriginMachine {
             returnWaiting(index, behind: 0, at: time) { _ in (.privateAddress, nil) }
         } else if let until = slots[index].health.opensUntil {
             returnWaiting(index, behind: 0, at: time) {
-                (.originUnavailable, $0.pause(until: until, now: now))
+                ($0.slots[index].unavailable, $0.pause(until: until, now: now))
             }
         } else if slots[index].given == 0, !slots[index].isConnecting,
             slots[index].isStalled(after: limits.lookUpTimeout, now: now)
         {
             // It waits for a place, a look-up or another attempt, and others might be waiting for the credit.
-            returnWaiting(index, behind: 0, at: time) { (.originBusy, $0.busyPause()) }
+            returnWaiting(index, behind: 0, at: time) { ($0.slots[index].busy, $0.busyPause()) }
         } else if slots[index].waiting.count > limits.waitingAtStalled, isInDoubt(index, now: now) {
-            returnWaiting(index, behind: limits.waitingAtStalled, at: time) { (.originBusy, $0.busyPause()) }
+            returnWaiting(index, behind: limits.waitingAtStalled, at: time) { ($0.slots[index].busy, $0.busyPause()) }
         }
     }
 

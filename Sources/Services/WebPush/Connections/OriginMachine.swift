@@ -19,6 +19,8 @@ struct OriginMachine: ~Copyable {
         case deliver(ConnectionID, [Delivery])
         case drain(ConnectionID)
         case close(ConnectionID)
+        /// Nothing is sent to the origin for this long.
+        case announce(FailingOrigin, for: Duration)
     }
 
     struct Limits: Sendable {
@@ -52,6 +54,11 @@ struct OriginMachine: ~Copyable {
         /// The time for which a name that leads to a private address is not looked up again.
         var barred: Duration = .seconds(5)
         var health = OriginHealth.Policy()
+        /// The time between two announcements of origins with the same name in the settings.
+        var announceEvery: Duration = .seconds(60)
+        /// The time for which an origin that nothing is sent to any more counts as failing. It is longer than the longest
+        /// pause, after which what waits is sent again.
+        var failingFor: Duration = .seconds(600)
 
         /// The number of deliveries that wait for all origins together that are stalled or failed.
         var waitingAtAllStalled: Int { credit / 4 }
@@ -78,6 +85,8 @@ struct OriginMachine: ~Copyable {
     private var table: OriginTable
     /// The origin of the last delivery. Consecutive ones often have the same.
     private var last: Int?
+    /// When an origin was last announced, by its name in the settings.
+    var announced: [String: MonotonicTime] = [:]
     var lookUpsRunning = 0
     var lastLookUp: UInt32 = 0
     var lastID: UInt32 = 0
@@ -177,11 +186,11 @@ struct OriginMachine: ~Copyable {
         if let id, !keys.isEmpty, !keys.contains(id) { return refuse(delivery, as: .otherVAPIDKey) }
         if let until = slots[index].barredUntil, now < until { return refuse(delivery, as: .privateAddress) }
         if let until = slots[index].health.opensUntil {
-            return refuse(delivery, as: .originUnavailable, retryAfter: pause(until: until, now: now))
+            return refuse(delivery, as: slots[index].unavailable, retryAfter: pause(until: until, now: now))
         }
         if isInDoubt(index, now: now) {
             guard slots[index].waiting.count < limits.waitingAtStalled, waitingAtStalled < limits.waitingAtAllStalled
-            else { return refuse(delivery, as: .originBusy, retryAfter: busyPause()) }
+            else { return refuse(delivery, as: slots[index].busy, retryAfter: busyPause()) }
             waitingAtStalled += 1
         }
         if slots[index].held == 0 { slots[index].progressAt = now }

@@ -116,6 +116,7 @@ package actor OriginPool: PushConnection {
         var status = ConnectionStatus(id: id, state: state, age: now - (begunAt ?? now))
         status.address = "\(machine.connectedOrigins) origins, \(machine.linkCount) connections"
         status.streamLimit = announced
+        status.failing = machine.failingOrigins(now: now)
         status.answered = machine.answered
         let given = machine.givenCount
         let waiting = machine.waitingCount
@@ -144,12 +145,13 @@ package actor OriginPool: PushConnection {
         case .recalled(let number): if let index { held[index].recalled = number }
         case .closed(let end):
             if end.fault.code == .noCommonProtocol {
-                machine.closedWithoutHTTP2(id, now: now)
+                machine.closedWithoutHTTP2(id, end, now: now)
             } else {
-                machine.closed(id, end.kind, now: now)
+                machine.closed(id, end, now: now)
             }
             if let index { held[index].isClosed = true }
-        case .alive, nil: break
+        // A connection to an origin has none of its own.
+        case .alive, .failing, nil: break
         }
         // A connection that has closed still has to give back what was on the way to it.
         if let index, held[index].isClosed, !machine.has(id) { held.remove(at: index) }
@@ -157,7 +159,10 @@ package actor OriginPool: PushConnection {
     }
 
     private func lookedUp(_ number: UInt32, _ result: Result<[String], any Error>) {
-        machine.lookedUp(number, try? result.get(), now: loop.now)
+        switch result {
+        case .success(let addresses): machine.lookedUp(number, addresses, now: loop.now)
+        case .failure(let error): machine.lookedUp(number, nil, because: ConnectionFault(error), now: loop.now)
+        }
         askForFlush()
     }
 
@@ -177,6 +182,8 @@ package actor OriginPool: PushConnection {
             case .deliver(let id, let deliveries): connection(id)?.deliver(deliveries)
             case .drain(let id): connection(id)?.drain()
             case .close(let id): connection(id)?.close()
+            case .announce(let origin, let pause):
+                outlet.send(ConnectionReport(self.id, event: .failing(origin, for: pause)))
             }
         }
     }

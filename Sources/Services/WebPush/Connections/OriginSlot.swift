@@ -40,6 +40,8 @@ struct OriginSlot {
     var links: [Link] = []
     var lookUp: LookUp?
     var health = OriginHealth()
+    /// Why no connection is open, or why the last one ended; nil since one has opened.
+    var fault: ConnectionFault?
     /// The number of deliveries that may be on the way at once. It grows with each answer.
     var window: Int
     /// The last time that a delivery was answered, or that the first of those arrived that the origin has.
@@ -83,6 +85,12 @@ struct OriginSlot {
     func isQuiet(after silence: Duration, now: MonotonicTime) -> Bool {
         isStalled(after: silence, now: now) || (held > 0 && !links.contains { $0.hasAnswered && $0.phase != .gone })
     }
+
+    /// Why deliveries go back while the breaker is open.
+    var unavailable: ProviderReason { .unavailable(because: fault?.code) }
+
+    /// Why deliveries go back that are too many.
+    var busy: ProviderReason { fault == nil ? .originBusy : unavailable }
 
     /// The number of deliveries that may still be sent.
     var room: Int { max(0, (health.isHalfOpen ? 1 : window) - given) }

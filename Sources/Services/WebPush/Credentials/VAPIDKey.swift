@@ -15,7 +15,7 @@ package struct VAPIDKey: Hashable, Sendable, CustomStringConvertible {
         do {
             self.init(try ES256PrivateKey(pem: .file(path)))
         } catch {
-            throw VAPIDKeyError("\(error); \(Self.advice)")
+            throw VAPIDKeyError("\(error); \(Self.advice(about: error))")
         }
     }
 
@@ -26,7 +26,13 @@ package struct VAPIDKey: Hashable, Sendable, CustomStringConvertible {
         fingerprint = key.publicKey.fingerprint
     }
 
-    private static let advice = "make a key with 'carillon keys vapid FILE', a PEM file with a P-256 private key"
+    /// A file that cannot be read may have the key with which browsers have subscribed.
+    private static func advice(about error: CryptoError) -> String {
+        error.code == .unreadableFile
+            ? "check the path and its permissions, or restore the file: another key ends all subscriptions"
+            : "make a key with 'carillon keys vapid FILE', a PEM file with a P-256 private key, unless there is a copy of "
+                + "the one before: another key ends all subscriptions"
+    }
 
     package static func == (left: VAPIDKey, right: VAPIDKey) -> Bool { left.fingerprint == right.fingerprint }
 

@@ -56,6 +56,12 @@ package struct LoadedWebPush: ServiceConnector {
         return { OriginPool($0, settings: pool) }
     }
 
+    package func probe(_ settings: ConnectionSettings) -> GatewaySettings.Connect? {
+        guard let endpoint = rules.endpoint else { return nil }
+        let own = pool(settings).http2(to: endpoint)
+        return { GatewayConnection($0, settings: own) }
+    }
+
     func pool(_ settings: ConnectionSettings) -> OriginPool.Settings {
         let wallClock = settings.wallClock
         // All connections of the app share the tokens, so that an origin sees one.

@@ -21,6 +21,13 @@ package struct OriginRules: Sendable, Equatable {
         origin == endpoint || patterns.contains { Self.matches($0, origin) }
     }
 
+    /// Returns the name by which the settings allow the origin, which may be told: the host of an endpoint is a part of an
+    /// address.
+    func name(of origin: Origin) -> String {
+        if origin == endpoint { return origin.authority }
+        return patterns.first { Self.matches($0, origin) } ?? "a push service"
+    }
+
     private static func matches(_ pattern: String, _ origin: Origin) -> Bool {
         let text = origin.authority
         guard pattern.hasPrefix("*.") else { return pattern == text }

@@ -13,6 +13,11 @@ import Testing
         try await PythonScene.run("web_push", "origins")
     }
 
+    @Test("A push service of browsers that cannot be reached is told with the cause, and a reset as one")
+    func outages() async throws {
+        try await PythonScene.run("web_push", "outages")
+    }
+
     @Test("While the VAPID key of an app changes, each subscription is sent with its own")
     func keys() async throws {
         try await PythonScene.run("web_push", "keys")

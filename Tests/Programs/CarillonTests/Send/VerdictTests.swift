@@ -68,11 +68,21 @@ import Testing
             (.halted(GatewayHalt(.refused, message: "no")), .notPermitted),
             (.halted(GatewayHalt(.certificate, message: "no")), .notPermitted),
             (.halted(GatewayHalt(.providerToken, message: "no")), .configuration),
+            (.halted(GatewayHalt(.providerToken, message: "no", unreached: .refused)), .unavailable),
+            (.refused(Refusal(status: 0, reason: "origin_refused")), .unavailable),
         ]
         for (outcome, code) in outcomes {
             let verdict = Verdict(outcome, of: Self.app.peer)
             #expect(verdict.kind.code == code && !verdict.meaning.isEmpty, "\(outcome)")
             #expect(verdict.kind == .accepted || verdict.advice?.isEmpty == false, "\(outcome)")
+        }
+    }
+
+    @Test func `A service of tokens that is not reached says nothing about the key`() {
+        for code in [ConnectionFault.Code.refused, .nameNotFound, .timedOut, .notTrusted] {
+            let halt = GatewayHalt(.providerToken, message: "cannot ask for a token", unreached: code)
+            let verdict = Verdict(.halted(halt), of: Self.app.peer)
+            #expect(verdict.kind == .unreachable && verdict.advice == code.advice && code.advice != nil, "\(code)")
         }
     }
 

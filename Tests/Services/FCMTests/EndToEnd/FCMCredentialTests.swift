@@ -131,6 +131,11 @@ import Testing
             #expect(try await verdict(try await scene.credential(project: "other")).kind == .credentialRefused)
             let wrong = try await verdict(try await scene.credential(key: 1))
             #expect(wrong.kind == .configuration && wrong.meaning.contains("invalid_grant"), "\(wrong)")
+            // A token endpoint that is out of reach says nothing about the key.
+            let taken = try #require(TakenPort())
+            let unreached = try await verdict(
+                try await scene.credential(tokens: "https://127.0.0.1:\(taken.number)/token"))
+            #expect(unreached.kind == .unreachable && unreached.advice == ConnectionFault.Code.refused.advice)
         }
     }
 }

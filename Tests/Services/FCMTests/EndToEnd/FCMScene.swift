@@ -91,12 +91,15 @@ final class FCMScene: Sendable {
     }
 
     /// Writes the file of a service account with one of two keys, of which the service knows the first.
-    func credential(key number: Int = 0, project: String = "shop-1") async throws -> LoadedFCM {
+    func credential(
+        key number: Int = 0, project: String = "shop-1", tokens: String? = nil
+    ) async throws -> LoadedFCM {
+        let audience = await service.with { $0.audience }
         let file = "\(folder)/firebase-\(UUID().uuidString).json"
         let members: [String: JSONValue] = [
             "type": "service_account", "project_id": .string(project), "private_key_id": .string("key-\(number)"),
             "private_key": .string(Self.keys[number].pem), "client_email": "push@shop-1.iam.gserviceaccount.com",
-            "token_uri": .string(await service.with { $0.audience }),
+            "token_uri": .string(tokens ?? audience),
         ]
         try Data(JSONValue.object(members).bytes).write(to: URL(fileURLWithPath: file))
         return try LoadedFCM(FCMSettings(serviceAccount: file)) { _ in try TestCertificates.shared.clientContext() }

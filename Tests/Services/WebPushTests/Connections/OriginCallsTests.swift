@@ -70,6 +70,31 @@ import Testing
         }
     }
 
+    @Test("A request that fails has the cause of its connection")
+    func causes() async throws {
+        let loop = EventLoop(name: "calls")
+        let threads = BlockingPool(name: "unused", threadCount: 1, queueLimit: 0)
+        let origin = try await loop.run { LoopBound(try HTTP1Origin(on: loop, alpn: []), on: loop) }
+        let taken = try #require(TakenPort())
+        let other = try CertificateAuthority(commonName: "Another Root").certificatePEM
+        let tls = try TLSContext.client(TLSClientConfiguration(trust: .only([.text(other)])))
+        for (port, code) in [(taken.number, .refused), (await origin.with { $0.port }, .notTrusted)]
+            as [(UInt16, ConnectionFault.Code)]
+        {
+            let request = HTTP1ClientRequest(
+                post: [], to: try #require(HTTP1Address("https://127.0.0.1:\(port)/push/1")), contentType: "text/plain")
+            await #expect {
+                _ = try await HTTP1ClientCall.send(
+                    request, on: loop, resolver: NameResolver(pool: threads), tls: tls, within: .seconds(300))
+            } throws: { error in
+                (error as? HTTP1ClientFault).map { ConnectionFault($0, at: "here").code } == code
+            }
+        }
+        await origin.with { $0.stop() }
+        await loop.shutDown()
+        await threads.shutDown()
+    }
+
     @Test("Refusals of such an origin have their effect, and a Retry-After is read")
     func refusals() async throws {
         try await run(alpn: []) { scene, origin in

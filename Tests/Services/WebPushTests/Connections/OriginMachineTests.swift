@@ -145,7 +145,7 @@ import Testing
         play.deliver(0..<10, to: "a.test")
         _ = play.turn()
         for ticket in 0..<5 { play.end([ticket], on: 1, .refused(Refusal(status: 503, reason: nil))) }
-        #expect(play.turn() == [])
+        #expect(play.turn() == ["failing *.test -"])
         _ = play.ended()
         play.deliver(10..<12, to: "a.test")
         play.deliver(12..<14, to: "b.test")
@@ -163,7 +163,8 @@ import Testing
             #expect(play.turn() == ["look up \(number) https://a.test"])
             attempts.append(play.now - begun)
             play.machine.lookedUp(UInt32(number), nil, now: play.now)
-            #expect(play.turn() == [])
+            let told = "failing *.test name_not_found the look-up of *.test returned no address"
+            #expect(play.turn() == (number < 5 ? [] : [told]))
             guard number < 5 else { break }
             // What waits too long without an attempt goes back, so another delivery takes its place.
             play.now = play.machine.slots[0].health.connectsAt!
@@ -187,7 +188,7 @@ import Testing
         #expect(play.turn() == ["deliver 1 [0]"])
         play.end([0], on: 1, .notProcessed)
         play.machine.retired(ConnectionID(1))
-        play.machine.closed(ConnectionID(1), .goAway, now: play.now)
+        play.machine.closed(ConnectionID(1), play.end(.goAway), now: play.now)
         #expect(play.ended().map(\.result) == [.notProcessed])
         play.deliver(0..<1, to: "a.test")
         #expect(play.turn() == [])
@@ -218,7 +219,7 @@ import Testing
         play.deliver(0..<1, to: "c.test")
         #expect(play.turn() == ["drain 1"])
         #expect(play.turn() == [])
-        play.machine.closed(ConnectionID(1), .byUs, now: play.now)
+        play.machine.closed(ConnectionID(1), play.end(.byUs), now: play.now)
         #expect(play.turn() == ["look up 3 https://c.test"])
     }
 
@@ -229,7 +230,7 @@ import Testing
         #expect(play.machine.nextDeadline(now: play.now) == play.now + .seconds(30))
         play.now = play.now + .seconds(30)
         #expect(play.turn() == ["drain 1"])
-        play.machine.closed(ConnectionID(1), .byUs, now: play.now)
+        play.machine.closed(ConnectionID(1), play.end(.byUs), now: play.now)
         #expect(play.turn() == [] && play.machine.active.isEmpty)
         #expect(play.machine.nextDeadline(now: play.now) == nil)
     }
@@ -298,14 +299,14 @@ import Testing
         _ = play.turn()
         play.machine.lookedUp(1, ["8.8.8.8"], now: play.now)
         #expect(play.turn() == ["connect 1 https://a.test 8.8.8.8"])
-        play.machine.closedWithoutHTTP2(ConnectionID(1), now: play.now)
+        play.machine.closedWithoutHTTP2(ConnectionID(1), play.end(.broken), now: play.now)
         #expect(play.turn() == ["look up 2 https://a.test"])
         play.machine.lookedUp(2, ["8.8.8.8"], now: play.now)
         #expect(play.turn() == ["connect 2 https://a.test 8.8.8.8 HTTP/1.1"])
         play.machine.ready(ConnectionID(2), limit: 4, now: play.now)
         #expect(play.turn() == ["deliver 2 [0]"])
         play.end([0], on: 2, .unknown(.connectionLost))
-        play.machine.closed(ConnectionID(2), .lost, now: play.now)
+        play.machine.closed(ConnectionID(2), play.end(.lost), now: play.now)
         _ = play.ended()
         play.now = play.machine.slots[0].health.connectsAt ?? play.now
         play.deliver(1..<2, to: "a.test")
@@ -321,23 +322,118 @@ import Testing
         _ = play.turn()
         play.machine.lookedUp(1, ["8.8.8.8"], now: play.now)
         _ = play.turn()
-        play.machine.closedWithoutHTTP2(ConnectionID(1), now: play.now)
+        play.machine.closedWithoutHTTP2(ConnectionID(1), play.end(.broken), now: play.now)
         _ = play.turn()
         play.machine.lookedUp(2, ["8.8.8.8"], now: play.now)
         _ = play.turn()
         play.machine.ready(ConnectionID(2), limit: 4, now: play.now)
         _ = play.turn()
         play.end([0], on: 2, .accepted(providerID: nil))
-        play.machine.closed(ConnectionID(2), .goAway, now: play.now)
+        play.machine.closed(ConnectionID(2), play.end(.goAway), now: play.now)
         _ = play.ended()
         play.now = play.now + .seconds(3600)
         play.deliver(1..<2, to: "a.test")
         #expect(play.turn() == ["look up 3 https://a.test"])
         play.machine.lookedUp(3, ["8.8.8.8"], now: play.now)
         #expect(play.turn() == ["connect 3 https://a.test 8.8.8.8"])
-        play.machine.closedWithoutHTTP2(ConnectionID(3), now: play.now)
+        play.machine.closedWithoutHTTP2(ConnectionID(3), play.end(.broken), now: play.now)
         #expect(play.turn() == ["look up 4 https://a.test"])
         play.machine.lookedUp(4, ["8.8.8.8"], now: play.now)
         #expect(play.turn() == ["connect 4 https://a.test 8.8.8.8 HTTP/1.1"])
+    }
+
+    @Test("A reset is reported as one, and counts against its origin alone")
+    func reset() {
+        let play = MachinePlay()
+        play.open("a.test", limit: 100, connection: 1)
+        play.deliver(0..<10, to: "a.test")
+        _ = play.turn()
+        play.end(Array(0..<4), on: 1, .unknown(.reset))
+        #expect(play.ended().map(\.result) == Array(repeating: .unknown(.reset), count: 4))
+        play.end([4], on: 1, .unknown(.reset))
+        #expect(play.machine.slots[0].health.isOpen)
+    }
+
+    @Test(
+        "What keeps a breaker open is told once a minute, and is the reason of what goes back",
+        arguments: [
+            (.refused, "origin_refused"), (.nameNotFound, "origin_name_not_found"),
+            (.notTrusted, "origin_not_trusted"), (.timedOut, "origin_timed_out"),
+            (.unreachable, "origin_unreachable"), (.tls, "origin_tls"), (.reset, "origin_reset"),
+            (.silent, "origin_unavailable"),
+        ] as [(ConnectionFault.Code, String)])
+    func cause(_ code: ConnectionFault.Code, _ reason: String) {
+        let play = MachinePlay(rules: { $0.patterns = ["a.test"] })
+        let begun = play.now
+        var told: [String] = []
+        for attempt in 1...20 {
+            play.deliver(attempt..<attempt + 1, to: "a.test")
+            for text in play.turn() {
+                if let number = text.hasPrefix("look up ") ? UInt32(text.split(separator: " ")[2]) : nil {
+                    play.machine.lookedUp(
+                        number, nil, because: ConnectionFault(code, sentence: "8.8.8.8:443: it failed"), now: play.now)
+                } else {
+                    told.append("\(Int((play.now - begun) / .seconds(1))) \(text)")
+                }
+            }
+            let refused = play.ended().compactMap { $0.reason?.rawValue }
+            #expect(refused.allSatisfy { $0 == reason }, "\(refused)")
+            play.pass(.seconds(15))
+        }
+        let expected = " failing a.test \(code.rawValue) 8.8.8.8:443: it failed"
+        #expect(told.allSatisfy { $0.hasSuffix(expected) }, "\(told)")
+        let times = told.compactMap { Int($0.split(separator: " ")[0]) }
+        #expect(times.count >= 2 && zip(times, times.dropFirst()).allSatisfy { $1 - $0 >= 60 }, "\(told)")
+        #expect(play.machine.failingOrigins(now: play.now).map(\.name) == ["a.test"])
+        // Nothing is sent to it any more.
+        play.pass(.seconds(600))
+        #expect(play.machine.failingOrigins(now: play.now) == [])
+    }
+
+    @Test("An origin that answers again is not failing, and the next failure of its answers has no fault")
+    func recovered() {
+        let play = MachinePlay(limits: { $0.health.failures = 1 })
+        play.deliver(0..<1, to: "a.test")
+        _ = play.turn()
+        play.machine.lookedUp(1, nil, now: play.now)
+        _ = play.turn()
+        #expect(play.ended().map(\.reason) == [.originNameNotFound])
+        #expect(play.machine.failingOrigins(now: play.now).map(\.fault?.code) == [.nameNotFound])
+        play.pass(.seconds(10))
+        play.deliver(1..<2, to: "a.test")
+        _ = play.turn()
+        play.machine.lookedUp(2, ["8.8.8.8"], now: play.now)
+        _ = play.turn()
+        play.machine.ready(ConnectionID(1), limit: 10, now: play.now)
+        #expect(play.turn() == ["deliver 1 [1]"])
+        play.end([1], on: 1, .accepted(providerID: nil))
+        #expect(play.machine.failingOrigins(now: play.now) == [])
+        play.deliver(2..<3, to: "a.test")
+        _ = play.turn()
+        play.end([2], on: 1, .refused(Refusal(status: 503, reason: nil)))
+        #expect(play.machine.failingOrigins(now: play.now).map(\.fault) == [nil])
+        _ = play.ended()
+        play.deliver(3..<4, to: "a.test")
+        #expect(play.ended().map(\.reason) == [.originUnavailable])
+    }
+
+    @Test("Origins that are not in the settings by themselves are told by the pattern that allows them, together")
+    func names() {
+        let play = MachinePlay(limits: { $0.health.failures = 1 })
+        var told: [String] = []
+        for number in 0..<50 {
+            play.deliver(number..<number + 1, to: "secret\(number).test")
+            for text in play.turn() {
+                guard text.hasPrefix("look up "), let id = UInt32(text.split(separator: " ")[2]) else { continue }
+                let sentence = "cannot look up secret\(number).test: no such name"
+                play.machine.lookedUp(
+                    id, nil, because: ConnectionFault(.nameNotFound, sentence: sentence), now: play.now)
+            }
+            told += play.turn().filter { $0.hasPrefix("failing") }
+        }
+        #expect(told == ["failing *.test name_not_found cannot look up *.test: no such name"])
+        let failing = play.machine.failingOrigins(now: play.now)
+        #expect(failing.map(\.sentence) == ["cannot look up *.test: no such name"])
+        #expect(play.machine.announced.count == 1)
     }
 }

@@ -110,7 +110,7 @@ import Testing
         }
     }
 
-    @Test("A name that is not found, a port that accepts and says nothing, and a wrong certificate")
+    @Test("A name that is not found, and a port that accepts and says nothing")
     func dead() async throws {
         let silent = try RawListener()
         let names = ["no.such.name", "127.0.0.1:\(silent.port)"]
@@ -136,15 +136,48 @@ import Testing
             #expect(await scene.faults(Self.good, at: 0) == [])
             #expect(scene.troubles(Self.good) == [])
             // The breaker of each opens, and nothing was sent.
-            for first in [1000, 2000] as [UInt64] {
+            let reasons: [(UInt64, ProviderReason)] = [(1000, .originNameNotFound), (2000, .originTimedOut)]
+            for (first, reason) in reasons {
                 await wait(
                     while: scene.fates(first..<first + 50).contains { fate in
-                        !fate.refusals.contains { $0.reason == .originUnavailable }
+                        !fate.refusals.contains { $0.reason == reason }
                     })
                 #expect(scene.fates(first..<first + 50).allSatisfy { $0.unknown == 0 && $0.accepted == 0 })
             }
         }
         silent.close()
+    }
+
+    @Test("A certificate that is not trusted, and a refused connection, are told as what they are")
+    func causes() async throws {
+        let taken = try #require(TakenPort())
+        let refused = "127.0.0.1:\(taken.number)"
+        let other = try CertificateAuthority(commonName: "Another Root").certificatePEM
+        try await OriginScene.run(origins: 1, patterns: [refused], trust: .only([.text(other)])) { scene in
+            let untrusted = "127.0.0.1:\(scene.ports[0])"
+            let some = try await scene.deliveries(20, to: 0, from: 0)
+            let keys = Array(some[0].token.bytes.suffix(81))
+            let endpoint = Array("https://\(refused)/push/1".utf8)
+            let address = try #require(Address(bytes: endpoint + keys, identifiedByFirst: endpoint.count))
+            scene.deliver(some + (20..<40).map { scene.delivery($0, to: address) })
+            let expected = [untrusted: ConnectionFault.Code.notTrusted, refused: .refused]
+            @Sendable func told(_ reports: [ConnectionReport]) -> [String: ConnectionFault.Code] {
+                var told: [String: ConnectionFault.Code] = [:]
+                for case .failing(let origin, _)? in reports.map(\.event) { told[origin.name] = origin.fault?.code }
+                return told
+            }
+            await scene.reports.wait { told($0).count >= 2 }
+            #expect(told(scene.reports.events) == expected)
+            for (first, reason) in [(0, .originNotTrusted), (20, .originRefused)] as [(UInt64, ProviderReason)] {
+                await wait(
+                    while: scene.fates(first..<first + 20).contains { fate in
+                        !fate.refusals.contains { $0.reason == reason }
+                    })
+                #expect(scene.fates(first..<first + 20).flatMap(\.refusals).allSatisfy { $0.reason == reason })
+            }
+            let failing = await scene.pool.status().failing
+            #expect(Dictionary(uniqueKeysWithValues: failing.map { ($0.name, $0.fault?.code) }) == expected)
+        }
     }
 
     @Test("A pool that is drained waits for the answers to what is sent, and gives back the rest")

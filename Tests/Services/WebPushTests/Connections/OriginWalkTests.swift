@@ -63,7 +63,7 @@ import Testing
                 guard random.next() % 3 == 0, let id = links.randomElement(using: &random) else { break }
                 play.end(play.given[ConnectionID(id), default: [:]].keys.sorted(), on: id, .unknown(.connectionLost))
                 links.removeAll { $0 == id }
-                play.machine.closed(ConnectionID(id), random.next() % 2 == 0 ? .lost : .goAway, now: play.now)
+                play.machine.closed(ConnectionID(id), play.end(random.next() % 2 == 0 ? .lost : .goAway), now: play.now)
             default:
                 play.pass(.milliseconds(Int64(random.next() % 4000)))
                 if random.next() % 50 == 0 { play.machine.giveBack() }
@@ -73,7 +73,7 @@ import Testing
         play.machine.finish(atOnce: true)
         for id in links {
             play.end(play.given[ConnectionID(id), default: [:]].keys.sorted(), on: id, .unknown(.connectionLost))
-            play.machine.closed(ConnectionID(id), .byUs, now: play.now)
+            play.machine.closed(ConnectionID(id), play.end(.byUs), now: play.now)
         }
         links = []
         settle()

@@ -108,4 +108,10 @@ import Testing
     func location(location: String, id: String?) {
         #expect(WebPushAnswer.providerID(location)?.text == id)
     }
+
+    @Test("Neither an answer nor a reset says that all push services of an app fail")
+    func oneOfMany() {
+        #expect(!ReasonTable.webPush.isTroubleOfProvider(Refusal(status: 500, reason: nil)))
+        #expect(!ReasonTable.webPush.isTroubleOfProvider(UnknownCause.reset))
+    }
 }

@@ -2,7 +2,7 @@
 import json
 import os
 import re
-from harness import control, main, Monitor, Producer, Scene, Simulator, until, verb
+from harness import control, http, main, Monitor, Producer, Scene, Simulator, take_port, until, verb
 
 COUNT = 300
 
@@ -197,4 +197,70 @@ def keys():
     serve.stop()
 
 
-main({"fates": fates, "keys": keys, "origins": origins})
+def outages():
+    """A push service that refuses connections, and one whose certificate is not trusted, are told with the cause and
+    what to do, while the app with the first goes on with other devices. A reset is told as one."""
+    scene = start()
+    other = Simulator(scene.path("other"), "--webpush-port", "0")
+    web = scene.apps["web"]
+    verb("keys", "vapid", scene.path("wrong.pem"))
+    scene.apps["wrong"] = {
+        **web, "credential": {**web["credential"], "vapid": scene.path("wrong.pem")},
+        "endpoint": {**web["endpoint"], "port": int(other.places["webpush"])}}
+    places = {"web": f"127.0.0.1:{take_port()}", "wrong": f"127.0.0.1:{other.places['webpush']}"}
+    web.update({"origins": [places["web"]], "private_networks": ["127.0.0.0/8"]})
+    serve = scene.serve()
+    subscriptions = subscribe(scene, 3)
+    register(serve, subscriptions)
+    one = subscribe(scene, 1, simulator=other)[0]
+    assert control(serve, "POST", "/v1/apps/wrong/devices", {"token": one})[0] == 201
+    producer, monitor = Producer(serve), Monitor(serve)
+
+    def push(name, app):
+        assert producer.push({"id": name, "app": app, "to": {"all": True}, "alert": "Hello"})["status"] == "accepted"
+
+    rules(scene, {"times": 1, "reset": "INTERNAL_ERROR"})
+    push("reset", "web")
+    monitor.completed("reset")
+    assert [(e["reason"], e["resend"]) for e in monitor.of("delivery/unknown")] == [("reset", True)], monitor.tell()
+    register(serve, [{**subscriptions[0], "endpoint": f"https://{places['web']}/push/1"}])
+    push("refused", "web")
+    push("untrusted", "wrong")
+
+    def down():
+        return {(e["app"], e["address"], e["reason"]) for e in monitor.of("connection/down")}
+
+    expected = {("web", places["web"], "refused"), ("wrong", places["wrong"], "not_trusted")}
+    monitor.until(lambda: expected <= down())
+    assert len(monitor.of("delivery/sent", "refused")) == 3, monitor.tell()
+    for app in places:
+        serve.heard("circuit breaker opened", f"app={app} ", f"address={places[app]} ")
+    status, answer = control(serve, "GET", "/v1/findings")
+    found = {finding["app"]: finding for finding in answer["findings"] if finding["code"] == "breaker"}
+    assert set(found) == {"web", "wrong"}, answer
+    assert places["web"] in found["web"]["what"] and "endpoint.trust" in found["wrong"]["advice"], found
+    status, answer = control(serve, "GET", "/v1/gateways/wrong")
+    assert answer["fault"]["code"] == "not_trusted", answer
+    metrics = http(serve.places["http"] + "/metrics")[1]
+    assert 'carillon_failing_origins{app="wrong"} 1' in metrics, metrics
+    for message, reason in [("refused", "origin_refused"), ("untrusted", "origin_not_trusted")]:
+        monitor.until(lambda: monitor.of("delivery/retry", message))
+        assert {e["reason"] for e in monitor.of("delivery/retry", message)} == {reason}, monitor.tell()
+    assert "endpoint.trust" in serve.verb("trace", "untrusted")
+    checked = serve.verb("check", "--connect", "wrong", code=69)
+    assert "is not trusted" in checked, checked
+    with open(scene.path("wrong.json"), "w") as file:
+        json.dump(one, file)
+    sent = serve.verb("send", "--app", "wrong", "--token-file", scene.path("wrong.json"), "--title", "Hello", code=69)
+    assert "not trusted" in sent and "origins" not in sent, sent
+    # The finding ends with its cause.
+    scene.apps["wrong"]["endpoint"]["trust"] = other.places["ca"]
+    serve.reload()
+    assert monitor.completed("untrusted")["untrusted"]["sent"] == 1
+    apps = {finding.get("app") for finding in control(serve, "GET", "/v1/findings")[1]["findings"]}
+    assert "web" in apps and "wrong" not in apps, apps
+    assert "completes TLS" in serve.verb("check", "--connect", "wrong")
+    serve.stop()
+
+
+main({"fates": fates, "keys": keys, "origins": origins, "outages": outages})

@@ -14,9 +14,12 @@ final class MachinePlay {
             return nil
         }
 
+        var reason: ProviderReason? { refusal?.reason }
         var retryAfter: Int? { refusal?.retryAfter }
         var isBusy: Bool { refusal?.reason == .originBusy && refusal?.status == 0 }
-        var isUnavailable: Bool { refusal?.reason == .originUnavailable && refusal?.status == 0 }
+        var isUnavailable: Bool {
+            [.originUnavailable, .originNameNotFound].contains(refusal?.reason) && refusal?.status == 0
+        }
     }
 
     var machine: OriginMachine
@@ -55,12 +58,16 @@ final class MachinePlay {
                 return "connect \(id) \(origin) \(address)\(isHTTP1 ? " HTTP/1.1" : "")"
             case .drain(let id): return "drain \(id)"
             case .close(let id): return "close \(id)"
+            case .announce(let origin, _):
+                return "failing \(origin.name) \(origin.fault.map { "\($0.code.rawValue) \($0)" } ?? "-")"
             case .deliver(let id, let deliveries):
                 for delivery in deliveries { given[id, default: [:]][Int(delivery.ticket)] = delivery }
                 return "deliver \(id) \(deliveries.map { Int($0.ticket) })"
             }
         }
     }
+
+    func end(_ kind: ConnectionEnd.Kind) -> ConnectionEnd { ConnectionEnd(kind, message: "it has ended") }
 
     /// Ends deliveries that a connection has.
     func end(_ tickets: [Int], on id: UInt32, _ result: AttemptResult) {
