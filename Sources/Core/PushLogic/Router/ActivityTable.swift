@@ -105,10 +105,10 @@ struct ActivityTable {
 
     // MARK: Removal
 
-    /// Forgets an activity if nothing of it waits.
+    /// Forgets an activity if nothing of it waits, after a message that had its turn has ended.
     mutating func forgetIfIdle(_ activity: UInt64, after seq: UInt64) {
-        guard let state = states[activity], state.newest.seq <= seq, state.current == nil, state.next == nil,
-            state.parked == nil
+        guard let state = states[activity], state.isNewestGone, state.last <= seq, state.current == nil,
+            state.next == nil, state.parked == nil
         else { return }
         states[activity] = nil
         waits.ended(activity, upTo: state.last)
@@ -160,14 +160,27 @@ struct ActivityTable {
 }
 
 /// The times of acceptance, by which devices tell what is newer. They never decrease in the order of acceptance, although
-/// the wall clock may be set back.
+/// the wall clock may be set back, also before the start.
 struct AcceptanceClock {
     /// The newest message that was accepted since the start, and the times of those, the earliest and the latest.
     private var newest: UInt64?
     private var earliest = UnixSeconds(.max)
     private var latest = UnixSeconds(.min)
+    /// The latest time at which something was stored before the start.
+    private var stored = UnixSeconds(.min)
     /// The first message that follows one with a later time, and the time that all from there on have at least.
     private var floor: (since: UInt64, time: UnixSeconds)?
+
+    /// Takes the times of what was stored before the start, or before a part of the ledger was opened.
+    mutating func begin(after times: StoredTimes) {
+        stored = max(stored, times.latest.unixSeconds)
+        if let number = times.setBack { raise(to: times.latest.unixSeconds, since: number) }
+    }
+
+    /// Takes the time of a message that is accepted now.
+    mutating func noteNew(_ time: UnixSeconds, of seq: UInt64) {
+        if time < stored { raise(to: stored, since: seq) }
+    }
 
     /// Takes the time of a message, in the order of acceptance. Those that waited when the ledger was opened may come
     /// after newer ones.

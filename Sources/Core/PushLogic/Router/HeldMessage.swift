@@ -19,6 +19,8 @@ struct HeldMessage {
     var foundAt: UInt32 = 0
     /// Whether no device is left for a first attempt.
     var isAllDispatched = false
+    /// Whether a message to a Live Activity was taken from its lane in its turn.
+    var isBegun = false
     /// The search for devices. Nil for a message whose single token needs no claim, and before and after the search.
     var fanOut: FanOut?
 

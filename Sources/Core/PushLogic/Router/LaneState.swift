@@ -22,6 +22,9 @@ struct LaneState {
     /// Whether messages to Live Activities that waited when the ledger was opened are still to be looked at: until then it
     /// is not known which of them are the newest, and none is sent.
     var isIndexing = false
+    /// Of the lane of Live Activities: the newest messages when the current round of looks at the disk began. Zeros if
+    /// messages have returned to the disk since, which that round may pass over.
+    var lookedUpTo = PartNumbers()
     /// The number of messages that are begun and not completely dispatched.
     var begun = 0
     /// The number of devices in `ready` messages, including those that are still requested for them.
@@ -37,4 +40,11 @@ struct LaneState {
     var waiting: Int { max(0, spilled.count + memory.loading - overtaken.count - stale.count) + loaded.count }
     /// The number of messages in memory that wait to be sent, begun or not.
     var unsent: Int { loaded.count + ready.count }
+
+    /// Returns messages to the front of those on disk.
+    mutating func putBack(_ seqs: some BidirectionalCollection<UInt64>) {
+        if seqs.isEmpty { return }
+        spilled.putBack(seqs)
+        lookedUpTo = PartNumbers()
+    }
 }

@@ -3,7 +3,7 @@ import PushModel
 /// A message number for each part of the ledger, 0 for none.
 struct PartNumbers: Sendable {
     /// A ledger in files has one part, so that the table has one element then.
-    private var numbers: [UInt64] = [0]
+    private var numbers: [UInt64] = []
 
     subscript(part: Int) -> UInt64 { part < numbers.count ? numbers[part] : 0 }
 

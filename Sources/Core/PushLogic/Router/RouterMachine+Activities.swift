@@ -39,8 +39,11 @@ extension RouterMachine {
         // Its part was closed here, and is open again.
         if accepted.seq == state.newest.seq { state.isNewestGone = false }
         activities[activity] = state
-        // Nothing but another end takes the place of an end that was not cancelled.
-        guard accepted.seq > state.newest.seq, newest.isEnd || !state.newest.isEnd || state.isNewestGone else { return }
+        // Nothing but another end takes the place of an end that was not cancelled. After a start, the end may be noted
+        // after an update that was accepted behind it.
+        let isNewer = accepted.seq > state.newest.seq
+        guard isNewer ? newest.isEnd || !state.newest.isEnd || state.isNewestGone : newest.isEnd && !state.newest.isEnd
+        else { return }
         (state.newest, state.isNewestGone) = (newest, false)
         activities[activity] = state
         if let current = state.current {
@@ -69,6 +72,7 @@ extension RouterMachine {
             endUnaddressed(message, as: successor)
             return false
         }
+        messages[message].isBegun = true
         let accepted = messages[message].accepted
         if activities[activity] == nil, let app = apps.index(of: accepted.message.app) {
             activities[activity] = ActivityTable.State(
@@ -186,6 +190,17 @@ extension RouterMachine {
 
     // MARK: Ends
 
+    /// Returns whether a message on disk ends before its turn: because there is a newer one, or because it has expired and
+    /// this round of looks has ended all older ones. Otherwise an older one could be sent after it, after a restart.
+    func endsOnDisk(_ held: HeldMessage, isExpired: Bool) -> Bool {
+        if lanes[held.lane].isIndexing { return false }
+        let seq = held.accepted.seq
+        if let activity = activity(of: held.accepted), let state = activities[activity], state.newest.seq > seq {
+            return true
+        }
+        return isExpired && seq <= lanes[held.lane].lookedUpTo[EventNumber.part(of: seq)]
+    }
+
     /// Counts a message that has expired before any address was found.
     mutating func countExpired(_ message: MessageHandle, to activity: UInt64) {
         if messages[message].counts.total > 0 { return }
@@ -233,7 +248,8 @@ extension RouterMachine {
         let seq = messages[message].accepted.seq
         if seq == state.newest.seq { state.isNewestGone = true }
         activities[activity] = state
-        activities.forgetIfIdle(activity, after: seq)
+        // Otherwise older ones may be left that have not had their turn.
+        if messages[message].isBegun { activities.forgetIfIdle(activity, after: seq) }
         activities.countNoMore(activity)
         guard let following, !isStopped(following), !endFollowing(following) else { return }
         search(for: following)

@@ -101,7 +101,11 @@ extension RouterMachine {
     mutating func sweep(_ lane: LaneID) {
         for _ in 0..<lanes[lane].loaded.count {
             guard let message = lanes[lane].loaded.popFirst() else { break }
-            if !isExpired(message) || !expireWhole(message) { lanes[lane].loaded.append(message) }
+            if messages[message].activity != nil, isExpired(message) || successor(of: message) != nil {
+                begin(message)
+            } else if !isExpired(message) || !expireWhole(message) {
+                lanes[lane].loaded.append(message)
+            }
         }
         for _ in 0..<lanes[lane].ready.count {
             guard let message = lanes[lane].ready.popFirst() else { break }
@@ -146,6 +150,7 @@ extension RouterMachine {
     /// Requests the next part of a lane.
     mutating func lookFurther(in lane: LaneID) {
         look.lane = lane
+        if lane.kind == .activities, lanes[lane].spilled.beginsRound { lanes[lane].lookedUpTo = newest }
         let limit = min(policy.look, max(1, policy.loadedBytes / 8 / lanes[lane].memory.typicalCost))
         load(lanes[lane].spilled.look(limit), into: lane)
     }
@@ -157,7 +162,7 @@ extension RouterMachine {
         return !apps[app].hasGate || isStalled(lane) || (lanes[lane].memory.held == 0 && apps[app].credit == 0)
     }
 
-    /// Ends the expired messages. The others stay on disk in their order.
+    /// Ends the expired messages. The others stay on disk in their order. Reads on if the ledger has not read all.
     ///
     /// - Parameter cancelled: those that were cancelled while they were read.
     mutating func looked(
@@ -170,7 +175,7 @@ extension RouterMachine {
             let held = HeldMessage(message, lane: lane)
             lanes[lane].memory.noteCost(held.cost)
             if lanes[lane].isIndexing, !cancelled.contains(message.seq) { noteActivity(of: message) }
-            if isExpired(held) {
+            if lane.kind == .activities ? endsOnDisk(held, isExpired: isExpired(held)) : isExpired(held) {
                 // A partly completed message is claimed first and expires then.
                 begin(add(held))
                 ended += 1
@@ -179,9 +184,14 @@ extension RouterMachine {
             }
         }
         lanes[lane].spilled.pass(rest)
-        lanes[lane].spilled.unlook(unread)
         // If most messages have expired, the next ones probably have too.
         if ended * 2 > messages.count { expiry.sweepAt = now }
+        guard !unread.isEmpty, mayWork, isQuiet(lane), expiry.messages.isEmpty else {
+            return lanes[lane].spilled.unlook(unread)
+        }
+        // The answer has ended early.
+        look.lane = lane
+        load(unread, into: lane)
     }
 
     // MARK: Dropping
@@ -220,9 +230,12 @@ extension RouterMachine {
         return count
     }
 
-    /// Returns the number of messages in the lanes of an app, including those that are being looked up or sent.
+    /// Returns the number of messages of an app that wait in its lanes or for an address, including those that are being
+    /// looked up or sent.
     private func waitingMessages(of app: AppIndex) -> Int {
-        app.lanes.reduce(0) { $0 + lanes[$1].spilled.count + lanes[$1].memory.loading + lanes[$1].memory.held }
+        app.lanes.reduce(activities.waiting[app] ?? 0) {
+            $0 + lanes[$1].spilled.count + lanes[$1].memory.loading + lanes[$1].memory.held
+        }
     }
 
     mutating func endDrop(of app: AppIndex) {

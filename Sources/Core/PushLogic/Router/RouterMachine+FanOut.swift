@@ -322,6 +322,7 @@ extension RouterMachine {
         messages[message].fanOut?.endSearch()
         noteDrop(message)
         let hasFoundNone = messages[message].fanOut?.isAllDispatched == true && messages[message].open == 0
+        if hasFoundNone, let activity = messages[message].activity { countExpired(message, to: activity) }
         settle(message, isExpired: hasFoundNone && messages[message].counts.total == 0)
     }
 

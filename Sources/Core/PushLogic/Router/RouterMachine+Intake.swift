@@ -29,6 +29,7 @@ extension RouterMachine {
             apps[app].isDirty = true
         }
         if let time = backlog.nextDue { schedule.note(time) }
+        activities.clock.begin(after: backlog.stored)
     }
 
     /// Takes one message: schedules it, holds it in memory, or leaves it on disk.
@@ -48,7 +49,10 @@ extension RouterMachine {
         let message = HeldMessage(accepted, lane: lane)
         let begin = message.begin
         lanes[lane].waits.add(begin, of: accepted.seq)
-        if kind == .activities { noteActivity(of: accepted) }
+        if kind == .activities {
+            activities.clock.noteNew(accepted.acceptedAt.unixSeconds, of: accepted.seq)
+            noteActivity(of: accepted)
+        }
         guard
             apps[app].hasGate, !lanes[lane].isIndexing, lanes[lane].spilled.isEmpty, lanes[lane].memory.loading == 0,
             hasRoom(lane, for: message.cost)
@@ -117,7 +121,7 @@ extension RouterMachine {
     private mutating func putBack(_ message: MessageHandle, in lane: LaneID) {
         let movedAt = lanes[lane].movedAt
         // A partly completed message is read back later with its counts, which the ledger keeps.
-        lanes[lane].spilled.putBack(CollectionOfOne(messages[message].accepted.seq))
+        lanes[lane].putBack(CollectionOfOne(messages[message].accepted.seq))
         release(message)
         lanes[lane].movedAt = movedAt
     }
@@ -161,8 +165,13 @@ extension RouterMachine {
         case .failure(let fault):
             // The other messages are requested again, at once if the damaged message is the only problem.
             let rest = seqs.filter { $0 != fault.damaged?.seq }
-            if look.lane == lane { lanes[lane].spilled.pass(rest) } else { lanes[lane].spilled.putBack(rest) }
-            if look.lane == lane { look.lane = nil }
+            if look.lane == lane {
+                look.lane = nil
+                lanes[lane].spilled.pass(rest)
+                lanes[lane].lookedUpTo = PartNumbers()
+            } else {
+                lanes[lane].putBack(rest)
+            }
             guard let one = fault.damaged, !overtaken.contains(one.seq), rest.count < seqs.count else {
                 return ledgerRetry.failed(fault.description, at: now, backoff: policy.retryBackoff)
             }
@@ -201,8 +210,8 @@ extension RouterMachine {
                 tooMany.append(message.accepted.seq)
             }
         }
-        lanes[lane].spilled.putBack(unread)
-        lanes[lane].spilled.putBack(tooMany)
+        lanes[lane].putBack(unread)
+        lanes[lane].putBack(tooMany)
         // Without a gateway the reason is not a lack of room, and a release of room would not wake the lane.
         if !tooMany.isEmpty, apps[app].hasGate { budget.markFull(&lanes[lane].memory) }
     }

@@ -185,13 +185,13 @@ package struct RouterMachine: ~Copyable {
         var earliest = retries.earliest ?? .distantFuture
         if let until = ledgerRetry.until, until > now { earliest = min(earliest, until) }
         if let pagesAt = lookUps.pagesAt, !lookUps.pages.isEmpty, mayWork { earliest = min(earliest, pagesAt) }
-        if halt.fault == nil, let wait = schedule.wait(at: wall) {
+        if mayWork, let wait = schedule.wait(at: wall) {
             // The wall clock may be set at any time, so it is read at least once a minute.
             var at = now + min(wait, .seconds(60))
             if wait == .zero { at = max(ledgerRetry.until ?? at, now + .milliseconds(100)) }
             earliest = min(earliest, at)
         }
-        if halt.fault == nil, activities.earliestEnd < .distantFuture {
+        if mayWork, activities.earliestEnd < .distantFuture {
             // The wall clock may be set at any time.
             let wait = max(0, activities.earliestEnd.milliseconds(since: wall))
             earliest = min(earliest, now + min(.milliseconds(wait), .seconds(60)))

@@ -13,6 +13,9 @@ package struct SpilledQueue: Sendable {
     /// Whether ``look(_:)`` would begin the next round.
     var isLookedThrough: Bool { rest.isEmpty }
 
+    /// Whether ``look(_:)`` would begin with the first of all numbers.
+    var beginsRound: Bool { passed.isEmpty || rest.isEmpty }
+
     /// Removes the numbers for which `isMeant` returns true, and returns how many it had.
     mutating func removeAll(where isMeant: (UInt64) -> Bool) -> Int {
         let before = count

@@ -30,8 +30,9 @@ package protocol Ledger: AnyObject, Sendable {
     /// ``ClaimVerdict/had``. Calls `reply` with a verdict for each device, page by page.
     func claim(_ pages: [ClaimPage], reply: @escaping @Sendable ([[ClaimVerdict]]) -> Void)
 
-    /// Reads waiting messages back, in the order of `seqs`, without those that are completed by now. If messages are
-    /// large, the answer may end early; the caller then asks again for those after the last message in it.
+    /// Reads waiting messages back, in the order of `seqs`, without those that are completed by now. The answer may end
+    /// early, but not before its first message; the caller then asks again for those after the last message in it. An
+    /// empty answer says that all of them are completed.
     func load(_ seqs: [UInt64], reply: @escaping @Sendable (Result<[AcceptedMessage], LedgerFault>) -> Void)
 
     /// Reads the scheduled messages that are due at `time` and follow those released before, at
@@ -167,6 +168,26 @@ package struct RestoredLog: Sendable, Equatable {
     }
 }
 
+/// What is known of the times at which something was stored, in the order of the numbers: they decrease where the clock
+/// was set back.
+package struct StoredTimes: Sendable, Equatable {
+    package private(set) var latest = WallTime.distantPast
+    /// The first number that was stored at an earlier second than one before it; nil if there is none.
+    package private(set) var setBack: UInt64?
+
+    package init() {}
+
+    package mutating func note(_ time: WallTime, of number: UInt64) {
+        if time.unixSeconds < latest.unixSeconds { setBack = min(setBack ?? number, number) }
+        latest = max(latest, time)
+    }
+
+    package mutating func add(_ other: StoredTimes) {
+        latest = max(latest, other.latest)
+        if let number = other.setBack { setBack = min(setBack ?? number, number) }
+    }
+}
+
 /// The messages that waited when the ledger was opened. The router loads them as it has room.
 package struct LedgerBacklog: Sendable {
     /// The numbers of the messages of each lane, ascending.
@@ -175,6 +196,8 @@ package struct LedgerBacklog: Sendable {
     package var times: [(first: UInt64, time: WallTime)]
     /// When the next scheduled message is due; nil if there is none.
     package var nextDue: UnixSeconds?
+    /// The times at which something was stored, as long as its keys are not forgotten.
+    package var stored = StoredTimes()
     /// The apps that operators have paused, and since when.
     package var paused: [AppID: WallTime]
     /// The restore that no start has announced yet; nil if there is none.

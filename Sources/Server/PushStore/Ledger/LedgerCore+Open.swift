@@ -17,7 +17,7 @@ extension LedgerCore {
         let (messages, times) = try core.readMessages()
         var lanes = messages
         try core.readScheduled()
-        try core.readKeys()
+        let stored = try core.readKeys()
         let rows = core.rows
         try core.machine.dedupe.finishRestoring { (seq) throws(StoreError) in try rows.key(of: seq) }
         rows.keyRow = nil
@@ -29,6 +29,7 @@ extension LedgerCore {
             times: times, nextDue: try core.nextDue(), paused: try pausedApps(connection))
         backlog.restored = try RestoreRecord.unannounced(in: connection, heads: core.machine.writer.topics)
         backlog.lanes = lanes.lanes
+        backlog.stored = stored
         core.publish(isWhole: true)
         return (core, backlog)
     }
@@ -173,7 +174,8 @@ extension LedgerCore {
         machine.dedupe.restore(scheduled: scheduled)
     }
 
-    private func readKeys() throws(StoreError) {
+    /// Reads the keys. Returns the times of their rows.
+    private func readKeys() throws(StoreError) -> StoredTimes {
         let sizes = try connection.prepare(
             "SELECT coalesce(sum(length(accepted)), 0), coalesce(sum(length(ended)), 0), min(number) FROM keys")
         _ = try sizes.step()
@@ -181,9 +183,11 @@ extension LedgerCore {
             messages: Int(clamping: sizes.number(0)) / AcceptedKey.size, from: sizes.isNull(2) ? .max : sizes.word(2),
             deliveries: Int(clamping: sizes.number(1)) / EndedKey.size)
         sizes.reset()
-        let rows = try connection.prepare("SELECT number, accepted, ended, completed FROM keys ORDER BY number")
+        let rows = try connection.prepare("SELECT number, accepted, ended, completed, time FROM keys ORDER BY number")
+        var stored = StoredTimes()
         while try rows.step() {
             let number = rows.word(0)
+            stored.note(rows.time(4), of: number)
             let count = unsafe rows.withBlob(1) { $0.count / AcceptedKey.size }
             try check(number, count: count, "keys")
             unsafe rows.withBlob(1) { bytes in
@@ -197,5 +201,6 @@ extension LedgerCore {
                 for index in 0..<(bytes.count / 8) { machine.dedupe.restoreCompleted(unsafe bytes.word(at: 8 * index)) }
             }
         }
+        return stored
     }
 }

@@ -149,7 +149,9 @@ final class PartLoader {
                     try restore?.addBodies(
                         first: word, time: WallTime(milliseconds: try row.value(1)), heads: try row.value(2))
                 case .later: try readLater(word, row)
-                case .keys: try restore?.addKeys(try row.value(1), number: word)
+                case .keys:
+                    try restore?.addKeys(
+                        try row.value(1), number: word, time: WallTime(milliseconds: try row.value(2)))
                 case .cancels: try readCancel(word, row)
                 }
             } catch let error as StoreError {

@@ -18,6 +18,7 @@ struct PartRestore: ~Copyable {
     private var oldest: UInt64?
     private var cancelTimes = CancelTimes()
     private var heads: [Topic: UInt64] = [:]
+    private var stored = StoredTimes()
 
     private struct Topic: Hashable {
         let app: AppID?
@@ -82,7 +83,7 @@ struct PartRestore: ~Copyable {
     }
 
     /// Adds a row of keys.
-    mutating func addKeys(_ bytes: [UInt8], number: UInt64) throws(StoreError) {
+    mutating func addKeys(_ bytes: [UInt8], number: UInt64, time: WallTime) throws(StoreError) {
         try check(number, "groups")
         guard let stored = StoredKeyRow(bytes, number: number) else { throw damaged("groups", number) }
         try check(number, count: stored.row.accepted.count, "groups")
@@ -92,6 +93,7 @@ struct PartRestore: ~Copyable {
         for seq in row.completed { machine.dedupe.restoreCompleted(seq) }
         next = max(next, stored.next)
         oldest = oldest ?? number
+        self.stored.note(time, of: number)
         for head in stored.heads {
             let topic = Topic(app: head.app, kind: head.kind)
             heads[topic] = max(heads[topic] ?? 0, head.seq)
@@ -128,6 +130,7 @@ struct PartRestore: ~Copyable {
         var backlog = LedgerBacklog(times: times, nextDue: lookup.due.nextDue)
         lanes.removeDone(by: machine.dedupe.pending)
         backlog.lanes = lanes.lanes
+        backlog.stored = stored
         for (lane, seqs) in backlog.lanes { machine.backlog.add(lane.app, waiting: seqs.count) }
         let restored = LedgerPart(part, epoch: epoch, machine, lookup, oldest: oldest ?? next, backlog: backlog)
         restored.cancelTimes = cancelTimes

@@ -20,8 +20,12 @@ extension PostgreSQLCore {
         _ seqs: [UInt64], reply: @escaping @Sendable (Result<[AcceptedMessage], LedgerFault>) -> Void
     ) {
         var wanted = WantedMessages()
-        for seq in seqs {
-            guard wanted.rowCount < Self.rowsAtOnce else { break }
+        var behind = seqs[seqs.endIndex...]
+        for (index, seq) in seqs.enumerated() {
+            if wanted.rowCount >= Self.rowsAtOnce {
+                behind = seqs[index...]
+                break
+            }
             guard let part = parts[EventNumber.part(of: seq)], part.isOpen, !unreadable.contains(seq),
                 !part.machine.cancels.contains(seq)
             else { continue }
@@ -36,7 +40,13 @@ extension PostgreSQLCore {
             guard let self else { return reply(.failure(LedgerFault("the ledger is closed"))) }
             switch result {
             case .failure(let fault): reply(.failure(fault))
-            case .success(let stored): answer(loaded(wanted.seqs, stored, epochs), to: reply)
+            case .success(let stored):
+                let (result, unread) = loaded(wanted.seqs, stored, epochs)
+                // All that was read has ended meanwhile. An empty answer would say the same of what was not read.
+                if case .success(let messages) = result, messages.isEmpty, unread.count + behind.count > 0 {
+                    return load(unread + behind, reply: reply)
+                }
+                answer(result, to: reply)
             }
         }
     }
@@ -51,26 +61,29 @@ extension PostgreSQLCore {
         return part
     }
 
+    /// Returns the messages that were read, up to the size of an answer, and the numbers from there on.
     private func loaded(
         _ seqs: [UInt64], _ stored: ReadMessages, _ epochs: [Int: Int64]
-    ) -> Result<[AcceptedMessage], LedgerFault> {
+    ) -> (Result<[AcceptedMessage], LedgerFault>, unread: [UInt64]) {
         var messages: [AcceptedMessage] = []
         var size = 0
-        for seq in seqs where size < Self.answerSize {
+        for (index, seq) in seqs.enumerated() {
             // It may have been completed, or its part lost, while the database answered.
             guard let part = part(of: seq, epochs), !part.machine.cancels.contains(seq),
-                part.machine.dedupe.pending.contains(seq) || part.lookup.due.key(of: seq) != nil,
-                !stored.unread.contains(seq)
+                part.machine.dedupe.pending.contains(seq) || part.lookup.due.key(of: seq) != nil
             else { continue }
+            if size >= Self.answerSize || stored.unread.contains(seq) {
+                return (.success(messages), Array(seqs[index...]))
+            }
             guard let found = stored.found[seq] else {
                 unreadable.insert(seq)
-                return .failure(damaged(seq))
+                return (.failure(damaged(seq)), [])
             }
             let message = part.machine.accepted(seq, found)
             size += message.size
             messages.append(message)
         }
-        return .success(messages)
+        return (.success(messages), [])
     }
 
     private func damaged(_ seq: UInt64) -> LedgerFault {

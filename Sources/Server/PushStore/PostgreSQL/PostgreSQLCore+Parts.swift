@@ -94,6 +94,7 @@ extension PostgreSQLCore {
             backlog.lanes += part.backlog.lanes
             backlog.times += part.backlog.times
             if let due = part.backlog.nextDue { backlog.nextDue = min(backlog.nextDue ?? due, due) }
+            backlog.stored.add(part.backlog.stored)
             part.backlog = LedgerBacklog()
         }
         publish(isWhole: true)

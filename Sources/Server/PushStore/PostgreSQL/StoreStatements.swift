@@ -161,7 +161,7 @@ enum StoreStatements {
         parameters: [.int4, .int8, .int8])
     static let keysAfter = PostgreSQLStatement(
         "keys-after",
-        sql: "SELECT number, keys FROM carillon.groups WHERE part = $1 AND number > $2 ORDER BY number LIMIT $3",
+        sql: "SELECT number, keys, time FROM carillon.groups WHERE part = $1 AND number > $2 ORDER BY number LIMIT $3",
         parameters: [.int4, .int8, .int8])
     static let cancelsAfter = PostgreSQLStatement(
         "cancels-after",

@@ -9,13 +9,13 @@ import Testing
 @Suite struct RouterActivityTests {
     private typealias F = RouterFixtures
 
-    private static func page(_ devices: [Int] = [1], inactive: [Int] = []) -> AudiencePage {
+    static func page(_ devices: [Int] = [1], inactive: [Int] = []) -> AudiencePage {
         AudiencePage(
             devices: devices.map { AudiencePage.Device(id: F.device($0), token: F.token($0)) },
             inactive: inactive.map { F.device($0) }, next: nil)
     }
 
-    private static func update(
+    static func update(
         _ seq: UInt64, to activity: String = "order", _ event: ActivityPart.Event = .update,
         priority: PushPriority = .five, expiresAt: Int64? = nil, at: Int64 = F.second
     ) -> AcceptedMessage {
@@ -29,7 +29,7 @@ import Testing
             message: message, audience: .activities([activity]), needsClaim: true)
     }
 
-    private static func superseded(by seq: UInt64) -> DeliveryOutcome {
+    static func superseded(by seq: UInt64) -> DeliveryOutcome {
         .superseded(by: MessageID("m-\(seq)")!, seq: seq)
     }
 

@@ -61,6 +61,16 @@ private final class ActivityWalk {
     private(set) var cancelled = 0
     /// The newest message of each activity that was given to the gateway, and the newest time that it had.
     private var sent: [String: (seq: UInt64, time: String)] = [:]
+    /// All messages that were accepted.
+    private var accepted: [String: [(seq: UInt64, isEnd: Bool)]] = [:]
+    /// The updates that were accepted behind an end that waited, with the end, and the ends that need not be sent.
+    private var behindEnd: [UInt64: UInt64] = [:]
+    private var undone: Set<UInt64> = []
+    /// The messages that were cancelled, and those that ended because of another one, with that one.
+    private var revoked: Set<UInt64> = []
+    private var endedBy: [UInt64: UInt64] = [:]
+    private var stored = StoredTimes()
+    private var hasGate = true
     private var credit = 2
     private(set) var counts = OutcomeCounts()
     private(set) var fault: String?
@@ -111,8 +121,12 @@ private final class ActivityWalk {
         case 19: pass(.seconds(Int64.random(in: 0...200, using: &random)))
         case 20...21: changeAddresses()
         case 22:
-            credit = Int.random(in: 0...3, using: &random)
-            report([])
+            if !out.isEmpty || Bool.random(using: &random) {
+                credit = Int.random(in: 0...3, using: &random)
+                report([])
+            } else {
+                changeGate()
+            }
         case 24...25: cancel()
         default: if Int.random(in: 0..<6, using: &random) == 0 { restart() } else { setBack() }
         }
@@ -132,12 +146,27 @@ private final class ActivityWalk {
             seq: next, acceptedAt: wall, fingerprint: F.identities.message(of: F.shop, id: message.id),
             message: message,
             audience: .activities([name]), needsClaim: true)
+        noteOrder(of: accepted, to: name, isEnd: event == .end)
         waiting[next] = accepted
         next += 1
         // The ledger counts a message before the router has it, and may have stored more than that.
         let wait = ActivityWait(message, to: F.identities.activity(of: F.shop, name: name))
         if waits.state.admit(wait) { waits.state.stored(wait.activity, as: accepted.seq) }
         machine.accepted([accepted])
+    }
+
+    private func noteOrder(of accepted: AcceptedMessage, to name: String, isEnd: Bool) {
+        stored.note(accepted.acceptedAt, of: accepted.seq)
+        self.accepted[name, default: []].append((accepted.seq, isEnd))
+        let end = self.accepted[name]?.last { $0.isEnd }?.seq ?? 0
+        if !isEnd, waiting[end] != nil, !leaving.contains(end) { behindEnd[accepted.seq] = end }
+    }
+
+    private func changeGate() {
+        hasGate.toggle()
+        taken = 0
+        _ = machine.gateChanged(F.shop, isThere: hasGate)
+        report([])
     }
 
     private func answerGateway() {
@@ -166,6 +195,8 @@ private final class ActivityWalk {
             guard let seq = open.randomElement(using: &random), let message = waiting[seq] else { return }
             leaving.insert(seq)
             cancelled += 1
+            undone.insert(seq)
+            revoked.insert(seq)
             let part = CancelOrder.Part(
                 seq: seq, lane: Lane(activitiesOf: F.shop), named: nil, begin: message.begin)
             machine.cancelled([CancelOrder(number: seq, parts: [part])])
@@ -200,7 +231,9 @@ private final class ActivityWalk {
                     audience: message.audience, needsClaim: true, counts: tally[seq] ?? OutcomeCounts())
             }
         }
-        machine.loaded(.success(read), lane: load.lane, seqs: load.seqs)
+        // The ledger may end its answer early.
+        let count = Int.random(in: 0..<3, using: &random) > 0 ? read.count : Int.random(in: 1...3, using: &random)
+        machine.loaded(.success(Array(read.prefix(count))), lane: load.lane, seqs: load.seqs)
     }
 
     private func answerClaim() {
@@ -238,13 +271,15 @@ private final class ActivityWalk {
         machine = Self.machine(now, wall, waits)
         (out, pages, loads, claims, taken, recalled) = ([], [], [], [], 0, 0)
         for seq in leaving { end(seq) }
+        hasGate = true
         start()
-        machine.backlog(
-            LedgerBacklog(
-                lanes: waiting.isEmpty ? [] : [(Lane(activitiesOf: F.shop), waiting.keys.sorted())],
-                times: waiting.keys.sorted().map { ($0, waiting[$0]!.acceptedAt) }))
-        // A clock that was set back before the restart is not remembered.
-        for name in sent.keys { sent[name]?.time = "" }
+        var backlog = LedgerBacklog(
+            lanes: waiting.isEmpty ? [] : [(Lane(activitiesOf: F.shop), waiting.keys.sorted())],
+            times: waiting.keys.sorted().map { ($0, waiting[$0]!.acceptedAt) })
+        backlog.stored = stored
+        machine.backlog(backlog)
+        // What had ended by then is not known any more.
+        behindEnd = behindEnd.filter { waiting[$0.value] != nil }
     }
 
     // MARK: What the machine does
@@ -293,8 +328,11 @@ private final class ActivityWalk {
             tally[record.seq, default: OutcomeCounts()].add(final)
             counts.add(final)
         }
+        if record.outcome.final == .expired { undone.insert(record.seq) }
+        if record.outcome == .expiredBecause(.ended) { endedBy[record.seq] = behindEnd[record.seq] }
         if case .superseded(_, let newer) = record.outcome {
             check(newer > record.seq, "\(record.seq) is superseded by the older \(newer)")
+            endedBy[record.seq] = newer
         }
     }
 
@@ -337,13 +375,31 @@ private final class ActivityWalk {
             check(seq >= last.seq, "\(seq) to \(name) is sent after \(last.seq)")
             check(time >= last.time, "\(seq) to \(name) has the time \(time) after \(last.time)")
         }
+        checkOrder(of: message, to: name)
         sent[name] = (seq, time)
         taken += 1
         out.append(delivery)
     }
 
+    /// Returns whether neither a message nor the one because of which it ended was cancelled.
+    private func isInForce(_ seq: UInt64) -> Bool {
+        if revoked.contains(seq) { return false }
+        return endedBy[seq].map(isInForce) ?? true
+    }
+
+    /// Nothing newer was accepted and not cancelled, and no end before it.
+    private func checkOrder(of message: AcceptedMessage, to name: String) {
+        let isEnd = message.message.activity?.event == .end
+        let newer = accepted[name]?.last { ($0.isEnd || !isEnd) && isInForce($0.seq) }?.seq ?? 0
+        check(newer <= message.seq, "\(message.seq) to \(name) is sent although there is \(newer)")
+        if let end = behindEnd[message.seq] {
+            check(undone.contains(end), "\(message.seq) to \(name) is sent behind the end \(end)")
+        }
+    }
+
     /// Lets everything go well until nothing waits.
     func recover() {
+        if !hasGate { changeGate() }
         credit = 100
         var rounds = 0
         // The numbers of cancelled messages leave their lane when it is read.

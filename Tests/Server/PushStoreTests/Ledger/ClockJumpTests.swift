@@ -54,6 +54,26 @@ import Testing
         }
     }
 
+    @Test(arguments: LedgerKind.allCases)
+    func `The times that were stored are known after a restart, also where the clock was set back`(
+        kind: LedgerKind
+    ) async throws {
+        try await withLedger(on: kind) { scene in
+            let ahead = WallTime(milliseconds: scene.clock.withLock { $0 }) + .seconds(1200)
+            #expect(scene.backlog.stored == StoredTimes())
+            scene.setClock(by: .seconds(1200))
+            _ = await scene.accept(push("a"))
+            try await scene.reopen()
+            #expect(scene.backlog.stored.latest == ahead && scene.backlog.stored.setBack == nil)
+            scene.setClock(by: .seconds(-1200))
+            let seq = await scene.accept(push("b")).seq
+            for _ in 0..<2 {
+                try await scene.reopen()
+                #expect(scene.backlog.stored.latest == ahead && scene.backlog.stored.setBack == seq)
+            }
+        }
+    }
+
     /// The clock is right again within a day each time, and less than the window passes.
     @Test(arguments: 0..<UInt64(RunKind.rounds(2, long: 12)))
     func `Any jump of the clock leaves what is remembered`(seed: UInt64) async throws {

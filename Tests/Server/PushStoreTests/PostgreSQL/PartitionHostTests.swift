@@ -105,6 +105,39 @@ import Testing
         await admin.close()
     }
 
+    /// The messages of one part, which are read first, leave while the database answers.
+    @Test func `A part that moves while messages are read does not take those of other parts with it`() async throws {
+        var (options, admin) = try await Self.store(parts: 2)
+        let proxy = try CuttingProxy(to: try await SharedPostgreSQL.shared.server().port)
+        options.hosts = [PostgreSQLHost(name: "127.0.0.1", port: proxy.port)]
+        let node = try await LedgerNode(options)
+        let epochs = [try await admin.raise(0), try await admin.raise(1)]
+        for part in 0..<2 { try await node.open(part, epoch: epochs[part]) }
+        var seqs: [[UInt64]] = [[], []]
+        var index = 0
+        while seqs[0].count < 20 || seqs[1].count < 5 {
+            index += 1
+            let request = push("m\(index)")
+            let part = node.ledger.map.partition(of: request).number
+            if seqs[part].count == (part == 0 ? 20 : 5) { continue }
+            // Each has a row of its own.
+            seqs[part].append(try #require(await node.accept([request])[0].seq))
+        }
+        // Only the connection that reads is held.
+        proxy.mark("FROM carillon.bodies")
+        #expect(try await node.load([seqs[1][0]]).map(\.seq) == [seqs[1][0]])
+        let seen = proxy.held.events.count
+        proxy.holdMarked(.answers)
+        let (asked, left) = (seqs[0] + seqs[1], seqs[1])
+        async let read = node.load(asked)
+        await proxy.held.wait(count: seen + 1)
+        await node.drain(0, epoch: epochs[0])
+        proxy.release(.answers)
+        #expect(try await read.map(\.seq) == left)
+        await node.ledger.close()
+        await admin.close()
+    }
+
     @Test func `A drain ends when the deliveries under way are recorded`() async throws {
         let (options, admin) = try await Self.store(parts: 1)
         let node = try await LedgerNode(options)
