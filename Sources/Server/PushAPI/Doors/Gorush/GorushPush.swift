@@ -3,7 +3,7 @@ import PushLoop
 package import PushModel
 package import PushPipeline
 import PushStore
-import PushTime
+package import PushTime
 package import PushTransport
 import PushWire
 
