@@ -1,8 +1,6 @@
 /// The TLS configuration of a client. The server's chain and name are always verified; this cannot be disabled.
 package struct TLSClientConfiguration: Sendable {
     package var trust: TLSTrust
-    /// What ``trust`` names, if it has been read before.
-    package var roots: TLSRoots?
     /// The certificate and key for servers that request a client certificate.
     package var identity: TLSIdentity?
     /// The protocols to offer by ALPN, best first. If any is offered, the server must select one of them.

@@ -12,6 +12,8 @@ struct ActivityTable {
         var newest: Newest
         /// The highest number of a message so far, which is that of a message behind an end if there is one.
         var last: UInt64
+        /// The highest number of a message that has had its turn.
+        var turnedUpTo: UInt64 = 0
         /// The message that is looked up or sent.
         var current: MessageHandle?
         /// The newest message, if it is in memory and waits for the end of the current one.
@@ -107,8 +109,8 @@ struct ActivityTable {
 
     /// Forgets an activity if nothing of it waits, after a message that had its turn has ended.
     mutating func forgetIfIdle(_ activity: UInt64, after seq: UInt64) {
-        guard let state = states[activity], state.isNewestGone, state.last <= seq, state.current == nil,
-            state.next == nil, state.parked == nil
+        guard let state = states[activity], state.isNewestGone, state.last <= max(seq, state.turnedUpTo),
+            state.current == nil, state.next == nil, state.parked == nil
         else { return }
         states[activity] = nil
         waits.ended(activity, upTo: state.last)

@@ -79,6 +79,7 @@ extension RouterMachine {
                 app: app, newest: ActivityTable.Newest(accepted), last: accepted.seq)
         }
         guard let state = activities[activity] else { return true }
+        activities[activity]?.turnedUpTo = max(state.turnedUpTo, accepted.seq)
         if accepted.seq > state.newest.seq {
             endUnaddressed(message, as: .expiredBecause(.ended))
             return false

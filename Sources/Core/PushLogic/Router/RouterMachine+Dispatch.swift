@@ -147,7 +147,9 @@ extension RouterMachine {
         lanes[lane].prepared -= page.count
         let isPageDone = messages[message].fanOut?.finish(page.count) == true
         if messages[message].fanOut?.left ?? 0 > 0 {
-            if lane.isBrief { lanes[lane].ready.prepend(message) } else { lanes[lane].ready.append(message) }
+            // One with many devices left, as of a user, takes turns with the others.
+            let isFirst = lane.isBrief && messages[message].fanOut?.left ?? 0 <= Lane.briefLimit
+            if isFirst { lanes[lane].ready.prepend(message) } else { lanes[lane].ready.append(message) }
         }
         // The message may be complete afterward.
         if isPageDone { continueSearch(for: message) }

@@ -170,22 +170,24 @@ extension RouterMachine {
     ) {
         look.lane = nil
         var rest: [UInt64] = []
-        var ended = 0
+        var expired = 0
         for message in messages {
             let held = HeldMessage(message, lane: lane)
             lanes[lane].memory.noteCost(held.cost)
             if lanes[lane].isIndexing, !cancelled.contains(message.seq) { noteActivity(of: message) }
-            if lane.kind == .activities ? endsOnDisk(held, isExpired: isExpired(held)) : isExpired(held) {
+            let isExpired = isExpired(held)
+            let ends = lane.kind == .activities ? endsOnDisk(held, isExpired: isExpired) : isExpired
+            if ends || isExpired, !lanes[lane].isIndexing { expired += 1 }
+            if ends, !cancelled.contains(message.seq) {
                 // A partly completed message is claimed first and expires then.
                 begin(add(held))
-                ended += 1
             } else {
                 rest.append(message.seq)
             }
         }
         lanes[lane].spilled.pass(rest)
         // If most messages have expired, the next ones probably have too.
-        if ended * 2 > messages.count { expiry.sweepAt = now }
+        if expired * 2 > messages.count { expiry.sweepAt = now }
         guard !unread.isEmpty, mayWork, isQuiet(lane), expiry.messages.isEmpty else {
             return lanes[lane].spilled.unlook(unread)
         }

@@ -90,18 +90,20 @@ final class ServedWebhooks: WebhookService {
     /// The log ends here for webhooks that are new.
     private func begin(_ new: [LoadedWebhook]) async throws {
         guard !new.isEmpty else { return }
-        let newest = try await parts.events.log.bounds().first?.newest ?? 0
-        parts.waiting.committed(upTo: CollectionOfOne(newest))
-        for loaded in new { await begin(loaded, after: newest) }
+        let bounds = try await parts.events.log.bounds().first ?? LogBounds(oldest: 0, newest: 0)
+        parts.waiting.committed(upTo: CollectionOfOne(bounds.newest))
+        for loaded in new { await begin(loaded, with: bounds) }
     }
 
-    private func begin(_ loaded: LoadedWebhook, after newest: UInt64) async {
+    private func begin(_ loaded: LoadedWebhook, with bounds: LogBounds) async {
         let name = loaded.settings.name
         let file = WebhookFile(of: name, in: directory)
         let machine: WebhookMachine
         do {
             let record = try await parts.files.run { try file.read() }
-            machine = record.map { WebhookMachine($0) } ?? WebhookMachine(WebhookRecord(after: newest), isStored: false)
+            machine =
+                record.map { WebhookMachine($0) }
+                ?? WebhookMachine(WebhookRecord(after: bounds.newest), isStored: false)
         } catch {
             // The file stays as it is until an operator decides: a newer Carillon may be able to read it.
             parts.log.error(
@@ -111,7 +113,7 @@ final class ServedWebhooks: WebhookService {
                 """,
                 [.webhook: name, .file: file.path, .error: "\(error)"])
             parts.announce(EventDraft(.webhookDisabled, ofWebhook: name, reason: WebhookAnswer.Reason.damaged.rawValue))
-            machine = WebhookMachine(WebhookRecord(after: 0, standing: .damaged))
+            machine = WebhookMachine(WebhookRecord(after: bounds.oldest - min(1, bounds.oldest), standing: .damaged))
         }
         let webhook = Webhook(
             loaded, machine: machine, at: WebhookFilePlace(file: file, files: parts.files), parts: parts)

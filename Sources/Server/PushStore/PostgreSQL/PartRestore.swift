@@ -19,17 +19,20 @@ struct PartRestore: ~Copyable {
     private var cancelTimes = CancelTimes()
     private var heads: [Topic: UInt64] = [:]
     private var stored = StoredTimes()
+    private let latest: WallTime
 
     private struct Topic: Hashable {
         let app: AppID?
         let kind: EventKind
     }
 
+    /// - Parameter latest: The latest time that a row can have. Later ones are of a clock that was wrong.
     init(
         _ part: Int, of count: Int, epoch: Int64, identities: Identities, retention: LedgerRetention, storeName: String,
-        activityWaits: SharedActivityWaits
+        activityWaits: SharedActivityWaits, latest: WallTime
     ) {
         self.part = part
+        self.latest = latest
         self.epoch = epoch
         next = EventNumber.base(of: part) + 1
         lookup.forgottenUpTo = EventNumber.base(of: part)
@@ -93,7 +96,7 @@ struct PartRestore: ~Copyable {
         for seq in row.completed { machine.dedupe.restoreCompleted(seq) }
         next = max(next, stored.next)
         oldest = oldest ?? number
-        self.stored.note(time, of: number)
+        if time <= latest { self.stored.note(time, of: number) }
         for head in stored.heads {
             let topic = Topic(app: head.app, kind: head.kind)
             heads[topic] = max(heads[topic] ?? 0, head.seq)

@@ -42,7 +42,7 @@ extension PostgreSQLCore {
         self.loading[number] = loading
         let restore = PartRestore(
             number, of: partCount, epoch: epoch, identities: identities, retention: retention, storeName: storeName,
-            activityWaits: published.withLock { $0.activityWaits })
+            activityWaits: published.withLock { $0.activityWaits }, latest: settings.clock() + Self.tolerance)
         let loader = PartLoader(number, epoch: epoch, on: reads, into: restore, storeName: storeName) {
             [weak self, weak loading] result in
             guard let self, let loading else { return }

@@ -91,7 +91,7 @@ extension PostgreSQLCore {
     // MARK: Rows that are dated ahead
 
     /// A row with a time further ahead than this was written while the clock of the database was wrong.
-    private static let tolerance: Duration = .seconds(3600)
+    static let tolerance: Duration = .seconds(3600)
 
     /// Asks for the end of the rows that are dated ahead, if it is needed. Returns whether it does.
     private func addJump(of part: LedgerPart, to section: PostgreSQLSection) -> Bool {

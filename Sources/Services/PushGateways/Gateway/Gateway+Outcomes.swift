@@ -187,22 +187,16 @@ extension Gateway {
             latency: ended.latency)
     }
 
-    /// How often a delivery that can expire comes back without an attempt before it waits for a while.
-    private static let maxReturns = 8
-
     private func requeue(_ delivery: Delivery, orRetry refusal: Refusal, latency: Duration) {
-        var mark = marks[delivery.ticket] ?? Mark()
-        let isWritten = delivery.attempt != mark.attempt
         // A delivery that was not written, or that the peer discarded because of another one, waits as before.
-        if !isWritten, delivery.deadline == nil { return resends.append(delivery) }
-        mark.requeues += isWritten ? 1 : 0
-        // A connection for which it is too late returns it at once, and would so without an end.
-        mark.returns += isWritten ? 0 : 1
+        if delivery.attempt == marks[delivery.ticket]?.attempt ?? 0 { return resends.append(delivery) }
+        var mark = marks[delivery.ticket] ?? Mark()
+        mark.requeues += 1
         mark.attempt = delivery.attempt
-        guard mark.requeues <= settings.policy.requeueLimit, mark.returns <= Self.maxReturns else {
+        guard mark.requeues <= settings.policy.requeueLimit else {
             // Many requeues count as one failed attempt for the delay, because they may all have happened within a
             // moment.
-            let failures = Int(delivery.attempt) / max(1, mark.requeues)
+            let failures = Int(delivery.attempt) / mark.requeues
             let delay = machine.retryDelay(attempt: failures, asked: refusal.retryAfter)
             return report(
                 delivery, as: .refused(refusal, retryAfter: delay, of: delivery.message), latency: latency)

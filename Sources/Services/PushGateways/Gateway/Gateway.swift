@@ -26,8 +26,6 @@ package actor Gateway: DeliveryGate {
     /// The state of a delivery that was requeued. Few deliveries have one.
     struct Mark {
         var requeues = 0
-        /// How often it has come back without an attempt, of one that can expire.
-        var returns = 0
         /// The number of attempts at the last requeue.
         var attempt: UInt16 = 0
         var refusedToken: UInt64?

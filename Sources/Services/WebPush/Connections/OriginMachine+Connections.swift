@@ -135,31 +135,32 @@ extension OriginMachine {
     /// Tells that the breaker of an origin has opened. Origins come from outside, so it does so once in a while for all
     /// that have the same name in the settings.
     private mutating func announce(_ index: Int, now: MonotonicTime) {
-        guard let until = slots[index].health.opensUntil else { return }
-        let failing = failing(slots[index])
+        guard let until = slots[index].health.opensUntil, let failing = failing(slots[index]) else { return }
         if let last = announced[failing.name], now < last + limits.announceEvery { return }
         announced[failing.name] = now
         actions.append(.announce(failing, for: until - now))
     }
 
-    private func failing(_ slot: OriginSlot) -> FailingOrigin {
+    /// Returns nil for a host that does not exist below a name with an asterisk: anybody can make up such an endpoint.
+    private func failing(_ slot: OriginSlot) -> FailingOrigin? {
         let name = rules.name(of: slot.origin)
         guard let fault = slot.fault, name.hasPrefix("*.") else { return FailingOrigin(name, fault: slot.fault) }
+        if fault.code == .nameNotFound { return nil }
         // The host belongs to the address of a device.
         return FailingOrigin(
             name, fault: ConnectionFault(fault.code, sentence: fault.sentence.replacing(slot.origin.host, with: name)))
     }
 
     /// The origins whose breaker is open or half-open, by their names in the settings. One that nothing was sent to for
-    /// long is left out.
+    /// long is left out. Of several with one name, it is the last one that was used.
     func failingOrigins(now: MonotonicTime) -> [FailingOrigin] {
-        var found: [String: FailingOrigin] = [:]
+        var found: [String: (origin: FailingOrigin, usedAt: MonotonicTime)] = [:]
         for slot in slots where slot.health.isOpen || slot.health.isHalfOpen {
-            guard now - slot.usedAt < limits.failingFor else { continue }
-            let failing = failing(slot)
-            if found[failing.name]?.fault == nil { found[failing.name] = failing }
+            guard now - slot.usedAt < limits.failingFor, let failing = failing(slot) else { continue }
+            if let other = found[failing.name], other.usedAt > slot.usedAt { continue }
+            found[failing.name] = (failing, slot.usedAt)
         }
-        return found.values.sorted { $0.name < $1.name }
+        return found.values.map(\.origin).sorted { $0.name < $1.name }
     }
 
     private func find(_ id: ConnectionID) -> (slot: Int, link: Int)? {

@@ -154,6 +154,19 @@ import Testing
         #expect(desk.pages.count == (users > 16 ? 2 : 3))
     }
 
+    @Test func `A user with many devices takes turns with messages to one device`() {
+        var policy = RouterPolicy()
+        policy.laneQuantum = 10
+        let desk = Desk(policy, credit: 10)
+        desk.accept(F.accepted(1, to: .users(["guest"])))
+        let devices = (0..<100).map { AudiencePage.Device(id: F.device($0), token: F.token($0)) }
+        desk.machine.pageCame(AudiencePage(devices: devices, next: nil), for: desk.pages[0].message)
+        desk.run()
+        desk.accept(F.accepted(2, to: F.tokens(200..<201)))
+        desk.report([], credit: 20)
+        #expect(desk.out.contains { $0.message.id.text == "m-2" })
+    }
+
     @Test func `Users with many devices do not fill memory with devices that are looked up`() {
         var policy = RouterPolicy()
         policy.begunAnyway = 2

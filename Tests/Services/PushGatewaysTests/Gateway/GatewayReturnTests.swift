@@ -120,24 +120,6 @@ import Testing
         await loop.shutDown()
     }
 
-    @Test func `A delivery that has expired only for its connections is not handed over again and again`() async {
-        let scene = GatewayScene(on: loop)
-        await scene.on { scene in
-            scene.world.wallClock = { [unowned scene] in scene.wall + .seconds(3600) }
-            _ = scene.submit(1, expiresAt: scene.wall.seconds + 100)
-        }
-        await scene.pass(.seconds(2))
-        guard case .retry(_, let delay)? = await scene.outcome(1) else {
-            Issue.record("\(await scene.allOutcomes()), \(await scene.on { $0.world.handOvers }) hand-overs")
-            return
-        }
-        #expect(delay >= .milliseconds(500))
-        #expect(await scene.on { $0.world.handOvers } < 10)
-        #expect(await scene.gateway.status().queue == 0)
-        #expect(await scene.drain(within: .seconds(1)))
-        await loop.shutDown()
-    }
-
     @Test func `A delivery with expires_at 0 that is never processed is not rejected`() async {
         let scene = GatewayScene(on: loop) { $0.answer = { _, _ in .notProcessed } }
         await scene.on { _ = $0.submit(1, expiresAt: 0) }

@@ -392,7 +392,7 @@ import Testing
 
     @Test("An origin that answers again is not failing, and the next failure of its answers has no fault")
     func recovered() {
-        let play = MachinePlay(limits: { $0.health.failures = 1 })
+        let play = MachinePlay(limits: { $0.health.failures = 1 }, rules: { $0.patterns = ["a.test"] })
         play.deliver(0..<1, to: "a.test")
         _ = play.turn()
         play.machine.lookedUp(1, nil, now: play.now)
@@ -421,19 +421,23 @@ import Testing
     func names() {
         let play = MachinePlay(limits: { $0.health.failures = 1 })
         var told: [String] = []
-        for number in 0..<50 {
-            play.deliver(number..<number + 1, to: "secret\(number).test")
-            for text in play.turn() {
-                guard text.hasPrefix("look up "), let id = UInt32(text.split(separator: " ")[2]) else { continue }
-                let sentence = "cannot look up secret\(number).test: no such name"
-                play.machine.lookedUp(
-                    id, nil, because: ConnectionFault(.nameNotFound, sentence: sentence), now: play.now)
+        func fail(_ numbers: Range<Int>, _ code: ConnectionFault.Code) {
+            for number in numbers {
+                play.deliver(number..<number + 1, to: "secret\(number).test")
+                for text in play.turn() {
+                    guard text.hasPrefix("look up "), let id = UInt32(text.split(separator: " ")[2]) else { continue }
+                    let fault = ConnectionFault(code, sentence: "secret\(number).test: it failed")
+                    play.machine.lookedUp(id, nil, because: fault, now: play.now)
+                }
+                told += play.turn().filter { $0.hasPrefix("failing") }
             }
-            told += play.turn().filter { $0.hasPrefix("failing") }
         }
-        #expect(told == ["failing *.test name_not_found cannot look up *.test: no such name"])
-        let failing = play.machine.failingOrigins(now: play.now)
-        #expect(failing.map(\.sentence) == ["cannot look up *.test: no such name"])
+        // Anybody can make up a host below a name with an asterisk.
+        fail(0..<10, .nameNotFound)
+        #expect(told == [] && play.machine.failingOrigins(now: play.now) == [])
+        fail(10..<50, .refused)
+        #expect(told == ["failing *.test refused *.test: it failed"])
+        #expect(play.machine.failingOrigins(now: play.now).map(\.sentence) == ["*.test: it failed"])
         #expect(play.machine.announced.count == 1)
     }
 }
