@@ -5,7 +5,9 @@ extension RunningDiagnosis {
         let all = minute.sent + minute.rejected
         var found: [Finding] = []
         // An open circuit breaker is the finding of the app, and so is an app that is not ready.
-        if all == 0, minute.deferred >= Self.maxDeferred, facts.openBreakers.isEmpty, facts.statistics.ready {
+        if all == 0, minute.deferred >= Self.maxDeferred, facts.openBreakers.isEmpty, facts.failing.isEmpty,
+            facts.statistics.ready
+        {
             found.append(
                 Finding(
                     .warning, .deferrals,
