@@ -249,7 +249,7 @@ struct HTTP1HeadParser {
 
     // MARK: Text
 
-    private static func isBlank(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 }
+    static func isBlank(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 }
 
     private static func isHostByte(_ byte: UInt8) -> Bool {
         switch byte {

@@ -113,9 +113,8 @@ package struct HTTP1ResponseMachine {
 
     /// Spaces and tabs around the value of a field are no part of it.
     private static func withoutBlanks(_ value: Substring) -> Substring {
-        func isBlank(_ byte: UInt8) -> Bool { byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t") }
-        guard let first = value.utf8.firstIndex(where: { !isBlank($0) }),
-            let last = value.utf8.lastIndex(where: { !isBlank($0) })
+        guard let first = value.utf8.firstIndex(where: { !HTTP1HeadParser.isBlank($0) }),
+            let last = value.utf8.lastIndex(where: { !HTTP1HeadParser.isBlank($0) })
         else { return "" }
         return value[first..<value.utf8.index(after: last)]
     }

@@ -5,12 +5,12 @@ package import PushTransport
 /// load reads the files again.
 package final class TLSContexts: Sendable {
     private struct Shared {
-        var roots: [String?: TLSRoots] = [:]
+        var roots: [Configuration.Endpoint.Trust: TLSRoots] = [:]
         var contexts: [Key: TLSContext] = [:]
     }
 
     private struct Key: Hashable {
-        let file: String?
+        let trust: Configuration.Endpoint.Trust
         let alpn: [String]
     }
 
@@ -38,10 +38,9 @@ package final class TLSContexts: Sendable {
     package func client(
         _ trust: Configuration.Endpoint.Trust, alpn: [String], identity: TLSIdentity? = nil
     ) throws -> TLSContext {
-        let file: String? = if case .file(let path) = trust { path } else { nil }
         let roots = try roots(trust)
         return try shared.withLock { shared in
-            let key = Key(file: file, alpn: alpn)
+            let key = Key(trust: trust, alpn: alpn)
             if identity == nil, let known = shared.contexts[key] { return known }
             let context = try TLSContext.client(
                 TLSClientConfiguration(trust: .shared(roots), identity: identity, alpn: alpn))
@@ -51,10 +50,9 @@ package final class TLSContexts: Sendable {
     }
 
     private func roots(_ trust: Configuration.Endpoint.Trust) throws -> TLSRoots {
-        let file: String? = if case .file(let path) = trust { path } else { nil }
-        return try shared.withLock { shared in
-            let roots = try shared.roots[file] ?? trust.forTLS.roots()
-            shared.roots[file] = roots
+        try shared.withLock { shared in
+            let roots = try shared.roots[trust] ?? trust.forTLS.roots()
+            shared.roots[trust] = roots
             return roots
         }
     }

@@ -53,7 +53,7 @@ extension Configuration {
     }
 
     package struct Endpoint: Sendable, Equatable, CustomStringConvertible {
-        package enum Trust: Sendable, Equatable, CustomStringConvertible {
+        package enum Trust: Sendable, Hashable, CustomStringConvertible {
             /// The roots that this machine trusts.
             case system
             /// The roots in a PEM file, and no others.

@@ -130,7 +130,8 @@ actor ServedGateways {
         } else if status.isHalted || !loaded.connectsLike(old) {
             gateway.credentialChanged(
                 connect: loaded.gateway.connect(
-                    resolver: dependencies.resolver, permit: dependencies.pipeline.permit, wallClock: wallClock),
+                    resolver: dependencies.resolver, permit: dependencies.pipeline.permit,
+                    wallClock: dependencies.pipeline.wallClock),
                 tokens: tokens(loaded, reportingTo: served.journal),
                 endpoint: loaded.gateway.hostPort)
             dependencies.log.notice(
@@ -149,9 +150,6 @@ actor ServedGateways {
         watch(loaded, reportingTo: served.journal)
     }
 
-    /// The time by which messages expire and tokens are signed.
-    private var wallClock: @Sendable () -> WallTime { { [clock = dependencies.pipeline.clock] in clock.now } }
-
     private func open(_ loaded: LoadedApp, connections: ClosedRange<Int>, journal known: GatewayJournal?) {
         let app = loaded.app
         let journal = known ?? makeJournal(app)
@@ -162,7 +160,8 @@ actor ServedGateways {
         }
         let own = dependencies.loops.next()
         var settings = loaded.gateway.settings(
-            resolver: dependencies.resolver, permit: dependencies.pipeline.permit, wallClock: wallClock)
+            resolver: dependencies.resolver, permit: dependencies.pipeline.permit,
+            wallClock: dependencies.pipeline.wallClock)
         if loaded.gateway.service.connector.lookUp == nil { settings.lookUp = lookUps.lookUp }
         settings.policy.minimum = connections.lowerBound
         settings.policy.maximum = connections.upperBound

@@ -61,6 +61,8 @@ final class Pipeline: Sendable {
     var permit: SendingPermit? { node?.permit }
     /// The time by which messages expire and are due.
     let clock: SharedClock
+    /// The time by which messages expire, and tokens and requests are signed. In a cluster, it is that of the database.
+    var wallClock: @Sendable () -> WallTime { { [clock] in clock.now } }
     /// The place of the key that encrypts the secrets of API keys.
     var sealing: SealingKeySource { stores.sealing }
 

@@ -38,7 +38,7 @@ struct ServedEndpoints {
         let push = GorushPush(
             settings, intake: pipeline.intake, events: pipeline.ledger, waiting: pipeline.waiting,
             identities: pipeline.ledger.identities, apps: apps, counts: counts,
-            wallClock: { [clock = pipeline.clock] in clock.now })
+            wallClock: pipeline.wallClock)
         return [
             AnyEndpoint(responding: push, as: GorushPush.operation.moved(to: settings.path)),
             AnyEndpoint(

@@ -80,7 +80,7 @@ struct ServerParts: Sendable {
                 loops: threads.loops,
                 tokens: ServiceTokens(
                     on: threads.home, resolver: NameResolver(pool: threads.lookUps),
-                    wallClock: { [clock = pipeline.clock] in clock.now }),
+                    wallClock: pipeline.wallClock),
                 resolver: NameResolver(pool: threads.lookUps), files: threads.files, metrics: metrics, expiry: expiry,
                 serverCertificate: certificate, pipeline: pipeline, directory: base.directory.path, log: base.log))
         pipeline.node?.whenSharedRead { [weak gateways] shared in Task { await gateways?.follow(shared) } }

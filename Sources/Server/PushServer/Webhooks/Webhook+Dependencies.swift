@@ -24,7 +24,7 @@ extension Webhook {
         init(_ pipeline: Pipeline, on loop: EventLoop, files: BlockingPool, log: Logger) {
             self.init(
                 pipeline.ledger, pipeline.waiting, on: loop, files: files, log: log,
-                wallClock: { [clock = pipeline.clock] in clock.now }
+                wallClock: pipeline.wallClock
             ) { pipeline.announce($0) }
         }
 
