@@ -110,6 +110,22 @@ class Wire:
         except ConnectionError:
             return False
 
+    def send_until_answered(self, data):
+        """Sends bytes until the server answers: one that refuses a long body reads more of it only for a while, and the
+        answer is lost to a client that sends for longer. Returns whether the server took all of them."""
+        rest = memoryview(data)
+        while rest:
+            answers, _, _ = select.select([self.socket], [self.socket], [])
+            if answers:
+                return False
+            try:
+                rest = rest[self.socket.send(rest[:1 << 16], sockets.MSG_DONTWAIT):]
+            except BlockingIOError:
+                continue
+            except ConnectionError:
+                return False
+        return True
+
     def head(self, method, target, fields=(), body=b"", host=None):
         lines = [f"{method} {target} HTTP/1.1", f"Host: {host or self.host}"]
         lines += [f"{name}: {value}" for name, value in fields]
@@ -128,8 +144,9 @@ class Wire:
         return self.head(method, target, fields, body, host) + body
 
     def ask(self, method, target, *words, **more):
-        # A server that refuses a long body closes the connection when it has read more of it for a while.
-        taken = self.send(self.request(method, target, *words, **more))
+        request = self.request(method, target, *words, **more)
+        # One that the buffers of sockets hold is on its way before the server can refuse it.
+        taken = self.send(request) if len(request) < 1 << 16 else self.send_until_answered(request)
         answer = self.answer(is_head=method == "HEAD")
         assert taken or answer, "the connection was closed"
         return answer
