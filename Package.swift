@@ -312,7 +312,7 @@ let rooms: KeyValuePairs<String, [Target]> = [
             dependencies: [
                 "APNs", "PushAPI", "PushStore", "PushLogic", "PushWire", "PushModel", "PushTime", "PushTransport",
                 "PushLoop", "PushRandom", "JSON5", "TestSupport", "TestTraits", "ServerTestSupport",
-                "PushConfiguration", "FCM",
+                "PushConfiguration", "FCM", "Receipts",
             ], swiftSettings: settings),
         .testTarget(
             name: "PushConsoleTests",

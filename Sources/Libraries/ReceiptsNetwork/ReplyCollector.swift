@@ -82,6 +82,20 @@ final class ReplyCollector: NSObject, URLSessionDataDelegate, Sendable {
     }
 
     func urlSession(
+        _ session: URLSession, task: URLSessionTask, didReceive challenge: URLAuthenticationChallenge,
+        completionHandler: @escaping @Sendable (URLSession.AuthChallengeDisposition, URLCredential?) -> Void
+    ) {
+        #if canImport(FoundationNetworking)
+        // URLSession on Linux asks for credentials when the whole answer with status 401 has arrived, and forgets the
+        // task if it gets none. The answer is the response; the task is then ended.
+        urlSession(session, task: task, didCompleteWithError: nil)
+        DispatchQueue.global().async { completionHandler(.rejectProtectionSpace, nil) }
+        #else
+        completionHandler(.performDefaultHandling, nil)
+        #endif
+    }
+
+    func urlSession(
         _ session: URLSession, task: URLSessionTask, willPerformHTTPRedirection response: HTTPURLResponse,
         newRequest request: URLRequest, completionHandler: @escaping @Sendable (URLRequest?) -> Void
     ) {

@@ -29,6 +29,10 @@ import Testing
                                 status: 200, headers: [:], body: [UInt8](repeating: 7, count: 200_000))
                         case "/moved":
                             try? responder.respond(status: 302, headers: ["Location": "/ok"], body: [])
+                        case "/locked":
+                            try? responder.respond(
+                                status: 401, headers: ["WWW-Authenticate": "Basic realm=\"x\""],
+                                body: Array("no".utf8))
                         case "/silent": silent.withLock { $0.append(responder) }
                         default: try? responder.respond(status: 503, headers: [:], body: Array("ok".utf8))
                         }
@@ -74,9 +78,12 @@ import Testing
             let response = try await transport.post(request("http://127.0.0.1:\(server.port)/ok"))
             #expect(response == ReceiptResponse(status: 503, body: Array("ok".utf8)))
             #expect(try await transport.post(request("http://127.0.0.1:\(server.port)/moved")).status == 302)
+            let locked = try await transport.post(request("http://127.0.0.1:\(server.port)/locked"))
+            #expect(locked == ReceiptResponse(status: 401, body: Array("no".utf8)))
             #expect(
                 server.requests.withLock { $0 } == [
                     "POST /ok application/ocsp-request hello", "POST /moved application/ocsp-request hello",
+                    "POST /locked application/ocsp-request hello",
                 ])
         }
     }

@@ -55,6 +55,24 @@ import Testing
         #expect(receipt.latestReceipt == "AAAA")
     }
 
+    @Test("What the latest description of a transaction has is taken, and the rest from the receipt")
+    func refunded() throws {
+        let body = """
+            {"status":0,"environment":"Production","receipt":{"bundle_id":"com.example.shop","in_app":[\
+            {"transaction_id":"7","product_id":"gold","purchase_date_ms":"1","expires_date_ms":"2"},\
+            {"transaction_id":"6","cancellation_date_ms":"5"}]},"latest_receipt_info":[\
+            {"transaction_id":"7","product_id":null,"expires_date_ms":"3","cancellation_date_ms":"4"}]}
+            """
+        var machine = machine()
+        _ = machine.start()
+        let receipt = try receipt(machine.received(ReceiptResponse(status: 200, body: Array(body.utf8))))
+        #expect(receipt.transactions.map(\.transactionID) == ["7", "6"])
+        let (first, second) = (receipt.transactions[0], receipt.transactions[1])
+        #expect(first.cancelledAt?.milliseconds == 4 && first.expiresAt?.milliseconds == 3)
+        #expect(first.productID == "gold" && first.purchasedAt?.milliseconds == 1)
+        #expect(second.cancelledAt?.milliseconds == 5)
+    }
+
     @Test("A receipt of the sandbox is sent there after production, once")
     func sandbox() throws {
         var machine = machine()

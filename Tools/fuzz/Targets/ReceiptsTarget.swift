@@ -91,7 +91,10 @@ private struct ReceiptsGround: Sendable {
     }
 
     func verify(_ text: String) {
-        if (try? verifier.verify(text)) != nil { require(genuine.contains(text), "a forged text is accepted") }
+        let signer = verifier.signer(claimedBy: text)
+        guard (try? verifier.verify(text)) != nil else { return }
+        require(genuine.contains(text), "a forged text is accepted")
+        require(signer != .none && verifier.signer(claimedBy: text) == .known, "the signer is not known")
     }
 
     func verifySigned(_ payload: [UInt8]) {

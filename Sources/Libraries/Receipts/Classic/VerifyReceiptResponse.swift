@@ -43,14 +43,26 @@ struct VerifyReceiptResponse {
                 .mismatchedContent,
                 "The App Store was asked in \(asked), and answered for \(ReceiptRefusal.quoted(named)).")
         }
-        var seen: Set<String> = []
-        let latest = json["latest_receipt_info"]
-        let all = (receipt["in_app"]?.elements ?? []) + (latest?.elements ?? [latest].compactMap { $0 }) + [receipt]
         return ClassicReceipt(
             environment: asked, bundleID: bundleID,
             version: receipt["application_version"]?.string ?? receipt["bvrs"]?.string,
             createdAt: ClassicTransaction.time(receipt["receipt_creation_date_ms"]),
-            transactions: all.compactMap { ClassicTransaction($0) }.filter { seen.insert($0.transactionID).inserted },
-            latestReceipt: json["latest_receipt"]?.string, json: json, body: body)
+            transactions: transactions(in: receipt), latestReceipt: json["latest_receipt"]?.string, json: json,
+            body: body)
+    }
+
+    /// Returns the transactions, each once. The receipt is as old as the app's copy of it, and does not know of later
+    /// refunds.
+    private func transactions(in receipt: ReceiptJSON) -> [ClassicTransaction] {
+        let latest = json["latest_receipt_info"]
+        let all = (latest?.elements ?? [latest].compactMap { $0 }) + (receipt["in_app"]?.elements ?? []) + [receipt]
+        var found: [String: [ReceiptJSON]] = [:]
+        var order: [String] = []
+        for description in all {
+            guard let id = ClassicTransaction.text(description["transaction_id"]) else { continue }
+            if found[id] == nil { order.append(id) }
+            found[id, default: []].append(description)
+        }
+        return order.map { ClassicTransaction($0, described: found[$0] ?? []) }
     }
 }

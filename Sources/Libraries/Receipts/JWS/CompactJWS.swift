@@ -14,6 +14,13 @@ struct CompactJWS {
     /// The two numbers of the signature, 32 bytes each.
     let signature: [UInt8]
 
+    /// Returns the header alone, without reading the rest; nil if there is none.
+    static func header(of text: String) -> SigningHeader? {
+        let segment = Array(text.utf8.prefix(maxHeaderLength + 1).prefix { $0 != UInt8(ascii: ".") })
+        guard segment.count <= maxHeaderLength else { return nil }
+        return try? SigningHeader(decode(segment[...], as: "header"))
+    }
+
     init(_ text: String) throws(ReceiptRefusal) {
         guard text.utf8.count <= Self.maxLength else {
             throw ReceiptRefusal(

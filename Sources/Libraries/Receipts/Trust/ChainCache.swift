@@ -8,6 +8,11 @@ struct ChainCache {
     struct Key: Hashable {
         let leaf: String
         let intermediate: String
+
+        init(_ header: SigningHeader) {
+            leaf = header.leaf
+            intermediate = header.intermediate
+        }
     }
 
     private struct Entry {
@@ -24,6 +29,11 @@ struct ChainCache {
     }
 
     var count: Int { entries.count }
+
+    /// The keys, beginning with that of the chain that was not used for the longest time.
+    var keys: [Key] { entries.sorted { $0.value.lastUse < $1.value.lastUse }.map(\.key) }
+
+    func has(_ key: Key) -> Bool { entries[key] != nil }
 
     mutating func chain(for key: Key) -> SigningChain? {
         guard let index = entries.index(forKey: key) else { return nil }

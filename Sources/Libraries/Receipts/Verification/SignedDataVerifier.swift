@@ -41,6 +41,20 @@ public final class SignedDataVerifier: Sendable {
     /// The number of chains that are kept.
     package var chainCount: Int { cache.withLock { $0.count } }
 
+    /// Returns what a text claims about its signer. Nothing is verified.
+    package func signer(claimedBy text: String) -> ClaimedSigner {
+        guard let header = CompactJWS.header(of: text) else { return .none }
+        return cache.withLock { $0.has(ChainCache.Key(header)) } ? .known : .unknown
+    }
+
+    /// Takes the chains that another verifier knows, as far as they end at a root of this one.
+    package func takeChains(of other: SignedDataVerifier) {
+        for key in other.cache.withLock({ $0.keys }) {
+            guard let chain = try? chain(of: key) else { continue }
+            cache.withLock { $0.insert(chain, for: key) }
+        }
+    }
+
     // MARK: Kinds of data
 
     /// Verifies a transaction: from a device, from a notification, or from the App Store Server API.
@@ -134,9 +148,9 @@ public final class SignedDataVerifier: Sendable {
 
     private func open(_ text: String) throws(ReceiptRefusal) -> Opened {
         let jws = try CompactJWS(text)
-        let key = ChainCache.Key(leaf: jws.header.leaf, intermediate: jws.header.intermediate)
+        let key = ChainCache.Key(jws.header)
         let known = cache.withLock { $0.chain(for: key) }
-        let chain = if let known { known } else { try chain(of: jws.header) }
+        let chain = if let known { known } else { try chain(of: key) }
         guard chain.verifies(jws.signature, of: jws.signedText) else {
             throw ReceiptRefusal(
                 .wrongSignature, "The signature is not that of the certificate's key: the data was altered or forged.")
@@ -153,9 +167,9 @@ public final class SignedDataVerifier: Sendable {
             signed: SignedText(original: text, json: json, signedAt: signedAt, payload: jws.payload), chain: chain)
     }
 
-    private func chain(of header: SigningHeader) throws(ReceiptRefusal) -> SigningChain {
-        guard let leaf = StrictBase64.decode(header.leaf.utf8),
-            let intermediate = StrictBase64.decode(header.intermediate.utf8)
+    private func chain(of key: ChainCache.Key) throws(ReceiptRefusal) -> SigningChain {
+        guard let leaf = StrictBase64.decode(key.leaf.utf8),
+            let intermediate = StrictBase64.decode(key.intermediate.utf8)
         else { throw ReceiptRefusal(.malformedBase64, "A certificate in the header is not Base64.") }
         do {
             return try roots.store.chain(leaf: leaf, intermediate: intermediate)

@@ -32,16 +32,21 @@ struct AddressRates: Sendable {
 
     /// Counts a request. Returns nil if it may be carried out, or else the time after which the address may send again.
     mutating func take(from peer: HTTP1Peer, now: MonotonicTime) -> Duration? {
-        guard case .address(let host, _) = peer else { return nil }
         if let wait = wait(of: peer, now: now) { return wait }
+        charge(1, to: peer, now: now)
+        return nil
+    }
+
+    /// Counts requests that were carried out. The address then waits for all of them.
+    mutating func charge(_ count: Int, to peer: HTTP1Peer, now: MonotonicTime) {
+        guard case .address(let host, _) = peer else { return }
         let key = Self.network(of: host)
         let due = max(now, younger[key] ?? older[key] ?? now)
         if younger[key] == nil, younger.count >= limit {
             older = younger
             younger = [:]
         }
-        younger[key] = due + interval
-        return nil
+        younger[key] = due + interval * count
     }
 
     /// Returns the network of an address. A client with IPv6 usually has all addresses of its /64.

@@ -39,7 +39,7 @@ package struct ReceiptServices: Sendable {
         }
         endpoints = VerifyReceiptClient.Endpoints(production: rules.verify.production, sandbox: rules.verify.sandbox)
         do {
-            tls = try contexts.client(rules.verify.trust, alpn: ["http/1.1"])
+            tls = try contexts.client(rules.verify.trust, alpn: [])
         } catch {
             throw StartError(.configuration, "receipts.verify.trust cannot be used: \(error)")
         }

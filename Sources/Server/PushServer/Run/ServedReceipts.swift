@@ -50,6 +50,8 @@ final class ServedReceipts: ReceiptVerification {
     /// - Throws: ``StartError``. The earlier configuration then stays in force.
     func apply(_ configuration: Configuration, contexts: TLSContexts) throws {
         let new = try Self.setup(configuration, contexts: contexts, on: loop, resolver: resolver)
+        // Unknown certificates are limited more strictly, and the App Store must not meet that after each reload.
+        new.services.verifier.takeChains(of: setup.withLock { $0.services.verifier })
         setup.withLock { $0 = new }
     }
 
@@ -79,6 +81,10 @@ final class ServedReceipts: ReceiptVerification {
             throw ReceiptVerificationError.busy
         }
         return try await setup.checker.check(data)
+    }
+
+    func signer(claimedBy text: String) -> ClaimedSigner {
+        setup.withLock { $0.services.verifier }.signer(claimedBy: text)
     }
 
     func verify(receipt: String, excludingOldTransactions: Bool) async throws -> ClassicReceipt {

@@ -11,6 +11,10 @@ import Testing
         try await PythonScene.run("app_store", "forged_notifications")
     }
 
+    @Test func `A flood from the address of the App Store does not stop its notifications`() async throws {
+        try await PythonScene.run("app_store", "flood")
+    }
+
     @Test func `A backend learns whether a purchase is genuine`() async throws {
         try await PythonScene.run("app_store", "receipts")
     }

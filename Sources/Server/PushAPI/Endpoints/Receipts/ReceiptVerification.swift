@@ -8,6 +8,9 @@ package protocol ReceiptVerification: AnyObject, Sendable {
     /// - Throws: ``ReceiptRefusal``, or ``ReceiptVerificationError``.
     func verify(_ text: String) async throws -> VerifiedData
 
+    /// Returns what a text claims about its signer. Nothing is verified.
+    func signer(claimedBy text: String) -> ClaimedSigner
+
     /// Verifies an old receipt of an app's bundle. Apple's server does it.
     ///
     /// - Throws: ``ReceiptRefusal``, or ``ReceiptVerificationError``.

@@ -7,7 +7,7 @@ import Receipts
 /// `POST /v1/appstore/notifications`: the App Store reports a purchase, a renewal or a refund. Each report becomes one
 /// event, however often the App Store sends it.
 ///
-/// The App Store has no key. Its signature is the proof, and each address may send few texts that do not have it.
+/// The App Store has no key. Its signature is the proof. See ``RefusalLimits`` for texts that do not have it.
 package struct ReceiveStoreNotification: Endpoint {
     package struct Input: EndpointInput {
         let signed: String
@@ -32,7 +32,7 @@ package struct ReceiveStoreNotification: Endpoint {
     private let receipts: any ReceiptVerification
     private let log: any ReceiptLog
     private let counts: StoreNotificationCounts
-    private let refusals = Locked(AddressRates(burst: 60, interval: .seconds(1), limit: 10_000))
+    private let refusals = Locked(RefusalLimits())
 
     package init(receipts: any ReceiptVerification, log: any ReceiptLog, counts: StoreNotificationCounts) {
         self.counts = counts
@@ -41,9 +41,11 @@ package struct ReceiveStoreNotification: Endpoint {
     }
 
     package func answer(_ input: Input, for caller: Caller) async throws -> Reply<StoreNotificationAnswer> {
-        if let wait = refusals.withLock({ $0.wait(of: input.peer, now: .current()) }) {
+        let signer = receipts.signer(claimedBy: input.signed)
+        if let wait = refusals.withLock({ $0.wait(of: input.peer, signer: signer, now: .current()) }) {
             var problem = Problem(
-                .tooManyRequests, detail: "this address has sent too much that the App Store did not sign")
+                .tooManyRequests,
+                detail: "this address has sent too much that the App Store did not sign for an app of this server")
             problem.retryAfterMilliseconds = max(1, wait.wholeMilliseconds)
             throw problem
         }
@@ -56,7 +58,8 @@ package struct ReceiveStoreNotification: Endpoint {
             if let problem = Problem(error) { throw problem }
             guard let refusal else { throw error }
             receipts.refused(refusal)
-            _ = refusals.withLock { $0.take(from: input.peer, now: .current()) }
+            let length = input.signed.utf8.count
+            refusals.withLock { $0.count(length: length, from: input.peer, signer: signer, now: .current()) }
             throw Problem.invalid(
                 InputFault(.badValue, at: .pointer("/signedPayload"), detail: "\(refusal.code.rawValue): \(refusal)"))
         }

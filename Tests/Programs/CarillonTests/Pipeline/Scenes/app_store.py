@@ -120,6 +120,38 @@ def forged_notifications():
     serve.stop()
 
 
+def flood():
+    """What one address sends without a right does not stop the App Store, which has the same address behind a proxy."""
+    scene = prepare()
+    serve = scene.serve()
+
+    def send(payload, count=70):
+        with Wire(serve) as wire:
+            return [wire.ask("POST", INTO, json.dumps({"signedPayload": payload})).status for _ in range(count)]
+
+    # The store has signed nothing yet, so that its certificates are not known.
+    assert send("a.b.c").count(422) >= 60
+    other = json.loads(scene.simulator.ask(
+        "/store/notifications", "POST", json.dumps({"type": "TEST", "bundle_id": "com.example.other"})))["signed_payload"]
+    # After this they are known, although it is for nobody here.
+    assert set(send(other)) == {422}
+    _, statuses, signed = notify(scene, serve, "TEST")
+    assert statuses == ["200"], statuses
+    head, payload, signature = signed.split(".")
+    strange = base64.urlsafe_b64encode(b'{"alg":"ES256","x5c":["AA==","AA==","AA=="]}').decode().rstrip("=")
+    assert send(f"{strange}.{payload}.{signature}").count(422) >= 60
+    # Anyone can copy the certificates of the store.
+    assert set(send(f"{head}.e30.{signature}")) == {422}
+    for _ in range(2):
+        _, statuses, _ = notify(scene, serve, "REFUND")
+        assert statuses == ["200"], statuses
+        # After a reload they are known still.
+        serve.reload()
+        send(f"{strange}.{payload}.{signature}")
+    Monitor(serve, "receipt/", since=0).wait("receipt/REFUND")
+    serve.stop()
+
+
 def receipt(**claims):
     return base64.b64encode(json.dumps({"bundle_id": BUNDLE, **claims}).encode()).decode()
 
