@@ -19,7 +19,6 @@ public struct Position<Record: ActiveRecord>: Hashable, Sendable {
     ///
     /// - Throws: ``ActiveObjectError/Code-swift.struct/badPosition`` if the text is not a position.
     public init(text: String) throws(ActiveObjectError) {
-        guard text.utf8.count <= Self.maxTextLength else { throw Self.error("is too long", in: nil) }
         let standard = String(
             String.UnicodeScalarView(
                 text.unicodeScalars.map { $0 == "-" ? "+" : $0 == "_" ? "/" : $0 == "+" || $0 == "/" ? "!" : $0 }))
@@ -51,8 +50,6 @@ public struct Position<Record: ActiveRecord>: Hashable, Sendable {
     }
 
     private static var version: UInt8 { 1 }
-    /// The maximum length of a text.
-    private static var maxTextLength: Int { 1 << 20 }
 
     static func error(_ problem: String, in table: String?) -> ActiveObjectError {
         ActiveObjectError(

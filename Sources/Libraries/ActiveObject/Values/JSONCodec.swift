@@ -19,12 +19,9 @@ enum JSONCodec<Value: Codable>: ColumnCodec {
 
     static func stored(_ value: Value) throws(ColumnFault) -> SQLValue { .text(try text(value)) }
 
-    /// Returns JSON with sorted keys, so that equal values have equal texts.
     private static func text(_ value: Value) throws(ColumnFault) -> String {
-        let encoder = JSONEncoder()
-        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
         do {
-            return String(decoding: try encoder.encode(value), as: UTF8.self)
+            return try canonicalJSON(value)
         } catch {
             throw .unwritable(type: "\(Value.self)")
         }

@@ -207,6 +207,8 @@ import Testing
         #expect(
             position.text.utf8.allSatisfy { UInt8(ascii: "0")...UInt8(ascii: "z") ~= $0 || $0 == UInt8(ascii: "-") })
         #expect("\(position)" == "a position in the order of 6 columns")
+        let long = Position<Sample>(signature: 1, values: [.text(String(repeating: "ä", count: 1 << 20))])
+        #expect(try Position<Sample>(text: long.text) == long)
         // A golden text: other versions of a program must be able to continue from it.
         let golden = Position<Sample>(signature: 1, values: ["a", 7])
         #expect(golden.text == "AQAAAAAAAAABAwAAAAAAAAABYQEAAAAAAAAABw")
