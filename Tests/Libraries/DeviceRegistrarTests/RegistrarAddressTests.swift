@@ -91,6 +91,39 @@ import Testing
         #expect(Set(removed.map { "\($0)" }).count == 3 && machine.status == .unregistered)
     }
 
+    @Test func `After a removal, a token that comes is that of nobody, also if it is the same`() throws {
+        for number in [2, 3] {
+            var machine = try machine()
+            _ = machine.wanted(try Self.token(2), for: .voip, now: .zero, wall: 0)
+            _ = settle(&machine)
+            _ = machine.removalWanted(now: .zero, wall: 0)
+            if number == 3 { _ = settle(&machine) }
+            let token = try Self.token(number)
+            _ = machine.wanted(token, for: .voip, now: .zero, wall: 0)
+            let operations = settle(&machine)
+            #expect(operations.last == .registerAddress(.voip, token, DeviceProfile(), replaces: nil))
+            // The former user is gone from the server before: a registration without a user would keep it.
+            #expect(number == 3 || operations.dropLast().contains(.remove(token)))
+        }
+    }
+
+    @Test func `Tokens whose answers were lost are removed, with and without an installation`() throws {
+        for sharing in [true, false] {
+            var machine = try machine(sharing: sharing)
+            _ = machine.wanted(try Self.token(2), for: .voip, now: .zero, wall: 0)
+            _ = settle(&machine)
+            _ = machine.wanted(try Self.token(3), for: .voip, now: .zero, wall: 0)
+            _ = machine.lost(now: .zero)
+            _ = machine.wanted(try Self.token(4), for: .voip, now: .zero, wall: 0)
+            _ = machine.retryWanted(now: .zero, wall: 0)
+            let operations = settle(&machine)
+            #expect(
+                operations.first
+                    == .registerAddress(.voip, try Self.token(4), Self.profile, replaces: try Self.token(2)))
+            #expect(operations.contains(.remove(try Self.token(3))) && machine.isSettled(wall: 10))
+        }
+    }
+
     @Test func `A refused token blocks nothing, and the next one is tried`() throws {
         var machine = try machine()
         _ = machine.wanted(try Self.token(2), for: Self.order, now: .zero, wall: 0)

@@ -16,7 +16,6 @@ extension RegistrarMachine {
             addresses.append(.init(purpose: purpose, token: token))
         }
         keep(addresses)
-        forgetRemoval(of: token)
         return [.save(memory)] + proceed(now: now, wall: wall)
     }
 
@@ -34,8 +33,9 @@ extension RegistrarMachine {
     func nextAddress(_ profile: DeviceProfile, comparing isCompared: Bool, wall: Int64) -> Operation? {
         let address = memory.addresses?.first { address in
             guard address.refused != address.token else { return false }
+            // Another token may have replaced this one, although the answer was lost.
             guard let registered = address.registered, registered.token == address.token,
-                !isCompared || registered.profile == profile
+                (address.attempted ?? address.token) == address.token, !isCompared || registered.profile == profile
             else { return true }
             return Self.isOld(registered.at, wall: wall)
         }
@@ -51,9 +51,23 @@ extension RegistrarMachine {
         }
     }
 
-    /// Remembers a token whose registration is sent.
+    /// Remembers a token whose registration is sent. One of before whose answer was lost is removed.
     mutating func attempted(_ purpose: TokenPurpose, with token: PushToken) {
+        if let lost = memory.addresses?.first(where: { $0.purpose == purpose })?.attempted, lost != token {
+            removeLater([lost])
+        }
         change(purpose) { $0.attempted = token }
+    }
+
+    /// Notes that the server does not have a token any more.
+    mutating func forgetAddress(_ token: PushToken) {
+        keep(
+            (memory.addresses ?? []).map { address in
+                var address = address
+                if address.registered?.token == token { address.registered = nil }
+                if address.attempted == token { address.attempted = nil }
+                return address
+            })
     }
 
     /// Remembers that the server refuses an address, which would block what is behind it. Another token is tried.

@@ -70,7 +70,9 @@ struct RegistrarMachine: Sendable {
 
     var status: RegistrarStatus {
         if let problem { return .refused(problem) }
-        if let token, let registered = memory.registered, registered.token == token, registered.profile == profile {
+        if let token, let registered = memory.registered, registered.token == token, registered.profile == profile,
+            !memory.removals.contains(token)
+        {
             return .registered(device: registered.device)
         }
         return token == nil && memory.removals.isEmpty ? .unregistered : .pending
@@ -85,11 +87,8 @@ struct RegistrarMachine: Sendable {
         let isChange = self.token != token || self.profile != profile
         self.token = token
         self.profile = profile
-        let isRemoved = forgetRemoval(of: token)
-        // The server may still have it; the token after this one must replace it.
-        if isRemoved { attempt(token) }
         if isChange { resume() }
-        return (isRemoved ? [.save(memory)] : []) + proceed(now: now, wall: wall)
+        return proceed(now: now, wall: wall)
     }
 
     /// Takes the wish that the server forgets the device.
@@ -97,6 +96,8 @@ struct RegistrarMachine: Sendable {
         let others = (memory.addresses ?? []).flatMap(\.tokens)
         let tokens = memory.attempted + [memory.registered?.token, token].compactMap { $0 } + others
         token = nil
+        // What comes before the next profile belongs to nobody.
+        profile = DeviceProfile()
         memory.registered = nil
         memory.attempted = []
         memory.addresses = nil
@@ -173,7 +174,7 @@ struct RegistrarMachine: Sendable {
         problem = nil
         hasCorrectedClock = false
         switch operation {
-        case .remove(let token): memory.removals.removeAll { $0 == token }
+        case .remove(let token): removed(token)
         case .register(let token, let profile, let replaced):
             // A removal that was wanted meanwhile is remembered, and follows.
             if self.token != nil {
@@ -250,23 +251,26 @@ struct RegistrarMachine: Sendable {
         memory.addresses = addresses.isEmpty ? nil : addresses
     }
 
-    /// Takes back the removal of a token. Returns whether there was one.
-    @discardableResult
-    mutating func forgetRemoval(of token: PushToken) -> Bool {
-        let isRemoved = memory.removals.contains(token)
-        if isRemoved { memory.removals.removeAll { $0 == token } }
-        return isRemoved
+    /// Notes that the server does not have a token any more. The app may have handed it in again meanwhile.
+    private mutating func removed(_ token: PushToken) {
+        memory.removals.removeAll { $0 == token }
+        memory.attempted.removeAll { $0 == token }
+        if memory.registered?.token == token { memory.registered = nil }
+        forgetAddress(token)
     }
 
+    /// Has the server forget tokens, before anything else is sent. A token that the app hands in again is registered
+    /// after that, so that nothing of the former registration stays.
     mutating func removeLater(_ tokens: [PushToken]) {
         for token in tokens where !memory.removals.contains(token) { memory.removals.append(token) }
         memory.removals.removeFirst(max(0, memory.removals.count - Self.maxRemovals))
     }
 
     private func needsRegistration(_ token: PushToken, wall: Int64) -> Bool {
-        guard let registered = memory.registered, registered.token == token, registered.profile == profile else {
-            return true
-        }
+        // Another token may have replaced this one, although the answer was lost.
+        guard let registered = memory.registered, registered.token == token, registered.profile == profile,
+            memory.attempted.allSatisfy({ $0 == token })
+        else { return true }
         return Self.isOld(registered.at, wall: wall)
     }
 
