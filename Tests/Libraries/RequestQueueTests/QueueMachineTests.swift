@@ -129,6 +129,45 @@ import Testing
         #expect(loose.pendingCount == 2)
     }
 
+    @Test func `The least urgent may also be one that waits for its next attempt`() throws {
+        var machine = machine(QueueLimits(maxRunning: 2, maxWaiting: 3, overflow: .dropLowest))
+        for (id, priority) in [(1, .low), (2, .normal), (3, .low)] as [(UInt64, Priority)] {
+            _ = machine.submitted(id, job: try Self.job(priority: priority), now: .zero)
+            #expect(machine.failed(id, attempt: 1, failure: network, now: .zero).isEmpty)
+        }
+        #expect(machine.pendingCount == 3)
+        func failed(_ actions: [Machine.Action]) -> [Machine.ID] {
+            actions.compactMap { if case .fail(let id, let error) = $0, error.code == .queueFull { id } else { nil } }
+        }
+        #expect(failed(machine.submitted(4, job: try Self.job(priority: .low), now: .zero)) == [4])
+        // The newest of the lowest priority goes first.
+        let actions = machine.submitted(5, job: try Self.job("b", priority: .high), now: .zero)
+        #expect(failed(actions) == [3] && started(actions) == [5])
+        #expect(started(machine.submitted(6, job: try Self.job("b", priority: .high), now: .zero)) == [6])
+        _ = machine.submitted(7, job: try Self.job("b", priority: .normal), now: .zero)
+        #expect(failed(machine.submitted(8, job: try Self.job("b", priority: .high), now: .zero)) == [1])
+        // Of the same priority, one that has not started goes first.
+        #expect(failed(machine.submitted(9, job: try Self.job("b", priority: .high), now: .zero)) == [7])
+        #expect(failed(machine.submitted(10, job: try Self.job("b", priority: .high), now: .zero)) == [2])
+        #expect(failed(machine.submitted(11, job: try Self.job("b", priority: .high), now: .zero)) == [11])
+        #expect(machine.pendingCount == 3 && machine.elapsed(now: .seconds(59)).isEmpty)
+    }
+
+    @Test func `Attempts count across redirects`() throws {
+        var machine = machine()
+        let job = try Self.job(retry: RetryRule(maxAttempts: 3))
+        _ = machine.submitted(1, job: job, now: .zero)
+        #expect(machine.failed(1, attempt: 1, failure: network, now: .zero).isEmpty)
+        #expect(started(machine.elapsed(now: .seconds(100))) == [1])
+        let redirect = Machine.Answer(status: 302, location: "https://b.example/")
+        #expect(started(machine.answered(1, attempt: 2, answer: redirect, now: .seconds(100))) == [1])
+        #expect(machine.failed(1, attempt: 3, failure: network, now: .seconds(100)).isEmpty)
+        #expect(started(machine.elapsed(now: .seconds(200))) == [1])
+        // The third failure of three attempts, besides that which led to the other host.
+        let end = machine.failed(1, attempt: 4, failure: network, now: .seconds(200))
+        #expect(end == [.fail(1, network.error)])
+    }
+
     @Test func `A silent transfer is stopped, keeps its place until it ends, and is retried`() throws {
         var machine = machine(QueueLimits(maxRunning: 1))
         _ = machine.submitted(1, job: try Self.job(), now: .zero)

@@ -266,6 +266,71 @@ import Testing
         #expect(await cache.state(of: request) == .absent)
     }
 
+    @Test(arguments: [true, false]) func `An invalidation by tag concerns requests without it for what is stored`(
+        _ isValidated: Bool
+    ) async throws {
+        let scene = try await Scene()
+        let fields: KeyValuePairs =
+            isValidated ? ["Cache-Control": "max-age=60", "ETag": "\"x\""] : ["Cache-Control": "max-age=60"]
+        let request = Request.get(try scene.server.url("/hold/h", fields))
+        _ = try await RequestQueue().send(.get(scene.server.url("/release/h")))
+        let cache = scene.cache
+        #expect(try await cache.send(request, tags: ["catalog"]).source == .network)
+        _ = try await RequestQueue().send(.get(scene.server.url("/rearm/h")))
+        let task = Task { try await cache.send(request, policy: .mustFetch) }
+        await wait(while: await cache.flights.isEmpty)
+        await cache.invalidate(tag: "catalog")
+        _ = try await RequestQueue().send(.get(scene.server.url("/release/h")))
+        #expect(try await task.value.source == (isValidated ? .validated : .network))
+        #expect(await cache.state(of: request) == .absent)
+    }
+
+    @Test func `An invalidation by tag concerns a request that began before the tagged response was stored`()
+        async throws
+    {
+        let scene = try await Scene()
+        let request = Request.get(try scene.server.url("/hold/h", ["Cache-Control": "max-age=60"]))
+        let cache = scene.cache
+        let early = Task { try await cache.send(request) }
+        await wait(while: await cache.flights.isEmpty)
+        // The same response by a request that is another one to the server: an unusual limit.
+        var other = request
+        other.maxResponseBytes = 1000
+        let count = Request.get(try scene.server.url("/count/h"))
+        let tagged = Task { [other] in try await cache.send(other, tags: ["catalog"]) }
+        try await wait(while: try await RequestQueue().send(count).body != Data("2".utf8))
+        _ = try await RequestQueue().send(.get(scene.server.url("/release/h")))
+        _ = try await (early.value, tagged.value)
+        // Whichever was stored last, the response has the tag.
+        await cache.invalidate(tag: "catalog")
+        #expect(await cache.state(of: request) == .absent)
+    }
+
+    @Test func `Tags of a response are those of all calls that have stored it`() async throws {
+        for query in [["Cache-Control": "max-age=60", "tag": "v"], ["Cache-Control": "max-age=60"]]
+            as [KeyValuePairs<String, String>]
+        {
+            for tag in ["x", "y"] {
+                let scene = try await Scene()
+                _ = try await scene.get("k", query, tags: ["x"])
+                _ = try await scene.get("k", query, policy: .mustFetch)
+                _ = try await scene.get("k", query, policy: .mustFetch, tags: ["y"])
+                await scene.cache.invalidate(tag: tag)
+                #expect(await scene.cache.state(of: try scene.request("k", query)) == .absent)
+            }
+        }
+    }
+
+    @Test func `A response with too many tags is not stored`() async throws {
+        let scene = try await Scene(bounds: CacheBounds(maxEntryBytes: 10_000))
+        for number in 0..<300 {
+            _ = try await scene.get("k", policy: .mustFetch, tags: ["tag\(number)"])
+            #expect(await scene.cache.memoryBytes <= 10_000)
+        }
+        _ = try await scene.get("k", policy: .mustFetch, tags: Set((0..<300).map { "tag\($0)" }))
+        #expect(await scene.cache.memoryBytes == 0)
+    }
+
     @Test func `Responses are removed by tag, in memory and on disk`() async throws {
         let scene = try await Scene(onDisk: true)
         _ = try await scene.get("a", tags: ["x", "y"])
@@ -285,13 +350,15 @@ import Testing
         await scene.cache.invalidate(tag: "x")
         _ = try await scene.get("a", tags: ["x"])
         _ = try await scene.get("b", tags: ["x"])
-        // The newest tags of a response replace the earlier ones.
         _ = try await scene.cache.refresh(scene.request("b", ["Cache-Control": "max-age=60"]), tags: ["y"])
+        _ = try await scene.get("c", tags: ["y"])
         await scene.cache.invalidate(tag: "x")
         #expect(try await scene.get("a") == "3 network")
-        #expect(try await scene.get("b") == "2 cache")
-        await scene.cache.invalidate(tag: "y")
         #expect(try await scene.get("b") == "3 network")
+        #expect(try await scene.get("c") == "1 cache")
+        await scene.cache.invalidate(tag: "y")
+        #expect(try await scene.get("b") == "3 cache")
+        #expect(try await scene.get("c") == "2 network")
     }
 
     @Test func `Another process finds the responses on disk, and damaged ones are absent`() async throws {

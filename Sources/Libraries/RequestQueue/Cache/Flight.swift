@@ -26,6 +26,8 @@ final class Flight: Sendable {
     let box = ResultBox<Result<CachedResponse, RequestError>>()
     let name: Name
     let urlDigest: String
+    /// The tags of the call, and those of the response that the answer confirms or replaces.
+    let tags: Set<String>
     private let state = Locked(State())
 
     private struct State {
@@ -35,9 +37,10 @@ final class Flight: Sendable {
         var task: Task<Void, Never>?
     }
 
-    init(_ name: Name, urlDigest: String) {
+    init(_ name: Name, urlDigest: String, replacing stored: StoredResponse?) {
         self.name = name
         self.urlDigest = urlDigest
+        tags = name.tags.union(stored?.head.tags ?? [])
     }
 
     /// The tasks that wait for the answer.
@@ -77,7 +80,7 @@ extension ResponseCache {
             flight.join(isWaitedFor: isWaitedFor)
             return flight
         }
-        let flight = Flight(name, urlDigest: CacheKey.digest(of: request.url))
+        let flight = Flight(name, urlDigest: CacheKey.digest(of: request.url), replacing: stored)
         flight.join(isWaitedFor: isWaitedFor)
         flights[name] = flight
         flight.setTask(
@@ -122,7 +125,7 @@ extension ResponseCache {
                     response = try await queue.send(request)
                 } else {
                     stored.update(from: response, requestedAt: requestedAt, receivedAt: now())
-                    stored.head.tags.formUnion(flight.name.tags)
+                    stored.head.tags = flight.tags
                     if flight.mayStore { store(stored, request: request) }
                     return .success(answer(stored, request: request, source: .validated))
                 }
@@ -175,7 +178,7 @@ extension ResponseCache {
         }
         let head = StoredResponse.Head(
             url: request.url.plain, status: response.status, fields: StoredResponse.flat(response.fields),
-            varying: varying, tags: flight.name.tags, requestedAt: requestedAt, receivedAt: now())
+            varying: varying, tags: flight.tags, requestedAt: requestedAt, receivedAt: now())
         store(StoredResponse(head: head, body: response.body), request: request)
     }
 }

@@ -60,7 +60,8 @@ public actor ResponseCache {
     /// Answers a request from the cache or by the server, as the policy says. Methods other than GET are sent, and make
     /// the stored responses of their URL invalid if they succeed.
     ///
-    /// Cancelling the task cancels the request unless other tasks wait for the same response.
+    /// The tags of a response are those of all calls that have stored or confirmed it. Cancelling the task cancels the
+    /// request unless other tasks wait for the same response.
     public func send(
         _ request: Request, policy: CachePolicy = .cachedIfFresh, tags: Set<String> = []
     ) async throws(RequestError) -> CachedResponse {
@@ -114,17 +115,22 @@ public actor ResponseCache {
         for flight in flights.values where flight.urlDigest == digest { detach(flight) }
     }
 
-    /// Removes the responses that were stored with a tag.
+    /// Removes the responses that were stored with a tag. A request for one of them that is under way does not store its
+    /// answer.
     public func invalidate(tag: String) {
         if tagged == nil { readTags() }
-        for key in tagged?.keys(tagged: tag) ?? [] { remove(key) }
-        for flight in flights.values where flight.name.tags.contains(tag) { detach(flight) }
+        let keys = tagged?.keys(tagged: tag) ?? []
+        for key in keys { remove(key) }
+        let urls = Set(keys.map(\.url))
+        for flight in flights.values where flight.tags.contains(tag) || urls.contains(flight.urlDigest) {
+            detach(flight)
+        }
     }
 
     private func readTags() {
         var index = TagIndex()
         for key in variants.values.flatMap({ $0 }) {
-            if let tags = memory.peek(key)?.head.tags ?? disk?.head(key)?.tags {
+            if let tags = head(of: key)?.tags {
                 index.set(tags, of: key)
             } else {
                 // A head that cannot be read is damaged, and its response would be read as absent.
@@ -195,19 +201,24 @@ public actor ResponseCache {
     /// Stores a response. One that is too large replaces what it would have replaced, by nothing.
     func store(_ stored: StoredResponse, request: Request) {
         let key = key(of: stored, request: request)
+        var stored = stored
+        // Whoever has stored it with a tag relies on it.
+        if variants[key.url]?.contains(key) ?? false { stored.head.tags.formUnion(head(of: key)?.tags ?? []) }
         guard stored.cost <= bounds.maxEntryBytes else { return remove(key) }
         variants[key.url, default: []].insert(key)
         tagged?.set(stored.head.tags, of: key)
         let removed = memory.set(key, to: stored, size: stored.cost)
         evict(removed + (disk?.save(stored, key: key) ?? []))
         if let keys = variants[key.url], keys.count > Self.maxVariants {
-            let times = keys.map { ($0, (memory.peek($0)?.head ?? disk?.head($0))?.receivedAt ?? 0) }
+            let times = keys.map { ($0, head(of: $0)?.receivedAt ?? 0) }
             if let oldest = times.min(by: { $0.1 < $1.1 })?.0 { remove(oldest) }
         }
     }
 
     /// Removes a stored response that the server has replaced by one that may not be stored.
     func discard(_ stored: StoredResponse, request: Request) { remove(key(of: stored, request: request)) }
+
+    private func head(of key: CacheKey) -> StoredResponse.Head? { memory.peek(key)?.head ?? disk?.head(key) }
 
     private func key(of stored: StoredResponse, request: Request) -> CacheKey {
         CacheKey(

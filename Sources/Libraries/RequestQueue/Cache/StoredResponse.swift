@@ -28,7 +28,10 @@ struct StoredResponse: Sendable, Equatable {
     }
 
     /// The bytes that the response takes, with an allowance for what is around it.
-    var cost: Int { body.count + head.fields.reduce(256) { $0 + $1.utf8.count } }
+    var cost: Int {
+        let tags = head.tags.reduce(0) { $0 + $1.utf8.count + 32 }
+        return body.count + head.fields.reduce(256) { $0 + $1.utf8.count } + tags
+    }
 
     static func flat(_ fields: HeaderFields) -> [String] { fields.all.flatMap { [$0.name, $0.value] } }
 

@@ -4,7 +4,8 @@ public struct QueueLimits: Sendable, Equatable {
     public enum Overflow: Sendable, Equatable {
         /// The new request fails.
         case rejectNew
-        /// A waiting request of the lowest priority fails, if it is lower than that of the new one; else the new one.
+        /// A request of the lowest priority that waits, also for its next attempt, fails if its priority is lower than
+        /// that of the new one; else the new one fails.
         case dropLowest
     }
 

@@ -145,7 +145,6 @@ extension QueueMachine {
         entry.job.hasBody = entry.job.hasBody && !step.dropsBody
         entry.origin = origin
         entry.hops += 1
-        entry.failures = 0
         entry.state = .waiting
         set(id, to: entry)
         waiting.add(id, origin: origin, priority: entry.job.priority, atFront: true)

@@ -71,7 +71,7 @@ struct QueueMachine: Sendable {
         var state: State
         /// Attempts and redirects that were started.
         var attempt = 0
-        /// Attempts that failed since the last redirect.
+        /// Attempts that failed.
         var failures = 0
         var restarts = 0
         var hops = 0
@@ -109,7 +109,7 @@ struct QueueMachine: Sendable {
         }
         var actions: [Action] = []
         if pendingCount >= limits.maxWaiting {
-            let victim = limits.overflow == .dropLowest ? waiting.leastUrgent(below: job.priority) : nil
+            let victim = limits.overflow == .dropLowest ? leastUrgent(below: job.priority) : nil
             guard let victim else { return [.fail(id, full(job.url))] }
             let url = entries[victim]?.job.url ?? job.url
             remove(victim)
@@ -139,6 +139,18 @@ struct QueueMachine: Sendable {
     mutating func heard(_ id: ID, attempt: Int, at moment: Duration) {
         guard let entry = entries[id], entry.attempt == attempt, case .running(let heard) = entry.state else { return }
         move(id, to: .running(heard: max(heard, moment)))
+    }
+
+    /// The request that gives way to one of a priority: of the lowest priority below, and of these one that has not
+    /// started, or the newest that waits for its next attempt; nil if there is none.
+    private func leastUrgent(below priority: Priority) -> ID? {
+        let waits = waiting.leastUrgent(below: priority)
+        let bound = waits.flatMap { entries[$0]?.job.priority } ?? priority
+        let pauses = entries.filter { entry in
+            if case .pausing = entry.value.state { entry.value.job.priority < bound } else { false }
+        }
+        let least = pauses.min { ($0.value.job.priority, $1.key) < ($1.value.job.priority, $0.key) }
+        return least?.key ?? waits
     }
 
     /// The number of the last attempt of a request; 0 if it has none.
