@@ -14,6 +14,32 @@ import Testing
         return fstat(descriptor, &status) == 0 ? UInt64(status.st_ino) : nil
     }
 
+    @Test func `A name is looked up for addresses of both kinds, in turns until one leads to a connection`() {
+        var one = EndpointMachine(["tcp://push.example.com:5560"])
+        #expect(!one.usesIPv6)
+        _ = one.failed(chance: 0)
+        #expect(one.usesIPv6)
+        one.succeeded()
+        _ = one.failed(chance: 0)
+        #expect(one.usesIPv6, "what led to a connection is tried again first")
+        _ = one.failed(chance: 0)
+        #expect(!one.usesIPv6)
+
+        var pair = EndpointMachine(["tcp://a:1", "tcp://b:1"])
+        pair.connected()
+        for _ in 0..<2 { _ = pair.failed(chance: 0) }
+        #expect(!pair.usesIPv6, "there was a connection in this round")
+        for _ in 0..<2 { _ = pair.failed(chance: 0) }
+        #expect(pair.usesIPv6)
+
+        var more = EndpointMachine(["tcp://a:1", "tcp://10.0.0.7:5560", "tcp://[::1]:5560", "ipc:///run/carillon"])
+        #expect(
+            (0..<8).map { _ in
+                defer { _ = more.failed(chance: 0) }
+                return more.usesIPv6
+            } == [false, false, true, false, true, false, true, false])
+    }
+
     /// libzmq looks for news of its connections at each hundredth frame, so within a message of two frames. With
     /// ZMQ_IMMEDIATE, it would then throw away the rest of the message, and abort the process.
     @Test(arguments: [ZMQSocket.Kind.dealer, .sub])
@@ -43,7 +69,9 @@ import Testing
             return (LoopBound(socket, on: peerLoop), bound)
         }
         let connection = try await loop.run { () throws(ZMQError) in
-            let made = try ClientConnection(kind, to: endpoint, in: context, on: loop, keys: nil) { change in
+            let made = try ClientConnection(
+                kind, to: endpoint, usesIPv6: false, in: context, on: loop, keys: nil
+            ) { change in
                 if case .lost = change { changes.record(false) } else { changes.record(true) }
             }
             made.socket.onMessage = { message in

@@ -168,6 +168,27 @@ import Testing
         await fake.stop()
     }
 
+    @Test func `The late ack of a cancelled push does not answer that of another app`() async throws {
+        let fake = try await FakeIntake { _ in nil }
+        let client = try client([fake.endpoint])
+        let first = Task { await outcome(of: client, "x") }
+        let request = await fake.requests.wait(count: 1)[0]
+        first.cancel()
+        #expect(await first.value == .failure(.cancelled(inDoubt: true)))
+        let second = Task { try await client.push(push("x", app: "news"), deadline: .seconds(100_000)) }
+        await wait(while: await client.body.producer.machine.isIdle)
+        func ack(_ number: Int) -> [[UInt8]] {
+            FakeIntake.answer(to: request) { "{\"id\":\"\($0)\",\"status\":\"accepted\",\"seq\":\(number)}" }
+        }
+        await fake.send(ack(1), to: request.peer)
+        let next = await fake.requests.wait(count: 2)[1]
+        #expect(next.envelopes.allSatisfy { $0.contains("news") })
+        await fake.send(ack(2), to: request.peer)
+        #expect(try await second.value.number == 2)
+        await client.shutdown()
+        await fake.stop()
+    }
+
     @Test func `run() flushes when it is cancelled, and ends the client`() async throws {
         let fake = try await FakeIntake { _ in nil }
         let client = try client([fake.endpoint])
@@ -299,11 +320,99 @@ import Testing
         // On a slow machine the answer can be too late, so that the push goes to the spool, and arrives from there.
         var number = 0
         repeat {
-            await wait(while: await client.body.producer.spooling?.isEmpty != true)
+            await wait(while: await client.body.producer.spooling?.apps.contains(IDKey("shop")) != false)
             number += 1
         } while try await client.push(push("direct-\(number)")).status != .accepted
         await client.shutdown()
         await back.stop()
+    }
+
+    @Test func `While one app is busy, the messages of another one leave the spool, or do not go there`() async throws {
+        let directory = try TemporaryDirectory()
+        var settings = SpoolSettings(directory: "\(directory.path)/spool")
+        settings.answerWithin = .seconds(100_000)
+        let files = try SpoolFiles(settings)
+        let b = otherApp(than: "a")
+        _ = files.append(try (0..<300).map { try EncodedRequest(push("a-\($0)", app: "a")) })
+        _ = files.append(try (0..<5).map { try EncodedRequest(push("b-\($0)", app: b)) })
+        files.close()
+        await files.executor.shutDown()
+        let isBusy = Locked(true)
+        let accepted = EventRecorder<String>()
+        let fake = try await FakeIntake { request in
+            FakeIntake.answer(to: request) { id in
+                if id.hasPrefix("a"), isBusy.withLock({ $0 }) {
+                    return "{\"id\":\"\(id)\",\"status\":\"busy\",\"retry_after_ms\":20}"
+                }
+                accepted.record(id)
+                return "{\"id\":\"\(id)\",\"status\":\"accepted\",\"seq\":7}"
+            }
+        }
+        let client = try client([fake.endpoint]) { [settings] in
+            $0.spool = settings
+            $0.producer.window = 100
+        }
+        await accepted.wait(count: 5)
+        #expect(accepted.events == (0..<5).map { "b-\($0)" })
+        // The acks may be under way.
+        await wait(while: await client.body.producer.spooling?.apps.contains(IDKey(b)) != false)
+        #expect(try await client.push(push("b-5", app: b), deadline: .seconds(100_000)).status == .accepted)
+        #expect(try await client.push(push("a-300", app: "a")).status == .spooled)
+        // Most of the messages of the busy app wait on the disk.
+        await wait(while: await client.body.producer.machine.items.count > 6)
+        isBusy.withLock { $0 = false }
+        await wait(while: client.spooled > 0)
+        let ids = accepted.events.filter { $0.hasPrefix("a") }
+        #expect(ids.count == 301 && Set(ids).count == 301)
+        await client.shutdown()
+        await fake.stop()
+    }
+
+    @Test func `The large messages of a busy app leave room for those of another one`() async throws {
+        let directory = try TemporaryDirectory()
+        let settings = SpoolSettings(directory: "\(directory.path)/spool")
+        let files = try SpoolFiles(settings)
+        let payload = Array("{\"x\":\"\(String(repeating: "x", count: 100_000))\"}".utf8)
+        _ = files.append(
+            try (0..<40).map {
+                try EncodedRequest(Push(id: "a-\($0)", app: "a", to: .user("ada"), payload: payload))
+            })
+        _ = files.append(try (0..<5).map { try EncodedRequest(push("b-\($0)", app: "b")) })
+        files.close()
+        await files.executor.shutDown()
+        let isBusy = Locked(true)
+        let accepted = EventRecorder<String>()
+        let fake = try await FakeIntake { request in
+            FakeIntake.answer(to: request) { id in
+                if id.hasPrefix("a"), isBusy.withLock({ $0 }) {
+                    return "{\"id\":\"\(id)\",\"status\":\"busy\",\"retry_after_ms\":20}"
+                }
+                accepted.record(id)
+                return "{\"id\":\"\(id)\",\"status\":\"accepted\",\"seq\":7}"
+            }
+        }
+        let client = try client([fake.endpoint]) {
+            $0.spool = settings
+            $0.producer.windowBytes = 1 << 19
+            $0.producer.maxWaitingBytes = 1 << 20
+        }
+        await accepted.wait(count: 5)
+        #expect(accepted.events == (0..<5).map { "b-\($0)" })
+        // Those of the busy app take half of the room, and one message more.
+        await wait(while: await client.body.producer.machine.waitingBytes > 1 << 19 + 200_000)
+        isBusy.withLock { $0 = false }
+        await wait(while: client.spooled > 0)
+        let ids = accepted.events.filter { $0.hasPrefix("a") }
+        #expect(ids.count == 40 && Set(ids).count == 40)
+        await client.shutdown()
+        await fake.stop()
+    }
+
+    /// Returns an app that a spool tells apart from another one.
+    private func otherApp(than app: String) -> String {
+        var counts = AppCounts()
+        counts.add(IDKey(app))
+        return (0..<100).map { "b\($0)" }.first { !counts.contains(IDKey($0)) } ?? "b"
     }
 
     @Test func `What is under way at the end goes to the spool, and the next client sends it`() async throws {

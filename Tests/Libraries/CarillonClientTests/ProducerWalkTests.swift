@@ -6,7 +6,8 @@ import Testing
 
 @testable import CarillonClient
 
-/// Seeded random walks of ``ProducerMachine`` beside a server that loses, delays, repeats and refuses.
+/// Seeded random walks of ``ProducerMachine`` beside a server that loses, delays and refuses. In every second walk, it
+/// also repeats answers, and answers what another connection asked.
 @Suite(.waits) struct ProducerWalkTests {
     /// What the walk knows of one request.
     private struct Known {
@@ -17,18 +18,27 @@ import Testing
     }
 
     private struct Walk {
+        /// A request as the server has it.
+        struct Line {
+            let ticket: Ticket
+            let id: String
+            let kind: EncodedRequest.Kind
+        }
+
+        let isSane: Bool
         var random: SeededRandom
         var machine: ProducerMachine
         var now = MonotonicTime(nanoseconds: 1_000_000_000_000)
         var known: [Ticket: Known] = [:]
         /// The requests that the server has received and not answered, oldest first.
-        var server: [[(id: String, app: String, kind: EncodedRequest.Kind)]] = []
+        var server: [[Line]] = []
         /// The ids that the server has accepted, with the number of times.
         var accepted: [String: Int] = [:]
         var next: UInt64 = 0
 
         init(seed: UInt64) {
             random = SeededRandom(seed: seed)
+            isSane = seed % 2 == 0
             var settings = ProducerSettings()
             settings.window = 20
             settings.windowBytes = 6_000
@@ -87,14 +97,14 @@ import Testing
                     machine.notSent(batch)
                     return
                 }
-                var lines: [(id: String, app: String, kind: EncodedRequest.Kind)] = []
+                var lines: [Line] = []
                 for ticket in batch.tickets {
                     guard let request = machine.request(ticket) else {
                         Issue.record("an ended request was sent"); return
                     }
                     #expect(batch.tickets.count == 1 || request.isLine)
                     known[ticket]?.wasSent = true
-                    lines.append((request.id, request.app, request.kind))
+                    lines.append(Line(ticket: ticket, id: request.id, kind: request.kind))
                 }
                 #expect(Set(lines.map { $0.id }).count == lines.count, "one id at a time")
                 if chance(0.9) { server.append(lines) }
@@ -119,11 +129,12 @@ import Testing
                     accepted[line.id, default: 0] += 1
                     verdict = isNew ? .accepted(1, []) : .duplicate(1, [])
                 }
-                for _ in 0..<(chance(0.1) ? 2 : 1) where chance(0.95) {
+                for _ in 0..<(!isSane && chance(0.1) ? 2 : 1) where chance(0.95) {
                     if let (ticket, outcome) = machine.receive(
                         AckStatus(key: IDKey(line.id), verdict: verdict), now: now)
                     {
                         #expect(known[ticket]?.id == line.id)
+                        #expect(!isSane || ticket == line.ticket, "an ack ends the request that it answers")
                         end(ticket, outcome)
                     }
                 }
@@ -136,7 +147,7 @@ import Testing
             case 40..<70: answer()
             case 70..<73:
                 machine.disconnected(problem: "lost")
-                if chance(0.5) { server = [] }
+                if isSane || chance(0.5) { server = [] }
                 #expect(machine.unacknowledged == 0 && machine.unacknowledgedBytes == 0)
             case 73..<80: machine.connected(now: now)
             case 80..<84:
@@ -146,7 +157,10 @@ import Testing
             }
             let (ended, isSilent) = machine.expire(now: now)
             for (ticket, outcome) in ended { end(ticket, outcome) }
-            if isSilent { machine.disconnected(problem: "silent") }
+            if isSilent {
+                machine.disconnected(problem: "silent")
+                if isSane { server = [] }
+            }
             send()
         }
     }
@@ -158,7 +172,10 @@ import Testing
         for (ticket, outcome) in walk.machine.end() { walk.end(ticket, outcome) }
         #expect(walk.known.values.allSatisfy { $0.outcomes == 1 })
         #expect(walk.machine.items.isEmpty && walk.machine.waitingBytes == 0 && walk.machine.unacknowledgedBytes == 0)
-        #expect(walk.machine.pending.isEmpty)
+        #expect(walk.machine.pending.isEmpty && walk.machine.held.isEmpty)
+        #expect(walk.machine.busy.isEmpty && walk.machine.pauses.isEmpty)
+        walk.machine.disconnected(problem: "over")
+        #expect(walk.machine.claims.isEmpty)
     }
 
     @Test(arguments: 0..<10)
@@ -173,6 +190,7 @@ import Testing
             for (ticket, outcome) in ended { walk.end(ticket, outcome) }
             if isSilent {
                 walk.machine.disconnected(problem: "silent")
+                if walk.isSane { walk.server = [] }
                 walk.machine.connected(now: walk.now)
             }
             walk.send()

@@ -23,8 +23,8 @@ final class ClientConnection {
 
     /// - Parameter report: Called with `connected` at most once, and then with `lost` at most once.
     init(
-        _ kind: ZMQSocket.Kind, to endpoint: String, in context: ZMQContext, on loop: EventLoop, keys: ClientKeys?,
-        timeout: Duration = .seconds(3), report: @escaping (Change) -> Void
+        _ kind: ZMQSocket.Kind, to endpoint: String, usesIPv6: Bool, in context: ZMQContext, on loop: EventLoop,
+        keys: ClientKeys?, timeout: Duration = .seconds(3), report: @escaping (Change) -> Void
     ) throws(ZMQError) {
         self.endpoint = endpoint
         var options = ZMQSocketOptions()
@@ -35,7 +35,7 @@ final class ClientConnection {
         options.maxFrameSize = Self.maxFrame
         options.receiveHighWaterMark = 64
         options.handshakeTimeout = timeout
-        options.usesIPv6 = endpoint.contains("[")
+        options.usesIPv6 = usesIPv6
         // The owner replaces the socket before ZeroMQ tries again.
         options.reconnectInterval = .seconds(60)
         options.maxReconnectInterval = .seconds(60)
@@ -69,7 +69,7 @@ final class ClientConnection {
             isConnected = true
             report?(.connected)
         case .disconnected: lose("connection lost")
-        case .closed, .connectRetried: lose("connection refused")
+        case .closed, .connectRetried: lose("cannot connect (refused, or the name is not known)")
         case .handshakeFailedAuthentication(let status):
             lose("Carillon refuses the key of this client (\(status)); check security.clients")
         case .handshakeFailedProtocol:

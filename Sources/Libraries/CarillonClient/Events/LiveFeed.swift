@@ -47,7 +47,7 @@ final class LiveFeed {
         lastMessage = loop.now
         do throws(ZMQError) {
             let made = try ClientConnection(
-                .sub, to: endpoint, in: context, on: loop, keys: settings.keys
+                .sub, to: endpoint, usesIPv6: endpoints.usesIPv6, in: context, on: loop, keys: settings.keys
             ) { [unowned self] change in changed(change) }
             connection = made
             try made.socket.subscribe(prefix)

@@ -22,7 +22,8 @@ extension Subscriber {
         replay = nil
         do throws(ZMQError) {
             let made = try ClientConnection(
-                .dealer, to: replayEndpoints.endpoint, in: context, on: loop, keys: settings.keys
+                .dealer, to: replayEndpoints.endpoint, usesIPv6: replayEndpoints.usesIPv6, in: context, on: loop,
+                keys: settings.keys
             ) { [unowned self] change in replayChanged(change) }
             replay = made
             made.socket.onMessage = { [unowned self] message in
@@ -36,7 +37,9 @@ extension Subscriber {
 
     private func replayChanged(_ change: ClientConnection.Change) {
         switch change {
-        case .connected: if let replay { sendReplay(on: replay) }
+        case .connected:
+            replayEndpoints.connected()
+            if let replay { sendReplay(on: replay) }
         case .lost(let reason): failReplay(reason)
         }
     }

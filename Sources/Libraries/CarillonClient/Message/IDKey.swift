@@ -9,6 +9,10 @@ struct IDKey: Hashable, Sendable {
         hash = id.withUTF8 { unsafe Self.hash(UnsafeRawBufferPointer($0)) }
     }
 
+    init(hash: UInt64) {
+        self.hash = hash
+    }
+
     init(_ bytes: UnsafeRawBufferPointer) {
         hash = unsafe Self.hash(bytes)
     }

@@ -8,7 +8,8 @@ extension Producer {
         guard connection == nil, retry == nil, !isClosed else { return }
         do throws(ZMQError) {
             let made = try ClientConnection(
-                .dealer, to: endpoints.endpoint, in: context, on: loop, keys: settings.keys
+                .dealer, to: endpoints.endpoint, usesIPv6: endpoints.usesIPv6, in: context, on: loop,
+                keys: settings.keys
             ) { [unowned self] change in changed(change) }
             listen(to: made.socket)
             connection = made

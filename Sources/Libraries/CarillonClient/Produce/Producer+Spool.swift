@@ -3,11 +3,12 @@ import PushTime
 
 /// The way of messages into the spool and out of it.
 extension Producer {
-    /// Stores a submission if there is a spool that it must go to: because others are in there, which go first, or
-    /// because there is no room.
+    /// Stores a submission if there is a spool that it must go to: because others of its app are in there, which go
+    /// first, or because there is no room.
     func spools(_ submission: Submission) -> Bool {
         guard let spooling, submission.isSpoolable else { return false }
-        if !isClosed, spooling.isEmpty, machine.hasRoom(for: submission.request) { return false }
+        let isFirst = !spooling.apps.contains(submission.request.appKey)
+        if !isClosed, isFirst, machine.hasRoom(for: submission.request) { return false }
         spool(submission)
         return true
     }
@@ -25,6 +26,7 @@ extension Producer {
         {
             spooling.queue.append(submission)
             spooling.queuedBytes += submission.request.count
+            spooling.apps.add(submission.request.appKey)
         } else {
             submission.waiter.resume(with: .failed(.busy(retryAfter: .milliseconds(250))))
         }
@@ -37,6 +39,7 @@ extension Producer {
             let submission = spooling?.queue.remove(at: index)
         else { return }
         spooling?.queuedBytes -= submission.request.count
+        spooling?.apps.remove(submission.request.appKey)
         submission.waiter.resume(with: .failed(.cancelled(inDoubt: false)))
     }
 
@@ -52,7 +55,8 @@ extension Producer {
                 if case .answered(.rejected(let refusal)) = outcome { report(refusal, of: submission.request) }
                 tally.count(outcome)
             }
-            spooling?.underWay -= 1
+            spooling?.ended(submission.request)
+            spooling?.apps.remove(submission.request.appKey)
             spooling?.acknowledged.append(number)
             continueSpool()
             return true
@@ -122,8 +126,9 @@ extension Producer {
             let outcome: ProducerMachine.Outcome = error.map { .failed($0) } ?? .spooled
             tally.count(outcome)
             if error == nil {
-                spooling?.count += 1
-                spooling?.unread += 1
+                spooling?.hasUnread = true
+            } else {
+                spooling?.apps.remove(submission.request.appKey)
             }
             submission.waiter.resume(with: outcome)
         }
@@ -141,15 +146,19 @@ extension Producer {
         if machine.isConnected { feed() }
         storeAcknowledged()
         guard machine.isConnected else { return }
-        guard let spooling, !spooling.isReading, spooling.ready.isEmpty, spooling.unread > 0,
-            spooling.underWay < settings.producer.window / 2
+        guard let spooling, !spooling.isReading, spooling.ready.isEmpty else { return }
+        let shares = SpoolShares(machine, spooling, now: loop.now)
+        guard spooling.hasUnread || spooling.parked.contains(where: { room(for: $0, in: shares) > 0 }),
+            shares.flowing < settings.producer.window - settings.producer.window / 2
         else { return }
         self.spooling?.isReading = true
         let files = spooling.files
         let (limit, bytes) = (settings.producer.window, settings.producer.windowBytes)
+        let rooms = Dictionary(
+            uniqueKeysWithValues: shares.busy.union(spooling.parked).map { ($0, room(for: $0, in: shares)) })
         let loop = loop
         files.executor.execute {
-            let page = files.read(upTo: limit, bytes: bytes)
+            let page = files.read(upTo: limit, bytes: bytes, room: rooms)
             loop.executeUnlessStopped { self.assumeIsolated { $0.hasRead(page) } }
         }
     }
@@ -166,9 +175,8 @@ extension Producer {
         }
         tally.lost += lost
         spooling.ready += page.records
-        spooling.unread = max(0, spooling.unread - page.records.count - lost)
-        spooling.count = max(0, spooling.count - lost)
-        if page.records.isEmpty, page.problem == nil { spooling.unread = 0 }
+        spooling.hasUnread = page.hasMore
+        spooling.parked = page.parked
         spooling.isReading = false
         self.spooling = spooling
         if let problem = page.problem { pauseReading(problem) }
@@ -197,23 +205,33 @@ extension Producer {
     private func feed() {
         guard let spooling, !spooling.ready.isEmpty else { return }
         var ready = spooling.ready[...]
+        var returned: [IDKey: [UInt64]] = [:]
         let now = WallTime.current()
-        while let record = ready.first, (self.spooling?.underWay ?? 0) < settings.producer.window {
+        var shares = SpoolShares(machine, spooling, now: loop.now)
+        while let record = ready.first, shares.flowing < settings.producer.window {
+            let app = record.request.appKey
             let timeLeft = spooling.timeLeft(of: record, now: now)
             if timeLeft <= .zero {
                 refuseOld(record.request)
+                self.spooling?.apps.remove(app)
                 self.spooling?.acknowledged.append(record.number)
+            } else if returned[app] != nil || spooling.returning[app] != nil || room(for: app, in: shares) == 0 {
+                returned[app, default: []].append(record.number)
             } else {
                 let submission = Submission(
                     ticket: mailbox.nextTicket(), request: record.request, deadline: timeLeft,
                     waiter: .spool(record.number))
                 guard enter(submission) == nil else { break }
-                self.spooling?.underWay += 1
+                self.spooling?.began(record.request)
+                shares.began(app)
             }
             ready = ready.dropFirst()
         }
         self.spooling?.ready = Array(ready)
+        giveBack(returned)
     }
+
+    // MARK: Acknowledging
 
     private func storeAcknowledged() {
         guard let spooling, !spooling.isAcknowledging else { return }
@@ -225,16 +243,19 @@ extension Producer {
         let loop = loop
         files.executor.execute {
             let left = files.acknowledge(numbers)
-            loop.executeUnlessStopped { self.assumeIsolated { $0.stored(left: left) } }
+            let problem = files.takeProblem()
+            loop.executeUnlessStopped { self.assumeIsolated { $0.stored(left: left, problem: problem) } }
         }
     }
 
-    private func stored(left: Int) {
-        guard let spooling else { return }
-        // Records that were written meanwhile are not in that number.
-        let count = max(left, spooling.unread + spooling.underWay + spooling.ready.count)
-        self.spooling?.count = count
-        self.spooling?.isAcknowledging = false
+    private func stored(left: Int, problem: String?) {
+        if let problem {
+            settings.log(
+                .error, "some files of the spool with no message left cannot be removed, and take space",
+                ["reason": problem])
+        }
+        spooling?.isAcknowledging = false
+        if left == 0 { spooling?.forgetApps() }
         continueSpool()
         requestFlush()
     }
@@ -265,6 +286,11 @@ extension Submission {
     var isSpoolable: Bool {
         if case .spool = waiter { return false }
         return request.kind == .push
+    }
+
+    /// The number of a message from the spool.
+    var spoolNumber: UInt64? {
+        if case .spool(let number) = waiter { number } else { nil }
     }
 
     func limited(to limit: Duration) -> Submission {

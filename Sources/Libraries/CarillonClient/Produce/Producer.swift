@@ -132,6 +132,7 @@ actor Producer {
         end(ended)
         if isSilent { lost("\(endpoints.endpoint): no ack within \(settings.producer.ackTimeout)") }
         tally.report(to: settings.metrics, machine: machine)
+        returnSurplus()
         continueSpool()
         requestFlush()
     }

@@ -5,28 +5,51 @@ extension ProducerMachine {
     /// Takes one status of an ack. Returns the request that ends with it, if one does.
     mutating func receive(_ status: AckStatus, now: MonotonicTime) -> (Ticket, Outcome)? {
         lastAck = now
-        guard let ticket = byID[status.key.hash], let position = items.position(of: ticket.number) else { return nil }
-        switch (items[at: position].kind, status.verdict) {
-        case (_, .busy(let pause)):
+        guard let (ticket, position) = answered(by: status) else { return nil }
+        switch status.verdict {
+        case .busy(let pause):
             takeBusy(ticket, pause: pause, now: now)
             return nil
-        case (.push, .accepted), (.push, .duplicate), (.cancel, .cancelled), (.cancel, .tooLate):
+        case .accepted, .duplicate, .cancelled, .tooLate:
             if hasPaused { changeLane(of: items[at: position].app) { $0.succeeded() } }
-        case (_, .rejected): break
-        case (.push, .cancelled), (.push, .tooLate), (.cancel, .accepted), (.cancel, .duplicate):
-            // The late answer to an earlier request with the same id.
-            return nil
+        case .rejected: break
         }
         settle(ticket)
         return (ticket, .answered(status.verdict))
     }
 
+    /// Counts an answer. Returns the request that it answers; nil if that has ended, or if nothing of that kind was asked.
+    private mutating func answered(by status: AckStatus) -> (Ticket, position: Int)? {
+        guard let claim = claims.position(of: status.key.hash) else { return nil }
+        switch claims[at: claim] {
+        case .request(_, unanswered: 0): return nil
+        case .request(let ticket, let unanswered):
+            guard let position = items.position(of: ticket.number), status.verdict.answers(items[at: position].kind)
+            else { return nil }
+            claims[at: claim] = .request(ticket, unanswered: unanswered - 1)
+            return (ticket, position)
+        case .answers(1, _, _):
+            release(status.key.hash)
+            return nil
+        case .answers(let count, let sentAt, let due):
+            claims[at: claim] = .answers(count - 1, sentAt: sentAt, due: due)
+            return nil
+        }
+    }
+
     private mutating func takeBusy(_ ticket: Ticket, pause: Duration, now: MonotonicTime) {
-        guard let item = items[ticket.number], item.isSent else { return }
+        guard let position = items.position(of: ticket.number), items[at: position].isSent else { return }
+        let item = items[at: position]
         closePart(of: item.batch)
-        giveBack([ticket], isInDoubt: false)
-        if let position = items.position(of: ticket.number) { items[at: position].isBusy = true }
+        takeBack(at: position, isInDoubt: false)
+        if !item.isBusy {
+            items[at: position].isBusy = true
+            busy[item.app, default: 0] += 1
+        }
         pauses[ticket] = pause
+        if !stepBack(ticket, at: position) { enqueue([ticket], inFrontOf: item.app) }
+        // The pause is that of the app, also while none of its requests waits in the lane.
+        if lanes.position(of: item.app.hash) == nil { lanes[item.app.hash] = Lane() }
         changeLane(of: item.app) { $0.pause(pause, now: now) }
         hasPaused = true
     }
@@ -51,7 +74,8 @@ extension ProducerMachine {
         for ticket in late { settle(ticket) }
 
         let overdue = pending.filter { $0.sentAt + $0.timeout <= now }
-        let isSilent = overdue.contains { batch in lastAck.map { $0 <= batch.sentAt } ?? true }
+        let isSilent =
+            overdue.contains { batch in lastAck.map { $0 <= batch.sentAt } ?? true } || answersAreMissing(now: now)
         if !isSilent, !overdue.isEmpty {
             pending.removeAll { $0.sentAt + $0.timeout <= now }
             let lost = overdue.flatMap { batch in
@@ -61,6 +85,17 @@ extension ProducerMachine {
         }
         dropIdleLanes(now: now)
         return (ended, isSilent)
+    }
+
+    /// Whether only a new connection tells that the answers to ended requests do not come any more: because a request
+    /// waits for them, or because they are too many to remember. While there are other acks, an answer may be late.
+    private func answersAreMissing(now: MonotonicTime) -> Bool {
+        if claims.count / 2 > settings.maxWaiting + settings.window { return true }
+        return held.keys.contains { id in
+            guard case .answers(_, let sentAt, let due)? = claims[id], due <= now else { return false }
+            let hasAcks = lastAck.map { $0 > sentAt } ?? false
+            return !hasAcks || sentAt + longestTimeout <= now
+        }
     }
 
     /// Ends the requests of apps that are not under way, and returns them in their order.
@@ -92,8 +127,18 @@ extension ProducerMachine {
         guard let item = items[ticket.number] else { return .unavailable(problem) }
         if item.isSent || item.isInDoubt { return .unknown(isConnected ? "no ack" : problem) }
         if item.isBusy, let pause = pauses[ticket] { return .busy(retryAfter: pause) }
-        if item.isHeld { return .unavailable("another push with the same id is not answered yet") }
+        if item.isHeld { return .unavailable("an earlier request with the same id is not answered yet") }
         if !isConnected { return .unavailable(problem) }
         return .busy(retryAfter: lanes[item.app.hash]?.pausedUntil == nil ? .milliseconds(250) : .seconds(1))
+    }
+}
+
+extension AckStatus.Verdict {
+    fileprivate func answers(_ kind: EncodedRequest.Kind) -> Bool {
+        switch self {
+        case .accepted, .duplicate: kind == .push
+        case .cancelled, .tooLate: kind == .cancel
+        case .rejected, .busy: true
+        }
     }
 }

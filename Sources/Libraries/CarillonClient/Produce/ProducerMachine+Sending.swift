@@ -15,6 +15,19 @@ extension ProducerMachine {
             batch.tickets.filter { items[$0.number]?.batch == batch.number }
         }
         giveBack(lost.sorted(), isInDoubt: true)
+        forgetSendings()
+    }
+
+    /// No answer to what was sent comes any more.
+    private mutating func forgetSendings() {
+        var ended: [UInt64] = []
+        claims.forEach { id, claim in
+            if case .answers = claim { ended.append(id) }
+        }
+        for id in ended { release(id) }
+        for place in 0..<claims.count {
+            if case .request(let ticket, _) = claims[at: place] { claims[at: place] = .request(ticket, unanswered: 0) }
+        }
     }
 
     /// Returns the requests to send next; nil if there are none now.
@@ -74,6 +87,7 @@ extension ProducerMachine {
             guard let position = items.position(of: ticket.number) else { continue }
             let attempts = items[at: position].begin(in: lastBatch)
             bytes += items[at: position].count
+            countSending(under: items[at: position].key, by: 1)
             if attempts > 1 { timeout = max(timeout, longerTimeout(attempts: attempts - 1)) }
         }
         waitingBytes -= bytes
@@ -85,16 +99,26 @@ extension ProducerMachine {
     }
 
     private func longerTimeout(attempts: UInt32) -> Duration {
-        min(settings.ackTimeout * (1 << min(attempts, 6)), max(.seconds(30), settings.ackTimeout))
+        min(settings.ackTimeout * (1 << min(attempts, 6)), longestTimeout)
     }
+
+    var longestTimeout: Duration { max(.seconds(30), settings.ackTimeout) }
 
     /// Called when the socket did not take a batch. Its requests wait again, in front.
     mutating func notSent(_ batch: Batch) {
         pending.removeAll { $0.number == batch.number }
         for ticket in batch.tickets {
-            if let position = items.position(of: ticket.number) { items[at: position].attempts -= 1 }
+            guard let position = items.position(of: ticket.number) else { continue }
+            items[at: position].attempts -= 1
+            countSending(under: items[at: position].key, by: -1)
         }
         giveBack(batch.tickets, isInDoubt: false)
+    }
+
+    private mutating func countSending(under id: IDKey, by change: Int) {
+        guard let place = claims.position(of: id.hash), case .request(let ticket, let unanswered) = claims[at: place]
+        else { return }
+        claims[at: place] = .request(ticket, unanswered: unanswered + change)
     }
 
     /// Lets requests wait again, in front of the others and in their order.
@@ -102,19 +126,26 @@ extension ProducerMachine {
         var fronts: [IDKey: [Ticket]] = [:]
         for ticket in tickets {
             guard let position = items.position(of: ticket.number), items[at: position].isSent else { continue }
-            items[at: position].batch = 0
-            if isInDoubt { items[at: position].isInDoubt = true }
-            unacknowledged -= 1
-            unacknowledgedBytes -= items[at: position].count
-            waitingBytes += items[at: position].count
+            takeBack(at: position, isInDoubt: isInDoubt)
             fronts[items[at: position].app, default: []].append(ticket)
         }
-        for (app, front) in fronts {
-            var lane = lanes.remove(app.hash) ?? Lane()
-            if lane.isEmpty { turns.append(app) }
-            lane.prepend(front)
-            lanes[app.hash] = lane
-        }
+        for (app, front) in fronts { enqueue(front, inFrontOf: app) }
+    }
+
+    /// Counts a request that was sent as one that waits.
+    mutating func takeBack(at position: Int, isInDoubt: Bool) {
+        items[at: position].batch = 0
+        if isInDoubt { items[at: position].isInDoubt = true }
+        unacknowledged -= 1
+        unacknowledgedBytes -= items[at: position].count
+        waitingBytes += items[at: position].count
+    }
+
+    mutating func enqueue(_ front: [Ticket], inFrontOf app: IDKey) {
+        var lane = lanes.remove(app.hash) ?? Lane()
+        if lane.isEmpty { turns.append(app) }
+        lane.prepend(front)
+        lanes[app.hash] = lane
     }
 }
 

@@ -58,6 +58,16 @@ struct ProducerMachine {
         let timeout: Duration
     }
 
+    /// What an id is in use for. An ack has the id alone, so one request at a time may be sent under an id, of whatever
+    /// app, until each sending of it is answered or the connection is replaced.
+    enum Claim {
+        /// A request that has not ended, and the number of its sendings that are not answered on this connection.
+        case request(Ticket, unanswered: Int)
+        /// The answers to a request that has ended, and the time of its last sending. If they do not come before they
+        /// are due, they are missing or late.
+        case answers(Int, sentAt: MonotonicTime, due: MonotonicTime)
+    }
+
     let settings: ProducerSettings
     /// The interval in which deadlines are examined.
     static let checkInterval = Duration.milliseconds(50)
@@ -68,14 +78,16 @@ struct ProducerMachine {
     var lanes = NumberTable<Lane>()
     /// The apps whose lanes are not empty, in the order of their turns.
     var turns: [IDKey] = []
-    /// The request that is under way under an id.
-    var byID = NumberTable<Ticket>()
-    /// The requests that wait for the end of another one with the same id.
-    var held: [IDKey: [Ticket]] = [:]
+    /// The ids in use, by their hashes.
+    var claims = NumberTable<Claim>()
+    /// The requests that wait until the id is free, by its hash.
+    var held: [UInt64: [Ticket]] = [:]
     /// The batches that are not answered, oldest first: ``ProducerSettings/maxRequests`` at most.
     var pending: [Pending] = []
     /// The pauses that the last answers to busy requests asked for.
     var pauses: [Ticket: Duration] = [:]
+    /// The numbers of requests, by app, whose last answer was `busy`.
+    var busy: [IDKey: Int] = [:]
     var isConnected = false
     var lastBatch: UInt64 = 0
     var unacknowledged = 0
@@ -107,6 +119,22 @@ struct ProducerMachine {
         return (lanes[request.appKey.hash]?.waiting ?? 0) < max(1, settings.maxWaiting / 2)
     }
 
+    /// Whether requests that wait take half of the room, or more.
+    var isHalfFull: Bool {
+        waiting >= max(1, settings.maxWaiting / 2) || waitingBytes >= max(1, settings.maxWaitingBytes / 2)
+    }
+
+    /// Returns the apps that Carillon has no room for: the last answer to a request of theirs was `busy`, or the pause
+    /// after such an answer goes on.
+    func busyApps(now: MonotonicTime) -> Set<IDKey> {
+        var apps = Set(busy.keys)
+        guard hasPaused else { return apps }
+        lanes.forEach { hash, lane in
+            if let until = lane.pausedUntil, until > now { apps.insert(IDKey(hash: hash)) }
+        }
+        return apps
+    }
+
     /// Takes a request. Returns the error if there is no room.
     mutating func submit(
         _ request: EncodedRequest, ticket: Ticket, deadline: MonotonicTime, now: MonotonicTime
@@ -116,11 +144,11 @@ struct ProducerMachine {
             return .busy(retryAfter: pause ?? .milliseconds(250))
         }
         var item = Item(request, deadline: deadline)
-        item.isHeld = byID.position(of: item.key.hash) != nil
+        item.isHeld = claims.position(of: item.key.hash) != nil
         if item.isHeld {
-            held[item.key, default: []].append(ticket)
+            held[item.key.hash, default: []].append(ticket)
         } else {
-            byID[item.key.hash] = ticket
+            claims[item.key.hash] = .request(ticket, unanswered: 0)
             enqueue(ticket, app: item.app)
         }
         waitingBytes += item.count
@@ -163,10 +191,17 @@ struct ProducerMachine {
         lanes.position(of: app.hash).map { change(&lanes[at: $0]) }
     }
 
-    /// Forgets a request, and lets the next one with its id begin.
+    /// Forgets a request, and lets the next one with its id begin when no answer to this one can come any more.
     mutating func settle(_ ticket: Ticket) {
         guard let item = items.remove(ticket.number) else { return }
-        if item.isBusy { pauses[ticket] = nil }
+        if item.isBusy {
+            pauses[ticket] = nil
+            busy[item.app] = busy[item.app].flatMap { $0 > 1 ? $0 - 1 : nil }
+        }
+        if !item.isHeld, case .request(_, let unanswered)? = claims[item.key.hash], unanswered > 0 {
+            let (sentAt, due) = times(of: item)
+            claims[item.key.hash] = .answers(unanswered, sentAt: sentAt, due: due)
+        }
         if item.isSent {
             unacknowledged -= 1
             unacknowledgedBytes -= item.count
@@ -181,18 +216,45 @@ struct ProducerMachine {
             }
         }
         if item.isHeld {
-            held[item.key]?.removeAll { $0 == ticket }
-            if held[item.key]?.isEmpty == true { held[item.key] = nil }
-            return
+            held[item.key.hash]?.removeAll { $0 == ticket }
+            if held[item.key.hash]?.isEmpty == true { held[item.key.hash] = nil }
+        } else if case .request? = claims[item.key.hash] {
+            release(item.key.hash)
         }
-        byID.remove(item.key.hash)
-        guard !held.isEmpty, let following = held[item.key]?.first else { return }
-        held[item.key]?.removeFirst()
-        if held[item.key]?.isEmpty == true { held[item.key] = nil }
-        byID[item.key.hash] = following
+    }
+
+    /// Lets the requests of other apps with the same id go before one that was not sent and is in no lane. Those of its
+    /// app stay behind it. Returns false if there is none of another app.
+    mutating func stepBack(_ ticket: Ticket, at position: Int) -> Bool {
+        let (id, app) = (items[at: position].key.hash, items[at: position].app)
+        guard case .request(_, unanswered: 0)? = claims[id], let waiting = held[id] else { return false }
+        let others = waiting.filter { items[$0.number]?.app != app }
+        guard !others.isEmpty else { return false }
+        items[at: position].isHeld = true
+        held[id] = others + [ticket] + waiting.filter { items[$0.number]?.app == app }
+        release(id)
+        return true
+    }
+
+    /// Frees an id, and lets the next request under it begin.
+    mutating func release(_ id: UInt64) {
+        claims.remove(id)
+        guard !held.isEmpty, let following = held[id]?.first else { return }
+        held[id]?.removeFirst()
+        if held[id]?.isEmpty == true { held[id] = nil }
+        claims[id] = .request(following, unanswered: 0)
         guard let position = items.position(of: following.number) else { return }
         items[at: position].isHeld = false
         enqueue(following, app: items[at: position].app)
+    }
+
+    /// Returns the time at which a request was sent, or a later one, and the time at which its answer is due.
+    private func times(of item: Item) -> (sentAt: MonotonicTime, due: MonotonicTime) {
+        if let batch = pending.first(where: { $0.number == item.batch }) {
+            return (batch.sentAt, batch.sentAt + batch.timeout)
+        }
+        let sentAt = lastCheck ?? MonotonicTime(nanoseconds: 0)
+        return (sentAt, sentAt + settings.ackTimeout)
     }
 
     /// Counts an answer to a batch.

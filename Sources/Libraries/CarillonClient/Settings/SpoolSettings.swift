@@ -4,7 +4,8 @@ public struct SpoolSettings: Sendable {
     public var directory: String
     /// The bytes on disk, at most. A push that does not fit throws ``PushError/spoolFull``.
     public var maxBytes: Int64 = 1 << 30
-    /// The size from which on a new file is begun. A file is deleted when all of its messages are acknowledged.
+    /// The size from which on a new file is begun; a sixteenth of ``maxBytes`` if that is less. A file is deleted when all
+    /// of its messages are acknowledged.
     public var segmentBytes: Int64 = 16 << 20
     /// The time that a push waits for Carillon before it goes to the spool.
     public var answerWithin = Duration.seconds(2)

@@ -29,8 +29,10 @@ enum SpoolFile {
     }
 
     /// Returns the end of the last whole record, the number of that record, and the size; nil if the file is not
-    /// readable.
-    static func scan(_ path: String, first: UInt64) -> (end: Int64, last: UInt64, size: Int64)? {
+    /// readable. If whole records may follow that cannot be found, the end is the size, and they count as one.
+    static func scan(
+        _ path: String, first: UInt64, visit: (SpoolRecord) -> Void
+    ) -> (end: Int64, last: UInt64, size: Int64, hasHiddenEnd: Bool)? {
         let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { return nil }
         defer { close(descriptor) }
@@ -39,10 +41,13 @@ enum SpoolFile {
         var last: UInt64 = 0
         while true {
             switch reader.next() {
-            case .record(let record): last = record.number
+            case .record(let record):
+                last = record.number
+                visit(record)
             case .damaged: break
             case .failed: return nil
-            case .broken, .end: return (reader.offset, last, size)
+            case .gaveUp: return (size, reader.number, size, true)
+            case .broken, .end: return (reader.offset, last, size, false)
             }
         }
     }
@@ -57,6 +62,45 @@ enum SpoolFile {
     /// name that is not read again.
     static func remove(_ path: String, isDamaged: Bool) {
         if isDamaged { unsafe rename(path, "\(path).damaged") } else { unsafe unlink(path) }
+    }
+
+    // MARK: Removed files
+
+    /// The name of the file with the numbers of messages after the cursor whose files are removed.
+    private static let removedName = "removed"
+
+    /// Returns the numbers, ascending; none if the file is missing or damaged.
+    static func readRemoved(in directory: String) -> [ClosedRange<UInt64>] {
+        let bytes = DiskFile.read("\(directory)/\(removedName)", from: 0, count: 64 << 20)
+        let lines = String(decoding: bytes, as: UTF8.self).split(separator: "\n")
+        guard let checksum = lines.first.flatMap({ UInt32($0, radix: 16) }) else { return [] }
+        var removed: [ClosedRange<UInt64>] = []
+        for line in lines.dropFirst() {
+            let words = line.split(separator: " ").map { UInt64($0) }
+            guard words.count == 2, let first = words[0], let last = words[1], first <= last,
+                (removed.last?.upperBound ?? 0) < first, last <= SpoolRecord.maxNumber
+            else { return [] }
+            removed.append(first...last)
+        }
+        return SpoolRecord.checksum(of: text(removed)) == checksum ? removed : []
+    }
+
+    /// Replaces the numbers. They are on disk before the files are removed: a gap that nothing explains counts as lost.
+    /// Returns why that failed.
+    static func writeRemoved(_ removed: [ClosedRange<UInt64>], in directory: String) -> String? {
+        let bytes = text(removed)
+        let checksum = Array("\(String(SpoolRecord.checksum(of: bytes), radix: 16))\n".utf8)
+        let path = "\(directory)/\(removedName)"
+        do throws(SystemError) {
+            try WholeFile.write(checksum + bytes, to: path, until: .name)
+            return nil
+        } catch {
+            return "\(path): \(error)"
+        }
+    }
+
+    private static func text(_ numbers: [ClosedRange<UInt64>]) -> [UInt8] {
+        numbers.flatMap { Array("\($0.lowerBound) \($0.upperBound)\n".utf8) }
     }
 
     // MARK: Version

@@ -5,26 +5,47 @@ import PushTime
 /// The files of a spool, on a thread of its own, which may block.
 ///
 /// A directory has numbered files of records, the file `cursor` with the number of the first record that is not
-/// acknowledged, and the file `lock`. A record is synced before it counts as stored. The cursor is not synced: an old
-/// one leads to messages that are sent again, and Carillon dedupes them.
+/// acknowledged, the file `removed` with the numbers behind it whose files are removed, and the file `lock`. A record is
+/// synced before it counts as stored. The cursor is not synced: an old one leads to messages that are sent again, and
+/// Carillon dedupes them.
 final class SpoolFiles: Sendable {
     let executor: BlockingExecutor
-    private let state: Locked<State>
-    private let settings: SpoolSettings
+    let state: Locked<State>
+    let settings: SpoolSettings
     private let lock: CInt
     /// The bytes at the end of the newest file that were not a whole record, and were cut off.
     let cutBytes: Int64
+    /// The apps of the messages that were there at the start.
+    let apps: AppCounts
 
-    private struct State {
+    struct State {
         var machine: SpoolMachine
         var output: CInt = -1
-        /// The file that is read, the offset in it, and the number of the next record if none is missing before it.
-        var reading: (segment: UInt64, offset: Int64, number: UInt64) = (0, 0, 0)
-        /// The number of the next record to hand out, if none is missing before it.
+        /// How far the records of all apps were read.
+        var front = Place(segment: 0, offset: 0, number: 0)
+        /// The number of the next record there, if none is missing before it.
         var expected: UInt64 = 1
+        /// Where the records of apps begin that were passed over, because Carillon has no room for them.
+        var parked: [IDKey: Place] = [:]
         /// The files in which messages were found damaged.
         var damaged: Set<UInt64> = []
+        /// The files that a failed append has left behind, with their lengths before it; nil if they did not exist.
+        var unwanted: [(path: String, bytes: Int64?)] = []
+        /// Why files that are done were not removed the last time.
+        var problem: String?
+        var isProblemKnown = false
     }
+
+    /// A place in the files.
+    struct Place {
+        var segment: UInt64
+        var offset: Int64
+        /// The number of the next record in the file, if none is missing before it.
+        var number: UInt64
+    }
+
+    /// The number of apps whose records can be passed over. Those of further ones hold up what follows them.
+    static let maxParked = 256
 
     /// What a reading found.
     struct Page {
@@ -33,6 +54,10 @@ final class SpoolFiles: Sendable {
         var lost: [ClosedRange<UInt64>] = []
         /// Why the rest cannot be read now.
         var problem: String?
+        /// Whether there is more behind the place up to which all apps were read, and it is not held up.
+        var hasMore = false
+        /// The apps that were passed over.
+        var parked: Set<IDKey> = []
     }
 
     /// Opens a spool, and cuts off a record at its end that was not written completely.
@@ -51,9 +76,10 @@ final class SpoolFiles: Sendable {
             throw .spool("another process uses the spool \(directory); each process needs its own")
         }
         do throws(ClientError) {
-            let (machine, cut) = try Self.load(settings)
+            let (machine, cut, apps) = try Self.load(settings)
             state = Locked(State(machine: machine))
             cutBytes = cut
+            self.apps = apps
         } catch {
             Glibc.close(lock)
             throw error
@@ -70,19 +96,31 @@ final class SpoolFiles: Sendable {
 
     // MARK: Opening
 
-    private static func load(_ settings: SpoolSettings) throws(ClientError) -> (SpoolMachine, cut: Int64) {
+    private static func load(
+        _ settings: SpoolSettings
+    ) throws(ClientError) -> (SpoolMachine, cut: Int64, apps: AppCounts) {
         try SpoolFile.takeVersion(in: settings.directory)
         var segments: [SpoolMachine.Segment] = []
         var last: UInt64 = 0
         var cut: Int64 = 0
+        var isLastClosed = false
         let cursor = SpoolFile.readCursor("\(settings.directory)/cursor") ?? 1
-        let numbers = try SpoolFile.numbers(in: settings.directory)
+        let removed = SpoolFile.readRemoved(in: settings.directory)
+        var apps = AppCounts()
+        let numbers = try SpoolFile.numbers(in: settings.directory).filter { first in
+            guard removed.contains(where: { $0.contains(first) }) else { return true }
+            // A kill came before it was removed.
+            SpoolFile.remove(SpoolFile.path(first, in: settings.directory), isDamaged: false)
+            return false
+        }
         for first in numbers {
             let path = SpoolFile.path(first, in: settings.directory)
-            guard let scan = SpoolFile.scan(path, first: first) else {
+            let scan = SpoolFile.scan(path, first: first) { if $0.number >= cursor { apps.add($0.request.appKey) } }
+            guard let scan else {
                 throw .spool("cannot read \(path): \(SystemError.current); check its owner and mode")
             }
             last = max(last, scan.last, first - 1)
+            isLastClosed = scan.hasHiddenEnd
             // A kill interrupts the newest file only. What is wrong in others is reported when they are read.
             if first == numbers.last, scan.end < scan.size {
                 cut = scan.size - scan.end
@@ -90,10 +128,11 @@ final class SpoolFiles: Sendable {
             }
             segments.append(.init(first: first, bytes: first == numbers.last ? scan.end : scan.size))
         }
+        // One message that waits for long keeps its file, which is a small part of the spool.
         let machine = SpoolMachine(
-            maxBytes: settings.maxBytes, segmentBytes: settings.segmentBytes, segments: segments, cursor: cursor,
-            last: last)
-        return (machine, cut)
+            maxBytes: settings.maxBytes, segmentBytes: min(settings.segmentBytes, max(4096, settings.maxBytes / 16)),
+            segments: segments, cursor: cursor, last: last, removed: removed, isLastClosed: isLastClosed)
+        return (machine, cut, apps)
     }
 
     // MARK: On the thread
@@ -103,6 +142,7 @@ final class SpoolFiles: Sendable {
         // A request was attempted for that long, at most, before it came here.
         let time = now - settings.answerWithin
         return state.withLock { state in
+            if let error = cutUnwanted(in: &state) { return Array(repeating: error, count: requests.count) }
             let before = state.machine
             var errors: [PushError?] = []
             var bytes: [UInt8] = []
@@ -161,95 +201,26 @@ final class SpoolFiles: Sendable {
     /// Returns to the state before a failed append, so that no half of it stays in the files.
     private func fail(_ error: PushError, to before: SpoolMachine, count: Int, in state: inout State) -> [PushError?] {
         for segment in state.machine.segments {
-            let path = SpoolFile.path(segment.first, in: settings.directory)
-            if let kept = before.segments.first(where: { $0.first == segment.first }) {
-                if kept.bytes != segment.bytes { unsafe truncate(path, off_t(kept.bytes)) }
-            } else {
-                unsafe unlink(path)
-            }
+            let kept = before.segments.first { $0.first == segment.first }?.bytes
+            guard kept != segment.bytes else { continue }
+            state.unwanted.append((SpoolFile.path(segment.first, in: settings.directory), kept))
         }
+        _ = cutUnwanted(in: &state)
         if state.output >= 0 { Glibc.close(state.output) }
         state.output = -1
         state.machine.undo(to: before)
         return Array(repeating: error, count: count)
     }
 
-    /// Returns the next records that were not read since the start, in their order. What is damaged counts as
-    /// acknowledged: nothing else would ever end it.
-    func read(upTo limit: Int, bytes maxBytes: Int) -> Page {
-        state.withLock { state in
-            var page = Page()
-            var total = 0
-            while page.records.count < limit, total < maxBytes, page.problem == nil, let place = nextPlace(in: &state) {
-                read(place, upTo: limit, bytes: maxBytes, total: &total, into: &page, in: &state)
+    /// Removes what a failed append has left. Until that succeeds, nothing is appended: a record behind half of another
+    /// one would be taken for damaged, and its number would be there twice.
+    private func cutUnwanted(in state: inout State) -> PushError? {
+        while let (path, bytes) = state.unwanted.last {
+            let result = if let bytes { unsafe truncate(path, off_t(bytes)) } else { unsafe unlink(path) }
+            guard result == 0 || errno == ENOENT else {
+                return .spoolFailed("\(path): the end cannot be cut off: \(SystemError.current)")
             }
-            for numbers in page.lost { state.machine.lose(numbers) }
-            if !page.lost.isEmpty { storeCursor(in: &state) }
-            return page
-        }
-    }
-
-    /// Reads on in one file.
-    private func read(
-        _ place: Place, upTo limit: Int, bytes maxBytes: Int, total: inout Int, into page: inout Page,
-        in state: inout State
-    ) {
-        let path = SpoolFile.path(place.segment.first, in: settings.directory)
-        let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC)
-        guard descriptor >= 0 || errno == ENOENT else {
-            page.problem = "\(path): \(SystemError.current)"
-            return
-        }
-        defer { if descriptor >= 0 { Glibc.close(descriptor) } }
-        let size = descriptor >= 0 ? min(place.segment.bytes, Int64(lseek(descriptor, 0, SEEK_END))) : 0
-        var reader = SpoolReader(descriptor, from: place.offset, number: place.number, size: size)
-        var expected = max(state.expected, state.machine.cursor)
-        defer {
-            state.reading = (place.segment.first, reader.offset, reader.number)
-            state.expected = expected
-        }
-        while page.records.count < limit, total < maxBytes {
-            switch reader.next() {
-            case .record(let record):
-                guard record.number >= expected else { continue }
-                if record.number > expected { page.lost.append(expected...(record.number - 1)) }
-                expected = record.number + 1
-                page.records.append(record)
-                total += record.request.count
-            case .damaged: state.damaged.insert(place.segment.first)
-            case .end where reader.offset >= place.segment.bytes: return
-            case .broken, .end:
-                state.damaged.insert(place.segment.first)
-                if expected < place.end { page.lost.append(expected...(place.end - 1)) }
-                expected = max(expected, place.end)
-                reader.skip(to: place.segment.bytes)
-                return
-            case .failed:
-                page.problem = "\(path): \(SystemError.current)"
-                return
-            }
-        }
-    }
-
-    private struct Place {
-        let segment: SpoolMachine.Segment
-        let offset: Int64
-        /// The number of the next record in it.
-        let number: UInt64
-        /// The number of the first record that is not in it.
-        let end: UInt64
-    }
-
-    private func nextPlace(in state: inout State) -> Place? {
-        let at = state.reading
-        let segments = state.machine.segments
-        for (index, segment) in segments.enumerated() where segment.first >= at.segment {
-            let isAt = segment.first == at.segment
-            let offset = isAt ? at.offset : 0
-            guard offset < segment.bytes else { continue }
-            return Place(
-                segment: segment, offset: offset, number: isAt ? at.number : segment.first,
-                end: index + 1 < segments.count ? segments[index + 1].first : state.machine.next)
+            state.unwanted.removeLast()
         }
         return nil
     }
@@ -264,9 +235,22 @@ final class SpoolFiles: Sendable {
         }
     }
 
-    private func storeCursor(in state: inout State) {
+    func storeCursor(in state: inout State) {
         SpoolFile.writeCursor(state.machine.cursor, to: "\(settings.directory)/cursor")
-        for segment in state.machine.removeDone() {
+        var machine = state.machine
+        var done = machine.removeDone()
+        var problem: String?
+        if done.contains(where: { ($0.end ?? 0) > machine.cursor }) {
+            problem = SpoolFile.writeRemoved(machine.removed, in: settings.directory)
+        }
+        if problem != nil {
+            machine = state.machine
+            done = machine.removeDone(upToCursor: true)
+        }
+        if problem == nil { state.isProblemKnown = false }
+        state.problem = problem
+        state.machine = machine
+        for segment in done {
             SpoolFile.remove(
                 SpoolFile.path(segment.first, in: settings.directory),
                 isDamaged: state.damaged.remove(segment.first) != nil)
@@ -274,6 +258,15 @@ final class SpoolFiles: Sendable {
         guard state.machine.segments.isEmpty, state.output >= 0 else { return }
         Glibc.close(state.output)
         state.output = -1
+    }
+
+    /// Returns why files that are done cannot be removed now, once.
+    func takeProblem() -> String? {
+        state.withLock { state in
+            guard let problem = state.problem, !state.isProblemKnown else { return nil }
+            state.isProblemKnown = true
+            return problem
+        }
     }
 
     /// Closes the files. The lock is released when the object is.

@@ -2,15 +2,17 @@ import Glibc
 
 /// Reads the records of one file of a spool in their order.
 ///
-/// A damaged record does not end the file: if its length is intact, the next one is read. That one must have the
-/// following number, so that bytes within a message are never taken for a message.
+/// A damaged record does not end the file: the next whole one is read. If the length is intact, that one must be where
+/// it leads, with the following number. Otherwise it is searched for, with one of the numbers that may follow.
 struct SpoolReader {
     enum Step {
         case record(SpoolRecord)
-        /// A record is damaged, and a whole one with the next number follows.
+        /// A record is damaged, or more than one, and a whole one follows.
         case damaged
-        /// What follows is not a record, or not a whole one.
+        /// No whole record follows.
         case broken
+        /// A record is damaged, and it is not known whether a whole one follows: the search would take too long.
+        case gaveUp
         /// The system refuses to read the file, perhaps only now.
         case failed
         case end
@@ -33,6 +35,8 @@ struct SpoolReader {
     private var chunkStart: Int64 = 0
 
     private static let chunkBytes: Int64 = 1 << 20
+    /// The bytes whose checksums one search computes, at most. A message may be made of what look like heads of records.
+    private static let maxEffort = 2 * SpoolRecord.maxBody
 
     /// Creates a reader for the bytes up to `size`. The caller closes the file.
     init(_ descriptor: CInt, from offset: Int64, number: UInt64, size: Int64) {
@@ -50,15 +54,39 @@ struct SpoolReader {
             (offset, number) = (end, record.number &+ 1)
             return .record(record)
         case .damaged(let end):
-            guard let end else { return .broken }
+            guard let end else { return search() }
             switch find(at: end) {
             case .failed: return .failed
             case .whole(let record, _) where record.number == number &+ 1:
                 (offset, number) = (end, record.number)
                 return .damaged
-            case .whole, .damaged: return .broken
+            case .whole, .damaged: return search()
             }
         }
+    }
+
+    /// Looks for a whole record at each of the following bytes. JSON has no byte that is as low as the last one of a
+    /// length, so in a message that Carillon accepts, there is nothing that looks like a record.
+    private mutating func search() -> Step {
+        var effort = Self.maxEffort
+        var place = offset + 1
+        while size - place > Int64(SpoolRecord.startLength), effort > 0 {
+            guard load(Int64(SpoolRecord.startLength), at: place) else { return .failed }
+            let start = SpoolRecord.start(chunk, at: Int(place - chunkStart))
+            // A file has fewer records than bytes.
+            if let (length, found) = start, found &- number < UInt64(size), size - place > Int64(length) {
+                effort -= length
+                switch find(at: place) {
+                case .failed: return .failed
+                case .whole:
+                    (offset, number) = (place, found)
+                    return .damaged
+                case .damaged: break
+                }
+            }
+            place += 1
+        }
+        return effort > 0 ? .broken : .gaveUp
     }
 
     /// Passes over what cannot be read.

@@ -54,6 +54,22 @@ struct SpoolRecord {
         return (1...maxBody).contains(length) ? length : nil
     }
 
+    /// The bytes of a record up to its number.
+    static let startLength = headLength + 8
+
+    /// Returns the length of the body and the number of what may be a record at an offset, unchecked.
+    static func start(_ bytes: [UInt8], at offset: Int) -> (length: Int, number: UInt64)? {
+        // Most places are no record for this byte, the highest one of the length.
+        guard bytes.count - offset >= startLength, bytes[offset + 3] <= UInt8(truncatingIfNeeded: maxBody >> 24),
+            let length = bodyLength(bytes, at: offset), length > 8
+        else { return nil }
+        let number = unsafe bytes.withUnsafeBytes { bytes in
+            var reader = unsafe ByteReader(bytes, at: offset + headLength)
+            return reader.word()
+        }
+        return (length, number)
+    }
+
     private init?(body: [UInt8]) {
         let parts: (UInt64, WallTime?, EncodedRequest)? = unsafe body.withUnsafeBytes { bytes in
             var reader = unsafe ByteReader(bytes)
